@@ -1,0 +1,6 @@
+"""Data sets: one data set, one file. ``names()`` lists them, ``load(name, split=..., **options)`` gives a ``Split``."""
+
+from workbench.registry import Shelf
+
+_shelf = Shelf(__name__)
+names, load = _shelf.names, _shelf.load

@@ -1,0 +1,1 @@
+"""Equations that two papers share, as pure functions."""

@@ -1,0 +1,6 @@
+"""Metrics: ``load(name)`` gives the function that turns scores and judgements into ``Measurement`` records."""
+
+from workbench.registry import Shelf
+
+_shelf = Shelf(__name__)
+names, load = _shelf.names, _shelf.member

@@ -1,0 +1,44 @@
+"""What every objective offers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from workbench import similarity
+from workbench.records import Batch, Embedding
+
+
+class Objective(nn.Module):
+    """A training objective: weighted terms whose sum is the loss, and the one place where a score matrix is made.
+
+    ``needs`` names the signals that ``forward`` reads from ``Batch.signals``; ``captions_per_image`` is the least number of
+    captions that a batch must hold of each image. Both are checked when an experiment is built.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    captions_per_image: ClassVar[int] = 1
+    warming: bool = False
+
+    def signals(self) -> dict[str, dict[str, object]]:
+        """Signals in ``needs`` with the options for ``text.load(name, **options)``."""
+        return {name: {} for name in self.needs}
+
+    def warm_up(self, warming: bool) -> None:
+        """Tell the objective whether training is in its warm-up epochs (hinge summed over all negatives).
+
+        Called by the training loop at epoch boundaries, never inside ``forward``.
+        """
+        self.warming = warming
+
+    def scores(self, image: Embedding, text: Embedding) -> Tensor:
+        """``(I, T)`` scores, larger = more alike; training and evaluation both call this."""
+        return similarity.cosine(image.mean, text.mean)
+
+    def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
+        """Weighted scalar terms by name; the loss is their sum."""
+        raise NotImplementedError
+
+    def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:
+        """Update memory (banks, momentum encoders) after an optimiser step; most objectives have none."""

@@ -1,0 +1,1 @@
+"""Arrays in, plotly figures out; never a model."""

@@ -1,0 +1,6 @@
+"""Signals: what captions alone can tell, one file each. ``load(name, **options)`` makes a ``SignalMaker``."""
+
+from workbench.registry import Shelf
+
+_shelf = Shelf(__name__)
+names, load = _shelf.names, _shelf.load
