@@ -1,7 +1,7 @@
 """A shelf is a folder whose bare file names are its menu.
 
-Every shelf offers two verbs: ``names()`` lists it, ``load(name, **options)`` makes one member. A member's file says what it offers
-in one line, ``MEMBER = TheClassOrFunction``; files that begin with ``_`` are plumbing and not on the menu.
+Every shelf offers two verbs: ``names()`` lists it, ``load(name, **options)`` makes one member. A member's file says what it
+offers in one line, ``MEMBER = TheClassOrFunction``; files that begin with ``_`` are plumbing and not on the menu.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 
@@ -30,4 +29,3 @@ def distance(scores: Tensor, *, floor: float = 1e-12) -> Tensor:
         Distances, same shape; larger = less alike.
     """
     return (2 - 2 * scores).clamp(min=floor).sqrt()
-

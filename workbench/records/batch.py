@@ -1,0 +1,90 @@
+"""What passes between data, encoders and objectives in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from workbench.records._checks import Rows, require
+
+if TYPE_CHECKING:
+    import torch
+
+
+@runtime_checkable
+class Signal(Protocol):
+    """What captions alone can tell, computed once, by name."""
+
+    name: str
+
+    def __len__(self) -> int:
+        """Number of captions."""
+
+    def take(self, rows: Rows) -> Any:
+        """The signal of these caption rows, as a tensor or a mapping of tensors, ready for a batch."""
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """What an encoder makes of ``N`` images or ``N`` captions; one record serves every objective.
+
+    Args:
+        mean: ``(N, D)`` unit vectors.
+        log_var: ``(N, D)`` log sigma squared, for probabilistic objectives.
+        parts: ``(N, P, D')`` regions, patch tokens or words.
+        mask: ``(N, P)`` True where a part is real.
+        entities: ``(E, D)`` unit vectors of the captions' entities.
+        owner: ``(E,)`` row of the caption that an entity belongs to.
+    """
+
+    mean: torch.Tensor
+    log_var: torch.Tensor | None = None
+    parts: torch.Tensor | None = None
+    mask: torch.Tensor | None = None
+    entities: torch.Tensor | None = None
+    owner: torch.Tensor | None = None
+
+    def __post_init__(self) -> None:
+        require(self.mean.ndim == 2, f"embedding: mean must be (N, D), got {tuple(self.mean.shape)}")
+        n = self.mean.shape[0]
+        require(self.log_var is None or self.log_var.shape == self.mean.shape, "embedding: log_var must have the shape of mean")
+        require((self.parts is None) == (self.mask is None), "embedding: parts and mask come together")
+        if self.parts is not None and self.mask is not None:
+            require(self.parts.ndim == 3 and len(self.parts) == n, f"embedding: parts must be ({n}, P, D)")
+            require(self.mask.shape == self.parts.shape[:2], "embedding: mask must be (N, P)")
+        require((self.entities is None) == (self.owner is None), "embedding: entities and owner come together")
+
+    def __len__(self) -> int:
+        return int(self.mean.shape[0])
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One rectangular training batch: ``I`` images, ``T`` captions, and what the encoders and objectives asked for.
+
+    Args:
+        image_ids: ``(I,)`` ids; ``caption_ids``: ``(T,)`` ids.
+        own: ``(T,)`` row *in this batch* of each caption's image.
+        inputs: model inputs by name (``"pixels"``, ``"regions"``).
+        signals: taken signals by name (``"tokens"``, ``"descriptiveness"``).
+    """
+
+    image_ids: Sequence[str]
+    caption_ids: Sequence[str]
+    own: torch.Tensor
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    signals: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        captions = len(self.caption_ids)
+        require(len(self.own) == captions, f"batch: own has {len(self.own)} rows for {captions} captions")
+
+    @property
+    def positives(self) -> torch.Tensor:
+        """``(I, T)`` bool: the caption belongs to the image, by id and never by position."""
+        import torch
+
+        number: dict[str, int] = {}
+        of_image = torch.tensor([number.setdefault(i, len(number)) for i in self.image_ids], device=self.own.device)
+        return of_image[:, None] == of_image[self.own][None, :]

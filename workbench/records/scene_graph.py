@@ -1,0 +1,40 @@
+"""Objects, attributes and relations: one record for captions, scenes, parser and editor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.records._checks import require
+
+
+@dataclass(frozen=True)
+class SceneGraph:
+    """Objects, attributes and relations of one caption or one scene.
+
+    Args:
+        objects: head lemma of each node, e.g. ``("dog", "tree")``. Two nodes may have the same lemma.
+        attributes: ``(node, attribute)`` pairs, e.g. ``((0, "brown"),)``; a count is an attribute (``"two"``).
+        relations: ``(subject node, relation, object node)`` triples, e.g. ``((0, "left of", 1),)``.
+
+    Raises:
+        ValueError: an attribute or a relation names a node that does not exist.
+    """
+
+    objects: tuple[str, ...]
+    attributes: tuple[tuple[int, str], ...] = ()
+    relations: tuple[tuple[int, str, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.objects)
+        used = [node for node, _ in self.attributes] + [node for s, _, o in self.relations for node in (s, o)]
+        bad = [node for node in used if not 0 <= node < n]
+        require(not bad, f"scene graph: node {bad[0] if bad else ''} is used but there are only {n} objects {self.objects}")
+
+    def tuples(self) -> frozenset[tuple[str, ...]]:
+        """The graph as a set: ``(object,)``, ``(object, attribute)`` and ``(subject, relation, object)``."""
+        names = self.objects
+        return frozenset(
+            {(name,) for name in names}
+            | {(names[node], attribute) for node, attribute in self.attributes}
+            | {(names[s], relation, names[o]) for s, relation, o in self.relations}
+        )

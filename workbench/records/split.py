@@ -1,0 +1,100 @@
+"""One split of a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records._checks import Rows, require
+from workbench.records.judgements import Judgements
+from workbench.records.scene_graph import SceneGraph
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+
+@dataclass(frozen=True)
+class Split:
+    """One split of a data set: images, captions, whose caption is whose, and what is known about them.
+
+    Args:
+        name: data set and split, e.g. ``"scenes/test"``.
+        image_ids: ``(I,)`` unique ids.
+        captions: ``(T,)`` texts, none empty.
+        caption_ids: ``(T,)`` unique ids.
+        own: ``(T,)`` row of each caption's image; every image has at least one caption.
+        open_image: row -> ``PIL.Image`` in RGB, opened when asked and not before.
+        level: ``(T,)`` 1 = generic ... 4 = specific, where the captions form chains.
+        chain: ``(T,)`` number of the caption's chain.
+        regions: ``(I, K, D)`` pre-extracted features, usually memory-mapped.
+        judgements: by name; ``"own"`` is always there.
+        image_graphs, caption_graphs: scene graphs, where the data set knows them.
+        notes: facts worth printing (skipped files, sources), in words.
+
+    Raises:
+        ValueError: an id is repeated, a caption is empty, a length does not fit, an image has no caption.
+    """
+
+    name: str
+    image_ids: tuple[str, ...]
+    captions: tuple[str, ...]
+    caption_ids: tuple[str, ...]
+    own: Rows
+    open_image: Callable[[int], Image.Image]
+    level: Rows | None = None
+    chain: Rows | None = None
+    regions: NDArray[Any] | None = None
+    judgements: Mapping[str, Judgements] = field(default_factory=dict)
+    image_graphs: tuple[SceneGraph, ...] | None = None
+    caption_graphs: tuple[SceneGraph, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        images, texts = len(self.image_ids), len(self.captions)
+        sizes = {"caption_ids": texts, "own": texts, "level": texts, "chain": texts, "caption_graphs": texts}
+        for what, size in (sizes | {"regions": images, "image_graphs": images}).items():
+            values = getattr(self, what)
+            found = size if values is None else len(values)
+            require(found == size, f"{self.name}: {what} has {found} rows, expected {size}")
+        for what, ids in (("image", self.image_ids), ("caption", self.caption_ids)):
+            require(len(set(ids)) == len(ids), f"{self.name}: the same {what} id occurs twice")
+        empty = [i for i, caption in zip(self.caption_ids, self.captions, strict=True) if not caption.strip()]
+        require(not empty, f"{self.name}: caption {empty[:1]} is empty")
+        counts = np.bincount(self.own, minlength=images) if texts else np.zeros(images)
+        require(len(counts) == images, f"{self.name}: own points outside the {images} images")
+        lone = np.flatnonzero(counts == 0)
+        require(len(lone) == 0, f"{self.name}: image {[self.image_ids[i] for i in lone[:1]]} has no caption")
+        for judged in self.judgements.values():
+            fits = judged.shape == (images, texts)
+            require(fits, f"{self.name}: judgements {judged.name!r} have shape {judged.shape}, expected {(images, texts)}")
+        if "own" not in self.judgements:
+            object.__setattr__(self, "judgements", {"own": Judgements.own(self.own, images), **self.judgements})
+
+    def first(self, images: int) -> Split:
+        """The first ``images`` images with their captions, judgements cut to them."""
+        if images >= len(self.image_ids):
+            return self
+        keep = np.flatnonzero(self.own < images)
+        picked = {name: judged.cut(images, keep) for name, judged in self.judgements.items()}
+        by_caption = {
+            name: pick(getattr(self, name), keep)
+            for name in ("captions", "caption_ids", "own", "level", "chain", "caption_graphs")
+        }
+        by_image = {name: pick(getattr(self, name), np.arange(images)) for name in ("image_ids", "regions", "image_graphs")}
+        return replace(self, judgements=picked, **by_caption, **by_image)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Counts that tell one split from another: images, captions, and how many images have how many captions."""
+        sizes, images = np.unique(np.bincount(self.own, minlength=len(self.image_ids)), return_counts=True)
+        histogram = {int(size): int(count) for size, count in zip(sizes, images, strict=True)}
+        return {"images": len(self.image_ids), "captions": len(self.captions), "captions_per_image": histogram}
+
+
+def pick(values: Any, rows: Rows) -> Any:
+    if values is None or isinstance(values, np.ndarray):
+        return None if values is None else values[rows]
+    return tuple(values[row] for row in rows)
