@@ -245,5 +245,5 @@ def publish(folder: Path | str, results: Mapping[str, Any], seed: int | None = N
     write_json(Path(folder) / ENV, environment(seed))
     scrap = {"name": "results", "data": _plain(results, RESULTS), "encoder": "json", "display": None, "version": 1}
     metadata = {"scrapbook": {"name": "results", "data": True, "display": False}}
-    display.display({"text/plain": f"results: {path}", SCRAP: scrap}, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
+    display.display({"text/plain": f"results: {path}", SCRAP: scrap}, metadata=metadata, raw=True)
     return path

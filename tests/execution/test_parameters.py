@@ -1,0 +1,97 @@
+"""Parameters are read from the tagged cell and checked before any kernel starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from workbench.execution.parameters import Parameter, ParameterError, fill, inspect
+
+Make = Callable[..., Path]
+
+
+def test_names_types_defaults_and_help_are_those_of_the_cell(make_notebook: Make) -> None:
+    path = make_notebook(parameters='lr: float = 1e-3  # learning rate\nkind: str = "a#b"  # which one\nsizes: list = [1, 2]')
+    assert list(inspect(path).values()) == [
+        Parameter("lr", "float", 1e-3, "learning rate"),
+        Parameter("kind", "str", "a#b", "which one"),
+        Parameter("sizes", "list", [1, 2], ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("epochs = 3", "write `name: type = value"),
+        ("epochs: int", "write `name: type = value"),
+        ("print(1)", "write `name: type = value"),
+        ("x: float | None = None", "type float | None is none of str, int"),
+        ("x: int = 2 * 3", "not a literal"),
+        ("x: int = '3'", "x is int, got '3'"),
+    ],
+)
+def test_a_line_that_breaks_the_rules_is_named(make_notebook: Make, line: str, message: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        inspect(make_notebook(parameters=line))
+    assert message in str(error.value)
+
+
+def test_a_notebook_without_a_parameters_cell_is_refused(make_notebook: Make) -> None:
+    with pytest.raises(ParameterError, match="exactly one cell must be tagged 'parameters', found 0"):
+        inspect(make_notebook(parameters=None))
+
+
+def test_a_notebook_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"none\.ipynb"):
+        inspect(tmp_path / "none.ipynb")
+
+
+KNOWN = {
+    p.name: p
+    for p in (
+        Parameter("epochs", "int", 1, ""), Parameter("lr", "float", 0.5, ""), Parameter("name", "str", "a", ""),
+        Parameter("fast", "bool", False, ""), Parameter("options", "dict", {}, ""), Parameter("sizes", "list", [], ""),
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("epochs", "3", 3), ("lr", "1e-3", 1e-3), ("lr", "2", 2.0), ("name", "3", "3"), ("fast", "true", True),
+        ("options", "{margin: 0.2}", {"margin": 0.2}), ("options", '{"a": [1]}', {"a": [1]}), ("sizes", "[1, 2]", [1, 2]),
+    ],
+)  # fmt: skip
+def test_text_from_the_command_line_takes_the_declared_type(name: str, text: str, value: object) -> None:
+    found = fill(KNOWN, {name: text})[name]
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("epochs", "3.5"),
+        ("epochs", 3.0),
+        ("epochs", True),
+        ("lr", "fast"),
+        ("name", 3),
+        ("fast", "1"),
+        ("sizes", "a"),
+        ("options", []),
+    ],
+)
+def test_an_ill_typed_value_is_refused(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"parameter {name} is {KNOWN[name].type}, got"):
+        fill(KNOWN, {name: value})
+
+
+def test_an_unknown_name_is_refused_with_the_near_ones() -> None:
+    with pytest.raises(ParameterError, match="no parameter 'epoch'; did you mean epochs"):
+        fill(KNOWN, {"epoch": 3})
+
+
+def test_what_is_not_given_keeps_its_default() -> None:
+    assert fill(KNOWN, {"epochs": 4}) == {"epochs": 4, "lr": 0.5, "name": "a", "fast": False, "options": {}, "sizes": []}

@@ -1,0 +1,164 @@
+"""Run one notebook strictly.
+
+papermill's word alone is not enough: ``sys.exit(0)`` in a cell counts as success there, and a killed kernel leaves a notebook
+whose cells all say ``completed``. Here a run is good only if nothing was raised, no cell is pending and results were written.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from workbench import runs
+from workbench.execution import parameters, report
+
+OK, FAILED, INCOMPLETE, KILLED = 0, 1, 3, 138
+LIMIT = 8_000_000
+NOTEBOOK = "notebook.ipynb"
+
+# Figures as data, not as 5 MB of script in the notebook; bars off, since a batch run has nobody to watch them.
+BATCH = {"PLOTLY_RENDERER": "plotly_mimetype", "TQDM_DISABLE": "1"}
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How a run ended.
+
+    Args:
+        folder: the run folder.
+        status: as in ``STATUS``.
+        exit_code: 0 ok, 1 a cell raised, 3 incomplete (a cell was left out or no results were written), 138 the kernel died.
+        seconds: wall time.
+        error: what happened, in words; empty when ok.
+        warnings: what is worth knowing though the run is good.
+    """
+
+    folder: Path
+    status: str
+    exit_code: int
+    seconds: float
+    error: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _End:
+    status: str
+    exit_code: int
+    error: str = ""
+
+
+def run_notebook(
+    path: Path | str,
+    given: Mapping[str, Any] | None = None,
+    *,
+    root: Path | str = "runs",
+    folder: Path | str | None = None,
+    progress: bool = False,
+) -> RunResult:
+    """Execute a notebook with parameters and leave a run folder with a status that can be trusted.
+
+    Args:
+        path: the notebook; it is not changed.
+        given: parameters by name, values or command-line text; the others keep their defaults.
+        root: where run folders lie; the new one is ``<root>/<notebook>/<run id>``.
+        folder: an exact run folder instead; an earlier run there is removed.
+        progress: show papermill's bar over the cells.
+
+    Raises:
+        FileNotFoundError: no such notebook.
+        FileExistsError: ``folder`` holds something that is not a run.
+        ParameterError: an unknown or ill-typed parameter; no kernel was started and no folder made.
+    """
+    path = Path(path)
+    values = _values(path, given or {})
+    target = _folder(path, values, root, folder)
+    began = time.perf_counter()
+    end = _End("killed", KILLED, "stopped from outside")
+    try:
+        with _environment(BATCH):
+            found = _execute(path, target, {**values, "out": str(target)}, progress)
+        warnings = _report(target)
+        end = found
+    finally:
+        seconds = round(time.perf_counter() - began, 2)
+        env = runs.read(target).env or runs.environment()
+        runs.write_json(target / runs.ENV, {**env, "seconds": seconds, "error": end.error})
+        runs.write_status(target, end.status)
+    return RunResult(target, end.status, end.exit_code, seconds, end.error, warnings)
+
+
+def _values(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    known = parameters.inspect(path)
+    if "out" not in known:
+        raise parameters.ParameterError(f"{path}: no parameter `out`, through which a notebook is told its run folder")
+    if "out" in given:
+        raise parameters.ParameterError("`out` is not given as a parameter; choose the root or the folder of the run instead")
+    values = parameters.fill(known, given)
+    del values["out"]
+    return values
+
+
+def _folder(path: Path, values: Mapping[str, Any], root: Path | str, folder: Path | str | None) -> Path:
+    if folder is None:
+        code = "\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code")
+        return runs.new_run(path.stem, values, root, code)
+    target = Path(folder).resolve()
+    if target.is_dir() and any(target.iterdir()):
+        if not (target / runs.PARAMS).is_file():
+            raise FileExistsError(f"{target} is not empty and not a run folder; choose another")
+        shutil.rmtree(target)
+    return runs.write_json(target / runs.PARAMS, values).parent
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    # The kernel inherits it; papermill offers no other way to give a kernel an environment.
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _execute(path: Path, target: Path, values: Mapping[str, Any], progress: bool) -> _End:
+    import papermill
+    from nbclient.exceptions import DeadKernelError
+
+    try:
+        papermill.execute_notebook(
+            path, target / NOTEBOOK, values, kernel_name="python3", language="python", progress_bar=progress
+        )
+    except papermill.PapermillExecutionError as error:
+        return _End(f"failed:{error.exec_count}", FAILED, f"cell {error.exec_count}: {error.ename}: {error.evalue}")
+    except DeadKernelError:
+        return _End("killed", KILLED, "the kernel died, most often for lack of memory")
+    return _judge(target)
+
+
+def _judge(target: Path) -> _End:
+    # Code cells counted from 1: the number that a reader sees in "In [n]".
+    cells = [cell for cell in nbformat.read(target / NOTEBOOK, 4).cells if cell.cell_type == "code"]
+    for number, cell in enumerate(cells, 1):
+        if cell.metadata.get("papermill", {}).get("status") != "completed":
+            return _End(f"failed:{number}", INCOMPLETE, f"cell {number} was never run; did a cell call sys.exit?")
+    if not (target / runs.RESULTS).is_file():
+        return _End(f"failed:{len(cells)}", INCOMPLETE, f"no {runs.RESULTS} was written; the last cell must do it")
+    return _End("ok", OK)
+
+
+def _report(target: Path) -> tuple[str, ...]:
+    if not (target / NOTEBOOK).is_file():
+        return ()
+    size = report.tidy(target / NOTEBOOK)
+    return (f"{NOTEBOOK} has {size / 1e6:.1f} MB; keep it below {LIMIT / 1e6:.0f} MB",) if size > LIMIT else ()

@@ -1,0 +1,132 @@
+"""A notebook's parameters, read from its tagged cell and checked before any kernel starts.
+
+papermill itself only logs an unknown parameter and runs on with the default; here a misspelt name or an ill-typed value is
+refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+
+from workbench.registry import did_you_mean
+
+TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
+
+
+class ParameterError(ValueError):
+    """A parameters cell that breaks the rules, or a value that does not fit it."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One line of a parameters cell: ``name: type = default  # help``.
+
+    Args:
+        name, help: as written.
+        type: one of ``TYPES``.
+        default: the literal.
+    """
+
+    name: str
+    type: str
+    default: Any
+    help: str
+
+    def check(self, value: Any) -> Any:
+        """The value, if it has the declared type; an ``int`` also serves as ``float``.
+
+        Raises:
+            ParameterError: another type.
+        """
+        if self.type == "float" and type(value) is int:
+            return float(value)
+        if type(value) is not TYPES[self.type]:
+            raise ParameterError(f"parameter {self.name} is {self.type}, got {value!r} ({type(value).__name__})")
+        return value
+
+    def parse(self, text: str) -> Any:
+        """A value typed on the command line: a string as it stands, all else as YAML (``3``, ``1e-3``, ``true``, ``[a, b]``).
+
+        Raises:
+            ParameterError: the text does not read as the declared type.
+        """
+        if self.type == "str":
+            return text
+        value = yaml.safe_load(text)
+        if self.type == "float" and isinstance(value, str):  # YAML 1.1 reads 1e-3 as a string
+            try:
+                value = float(value)
+            except ValueError:
+                value = text
+        return self.check(value)
+
+
+def inspect(path: Path | str) -> dict[str, Parameter]:
+    """The parameters of a notebook, in the order of its cell.
+
+    Args:
+        path: the notebook.
+
+    Raises:
+        FileNotFoundError: no such notebook.
+        ParameterError: not exactly one cell is tagged ``parameters``, or a line is not ``name: type = literal``.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no notebook {path}")
+    cells = [cell for cell in nbformat.read(path, 4).cells if "parameters" in cell.metadata.get("tags", [])]
+    if len(cells) != 1:
+        raise ParameterError(f"{path}: exactly one cell must be tagged 'parameters', found {len(cells)}")
+    return {parameter.name: parameter for parameter in _lines(cells[0].source, str(path))}
+
+
+def _lines(source: str, path: str) -> Iterator[Parameter]:
+    comments = {
+        token.start[0]: token.string.lstrip("# ")
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type == tokenize.COMMENT
+    }
+    for statement in ast.parse(source).body:
+        yield _parameter(statement, comments.get(statement.end_lineno or 0, ""), f"{path}, parameters line {statement.lineno}")
+
+
+def _parameter(statement: ast.stmt, comment: str, place: str) -> Parameter:
+    if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name) or statement.value is None:
+        raise ParameterError(f"{place}: write `name: type = value  # help`, got `{ast.unparse(statement)}`")
+    kind = ast.unparse(statement.annotation)
+    if kind not in TYPES:
+        raise ParameterError(f"{place}: type {kind} is none of {', '.join(TYPES)}")
+    try:
+        default = ast.literal_eval(statement.value)
+    except ValueError:
+        raise ParameterError(f"{place}: `{ast.unparse(statement.value)}` is not a literal") from None
+    parameter = Parameter(statement.target.id, kind, default, comment)
+    parameter.check(default)
+    return parameter
+
+
+def fill(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters with the given values checked and the others at their defaults.
+
+    Args:
+        parameters: from ``inspect``.
+        given: name -> value of the declared type, or text to parse where the type is not ``str``.
+
+    Raises:
+        ParameterError: an unknown name (the message lists the near ones) or an ill-typed value.
+    """
+    for name in given:
+        if name not in parameters:
+            raise ParameterError(f"no parameter {name!r}; {did_you_mean(name, list(parameters))}")
+    values = {name: parameter.default for name, parameter in parameters.items()}
+    for name, value in given.items():
+        values[name] = parameters[name].parse(value) if isinstance(value, str) else parameters[name].check(value)
+    return values
