@@ -171,7 +171,7 @@ class _Batches(Dataset[Batch]):
 def loader(source: Source, batches: Sequence[Rows], *, workers: int = 0) -> Iterator[Batch]:
     """Batches in the given order, read by ``workers`` processes ahead of need (0 = in this process)."""
     # The loader draws a seed for its workers from this generator instead of the global one, which belongs to the model.
-    return iter(DataLoader(_Batches(source), sampler=batches, batch_size=None, num_workers=workers, generator=torch.Generator()))  # type: ignore[arg-type]
+    return iter(DataLoader(_Batches(source), sampler=batches, batch_size=None, num_workers=workers, generator=torch.Generator()))
 
 
 def to(batch: Batch, device: torch.device) -> Batch:

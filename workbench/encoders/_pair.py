@@ -29,7 +29,14 @@ class Pair(nn.Module):
             raise ValueError(
                 f"images embed to {image.embed_dim} dimensions and captions to {text.embed_dim}; set the same embed_dim for both"
             )
-        self.image, self.text = image, text
+        self.image = image
+        if text is not image:
+            self.other = text
+
+    @property
+    def text(self) -> Encoder:
+        """The text encoder. A module that serves both sides is registered once, so that its weights are stored once."""
+        return self.other if hasattr(self, "other") else self.image
 
     def forward(self, batch: Batch) -> tuple[Embedding, Embedding]:
         """Embed both sides of a batch."""

@@ -65,8 +65,13 @@ class Judgements:
         place = np.full(self.shape[1], -1, dtype=np.int64)
         place[captions] = np.arange(len(captions))
         kept = (self.images < images) & (place[self.captions] >= 0)
-        pairs = {"images": self.images[kept], "captions": place[self.captions[kept]], "grades": self.grades[kept]}
-        return replace(self, shape=(images, len(captions)), **pairs)
+        return replace(
+            self,
+            shape=(images, len(captions)),
+            images=self.images[kept],
+            captions=place[self.captions[kept]],
+            grades=self.grades[kept],
+        )
 
     @staticmethod
     def own(own: Rows, images: int) -> Judgements:

@@ -30,3 +30,8 @@ class Measurement:
     ties: str = "an equally scored item that is not relevant ranks above"
     folds: int = 1
     confidence: float = 0.95
+
+    @property
+    def label(self) -> str:
+        """The key, with the judgements before it where they are not the split's own pairs: ``"exact:t2i/map_at_r"``."""
+        return self.key if self.judgements == "own" else f"{self.judgements}:{self.key}"

@@ -81,10 +81,10 @@ class Split:
         keep = np.flatnonzero(self.own < images)
         picked = {name: judged.cut(images, keep) for name, judged in self.judgements.items()}
         by_caption = {
-            name: pick(getattr(self, name), keep)
+            name: _pick(getattr(self, name), keep)
             for name in ("captions", "caption_ids", "own", "level", "chain", "caption_graphs")
         }
-        by_image = {name: pick(getattr(self, name), np.arange(images)) for name in ("image_ids", "regions", "image_graphs")}
+        by_image = {name: _pick(getattr(self, name), np.arange(images)) for name in ("image_ids", "regions", "image_graphs")}
         return replace(self, judgements=picked, **by_caption, **by_image)
 
     def fingerprint(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Split:
         return {"images": len(self.image_ids), "captions": len(self.captions), "captions_per_image": histogram}
 
 
-def pick(values: Any, rows: Rows) -> Any:
+def _pick(values: Any, rows: Rows) -> Any:
     if values is None or isinstance(values, np.ndarray):
         return None if values is None else values[rows]
     return tuple(values[row] for row in rows)

@@ -1,0 +1,192 @@
+"""The house rules that a machine can check: floors, sizes, types, words that must not occur."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "workbench"
+FILES = sorted(PACKAGE.rglob("*.py"))
+SHELVES = ("data", "text", "encoders", "metrics", "plots")
+FLOORS = {
+    "cli": 7, "__main__": 7, "tour": 6, "claims": 6, "experiment": 5, "evaluation": 5, "result": 5, "execution": 5,
+    "training": 4, "model": 4, "explorer": 4, "objectives": 3,
+    "data": 2, "text": 2, "encoders": 2, "metrics": 2, "plots": 2, "retrieval": 2, "batches": 2, "similarity": 2,
+    "losses": 1, "published": 1, "runs": 1, "registry": 1, "assets": 1, "records": 1, "atomic": 1, "": 1,
+}  # fmt: skip
+# Floor-1 files import nothing of ours, but a package may import its own files, and a file that writes may use ``atomic``.
+LONG_FILES: dict[str, str] = {}
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Dotted names of our own modules that a file imports, wherever in the file."""
+    known = {name_of(file) for file in FILES}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "workbench")
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "workbench":
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in known else node.module
+
+
+def area(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+EDGES = [(name_of(file), target) for file in FILES for target in imports_of(file)]
+
+
+def test_every_area_has_a_floor():
+    assert {area(name_of(file)) for file in FILES} <= set(FLOORS)
+
+
+def test_imports_run_down_the_floors():
+    up = [(a, b) for a, b in EDGES if FLOORS[area(a)] < FLOORS[area(b)]]
+    assert up == []
+
+
+def test_the_first_floor_imports_nothing_of_ours():
+    bad = [(a, b) for a, b in EDGES if FLOORS[area(a)] == 1 and area(a) != area(b) and area(b) != "atomic"]
+    assert bad == []
+
+
+def test_sibling_shelves_do_not_import_each_other():
+    bad = [(a, b) for a, b in EDGES if area(a) in SHELVES and area(b) in SHELVES and area(a) != area(b)]
+    assert bad == []
+
+
+def test_papers_do_not_import_each_other():
+    papers = [(a, b) for a, b in EDGES if area(a) == area(b) == "objectives" and not b.rpartition(".")[2].startswith("_")]
+    assert papers == []
+
+
+def test_there_is_no_import_circle():
+    graph = {name_of(file): {b for a, b in EDGES if a == name_of(file)} for file in FILES}
+    done: set[str] = set()
+
+    def visit(node: str, path: tuple[str, ...]) -> None:
+        assert node not in path, f"circle: {' -> '.join((*path, node))}"
+        if node not in done:
+            for target in sorted(graph.get(node, ())):
+                visit(target, (*path, node))
+            done.add(node)
+
+    for node in graph:
+        visit(node, ())
+
+
+def test_files_and_functions_are_short():
+    lengths = {str(file.relative_to(ROOT)): len(file.read_text().splitlines()) for file in FILES}
+    assert {name: n for name, n in lengths.items() if n > 250 and name not in LONG_FILES} == {}
+    assert median(n for n in lengths.values() if n > 10) <= 130
+    long = {f"{name_of(file)}.{f.name}": size(f) for file in FILES for f in functions(file) if size(f) > 40}
+    assert long == {}
+    assert median(size(f) for file in FILES for f in functions(file)) <= 10
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef]:
+    yield from (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef))
+
+
+def size(function: ast.FunctionDef) -> int:
+    """Lines of code: from the signature to the last statement, the docstring not counted."""
+    first = function.body[0]
+    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    docstring = (first.end_lineno or 0) - first.lineno + 1 if documented else 0
+    return (function.end_lineno or 0) - function.lineno + 1 - docstring
+
+
+def public(path: Path) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    tree = ast.parse(path.read_text())
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield node
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from (f for f in node.body if isinstance(f, ast.FunctionDef) and not f.name.startswith("_"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_everything_public_is_documented_and_typed(path: Path):
+    assert ast.get_docstring(ast.parse(path.read_text())), "no module docstring"
+    for node in public(path):
+        assert ast.get_docstring(node), f"{node.name} has no docstring"
+        if isinstance(node, ast.FunctionDef):
+            arguments = [
+                a for a in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs] if a.arg not in ("self", "cls")
+            ]
+            assert all(a.annotation for a in arguments), f"{node.name}: an argument has no type"
+            assert node.returns, f"{node.name} has no return type"
+
+
+def test_no_two_files_share_six_lines():
+    """Six or more identical lines in a row are one thing written twice."""
+    runs: dict[str, set[tuple[str, ...]]] = {}
+    for file in FILES:
+        lines = [line.strip() for line in file.read_text().splitlines()]
+        lines = [line for line in lines if line and not line.startswith(("#", "import ", "from "))]
+        runs[name_of(file)] = {tuple(lines[i : i + 6]) for i in range(len(lines) - 5)}
+    twice = {(a, b): next(iter(runs[a] & runs[b])) for a, b in combinations(runs, 2) if runs[a] & runs[b]}
+    assert twice == {}
+
+
+FORBIDDEN = {
+    "torch.manual_seed(": {"workbench.training.settings"},
+    ".cuda()": set(),
+    ".data = ": set(),
+    "TODO": set(),
+    "FIXME": set(),
+}
+
+
+@pytest.mark.parametrize("words", FORBIDDEN)
+def test_words_that_must_not_occur(words: str):
+    found = {name_of(file) for file in FILES if words in file.read_text()}
+    assert found == FORBIDDEN[words]
+
+
+def test_nothing_prints_but_the_command_line():
+    calls = [
+        name_of(file)
+        for file in FILES
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert set(calls) <= {"workbench.cli"}
+
+
+def test_no_tracked_file_holds_an_absolute_path_of_a_machine():
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    texts = [ROOT / name for name in tracked if name.endswith((".py", ".md", ".ipynb", ".json", ".toml", ".yml", ".yaml", "run"))]
+    places = ("/" + "work/", "/" + "farm/", "/" + "root/", "/" + "home/")
+    assert [str(path) for path in texts if path.exists() and any(place in path.read_text() for place in places)] == []
+
+
+def test_importing_the_package_does_not_load_torch():
+    code = "import sys, workbench, workbench.cli; sys.exit(len({'torch', 'pandas', 'plotly'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_help_is_quick():
+    """The bar is 0.3 s on an idle machine; the best of five is taken, and a busy machine gets room."""
+    seconds = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "workbench", "--help"], capture_output=True, check=True)
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 1.0

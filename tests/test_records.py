@@ -1,0 +1,90 @@
+"""The records refuse what does not fit, where it enters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from workbench.records import Batch, Embedding, Judgements, SceneGraph, Split
+
+
+def opener(row: int) -> Image.Image:
+    return Image.new("RGB", (4, 4))
+
+
+def small(**changes) -> Split:
+    values = {
+        "name": "toy/test",
+        "image_ids": ("a", "b"),
+        "captions": ("one", "two", "three"),
+        "caption_ids": ("a0", "a1", "b0"),
+        "own": np.array([0, 0, 1]),
+        "open_image": opener,
+    }
+    return Split(**(values | changes))
+
+
+def test_a_split_always_has_its_own_pairs_as_judgements():
+    own = small().judgements["own"].dense()
+    assert own.tolist() == [[1, 1, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"image_ids": ("a", "a")}, "image id occurs twice"),
+        ({"caption_ids": ("x", "x", "y")}, "caption id occurs twice"),
+        ({"captions": ("one", " ", "three")}, "'a1'.*empty"),
+        ({"own": np.array([0, 0, 0])}, "'b'.*no caption"),
+        ({"own": np.array([0, 0, 2])}, "outside the 2 images"),
+        ({"own": np.array([0, 1])}, "own has 2 rows, expected 3"),
+        ({"regions": np.zeros((3, 1, 1))}, "regions has 3 rows, expected 2"),
+    ],
+)
+def test_a_split_refuses_what_does_not_fit(changes, message):
+    with pytest.raises(ValueError, match=message):
+        small(**changes)
+
+
+def test_a_cut_split_keeps_the_pairs_of_its_images():
+    cut = small(level=np.array([1, 2, 3])).first(1)
+    assert cut.captions == ("one", "two")
+    assert cut.level.tolist() == [1, 2]
+    assert cut.judgements["own"].dense().tolist() == [[1, 1]]
+
+
+def test_a_fingerprint_tells_counts_apart():
+    assert small().fingerprint() == {"images": 2, "captions": 3, "captions_per_image": {1: 1, 2: 1}}
+
+
+def test_judgements_refuse_a_pair_listed_twice():
+    with pytest.raises(ValueError, match="listed twice"):
+        Judgements("j", "r", (2, 2), np.array([0, 0]), np.array([1, 1]), np.ones(2, np.float32))
+
+
+def test_pairs_that_nobody_judged_are_not_a_number_and_not_relevant():
+    judged = Judgements("j", "r", (1, 2), np.array([0]), np.array([1]), np.ones(1, np.float32), unlisted=None)
+    assert np.isnan(judged.dense()[0, 0])
+    assert judged.relevant().tolist() == [[False, True]]
+
+
+def test_a_scene_graph_refuses_a_node_that_does_not_exist():
+    with pytest.raises(ValueError, match="node 2"):
+        SceneGraph(("dog",), relations=((0, "on", 2),))
+
+
+def test_a_scene_graph_as_tuples():
+    graph = SceneGraph(("dog", "tree"), ((0, "brown"),), ((0, "left of", 1),))
+    assert graph.tuples() == {("dog",), ("tree",), ("dog", "brown"), ("dog", "left of", "tree")}
+
+
+def test_positives_come_from_ids_and_not_from_position():
+    batch = Batch(["a", "b", "a"], ["0", "1", "2"], torch.tensor([1, 0, 2]))
+    assert batch.positives.tolist() == [[False, True, True], [True, False, False], [False, True, True]]
+
+
+def test_an_embedding_refuses_parts_without_a_mask():
+    with pytest.raises(ValueError, match="parts and mask"):
+        Embedding(torch.zeros(2, 3), parts=torch.zeros(2, 4, 3))

@@ -1,0 +1,155 @@
+"""The loop: what a killed run goes on with, what stops a run, what is frozen when."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from tests.training import toy
+from workbench.encoders._base import ParameterGroup
+from workbench.objectives._base import Objective
+from workbench.training import NonFiniteLossError, Settings, checkpoint
+from workbench.training.optimiser import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
+
+ROOT = Path(__file__).parents[2]
+
+
+def same(a: dict, b: dict) -> bool:
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.mark.parametrize("die_at", [2, 7, 10])
+def test_a_run_killed_in_mid_epoch_ends_with_the_same_weights_bit_for_bit(tmp_path, die_at):
+    killed = subprocess.run([sys.executable, "-m", "tests.training.toy", tmp_path / "a", str(die_at)], cwd=ROOT, check=False)
+    assert killed.returncode == -9
+    resumed, history = toy.train(tmp_path / "a")
+    straight, expected = toy.train(tmp_path / "b")
+    assert same(resumed.state_dict(), straight.state_dict())
+    last = [checkpoint.read(tmp_path / name / checkpoint.LAST)[0] for name in "ab"]
+    assert same(*last)
+    assert [{k: v for k, v in row.items() if k != "seconds"} for row in history] == [
+        {k: v for k, v in row.items() if k != "seconds"} for row in expected
+    ]
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
+    first, again, other = (toy.train(None, seed=seed)[0].state_dict() for seed in (1, 1, 2))
+    assert same(first, again)
+    assert not same(first, other)
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path):
+    _, first = toy.train(tmp_path)
+    _, again = toy.train(tmp_path)
+    assert first == again
+
+
+def test_a_checkpoint_of_other_settings_is_refused_by_name(tmp_path):
+    toy.train(tmp_path, epochs=1)
+    with pytest.raises(ValueError, match="other settings \\(lr\\)"):
+        toy.train(tmp_path, epochs=1, lr=0.1)
+
+
+def test_a_torn_checkpoint_is_refused_by_name(tmp_path):
+    (tmp_path / checkpoint.LAST).write_bytes(b"not a checkpoint")
+    with pytest.raises(ValueError, match=r"last\.safetensors is not a checkpoint"):
+        toy.train(tmp_path)
+
+
+class Broken(Objective):
+    def forward(self, image, text, batch):
+        return {"good": self.scores(image, text).mean(), "bad": self.scores(image, text).mean() * math.nan}
+
+
+def test_a_nan_stops_the_run_and_names_term_images_and_captions(tmp_path):
+    with pytest.raises(NonFiniteLossError, match=r"bad=nan.*loss=nan at images \['i\d+'.*captions \['c\d+'"):
+        toy.train(tmp_path, objective=Broken())
+    assert not (tmp_path / checkpoint.LAST).exists()
+
+
+def test_the_weights_of_the_best_validation_epoch_are_kept(tmp_path):
+    toy.train(tmp_path, epochs=2, schedule="constant")
+    after_two = checkpoint.under("model", checkpoint.read(tmp_path / checkpoint.LAST)[0])
+    second_best, _ = toy.train(None, rsum=iter([1.0, 3.0, 2.0, 2.0]).__next__, schedule="constant")
+    last_best, _ = toy.train(None, rsum=iter([1.0, 2.0, 3.0, 4.0]).__next__, schedule="constant")
+    assert same(after_two, second_best.state_dict())
+    assert not same(after_two, last_best.state_dict())
+
+
+def test_the_image_backbone_stands_still_in_the_warm_up_and_moves_after_it():
+    start, _ = toy.train(None, epochs=0)
+    warm, _ = toy.train(None, epochs=1, warmup_epochs=1)
+    on, _ = toy.train(None, epochs=2, warmup_epochs=1, rsum=iter([1.0, 2.0]).__next__)
+    assert torch.equal(start.image.backbone.weight, warm.image.backbone.weight)
+    assert not torch.equal(start.image.head.weight, warm.image.head.weight)
+    assert not torch.equal(start.image.backbone.weight, on.image.backbone.weight)
+
+
+def test_a_multiplier_of_zero_freezes_for_good():
+    start, _ = toy.train(None, epochs=0)
+    end, _ = toy.train(None, image_backbone_lr=0.0)
+    assert torch.equal(start.image.backbone.weight, end.image.backbone.weight)
+
+
+def test_training_raises_the_scores_of_the_pairs():
+    _, history = toy.train(None, epochs=20, warmup_epochs=0, lr=0.01)
+    assert history[-1]["loss"] < 0.5 * history[0]["loss"]
+    assert history[-1]["loss"] == pytest.approx(
+        sum(v for k, v in history[-1].items() if k not in ("loss", "epoch", "seconds") and "/" not in k), rel=1e-5
+    )
+
+
+@pytest.mark.parametrize("name", ["adamw", "adamp"])
+def test_both_optimisers_train_and_resume(tmp_path, name):
+    toy.train(tmp_path / "a", optimizer=name, epochs=2)
+    straight, _ = toy.train(None, optimizer=name, epochs=2)
+    assert same(straight.state_dict(), toy.train(tmp_path / "a", optimizer=name, epochs=2)[0].state_dict())
+
+
+def test_rates_multiply_by_role_and_depth_and_only_matrices_decay():
+    groups = [ParameterGroup("image_backbone", dict(nn.Linear(2, 2).named_parameters()), depth=2)]
+    settings = Settings(lr=1.0, image_backbone_lr=0.01, layer_decay=0.5, weight_decay=0.1)
+    matrix, vector = parameter_groups(groups, nn.Module(), settings)
+    assert matrix["lr"] == vector["lr"] == pytest.approx(0.01 * 0.25)
+    assert (matrix["weight_decay"], vector["weight_decay"]) == (0.1, 0.0)
+    assert make_optimiser([matrix, vector], "adamw").param_groups[0]["base_lr"] == pytest.approx(0.0025)
+
+
+def test_schedules_by_hand():
+    cosine, step = (
+        Settings(epochs=2, schedule="cosine"),
+        Settings(epochs=20, schedule="step", step_epochs=(2, 4), step_factor=0.1),
+    )
+    rates = [learning_rate_factor(n, steps_per_epoch=2, settings=cosine) for n in range(4)]
+    # cos(0), cos(pi/4), cos(pi/2), cos(3 pi/4), each (1 + c) / 2
+    assert rates == pytest.approx([1, 0.853553, 0.5, 0.146447], abs=1e-6)
+    assert [learning_rate_factor(n, steps_per_epoch=1, settings=step) for n in range(6)] == pytest.approx(
+        [1, 1, 0.1, 0.1, 0.01, 0.01]
+    )
+    warm = Settings(epochs=2, schedule="constant", lr_warmup_steps=3)
+    assert [learning_rate_factor(n, steps_per_epoch=9, settings=warm) for n in range(4)] == pytest.approx([0.25, 0.5, 0.75, 1])
+
+
+def test_the_loss_ramps_up_after_the_warm_up():
+    settings = Settings(warmup_epochs=1, ramp_epochs=1)
+    assert [loss_ramp(n, steps_per_epoch=2, settings=settings) for n in range(5)] == pytest.approx([1, 1, 0.5, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"optimizer": "adan"}, "choose one of 'adamw', 'adamp'"),
+        ({"epochs": -1}, "at least 0"),
+        ({"lr": math.nan}, "at least 0"),
+        ({"batch_size": 1}, "at least 2"),
+    ],
+)
+def test_settings_outside_their_range_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        Settings(**changes)

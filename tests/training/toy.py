@@ -1,0 +1,107 @@
+"""A data set and a pair of encoders so small that a whole run takes a moment; run as a program it trains until it is killed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import nn
+
+from workbench.batches import Source
+from workbench.encoders._base import Encoder, ParameterGroup
+from workbench.encoders._pair import Pair
+from workbench.objectives.vsepp import MEMBER as VSEPP
+from workbench.records import Embedding, Split
+from workbench.training import Settings, fit, seed_everything
+
+IMAGES, EACH, WIDTH = 24, 2, 8
+
+
+class Bag:
+    """A signal of fixed random vectors."""
+
+    name = "bag"
+
+    def __init__(self, values):
+        self.values = values
+
+    def take(self, rows):
+        return self.values[rows]
+
+    def __len__(self):
+        return len(self.values)
+
+
+class Picture(Encoder):
+    """A backbone and a head over fixed vectors, with dropout, so that a resumed run must also resume its randomness."""
+
+    image_input = "pixels"
+    embed_dim = WIDTH
+
+    def __init__(self):
+        super().__init__()
+        self.backbone, self.head, self.dropout = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH), nn.Dropout(0.3)
+
+    def images(self, batch):
+        hidden = self.dropout(self.backbone(batch.inputs["pixels"]).relu())
+        return Embedding(nn.functional.normalize(self.head(hidden), dim=1))
+
+    def groups(self):
+        return [
+            ParameterGroup("image_backbone", dict(self.backbone.named_parameters()), depth=1),
+            ParameterGroup("head", dict(self.head.named_parameters())),
+        ]
+
+
+class Words(Encoder):
+    """A linear map of the caption's bag."""
+
+    encodes_text = True
+    embed_dim = WIDTH
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(WIDTH, WIDTH)
+
+    def texts(self, batch):
+        return Embedding(nn.functional.normalize(self.head(batch.signals["bag"]), dim=1))
+
+
+def source() -> Source:
+    generator = torch.Generator().manual_seed(5)
+    pixels = torch.randn(IMAGES, WIDTH, generator=generator)
+    own = np.repeat(np.arange(IMAGES), EACH)
+    ids, captions = [f"i{n}" for n in range(IMAGES)], [f"c{n}" for n in range(len(own))]
+    split = Split("toy/train", tuple(ids), tuple(captions), tuple(captions), own, lambda row: Image.new("RGB", (1, 1)))
+    noise = torch.randn(len(own), WIDTH, generator=generator) * 0.3
+    return Source(split, {"pixels": lambda rows: pixels[rows]}, {"bag": Bag(pixels[own] + noise)})
+
+
+def train(folder: Path | None, objective=None, die_at: int = 0, rsum=None, **changes):
+    """Train the toy; with ``die_at`` the process kills itself before that step, with no chance to tidy up."""
+    values = {"epochs": 4, "batch_size": 6, "captions_per_image": 2, "warmup_epochs": 1, "device": "cpu", "checkpoint_every": 1}
+    settings = Settings(**(values | changes))
+    seed_everything(settings.seed)
+    pair, objective = Pair(Picture(), Words()), objective or VSEPP()
+    steps = 0
+
+    def validate() -> dict[str, float]:
+        return {"rsum": rsum() if rsum else float(pair.image.head.weight.detach().abs().sum())}
+
+    def count(*_) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == die_at:
+            os.kill(os.getpid(), 9)
+
+    pair.register_forward_pre_hook(count)
+    history = fit(pair, objective, source(), validate, settings, folder=folder, progress=False)
+    return pair, history
+
+
+if __name__ == "__main__":
+    train(Path(sys.argv[1]), die_at=int(sys.argv[2]))

@@ -1,0 +1,228 @@
+"""One experiment: a configuration, and the function that turns it into a result. The only file that knows all shelves."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Self, get_type_hints
+
+from workbench import data, encoders, objectives, text
+from workbench.encoders import _features
+from workbench.encoders._pair import Pair
+from workbench.evaluation import evaluate, validation_rsum
+from workbench.model import Model
+from workbench.objectives._base import Objective
+from workbench.records import Split
+from workbench.registry import check_options, did_you_mean
+from workbench.result import CONFIG, MODEL, STATES, Result
+from workbench.text._base import SignalMaker
+from workbench.training import Settings, checkpoint, fit, seed_everything
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings):
+    """Everything that decides a result: data, encoders, objective, and how to train (see ``Settings``).
+
+    Args:
+        objective: a name of the objectives shelf; ``objective_options``: its options.
+        data: a name of the data shelf; ``data_options``: its options, the same for every split.
+        train_images, val_images, test_images: the first so many images of each split; 0 = all.
+        features: frozen backbone whose cached grid features the ``regions`` encoder reads, e.g. ``"efficientnet_lite0"``.
+        image_encoder, text_encoder: names of the encoders shelf; the same name twice is one module for both sides, made
+            with ``image_options``.
+        image_options, text_options: their options.
+
+    Raises:
+        KeyError: an unknown name; TypeError: an unknown option; ValueError: a value outside its range.
+    """
+
+    objective: str = "infonce"
+    objective_options: dict[str, Any] = field(default_factory=dict)
+    data: str = "scenes"
+    data_options: dict[str, Any] = field(default_factory=dict)
+    train_images: int = 0
+    val_images: int = 0
+    test_images: int = 0
+    features: str = ""
+    image_encoder: str = "towers"
+    image_options: dict[str, Any] = field(default_factory=dict)
+    text_encoder: str = "towers"
+    text_options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.text_encoder == self.image_encoder and self.text_options:
+            raise ValueError(f"text_options: {self.text_encoder!r} serves both sides here; give its options as image_options")
+        check_options(f"objective {self.objective!r}", objectives.member(self.objective), self.objective_options)
+        check_options(f"data {self.data!r}", data.member(self.data), self.data_options)
+        check_options(f"encoder {self.image_encoder!r}", encoders.member(self.image_encoder), self.image_options)
+        check_options(f"encoder {self.text_encoder!r}", encoders.member(self.text_encoder), self.text_options)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build from JSON values.
+
+        Raises:
+            TypeError: an unknown field, with the near ones, or a value of another type.
+        """
+        hints = get_type_hints(cls)
+        known = [f.name for f in fields(cls)]
+        clean: dict[str, Any] = {}
+        for name, value in values.items():
+            if name not in hints or name not in known:
+                raise TypeError(f"config has no field {name!r}; {did_you_mean(name, known)}")
+            clean[name] = _as(name, value, hints[name])
+        return cls(**clean)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Build from a JSON file."""
+        return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields as JSON values."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+def _as(name: str, value: Any, kind: Any) -> Any:
+    if kind == tuple[int, ...]:
+        kind, value = tuple, tuple(value)
+    plain = getattr(kind, "__origin__", kind)
+    if plain is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, plain) or (isinstance(value, bool) and plain is not bool):
+        raise TypeError(f"config field {name!r} is {value!r}; expected {plain.__name__}")
+    return value
+
+
+def run(config: Config, *, folder: str | Path | None = None, progress: bool = True) -> Result:
+    """Load, build, train, evaluate.
+
+    Args:
+        config: the experiment.
+        folder: where checkpoints go; an unfinished run that lies there is resumed. ``None`` keeps everything in memory.
+        progress: show a bar where somebody can see it.
+
+    Returns:
+        The result, evaluated on the test split with the weights of the best validation epoch.
+
+    Raises:
+        ValueError: something that the objective or an encoder needs is missing; the message says how to give it.
+    """
+    seed_everything(config.seed)
+    splits = {name: load_split(config, name, progress=progress) for name in ("train", "val", "test")}
+    config = resolve(config, splits["train"])
+    model = build(config, splits["train"].captions)
+    check_needs(config, model, splits["train"])
+    val, test = (model.source(splits[name], every_signal=False) for name in ("val", "test"))
+    history = []
+    if config.epochs:
+        train = model.source(splits["train"])
+        place = Path(folder) if folder else None
+        history = fit(
+            model.pair, model.objective, train, lambda: validation_rsum(model, val), config, folder=place, progress=progress
+        )
+    measurements, image, texts = evaluate(model, test, seed=config.seed)
+    return Result(config.as_dict(), model, splits["test"], measurements, history, image, texts)
+
+
+def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
+    """One split of the config's data set, cut to size, with region features where the config asks for them."""
+    images = getattr(config, f"{name}_images")
+    options = dict(config.data_options)
+    if images and "size" in inspect.signature(data.member(config.data)).parameters:
+        options["size"] = images
+    split: Split = data.load(config.data, split=name, **options)
+    split = split.first(images) if images else split
+    return replace(split, regions=_features.extract(split, config.features, progress=progress)) if config.features else split
+
+
+def resolve(config: Config, train: Split) -> Config:
+    """The config with the widths that only the data know, so that a checkpoint can be read without the data."""
+    if "in_dim" in _parameters(config.image_encoder) and "in_dim" not in config.image_options and train.regions is not None:
+        return replace(config, image_options={**config.image_options, "in_dim": int(train.regions.shape[-1])})
+    return config
+
+
+def build(config: Config, captions: tuple[str, ...], states: Mapping[str, Any] | None = None) -> Model:
+    """Encoders, objective and signal makers of a config.
+
+    Args:
+        config: names and options.
+        captions: pool on which the signal makers are fitted.
+        states: what the makers learnt earlier; then nothing is fitted and no pre-trained weights are loaded.
+    """
+    objective: Objective = objectives.load(config.objective, **config.objective_options)
+    image_class, text_class = encoders.member(config.image_encoder), encoders.member(config.text_encoder)
+    text_options = config.image_options if config.image_encoder == config.text_encoder else config.text_options
+    wanted = text_class.signals(**text_options)
+    makers: dict[str, SignalMaker] = {}
+    for name, options in {**objective.signals(), **wanted}.items():
+        maker = text.load(name, **options)
+        makers[name] = maker.fit(captions) if states is None else maker.restore(states[name])
+    vocabulary = getattr(makers.get("tokens"), "vocabulary", None)
+    image = _encoder(config.image_encoder, config.image_options, vocabulary, states is None)
+    same = text_class is image_class
+    return Model(
+        Pair(image, image if same else _encoder(config.text_encoder, text_options, vocabulary, states is None)),
+        objective, makers, tuple(wanted),
+    )  # fmt: skip
+
+
+def _encoder(name: str, options: dict[str, Any], vocabulary: Any, pretrained: bool) -> Any:
+    options = dict(options)
+    if "vocabulary" in _parameters(name) and vocabulary is not None:
+        options["vocabulary"] = vocabulary
+    if "pretrained" in _parameters(name) and not pretrained:
+        options["pretrained"] = ""
+    return encoders.load(name, **options)
+
+
+def _parameters(encoder: str) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(encoders.member(encoder)).parameters
+
+
+def check_needs(config: Config, model: Model, train: Split) -> None:
+    """Refuse an experiment that lacks what its parts need, before any training step.
+
+    Raises:
+        ValueError: names the need and how to meet it.
+    """
+    least = model.objective.captions_per_image
+    if config.captions_per_image < least:
+        raise ValueError(f"objective {config.objective!r} needs {least} captions an image; set captions_per_image={least}")
+    if model.pair.image.image_input == "regions" and train.regions is None:
+        raise ValueError(
+            f"encoder {config.image_encoder!r} reads region features and {train.name} has none; "
+            f"set features='efficientnet_lite0' (or another backbone)"
+        )
+
+
+def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
+    """The model of a finished run; without a folder, the shipped pre-trained encoder of the embedded world.
+
+    Args:
+        folder: a run folder with a checkpoint, or ``""``.
+        device: where the weights go.
+
+    Raises:
+        FileNotFoundError: the folder holds no checkpoint.
+    """
+    if not str(folder):
+        model = build(Config(), ())
+    else:
+        path = Path(folder)
+        missing = [name for name in (CONFIG, STATES, MODEL) if not (path / name).exists()]
+        if missing:
+            raise FileNotFoundError(
+                f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
+            )
+        config = Config.from_dict(json.loads((path / CONFIG).read_text(encoding="utf-8")))
+        model = build(config, (), json.loads((path / STATES).read_text(encoding="utf-8")))
+        checkpoint.load_weights(model.pair, model.objective, checkpoint.read(path / MODEL)[0])
+    model.pair.to(device).eval()
+    model.objective.to(device).eval()
+    return model

@@ -1,0 +1,234 @@
+"""The loop. Devices, precision and trackers are accelerate's; everything that a reader wants to see in a step is here."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+from tqdm.auto import tqdm
+
+from workbench import batches
+from workbench.batches import Source
+from workbench.encoders._pair import Pair
+from workbench.objectives._base import Objective
+from workbench.records import Batch
+from workbench.training import checkpoint
+from workbench.training.optimiser import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
+from workbench.training.settings import Settings
+
+History = list[dict[str, float]]
+
+
+class NonFiniteLossError(FloatingPointError):
+    """The loss became NaN or infinite; the message holds the ids of the batch."""
+
+
+def fit(
+    model: Pair,
+    objective: Objective,
+    source: Source,
+    validate: Callable[[], dict[str, float]],
+    settings: Settings,
+    *,
+    folder: Path | None = None,
+    progress: bool = True,
+) -> History:
+    """Train a model and leave it with the weights of the epoch whose validation RSUM is best.
+
+    Args:
+        model: the two encoders.
+        objective: gives the weighted terms whose sum is the loss.
+        source: training split, inputs and signals.
+        validate: evaluates the model as it is; must return ``"rsum"``.
+        settings: how to train.
+        folder: where checkpoints go; a checkpoint that lies there is resumed. ``None`` keeps nothing.
+        progress: show a bar where somebody can see it.
+
+    Returns:
+        One mapping an epoch: ``epoch``, the mean of every term, ``loss``, what ``validate`` returned, ``seconds``.
+
+    Raises:
+        NonFiniteLossError: a NaN or infinite loss, with the batch ids; weights and checkpoint stay as before the step.
+        ValueError: the checkpoint in ``folder`` belongs to other settings, or several processes were started.
+    """
+    run = _Run(model, objective, source, settings, folder)
+    run.resume()
+    with _bar(settings.epochs * run.steps_per_epoch, run.step, progress) as bar:
+        while run.step < settings.epochs * run.steps_per_epoch:
+            terms = run.one_epoch(bar)
+            row = {"epoch": float(run.epoch), **terms, **{f"val/{name}": value for name, value in validate().items()}}
+            run.close_epoch(row)
+            bar.set_postfix({"val rsum": f"{100 * row['val/rsum']:.1f}"})
+    run.finish()
+    return run.history
+
+
+class _Run:
+    """The state of a run between two steps: exactly what a checkpoint holds."""
+
+    def __init__(self, model: Pair, objective: Objective, source: Source, settings: Settings, folder: Path | None) -> None:
+        self.model, self.objective, self.source, self.settings, self.folder = model, objective, source, settings, folder
+        self.accelerator = _accelerator(settings, folder)
+        self.device = self.accelerator.device
+        model.to(self.device)
+        objective.to(self.device)
+        groups = model.groups()
+        self.optimiser = make_optimiser(parameter_groups(groups, objective, settings), settings.optimizer)
+        self.optimiser = self.accelerator.prepare(self.optimiser)
+        backbone = [p for group in groups if group.role == "image_backbone" for p in group.parameters.values()]
+        self.backbone = [parameter for parameter in backbone if parameter.requires_grad]
+        self.steps_per_epoch = len(self._order(0))
+        self.step = 0
+        self.history: History = []
+        self.sums: dict[str, float] = {}
+        self.best: dict[str, Tensor] = {}
+        self.started = time.perf_counter()
+
+    @property
+    def epoch(self) -> int:
+        return self.step // self.steps_per_epoch
+
+    def _order(self, number: int) -> list[Any]:
+        s = self.settings
+        return batches.epoch(
+            self.source.split.own, size=s.batch_size, captions_per_image=s.captions_per_image, seed=s.seed, number=number
+        )
+
+    def one_epoch(self, bar: Any) -> dict[str, float]:
+        """Train to the end of the epoch; returns the mean of every term over the epoch's steps."""
+        warming = self.epoch < self.settings.warmup_epochs
+        self.model.train()
+        self.objective.train()
+        self.objective.warm_up(warming)
+        self._freeze_image_backbone(warming)
+        order = self._order(self.epoch)[self.step % self.steps_per_epoch :]
+        for batch in batches.loader(self.source, order, workers=self.settings.workers):
+            for name, value in self.one_step(batches.to(batch, self.device)).items():
+                self.sums[name] = self.sums.get(name, 0.0) + value
+            self.step += 1
+            bar.update()
+            every = self.settings.checkpoint_every
+            if every and self.step % every == 0 and self.step % self.steps_per_epoch:
+                self.save()
+        return {name: value / self.steps_per_epoch for name, value in self.sums.items()}
+
+    def one_step(self, batch: Batch) -> dict[str, float]:
+        """One optimiser step; returns the terms and their sum as numbers."""
+        steps, settings = self.steps_per_epoch, self.settings
+        for group in self.optimiser.param_groups:
+            group["lr"] = group["base_lr"] * learning_rate_factor(self.step, steps_per_epoch=steps, settings=settings)
+        with self.accelerator.autocast():
+            image, text = self.model(batch)
+        terms = self.objective(image, text, batch)
+        loss = torch.stack(list(terms.values())).sum()
+        values = {**{name: float(term.detach()) for name, term in terms.items()}, "loss": float(loss.detach())}
+        _require_finite(values, batch)
+        self.optimiser.zero_grad()
+        self.accelerator.backward(loss * loss_ramp(self.step, steps_per_epoch=steps, settings=settings))
+        if settings.clip_norm:
+            trained = [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
+            self.accelerator.clip_grad_norm_(trained, settings.clip_norm)
+        self.optimiser.step()
+        self.objective.after_step(image, text, batch)
+        return values
+
+    def close_epoch(self, row: dict[str, float]) -> None:
+        """Note the epoch, keep the weights if they are the best so far, write the checkpoint."""
+        row["seconds"] = time.perf_counter() - self.started
+        if not self.best or row["val/rsum"] > max(earlier["val/rsum"] for earlier in self.history):
+            self.best = checkpoint.weights(self.model, self.objective)
+        self.history.append(row)
+        self.sums = {}
+        self.accelerator.log({name: value for name, value in row.items() if name != "epoch"}, step=self.step)
+        self.save()
+
+    def save(self) -> None:
+        """Write everything that the next step depends on."""
+        if self.folder is None:
+            return
+        state, numbers = checkpoint.optimiser_tensors(self.optimiser)
+        tensors = (
+            checkpoint.weights(self.model, self.objective)
+            | checkpoint.prefixed("best", self.best)
+            | checkpoint.prefixed("optimiser", state)
+            | checkpoint.prefixed("random", checkpoint.random_state(self.device))
+        )
+        facts = {
+            "step": self.step,
+            "history": self.history,
+            "sums": self.sums,
+            "numbers": numbers,
+            "settings": _fixed(self.settings),
+        }
+        checkpoint.write(self.folder / checkpoint.LAST, tensors, facts)
+
+    def resume(self) -> None:
+        """Go on from the checkpoint in the folder, if there is one."""
+        if self.folder is None or not (self.folder / checkpoint.LAST).exists():
+            return
+        path = self.folder / checkpoint.LAST
+        tensors, facts = checkpoint.read(path)
+        changed = [name for name, value in _fixed(self.settings).items() if facts["settings"].get(name) != value]
+        if changed:
+            raise ValueError(
+                f"{path} was made with other settings ({', '.join(changed)}); choose a new folder or the old settings"
+            )
+        checkpoint.load_weights(self.model, self.objective, tensors)
+        self.best = checkpoint.under("best", tensors)
+        checkpoint.restore_optimiser(self.optimiser, checkpoint.under("optimiser", tensors), facts["numbers"])
+        checkpoint.restore_random_state(checkpoint.under("random", tensors), self.device)
+        self.step, self.history, self.sums = facts["step"], facts["history"], facts["sums"]
+
+    def finish(self) -> None:
+        """Put the best weights back and close the trackers."""
+        if self.best:
+            checkpoint.load_weights(self.model, self.objective, self.best)
+        self._freeze_image_backbone(False)
+        self.accelerator.end_training()
+
+    def _freeze_image_backbone(self, frozen: bool) -> None:
+        for parameter in self.backbone:
+            parameter.requires_grad_(not frozen)
+
+
+def _fixed(settings: Settings) -> dict[str, Any]:
+    """Settings that must not change between a run and its resumption, as JSON gives them back."""
+    free = {"device", "workers", "checkpoint_every", "tracker"}
+    values = {name: getattr(settings, name) for name in sorted(set(Settings.__dataclass_fields__) - free)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def _accelerator(settings: Settings, folder: Path | None) -> Accelerator:
+    cpu = settings.device == "cpu" or not torch.cuda.is_available()
+    if settings.device == "cuda" and cpu:
+        raise ValueError("device='cuda', but PyTorch sees no GPU; use device='auto' or 'cpu'")
+    half = settings.precision == "bf16" or (settings.precision == "auto" and not cpu)
+    out = Accelerator(
+        cpu=cpu, mixed_precision="bf16" if half else "no", log_with=settings.tracker or None, project_dir=str(folder or ".")
+    )
+    if out.num_processes > 1:
+        raise ValueError("several processes were started; the losses do not gather over processes, so start one")
+    if settings.tracker:
+        out.init_trackers("itm-workbench", config={k: v for k, v in vars(settings).items() if isinstance(v, int | float | str)})
+    return out
+
+
+def _require_finite(values: dict[str, float], batch: Batch) -> None:
+    bad = [name for name, value in values.items() if not math.isfinite(value)]
+    if bad:
+        found = ", ".join(f"{name}={values[name]}" for name in bad)
+        raise NonFiniteLossError(f"{found} at images {list(batch.image_ids)}, captions {list(batch.caption_ids)}")
+
+
+def _bar(total: int, done: int, progress: bool) -> Any:
+    """A bar where somebody watches (a terminal or a live notebook), and none in batch."""
+    live = sys.stderr.isatty() or ("ipykernel" in sys.modules and not os.environ.get("WORKBENCH_BATCH"))
+    return tqdm(total=total, initial=done, desc="training", unit="step", disable=not (progress and live), leave=False)
