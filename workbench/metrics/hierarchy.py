@@ -102,7 +102,8 @@ def precision(chains: Chains, retrieved: list[Rows]) -> Values:
     """``(C,)`` share of the retrieved texts that belong to the chain; 0 where only the root was retrieved."""
     hits = [np.isin(found, names).sum() for found, names in zip(retrieved, chains.first[chains.rows], strict=True)]
     sizes = [max(1, np.count_nonzero(found != ROOT)) for found in retrieved]
-    return np.asarray(np.divide(hits, sizes))
+    share: Values = np.array(hits, dtype=np.float64) / np.array(sizes)
+    return share
 
 
 def level_recall(chains: Chains, retrieved: list[Rows]) -> Values:
