@@ -101,6 +101,17 @@ def test_runs_are_listed_oldest_first_over_all_notebooks(tmp_path: Path) -> None
     assert runs.list_runs(tmp_path / "none") == []
 
 
+def test_a_run_is_found_by_path_id_part_of_the_id_or_as_the_last(tmp_path: Path) -> None:
+    for name in ("a/20260101-000000-0000aaaa", "b/20260102-000000-0000bbbb"):
+        runs.write_status(tmp_path / name, "ok")
+    for name in (tmp_path / "b" / "20260102-000000-0000bbbb", "20260102-000000-0000bbbb", "20260102", "bbbb", "last"):
+        assert runs.find(name, tmp_path).notebook == "b"
+    with pytest.raises(LookupError, match="2 runs are called '2026'"):
+        runs.find("2026", tmp_path)
+    with pytest.raises(FileNotFoundError, match="no run 'cccc'"):
+        runs.find("cccc", tmp_path)
+
+
 def test_a_diff_holds_only_what_differs(tmp_path: Path) -> None:
     first, second = runs.new_run("nb", {"a": 1, "b": 2}, tmp_path), runs.new_run("nb", {"a": 1, "b": 3, "c": {"d": 4}}, tmp_path)
     runs.write_results(first, {"metrics": {"rsum": 2.0}})

@@ -56,6 +56,41 @@ class _End:
     error: str = ""
 
 
+def find(name: Path | str) -> Path:
+    """A notebook by path, or by its name in ``notebooks/`` of the current folder or of the clone that holds the package.
+
+    Raises:
+        FileNotFoundError: neither; the message says where was looked.
+    """
+    stem = str(name).removesuffix(".ipynb")
+    places = [Path(stem), Path("notebooks") / stem, Path(__file__).parents[2] / "notebooks" / stem]
+    for place in places:
+        if (path := place.with_name(place.name + ".ipynb")).is_file():
+            return path
+    raise FileNotFoundError(f"no notebook {name}; looked for {', '.join(f'{place}.ipynb' for place in places)}")
+
+
+def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters of a notebook but its run folder, with the given ones in place.
+
+    Args:
+        path: the notebook.
+        given: parameters by name, values or command-line text.
+
+    Raises:
+        FileNotFoundError: no such notebook.
+        ParameterError: an unknown or ill-typed parameter, or a notebook without the parameter ``out``.
+    """
+    known = parameters.inspect(path)
+    if "out" not in known:
+        raise parameters.ParameterError(f"{path}: no parameter `out`, through which a notebook is told its run folder")
+    if "out" in given:
+        raise parameters.ParameterError("`out` is not given as a parameter; choose the root or the folder of the run instead")
+    values = parameters.fill(known, given)
+    del values["out"]
+    return values
+
+
 def run_notebook(
     path: Path | str,
     given: Mapping[str, Any] | None = None,
@@ -79,7 +114,7 @@ def run_notebook(
         ParameterError: an unknown or ill-typed parameter; no kernel was started and no folder made.
     """
     path = Path(path)
-    values = _values(path, given or {})
+    values = check(path, given or {})
     target = _folder(path, values, root, folder)
     began = time.perf_counter()
     end = _End("killed", KILLED, "stopped from outside")
@@ -94,17 +129,6 @@ def run_notebook(
         runs.write_json(target / runs.ENV, {**env, "seconds": seconds, "error": end.error})
         runs.write_status(target, end.status)
     return RunResult(target, end.status, end.exit_code, seconds, end.error, warnings)
-
-
-def _values(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
-    known = parameters.inspect(path)
-    if "out" not in known:
-        raise parameters.ParameterError(f"{path}: no parameter `out`, through which a notebook is told its run folder")
-    if "out" in given:
-        raise parameters.ParameterError("`out` is not given as a parameter; choose the root or the folder of the run instead")
-    values = parameters.fill(known, given)
-    del values["out"]
-    return values
 
 
 def _folder(path: Path, values: Mapping[str, Any], root: Path | str, folder: Path | str | None) -> Path:

@@ -130,3 +130,16 @@ def fill(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[
     for name, value in given.items():
         values[name] = parameters[name].parse(value) if isinstance(value, str) else parameters[name].check(value)
     return values
+
+
+def read_file(path: Path | str) -> dict[str, Any]:
+    """Parameters from a YAML or JSON file.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ParameterError: the file holds something else than names and values.
+    """
+    values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    if not isinstance(values, dict):
+        raise ParameterError(f"{path} must hold `name: value` lines")
+    return values

@@ -75,7 +75,7 @@ def to_html(notebook: nbformat.NotebookNode, title: str) -> str:
     for output in _outputs(notebook):
         if PLOTLY in output.get("data", {}):
             number += 1
-            output.data = {"text/html": div(output.data[PLOTLY], f"figure-{number}")}
+            output["data"] = {"text/html": div(output["data"][PLOTLY], f"figure-{number}")}
     script = plotly_script() if number else ""
     exporter = HTMLExporter(raw_template=_TEMPLATE)
     page, _ = exporter.from_notebook_node(notebook, resources={"plotly_js": script, "metadata": {"name": title}})

@@ -1,0 +1,15 @@
+"""The run folder: ``runs/<notebook>/<run id>/``, written atomically, read, listed and compared.
+
+A run id is ``yyyymmdd-hhmmss-<8 hex>``; equal hex digits mean equal parameters and equal code. ``STATUS`` is written last, by the
+process that watched the run, and is one of ``ok``, ``failed:<cell>`` and ``killed``.
+"""
+
+from workbench.runs.environment import code_hash, environment
+from workbench.runs.folders import folder, new_run, publish
+from workbench.runs.listing import Run, diff, find, flat, list_runs, read
+from workbench.runs.writing import ENV, PARAMS, RESULTS, SCRAP, STATUS, write_json, write_results, write_status, write_text
+
+__all__ = [
+    "ENV", "PARAMS", "RESULTS", "SCRAP", "STATUS", "Run", "code_hash", "diff", "environment", "find", "flat", "folder",
+    "list_runs", "new_run", "publish", "read", "write_json", "write_results", "write_status", "write_text",
+]  # fmt: skip

@@ -1,0 +1,89 @@
+"""Train and evaluate without a notebook: the same experiment, the same run folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench import experiment, runs
+from workbench.evaluation import evaluate
+from workbench.records import Measurement
+from workbench.training import checkpoint
+
+
+def read_config(path: Path | str, changes: Mapping[str, Any] | None = None) -> experiment.Config:
+    """A configuration from a JSON file, with some fields changed.
+
+    Args:
+        path: the file.
+        changes: field -> JSON value.
+
+    Raises:
+        FileNotFoundError, TypeError, KeyError, ValueError: no such file, an unknown field or name, a value out of its range.
+    """
+    config = experiment.Config.read(path)
+    return experiment.Config.from_dict({**config.as_dict(), **(changes or {})})
+
+
+def train(config: experiment.Config, *, out: Path | str = "", resume: bool = False, progress: bool = True) -> Path:
+    """Run an experiment and leave a run folder.
+
+    Args:
+        config: the experiment.
+        out: the run folder; empty makes ``runs/train/<run id>``.
+        resume: go on from the checkpoint in ``out``.
+        progress: show a bar where somebody watches.
+
+    Returns:
+        The run folder.
+
+    Raises:
+        FileExistsError: ``out`` holds a checkpoint and ``resume`` was not asked for.
+        FileNotFoundError: ``resume`` was asked for and there is no checkpoint.
+    """
+    check_folder(out, resume)
+    folder = runs.folder("train", out, config.as_dict())
+    began = time.perf_counter()
+    status = "killed"
+    try:
+        result = experiment.run(config, folder=folder, progress=progress)
+        result.save(folder)
+        status = "ok"
+    except Exception:
+        status = "failed:train"
+        raise
+    finally:
+        runs.write_json(folder / runs.ENV, {**runs.environment(config.seed), "seconds": round(time.perf_counter() - began, 2)})
+        runs.write_status(folder, status)
+    return folder
+
+
+def check_folder(out: Path | str, resume: bool) -> None:
+    """Refuse to train over an earlier run by accident, or to resume what is not there.
+
+    Raises:
+        FileExistsError, FileNotFoundError: as for ``train``.
+    """
+    there = bool(str(out)) and (Path(out) / checkpoint.LAST).is_file()
+    if there and not resume:
+        raise FileExistsError(f"{out} holds a checkpoint; say --resume to go on from it, or choose another folder")
+    if resume and not there:
+        raise FileNotFoundError(f"nothing to resume in {str(out) or 'no folder'}; name the run folder with --out")
+
+
+def evaluate_run(folder: Path | str, *, split: str = "test") -> list[Measurement]:
+    """Measure the model of a finished run again, on any split of its data.
+
+    Args:
+        folder: the run folder.
+        split: ``train``, ``val`` or ``test``.
+
+    Raises:
+        FileNotFoundError: the folder holds no checkpoint.
+    """
+    model = experiment.load_model(folder)
+    config = experiment.Config.read(Path(folder) / "config.json")
+    source = model.source(experiment.load_split(config, split), every_signal=False)
+    return evaluate(model, source, seed=config.seed)[0]
