@@ -18,7 +18,7 @@ class Objective(nn.Module):
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
-    captions_per_image: ClassVar[int] = 1
+    captions_per_image: int = 1
     warming: bool = False
 
     def signals(self) -> dict[str, dict[str, object]]:

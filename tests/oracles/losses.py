@@ -1,0 +1,64 @@
+"""Losses written out as loops over plain lists, from the papers; no line is shared with the package."""
+
+from __future__ import annotations
+
+import math
+
+Matrix = list[list[float]]
+Mask = list[list[bool]]
+
+
+def transpose(matrix):
+    return [list(row) for row in zip(*matrix, strict=True)]
+
+
+def triplet(scores: Matrix, positives: Mask, margin, hardest: bool) -> list[float]:
+    """Terms of all anchor-positive pairs, row by row; ``margin(anchor, positive, negative)``."""
+    terms = []
+    for a, row in enumerate(scores):
+        for p in range(len(row)):
+            if not positives[a][p]:
+                continue
+            negatives = [n for n in range(len(row)) if not positives[a][n]]
+            if hardest and negatives:
+                best = max(row[n] for n in negatives)
+                negatives = [next(n for n in negatives if row[n] == best)]
+            terms.append(sum(max(0.0, margin(a, p, n) - row[p] + row[n]) for n in negatives))
+    return terms
+
+
+def contrastive(scores: Matrix, positives: Mask, extra_positives: str) -> list[float]:
+    """One term for every row that has a positive."""
+    terms = []
+    for a, row in enumerate(scores):
+        own = [c for c in range(len(row)) if positives[a][c]]
+        if not own:
+            continue
+        everything = sum(math.exp(s) for s in row)
+        others = sum(math.exp(row[c]) for c in range(len(row)) if not positives[a][c])
+        total = 0.0
+        for p in own:
+            below = everything if extra_positives == "uniform" else math.exp(row[p]) + others
+            total += -math.log(math.exp(row[p]) / below)
+        terms.append(total / len(own))
+    return terms
+
+
+def ditm_triplet(scores: Matrix, positives: Mask, delta: list[float], tau: float, hardest: bool) -> tuple[float, float]:
+    """DITM's adaptive triplet, image-to-text and text-to-image, summed."""
+    i2t = triplet(scores, positives, lambda _, p, n: (delta[p] + delta[n]) / tau, hardest)
+    t2i = triplet(transpose(scores), transpose(positives), lambda t, _p, _n: (delta[t] + delta[t]) / tau, hardest)
+    return sum(i2t), sum(t2i)
+
+
+def ditm_ordering(scores: Matrix, positives: Mask, delta: list[float], eps: float) -> list[float]:
+    """DITM's ordering over unordered pairs of captions of an image."""
+    terms = []
+    for i, row in enumerate(scores):
+        own = [t for t in range(len(row)) if positives[i][t]]
+        for a in range(len(own)):
+            for b in range(a + 1, len(own)):
+                d = [math.sqrt(max(2 - 2 * row[t], 1e-12)) for t in (own[a], own[b])]
+                w = [max(delta[t], eps) for t in (own[a], own[b])]
+                terms.append((math.log(d[0] / d[1]) - math.log(w[1] / w[0])) ** 2)
+    return terms

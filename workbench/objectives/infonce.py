@@ -1,0 +1,87 @@
+"""InfoNCE in both directions, as CLIP has it (Radford et al., ICML 2021, arXiv 2103.00020, Fig. 3).
+
+``L = w1 mean_i CE(k S[i, :]) + w2 mean_t CE(k S[:, t])`` with ``w1 = w2 = 1/2``.
+
+Reads with: losses/contrastive.py.
+Departures: several captions of an image share the target (``extra_positives``); the paper has one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from workbench.losses._terms import Reduction, choose, full_precision
+from workbench.losses.contrastive import contrastive
+from workbench.objectives._base import Objective
+from workbench.records import Batch, Embedding
+
+INITIAL = {"learnable_exp": 1 / 0.07, "learnable_linear": 1.0, "fixed": 1 / 0.07}
+CAP = 100.0
+
+
+class InfoNCE(Objective):
+    """Softmax over the batch; the scale of the scores is learnt or fixed.
+
+    Args:
+        scale: ``"learnable_exp"`` = ``exp`` of a parameter, at most 100 (CLIP); ``"learnable_linear"`` = a bare parameter, as the
+            released PCME++ code has it for the comparison that DITM follows; ``"fixed"``.
+        initial: the scale at the start, 1 / temperature; ``None`` = 1 / 0.07, or 1 for ``"learnable_linear"``.
+        weights: of image-to-text and text-to-image.
+        extra_positives: how several captions of one image share, see ``contrastive``.
+        reduction: over anchors; the paper's is ``"mean"``.
+
+    Raises:
+        ValueError: an unknown option, or an initial scale that is not positive or exceeds the cap.
+    """
+
+    parameter: Tensor
+
+    def __init__(
+        self,
+        *,
+        scale: Literal["learnable_exp", "learnable_linear", "fixed"] = "learnable_exp",
+        initial: float | None = None,
+        weights: tuple[float, float] = (0.5, 0.5),
+        extra_positives: Literal["uniform", "mask"] = "uniform",
+        reduction: Reduction = "mean",
+    ) -> None:
+        super().__init__()
+        choose("scale", scale, tuple(INITIAL))
+        choose("reduction", reduction, ("sum", "mean"))
+        start = INITIAL[scale] if initial is None else initial
+        if not 0 < start < math.inf or (scale == "learnable_exp" and start > CAP):
+            raise ValueError(f"initial is {start}; it must be positive, and at most {CAP} where the scale is learnable_exp")
+        self.kind, self.weights, self.extra_positives, self.reduction = scale, weights, extra_positives, reduction
+        if scale == "fixed":
+            self.register_buffer("parameter", torch.tensor(start))
+        else:
+            self.parameter = nn.Parameter(torch.tensor(math.log(start) if scale == "learnable_exp" else start))
+
+    @property
+    def scale(self) -> Tensor:
+        """What the scores are multiplied with, a scalar."""
+        return self.parameter.exp() if self.kind == "learnable_exp" else self.parameter
+
+    def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
+        """Terms ``i2t`` and ``t2i``."""
+        logits, positives = self.scale * full_precision(self.scores(image, text)), batch.positives
+        return {
+            "i2t": self.weights[0] * self._one_way(logits, positives),
+            "t2i": self.weights[1] * self._one_way(logits.T, positives.T),
+        }
+
+    def _one_way(self, logits: Tensor, positives: Tensor) -> Tensor:
+        return contrastive(logits, positives, reduction=self.reduction, extra_positives=self.extra_positives)
+
+    @torch.no_grad()
+    def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:
+        """Keep a learnt exponential scale at most 100. A clamp in ``forward`` would cut its gradient and hold it there."""
+        if self.kind == "learnable_exp":
+            self.parameter.clamp_(max=math.log(CAP))
+
+
+MEMBER = InfoNCE

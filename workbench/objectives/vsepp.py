@@ -1,0 +1,53 @@
+"""VSE++: Improving Visual-Semantic Embeddings with Hard Negatives (Faghri et al., BMVC 2018, arXiv 1707.05612).
+
+``L = sum over pairs of max_t' [m - s(i,t) + s(i,t')]+ + max_i' [m - s(i,t) + s(i',t)]+``; with ``negatives="sum"`` the maximum is
+a sum and the loss is that of VSE0.
+
+Reads with: losses/triplet.py.
+Departures: captions of the same image are never negatives (the released code masks the diagonal only).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import Tensor
+
+from workbench.losses._terms import Reduction, choose
+from workbench.losses.triplet import triplet
+from workbench.objectives._base import Objective
+from workbench.records import Batch, Embedding
+
+
+class VSEPP(Objective):
+    """Triplet loss in both directions; in warm-up epochs over all negatives.
+
+    Args:
+        margin: lead that a positive must have over a negative, in cosine.
+        negatives: ``"hardest"`` (VSE++) or ``"sum"`` (VSE0).
+        reduction: over pairs; the paper's is ``"sum"``.
+    """
+
+    def __init__(
+        self,
+        *,
+        margin: float = 0.2,
+        negatives: Literal["hardest", "sum"] = "hardest",
+        reduction: Reduction = "sum",
+    ) -> None:
+        super().__init__()
+        choose("negatives", negatives, ("hardest", "sum"))
+        choose("reduction", reduction, ("sum", "mean"))
+        self.margin, self.negatives, self.reduction = margin, negatives, reduction
+
+    def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
+        """Terms ``i2t`` and ``t2i``."""
+        scores, positives = self.scores(image, text), batch.positives
+        return {"i2t": self._one_way(scores, positives), "t2i": self._one_way(scores.T, positives.T)}
+
+    def _one_way(self, scores: Tensor, positives: Tensor) -> Tensor:
+        which: Literal["all", "hardest"] = "all" if self.warming or self.negatives == "sum" else "hardest"
+        return triplet(scores, positives, margin=self.margin, negatives=which, reduction=self.reduction)
+
+
+MEMBER = VSEPP
