@@ -149,7 +149,7 @@ def test_two_forwards_agree_and_leave_the_state_untouched(name):
 
 @every_objective
 def test_an_unknown_option_is_refused_with_the_near_names(name):
-    option = list(inspect.signature(type(load(name))).parameters)[0]
+    option = next(iter(inspect.signature(type(load(name))).parameters))
     with pytest.raises(TypeError, match=rf"objectives '{name}' has no option '{option}s'; did you mean .*{option}"):
         objectives.load(name, **{f"{option}s": 1})
 
