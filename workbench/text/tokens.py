@@ -1,0 +1,144 @@
+"""Token ids: of whole words with a vocabulary fitted on the pool, or of the tokenizer that an open_clip model reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records import Rows
+from workbench.registry import did_you_mean
+from workbench.text import _ragged
+from workbench.text._base import SignalMaker
+from workbench.text._words import words
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+PADDING, UNKNOWN, START, END, FIRST_WORD = range(5)
+OPEN_CLIP = "open_clip:"
+CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class TokenSignal:
+    """Token ids of ``N`` captions, stored end to end.
+
+    Args:
+        flat: ``(total,)`` ids.
+        starts: ``(N + 1,)`` offsets.
+    """
+
+    flat: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    name = "tokens"
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def take(self, rows: Rows) -> Tensor:
+        """``(n, L)`` int64 ids of these captions, padded with 0 to the longest of them."""
+        import torch
+
+        return torch.from_numpy(_ragged.padded(self.flat, self.starts, rows)[0].astype(np.int64))
+
+
+class Tokens(SignalMaker):
+    """Makes token ids.
+
+    Ids of the word tokenizer: 0 padding, 1 unknown word, 2 start, 3 end, and 4 + n for ``vocabulary[n]``.
+
+    Args:
+        tokenizer: ``"words"``, or ``"open_clip:<model>"`` for an open_clip name, ``hf-hub:...`` or ``local-dir:...``.
+        vocabulary: fixed words, without the four special ids; ``None`` = all words of the pool, the most frequent first.
+        max_length: ids a caption at most, start and end included; ``None`` = all words, or the model's context length.
+        min_count: a word enters the vocabulary when it occurs this often in the pool.
+
+    Raises:
+        ValueError: an unknown tokenizer or model, or a length that leaves no room for a word.
+    """
+
+    name = "tokens"
+
+    def __init__(
+        self,
+        *,
+        tokenizer: str = "words",
+        vocabulary: Sequence[str] | None = None,
+        max_length: int | None = None,
+        min_count: int = 1,
+    ) -> None:
+        if tokenizer != "words" and not tokenizer.startswith(OPEN_CLIP):
+            raise ValueError(f"tokens: tokenizer is {tokenizer!r}; choose 'words' or 'open_clip:<model name>'")
+        if max_length is not None and max_length < END:
+            raise ValueError(f"tokens: max_length is {max_length}; start, one word and end need 3")
+        self.tokenizer, self.max_length, self.min_count = tokenizer, max_length, min_count
+        self.fixed = vocabulary is not None
+        self.vocabulary: tuple[str, ...] = tuple(vocabulary or ())
+        self._open_clip: Any = None if tokenizer == "words" else _open_clip(tokenizer.removeprefix(OPEN_CLIP), max_length)
+
+    def fit(self, captions: Sequence[str]) -> Self:
+        """Take the vocabulary from the pool, unless it is fixed or open_clip's."""
+        if self.tokenizer == "words" and not self.fixed:
+            counts = Counter(chain.from_iterable(map(words, captions)))
+            kept = [word for word, count in counts.items() if count >= self.min_count]
+            self.vocabulary = tuple(sorted(kept, key=lambda word: (-counts[word], word)))
+        return self
+
+    def of(self, captions: Sequence[str]) -> TokenSignal:
+        """Token ids of the captions; the empty string is a start and an end.
+
+        Raises:
+            ValueError: the word tokenizer has no vocabulary yet.
+        """
+        if self._open_clip is not None:
+            rows = _read(self._open_clip, captions)
+        elif self.vocabulary:
+            rows = self._of_words(captions)
+        else:
+            raise ValueError("tokens: there is no vocabulary yet; call fit(captions), or give vocabulary=(...)")
+        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32)
+        return TokenSignal(flat, _ragged.offsets([len(row) for row in rows]))
+
+    def _of_words(self, captions: Sequence[str]) -> list[list[int]]:
+        number = {word: FIRST_WORD + n for n, word in enumerate(self.vocabulary)}
+        most = None if self.max_length is None else self.max_length - 2
+        return [[START, *(number.get(word, UNKNOWN) for word in words(caption)[:most]), END] for caption in captions]
+
+    def state(self) -> dict[str, Any]:
+        """The vocabulary; nothing for open_clip's tokenizers."""
+        return {"vocabulary": list(self.vocabulary)}
+
+    def restore(self, state: dict[str, Any]) -> Self:
+        """Take the vocabulary over."""
+        self.vocabulary = tuple(state["vocabulary"])
+        return self
+
+
+def _open_clip(model: str, max_length: int | None) -> Any:
+    """The tokenizer of an open_clip model; open_clip itself answers an unknown name with CLIP's."""
+    import open_clip
+
+    known = open_clip.list_models()
+    if ":" not in model and model not in known:
+        raise ValueError(f"tokens: no open_clip model {model!r}; {did_you_mean(model, known)}")
+    return open_clip.get_tokenizer(model, context_length=max_length)
+
+
+def _read(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:
+    """Ids up to the last one that is not padding; tokenizers from elsewhere than CLIP may pad with another id than 0."""
+    padding = getattr(getattr(tokenizer, "tokenizer", None), "pad_token_id", None) or 0
+    rows: list[list[int]] = []
+    for start in range(0, len(captions), CHUNK):
+        ids = tokenizer(list(captions[start : start + CHUNK])).numpy()
+        lengths = ids.shape[1] - (ids != padding)[:, ::-1].argmax(axis=1)
+        rows += [row[:length].tolist() for row, length in zip(ids, lengths, strict=True)]
+    return rows
+
+
+MEMBER = Tokens
