@@ -22,6 +22,12 @@ from workbench.metrics._ranks import Relevant, Scores, Values, rank
 from workbench.records import Judgements, Measurement
 
 Mask = NDArray[np.bool_]
+HITS = {
+    "own@1": "the best scored item is relevant by {own}",
+    "true@1": "the best scored item is relevant by {truth}",
+    "errors": "the best scored item is not relevant by {own}",
+    "false_negatives": "the best scored item is relevant by {truth}; queries = errors by {own}, left out = the other queries",
+}
 
 
 @dataclass(frozen=True)
@@ -68,12 +74,14 @@ def measure(
     *,
     images: Mask | None = None,
     captions: Mask | None = None,
+    part: str = "",
     rounds: int = 1000,
     seed: int = 0,
 ) -> list[Measurement]:
-    """In both directions ``R@1``, ``true@1``, ``errors`` (1 - R@1) and ``false_negatives``, the share of errors that are right.
+    """In both directions ``own@1``, ``true@1``, ``errors`` (1 - own@1) and ``false_negatives``.
 
-    ``false_negatives`` counts the errors as its queries, and is left out where there is no error.
+    The last is the share of the errors that are right by the truth; its queries are the errors, and it is left out where there
+    is none.
 
     Args:
         scores: ``(I, T)``, larger = more alike.
@@ -81,33 +89,28 @@ def measure(
         truth: the denser judgements.
         images: ``(I,)`` True where an image is a query; the gallery stays whole.
         captions: ``(T,)`` True where a caption is a query, e.g. the most specific ones; the gallery stays whole.
+        part: name of these queries, appended to the keys: ``"level 4"`` gives ``t2i/true@1[level 4]``.
         rounds: bootstrap rounds; 0 = no intervals.
         seed: of the bootstrap.
 
     Raises:
         ValueError: shapes differ, a score is NaN, or no query has an answer.
     """
-    rng = np.random.default_rng(seed)
+    rng, suffix = np.random.default_rng(seed), f"[{part}]" if part else ""
     own, true, out = Relevant.of(judgements), Relevant.of(truth), []
     for direction, mask, top in (
         ("i2t", images, top_one(scores, own, true)),
         ("t2i", captions, top_one(scores.T, own.T, true.T)),
     ):
-        asked = slice(None) if mask is None else np.flatnonzero(mask)
-        gallery = scores.shape[1 if direction == "i2t" else 0]
-        contract = Measurement("", 0.0, judgements=f"{judgements.name}, {truth.name}", gallery=gallery)
-        estimates = columns({"R@1": top.own[asked], "true@1": top.true[asked], "errors": 1 - top.own[asked]}, rounds, rng)
+        asked = np.ones(len(top.own), dtype=bool) if mask is None else mask
+        contract = Measurement("", 0.0, judgements=truth.name, gallery=scores.shape[1 if direction == "i2t" else 0])
+        estimates = columns({"own@1": top.own[asked], "true@1": top.true[asked], "errors": 1 - top.own[asked]}, rounds, rng)
         wrong = top.false_negative[asked]
         if not np.isnan(wrong).all():
             estimates |= columns({"false_negatives": wrong}, rounds, rng)
-        out += [estimate.report(contract, f"{direction}/{key}", HITS[key]) for key, estimate in estimates.items()]
+        hits = {key: HITS[key].format(own=judgements.name, truth=truth.name) for key in estimates}
+        out += [e.report(contract, f"{direction}/{key}{suffix}", hits[key]) for key, e in estimates.items()]
     return out
 
 
-HITS = {
-    "R@1": "the best scored item is relevant by the first judgements",
-    "true@1": "the best scored item is relevant by the second judgements",
-    "errors": "the best scored item is not relevant by the first judgements",
-    "false_negatives": "an error of the first judgements is relevant by the second; queries = errors, left out = the rest",
-}
 MEMBER = measure

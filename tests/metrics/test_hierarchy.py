@@ -1,0 +1,186 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from tests.oracles import metrics as oracle
+from workbench.metrics import hierarchy
+from workbench.metrics._chains import Chains
+from workbench.metrics.hierarchy import (
+    d_corr_image,
+    d_corr_radius,
+    hierarcaps_radius,
+    hierarcaps_traversal,
+    level_recall,
+    precision,
+)
+
+
+def unit(vectors):
+    vectors = np.asarray(vectors, dtype=float)
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+# METHODS 11.6, the toy in three dimensions
+NAMES = ("a1", "a2", "a3", "a4", "b1", "b2", "b3", "b4")
+TEXT = unit([
+    (-0.1, 0.2, 0.3), (0.5, 0.4, 0.8), (0.1, 0.1, 0.7), (0.4, 0.7, 0.4),
+    (0.0, 0.1, 0.4), (-0.6, 0.4, 0.6), (-0.7, 0.8, 0.3), (0.8, 0.2, 0.9),
+])  # fmt: skip
+IMAGE = unit([(0.3, -0.1, -0.9), (-0.7, 0.9, 0.3)])
+ROOT = np.array([0.0, 0.0, 1.0])
+LEVEL, CHAIN = np.tile([1, 2, 3, 4], 2), np.repeat([0, 1], 4)
+
+
+@pytest.fixture
+def toy():
+    return Chains(IMAGE, TEXT, ROOT, NAMES, LEVEL, CHAIN, CHAIN)
+
+
+def random_chains(rng, images=6, levels=4, size=5, distinct=17):
+    """Chains of texts of which some are the same string, with the same vector."""
+    count = images * levels
+    kind = rng.integers(0, distinct, count)
+    text = unit(rng.standard_normal((distinct, size)))[kind]
+    captions = [f"text {k}" for k in kind]
+    level, chain = np.tile(np.arange(levels), images), np.repeat(np.arange(images), levels)
+    image, root = unit(rng.standard_normal((images, size))), unit(rng.standard_normal(size))
+    shuffled = rng.permutation(count)
+    rows = [np.asarray(x)[shuffled] for x in (text, captions, level, chain)]
+    return Chains(image, rows[0], root, rows[1].tolist(), rows[2], rows[3], rows[3])
+
+
+@pytest.mark.parametrize(
+    ("start", "root_in_pool", "expected"),
+    [
+        ("text", True, (0.8750, 0.7500)),
+        ("text", False, (0.8000, 0.7500)),
+        ("image", True, (0.7083, 0.6250)),
+        ("image", False, (0.6333, 0.6250)),
+    ],
+)
+def test_the_traversal_of_the_toy_in_its_four_variants(toy, start, root_in_pool, expected):
+    found = hierarcaps_traversal(toy, start=start, root_in_pool=root_in_pool)
+    assert_allclose((precision(toy, found).mean(), level_recall(toy, found).mean()), expected, atol=5e-5)
+
+
+def test_the_traversal_of_the_toy_retrieves_these_texts_in_this_order(toy):
+    found = [[NAMES[row] for row in path[:-1]] for path in hierarcaps_traversal(toy)]
+    assert found == [["a4", "a2", "a3"], ["b3", "b2", "a1", "b1"]]
+
+
+def test_the_radius_sweep_of_the_toy(toy):
+    found = hierarcaps_radius(toy)
+    assert_allclose((precision(toy, found).mean(), level_recall(toy, found).mean()), (0.6750, 0.7500))
+
+
+def test_both_correlations_of_the_toy(toy):
+    assert_allclose(d_corr_radius(toy), [1 / 3, 1 / 3])
+    assert_allclose(d_corr_image(toy), [2 / 3, 0.0], atol=1e-12)
+
+
+def test_measure_reports_both_protocols_and_both_correlations(toy):
+    found = {m.key: m for m in hierarchy.measure(toy)}
+    assert_allclose(found["hierarcaps_radius/P"].value, 0.675)
+    assert_allclose(found["hierarcaps_traversal/R"].value, 0.75)
+    assert_allclose(found["d_corr_image"].value, 1 / 3)
+    # a2 a3 a4 and b1 b2 b3 are found: levels 1 to 4 in 1, 2, 2, 1 of two chains
+    assert_allclose([found[f"hierarcaps_traversal/R_level{k}"].value for k in (1, 2, 3, 4)], [0.5, 1.0, 1.0, 0.5])
+    assert (found["hierarcaps_radius/P"].queries, found["hierarcaps_radius/P"].gallery) == (2, 8)
+    assert all(m.low <= m.value <= m.high for m in found.values())
+    assert "from the image to the root, root not in the pool" in next(
+        m.hit for m in hierarchy.measure(toy, start="image", root_in_pool=False) if m.key == "hierarcaps_traversal/P"
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("start", ["text", "image"])
+@pytest.mark.parametrize("root_in_pool", [True, False])
+def test_the_traversal_equals_the_slow_walk(seed, start, root_in_pool):
+    chains = random_chains(np.random.default_rng(seed))
+    names = [chains.captions[row] for row in chains.pool]
+    texts = chains.text[chains.pool].tolist()
+    for chain, path in enumerate(hierarcaps_traversal(chains, start=start, root_in_pool=root_in_pool)):
+        image = chains.image[chains.image_of[chain]].tolist()
+        walk = oracle.traversal(image, texts, names, chains.root.tolist(), start=start, root_in_pool=root_in_pool)
+        assert [None if row == hierarchy.ROOT else chains.captions[row] for row in path] == walk
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_radius_sweep_equals_the_slow_one_over_all_texts(seed):
+    chains = random_chains(np.random.default_rng(seed))
+    for chain, path in enumerate(hierarcaps_radius(chains)):
+        image = chains.image[chains.image_of[chain]].tolist()
+        found = oracle.radius_sweep(image, chains.text.tolist(), list(chains.captions), chains.root.tolist())
+        assert [chains.captions[row] for row in path] == found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_precision_and_recall_compare_strings(seed):
+    chains = random_chains(np.random.default_rng(seed))
+    found = hierarcaps_radius(chains)
+    for chain, rows in enumerate(chains.rows):
+        wanted, got = [chains.captions[row] for row in rows], {chains.captions[row] for row in found[chain]}
+        assert_allclose(precision(chains, found)[chain], len(got & set(wanted)) / len(got))
+        assert_array_equal(level_recall(chains, found)[chain], [text in got for text in wanted])
+
+
+def test_the_first_retrieved_text_is_the_nearest_and_the_last_is_the_root(rng):
+    chains = random_chains(rng)
+    nearest = chains.pool[(chains.image[chains.image_of] @ chains.text[chains.pool].T).argmax(axis=1)]
+    paths = hierarcaps_traversal(chains)
+    assert [path[0] for path in paths] == nearest.tolist()
+    assert {int(path[-1]) for path in paths} == {hierarchy.ROOT}
+
+
+def test_a_chain_in_order_correlates_fully_and_a_reversed_one_negatively():
+    angles = np.array([0.2, 0.5, 0.9, 1.3])
+    text = np.stack([np.sin(angles), np.cos(angles)], axis=1)  # away from the root (0, 1), towards the image (1, 0)
+    image, root, chain = np.array([[1.0, 0.0]]), np.array([0.0, 1.0]), np.zeros(4, dtype=int)
+    right = Chains(image, text, root, list("abcd"), np.arange(4), chain, chain)
+    wrong = Chains(image, text[::-1], root, list("abcd"), np.arange(4), chain, chain)
+    assert (d_corr_radius(right)[0], d_corr_image(right)[0]) == (1.0, 1.0)
+    assert (d_corr_radius(wrong)[0], d_corr_image(wrong)[0]) == (-1.0, -1.0)
+
+
+def test_a_collapsed_model_has_no_correlation_and_finds_one_text():
+    same = np.tile(unit([1.0, 2.0]), (4, 1))
+    chains = Chains(same[:1], same, np.array([0.0, 1.0]), list("abcd"), np.arange(4), np.zeros(4, int), np.zeros(4, int))
+    assert (d_corr_radius(chains)[0], d_corr_image(chains)[0]) == (0.0, 0.0)
+    assert [path.tolist() for path in hierarcaps_radius(chains)] == [[0]]
+
+
+def test_recall_is_a_multiple_of_a_quarter_and_the_order_of_the_captions_does_not_matter(rng, toy):
+    chains = random_chains(rng)
+    assert_allclose(level_recall(chains, hierarcaps_traversal(chains)).mean(axis=1) * 4 % 1, 0)
+    rows = rng.permutation(8)
+    moved = Chains(IMAGE, TEXT[rows], ROOT, [NAMES[r] for r in rows], LEVEL[rows], CHAIN[rows], CHAIN[rows])
+    first, second = ({m.key: m.value for m in hierarchy.measure(c, rounds=0)} for c in (toy, moved))
+    assert first == pytest.approx(second)
+
+
+def test_a_second_block_of_images_is_retrieved_like_the_first(rng):
+    chains = random_chains(rng, images=300, distinct=60)
+    names, texts = [chains.captions[row] for row in chains.pool], chains.text[chains.pool].tolist()
+    found = hierarcaps_traversal(chains)
+    assert len(found) == 300
+    for chain in (255, 256, 299):
+        image = chains.image[chains.image_of[chain]].tolist()
+        walk = oracle.traversal(image, texts, names, chains.root.tolist(), start="text", root_in_pool=True)
+        assert [None if row == hierarchy.ROOT else chains.captions[row] for row in found[chain]] == walk
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"text": TEXT * 2}, "text vectors must have length 1"),
+        ({"root": np.full(3, np.nan)}, "root vectors must have length 1"),
+        ({"level": LEVEL[:-1]}, "have lengths"),
+        ({"level": np.array([1, 2, 3, 4, 1, 2, 3, 3])}, "every chain must have the levels"),
+        ({"level": np.array([1, 2, 3, 4, 5, 1, 2, 3])}, "do not make chains of 5 levels"),
+        ({"own": np.array([0, 0, 0, 1, 1, 1, 1, 1])}, "a chain describes two images"),
+    ],
+)
+def test_what_is_not_a_set_of_chains_is_refused(change, message):
+    parts = {"image": IMAGE, "text": TEXT, "root": ROOT, "captions": NAMES, "level": LEVEL, "chain": CHAIN, "own": CHAIN}
+    with pytest.raises(ValueError, match=message):
+        Chains(**(parts | change))

@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from tests.oracles import metrics as oracle
+from workbench.metrics import recall
+from workbench.metrics._ranks import rank
+from workbench.metrics.recall import hit_at_k, recall_at_k
+from workbench.records import Judgements
+
+# METHODS 11.1: two images, three captions each
+SCORES = np.array([[0.9, 0.2, 0.6, 0.8, 0.1, 0.7], [0.3, 0.4, 0.5, 0.45, 0.2, 0.35]])
+OWN = np.array([0, 0, 0, 1, 1, 1])
+RELEVANT = np.arange(2)[:, None] == OWN
+
+
+def values(measurements):
+    return {m.key: m.value for m in measurements}
+
+
+def world(rng, images=20, captions=5, noise=1.0):
+    own = np.repeat(np.arange(images), captions)
+    scores = rng.standard_normal((images, len(own))) * noise + (own == np.arange(images)[:, None])
+    return scores, own, Judgements.own(own, images)
+
+
+def test_the_worked_example_of_both_conventions():
+    # image 0 ranks captions 0 3 5 2 1 4: a hit at 1; its own at ranks 1, 4, 5: recall 1/3, 1/3, 1/3
+    # image 1 ranks captions 2 3 1 5 0 4: first hit at 2; its own at ranks 2, 4, 6: recall 0, 1/3, 1/3
+    ranks = rank(SCORES, RELEVANT)
+    assert [hit_at_k(ranks, k).mean() for k in (1, 2, 3)] == [0.5, 1.0, 1.0]
+    assert_allclose([recall_at_k(ranks, k).mean() for k in (1, 2, 3)], [1 / 6, 1 / 3, 1 / 3])
+    # captions 0 1 2 prefer images 0 1 0, captions 3 4 5 image 0 1 0 of .8/.45, .1/.2, .7/.35: three of six at rank 1
+    ranks = rank(SCORES.T, RELEVANT.T)
+    assert [hit_at_k(ranks, k).mean() for k in (1, 2, 3)] == [0.5, 1.0, 1.0]
+
+
+def test_measure_reports_both_directions_their_sum_and_the_contract():
+    found = recall.measure(SCORES, Judgements.own(OWN, 2), ks=(1, 2))
+    numbers = values(found)
+    assert_allclose([numbers[f"i2t/R@{k}"] for k in (1, 2)], [0.5, 1.0])
+    assert_allclose([numbers[f"i2t/recall@{k}"] for k in (1, 2)], [1 / 6, 1 / 3])
+    assert_allclose([numbers[f"t2i/R@{k}"] for k in (1, 2)], [0.5, 1.0])
+    assert numbers["rsum"] == 5.0  # .5 + 1 + 1 in both directions: every list is shorter than 5
+    first = next(m for m in found if m.key == "t2i/R@1")
+    assert (first.queries, first.gallery, first.left_out, first.folds, first.judgements) == (6, 2, 0, 1, "own")
+    assert "among the 1 best" in first.hit
+
+
+def test_the_median_rank_is_rounded_down():
+    # image ranks 1 and 2: median 1.5, printed 1; caption ranks 1 2 1 2 1 2: the same
+    numbers = values(recall.measure(SCORES, Judgements.own(OWN, 2)))
+    assert (numbers["i2t/medr"], numbers["t2i/medr"]) == (1.0, 1.0)
+
+
+def test_a_query_with_nothing_relevant_is_left_out_and_counted():
+    judged = Judgements("one", "x", (2, 2), np.array([0]), np.array([0]), np.ones(1, np.float32))
+    found = {m.key: m for m in recall.measure(np.array([[1.0, 0.0], [1.0, 0.0]]), judged, rounds=0)}
+    assert (found["i2t/R@1"].value, found["i2t/R@1"].queries, found["i2t/R@1"].left_out) == (1.0, 1, 1)
+    assert (found["t2i/R@1"].value, found["t2i/R@1"].left_out) == (0.0, 1)  # image 1 ties with image 0
+
+
+def test_judgements_without_any_relevant_pair_are_refused():
+    nothing = Judgements("none", "x", (2, 2), np.zeros(0, int), np.zeros(0, int), np.zeros(0, np.float32))
+    with pytest.raises(ValueError, match="no query has an answer"):
+        recall.measure(np.eye(2), nothing)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_both_conventions_equal_the_double_loop_with_ties_and_uneven_captions(seed, k):
+    rng = np.random.default_rng(seed)
+    own = np.sort(np.concatenate([np.arange(5), rng.integers(0, 5, 7)]))
+    scores, relevant = rng.integers(-3, 3, (5, 12)) / 4, own == np.arange(5)[:, None]
+    for s, r in ((scores, relevant), (scores.T, relevant.T)):
+        ranks = rank(s, r)
+        assert_allclose(hit_at_k(ranks, k), oracle.hit(s, r, k))
+        assert_allclose(recall_at_k(ranks, k), oracle.recall(s, r, k))
+
+
+def test_five_folds_are_the_mean_of_five_separate_galleries(rng):
+    scores, own, judged = world(rng)
+    whole = values(recall.measure(scores, judged, own=own, folds=5, rounds=0))
+    parts = []
+    for fold in range(5):
+        rows, columns = slice(4 * fold, 4 * fold + 4), slice(20 * fold, 20 * fold + 20)
+        cut = Judgements.own(own[columns] - 4 * fold, 4)
+        parts.append(values(recall.measure(scores[rows, columns], cut, rounds=0)))
+    assert whole.keys() == parts[0].keys()
+    for key, value in whole.items():
+        assert_allclose(value, np.mean([part[key] for part in parts]))
+
+
+def test_folds_report_the_gallery_of_one_fold_and_the_queries_of_all(rng):
+    scores, own, judged = world(rng)
+    found = {m.key: m for m in recall.measure(scores, judged, own=own, folds=5, rounds=0)}
+    assert (found["i2t/R@1"].gallery, found["i2t/R@1"].queries, found["i2t/R@1"].folds) == (20, 20, 5)
+    assert (found["t2i/R@1"].gallery, found["t2i/R@1"].queries) == (4, 100)
+
+
+@pytest.mark.parametrize(("own", "folds"), [(None, 5), (OWN, 4)])
+def test_folds_that_cannot_be_cut_are_refused(own, folds):
+    with pytest.raises(ValueError, match="folds need own of 6 captions"):
+        recall.measure(SCORES, Judgements.own(OWN, 2), own=own, folds=folds)
+
+
+def test_a_collapsed_model_scores_nothing_and_a_perfect_one_everything(rng):
+    scores, _, judged = world(rng)
+    assert values(recall.measure(np.zeros_like(scores), judged))["rsum"] == 0.0
+    assert values(recall.measure(judged.dense(), judged))["rsum"] == 6.0
+
+
+def test_the_interval_of_rsum_is_that_of_the_joint_sample(rng):
+    scores, _, judged = world(rng)
+    found = {m.key: m for m in recall.measure(scores, judged, seed=3)}
+    rates = [found[f"{d}/R@{k}"] for d in ("i2t", "t2i") for k in (1, 5, 10)]
+    assert_allclose(found["rsum"].value, sum(m.value for m in rates))
+    width = found["rsum"].high - found["rsum"].low
+    assert 0 < width < sum(m.high - m.low for m in rates)
+
+
+def test_the_same_seed_gives_the_same_numbers_and_no_rounds_no_interval(rng):
+    scores, _, judged = world(rng)
+    assert recall.measure(scores, judged, seed=1) == recall.measure(scores, judged, seed=1)
+    assert recall.measure(scores, judged, seed=1) != recall.measure(scores, judged, seed=2)
+    assert all(m.low is None and m.high is None for m in recall.measure(scores, judged, rounds=0))
