@@ -9,8 +9,9 @@ three files later.
 from workbench.records._checks import Rows
 from workbench.records.batch import Batch, Embedding, Signal
 from workbench.records.judgements import Judgements
+from workbench.records.lazy_judgements import LazyJudgements
 from workbench.records.measurement import Measurement
 from workbench.records.scene_graph import SceneGraph
 from workbench.records.split import Split
 
-__all__ = ["Batch", "Embedding", "Judgements", "Measurement", "Rows", "SceneGraph", "Signal", "Split"]
+__all__ = ["Batch", "Embedding", "Judgements", "LazyJudgements", "Measurement", "Rows", "SceneGraph", "Signal", "Split"]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.records._checks import Rows, require
 from workbench.records.judgements import Judgements
+from workbench.records.lazy_judgements import LazyJudgements
 from workbench.records.scene_graph import SceneGraph
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Split:
         level: ``(T,)`` 1 = generic ... 4 = specific, where the captions form chains.
         chain: ``(T,)`` number of the caption's chain.
         regions: ``(I, K, D)`` pre-extracted features, usually memory-mapped.
-        judgements: by name; ``"own"`` is always there.
+        judgements: by name; ``"own"`` is always there. ``LazyJudgements`` check themselves when they are made.
         image_graphs, caption_graphs: scene graphs, where the data set knows them.
         notes: facts worth printing (skipped files, sources), in words.
 
@@ -68,10 +69,12 @@ class Split:
         require(len(counts) == images, f"{self.name}: own points outside the {images} images")
         lone = np.flatnonzero(counts == 0)
         require(len(lone) == 0, f"{self.name}: image {[self.image_ids[i] for i in lone[:1]]} has no caption")
-        for judged in self.judgements.values():
+        lazy = isinstance(self.judgements, LazyJudgements)
+        for judged in () if lazy else self.judgements.values():
             fits = judged.shape == (images, texts)
             require(fits, f"{self.name}: judgements {judged.name!r} have shape {judged.shape}, expected {(images, texts)}")
         if "own" not in self.judgements:
+            require(not lazy, f'{self.name}: lazy judgements must contain "own"')
             object.__setattr__(self, "judgements", {"own": Judgements.own(self.own, images), **self.judgements})
 
     def first(self, images: int) -> Split:
@@ -79,13 +82,17 @@ class Split:
         if images >= len(self.image_ids):
             return self
         keep = np.flatnonzero(self.own < images)
-        picked = {name: judged.cut(images, keep) for name, judged in self.judgements.items()}
+        judged = self.judgements
+        if isinstance(judged, LazyJudgements):
+            judged = judged.cut(images, keep)
+        else:
+            judged = {name: one.cut(images, keep) for name, one in judged.items()}
         by_caption = {
             name: _pick(getattr(self, name), keep)
             for name in ("captions", "caption_ids", "own", "level", "chain", "caption_graphs")
         }
         by_image = {name: _pick(getattr(self, name), np.arange(images)) for name in ("image_ids", "regions", "image_graphs")}
-        return replace(self, judgements=picked, **by_caption, **by_image)
+        return replace(self, judgements=judged, **by_caption, **by_image)
 
     def fingerprint(self) -> dict[str, Any]:
         """Counts that tell one split from another: images, captions, and how many images have how many captions."""
