@@ -4,7 +4,7 @@
 
 Source: Jang, Lee, Sohn, "Descriptive Image-Text Matching with Graded Contextual Similarity", 2025, the descriptiveness score.
 Departures: the printed formula divides by the number of words and so ranks one-word phrases highest, against the paper's own
-figure of descriptiveness by level; the default is therefore the sum of an L2-normalised vector. ``scorer="printed"`` is the formula.
+figure of descriptiveness by level; the default is the sum of an L2-normalised vector, and ``scorer="printed"`` is the formula.
 """
 
 from __future__ import annotations
