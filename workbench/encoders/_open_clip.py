@@ -1,0 +1,180 @@
+"""Dual encoders of the open_clip library: where a model's configuration and weights come from, and where they go.
+
+A model is named in one of three ways: an open_clip name (``"ViT-B-32"``), a JSON file, or ``"scenes"``, the small model that
+is shipped with the package. A JSON file holds ``embed_dim``, ``vision_cfg`` and ``text_cfg`` as open_clip has them, either
+directly or under ``model_cfg`` beside ``preprocess_cfg``, which is the layout of open_clip's own local folders; ``vocabulary``
+beside them lists the words of a model that reads words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import open_clip
+import torch
+from open_clip.transform import PreprocessCfg
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from workbench import assets
+from workbench.registry import did_you_mean
+
+SHIPPED = "scenes"
+CONFIG, WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"
+BPE_IDS = 49408
+CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is known of a model before it is built.
+
+    Args:
+        name: as the user gave it.
+        architecture: open_clip's ``model_cfg``.
+        preprocess: open_clip's ``preprocess_cfg``; empty = its defaults.
+        vocabulary: words of a model that reads words; empty for a model with a tokenizer of open_clip.
+        registered: whether open_clip knows the model by this name.
+    """
+
+    name: str
+    architecture: Mapping[str, Any]
+    preprocess: Mapping[str, Any] = field(default_factory=dict)
+    vocabulary: tuple[str, ...] = ()
+    registered: bool = False
+
+
+def describe(model: str) -> Description:
+    """Find a model's configuration.
+
+    Args:
+        model: an open_clip name, the path of a JSON file, or ``"scenes"``.
+
+    Raises:
+        KeyError: no such name; the message lists the near ones.
+        FileNotFoundError: no such JSON file.
+        ValueError: the JSON file describes no model.
+    """
+    if model == SHIPPED:
+        return _read(assets.path(f"{SHIPPED}/{CONFIG}"), model)
+    if model.endswith(".json"):
+        return _read(Path(model), model)
+    if ":" in model:
+        return Description(model, open_clip.get_model_config(model), registered=True)
+    known = open_clip.list_models()
+    name = model.replace("/", "-")
+    if name not in known:
+        raise KeyError(f"towers: no open_clip model {model!r}; {did_you_mean(name, [SHIPPED, *known])}")
+    return Description(name, open_clip.get_model_config(name), registered=True)
+
+
+def _read(path: Path, name: str) -> Description:
+    if not path.is_file():
+        raise FileNotFoundError(f"towers: no model configuration at {path}; give the path of a JSON file or an open_clip name")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    architecture = content.get("model_cfg", {k: v for k, v in content.items() if k not in ("preprocess_cfg", "vocabulary")})
+    missing = [key for key in ("embed_dim", "vision_cfg", "text_cfg") if key not in architecture]
+    if missing:
+        raise ValueError(f"towers: {path} describes no open_clip model; missing: {', '.join(missing)}")
+    return Description(name, architecture, content.get("preprocess_cfg", {}), tuple(content.get("vocabulary", ())))
+
+
+def reads_words(description: Description) -> bool:
+    """Whether a model reads ids of whole words; if not, its ids are those of a tokenizer of open_clip."""
+    text = description.architecture["text_cfg"]
+    own_tokenizer = "hf_model_name" in text or "hf_tokenizer_name" in text or text.get("vocab_size", BPE_IDS) == BPE_IDS
+    return bool(description.vocabulary) or not (description.registered or own_tokenizer)
+
+
+def build(description: Description, pretrained: str) -> Any:
+    """Build a model and load its weights.
+
+    Args:
+        description: from ``describe``.
+        pretrained: an open_clip tag, the path of a checkpoint, ``"scenes"``, or ``""`` for random weights.
+
+    Returns:
+        The open_clip model in training mode; ``visual.preprocess_cfg`` says how its images are made.
+
+    Raises:
+        FileNotFoundError: no such checkpoint.
+        ValueError: no such tag, or the shipped weights are asked for with another model.
+    """
+    if ":" in description.name:
+        return open_clip.create_model(description.name, weights_only=True).train()
+    if pretrained and not pretrained.endswith(CHECKPOINTS) and pretrained != SHIPPED:
+        _require_tag(description, pretrained)
+        return open_clip.create_model(description.name, pretrained=pretrained, weights_only=True).train()
+    network = _instantiate(description)
+    if pretrained:
+        open_clip.load_checkpoint(network, str(_checkpoint(description, pretrained)), weights_only=True)
+    return network.train()
+
+
+def _require_tag(description: Description, tag: str) -> None:
+    tags = open_clip.list_pretrained_tags_by_model(description.name) if description.registered else []
+    if tag not in tags:
+        known = did_you_mean(tag, tags) if tags else "it has no tags"
+        ends = ", ".join(CHECKPOINTS)
+        raise ValueError(f"towers: no pretrained tag {tag!r} for {description.name!r}; {known} (a file must end in {ends})")
+
+
+def _checkpoint(description: Description, pretrained: str) -> Path:
+    if pretrained == SHIPPED:
+        if description.name != SHIPPED:
+            raise ValueError(
+                f"towers: the shipped weights fit model='{SHIPPED}', not {description.name!r}; "
+                f"set pretrained to a tag, to the path of a checkpoint, or to '' for random weights"
+            )
+        return assets.path(f"{SHIPPED}/{WEIGHTS}")
+    path = Path(pretrained)
+    if not path.is_file():
+        raise FileNotFoundError(f"towers: no checkpoint at {path}; give the path of a file that exists, or an open_clip tag")
+    return path
+
+
+def _instantiate(description: Description) -> Any:
+    architecture = deepcopy(dict(description.architecture))
+    custom = architecture.pop("custom_text", False) or "hf_model_name" in architecture["text_cfg"]
+    # Weights of single towers would come from a hub; whoever wants pre-trained weights names a tag or a file.
+    for side, key in (("vision_cfg", "timm_model_name"), ("text_cfg", "hf_model_name")):
+        if key in architecture[side]:
+            architecture[side][key.replace("_name", "_pretrained")] = False
+    kind = open_clip.CoCa if "multimodal_cfg" in architecture else open_clip.CustomTextCLIP if custom else open_clip.CLIP
+    network: Any = kind(**architecture)
+    preprocess = vars(PreprocessCfg()) | dict(description.preprocess) | {"size": network.visual.image_size}
+    network.visual.preprocess_cfg = preprocess
+    return network
+
+
+def export(network: nn.Module, description: Description, folder: str | Path, *, dtype: torch.dtype = torch.float16) -> Path:
+    """Write a model in the layout of open_clip's local folders, so that open_clip itself can read it too.
+
+    Args:
+        network: the open_clip model.
+        description: its configuration, with the vocabulary where it has one.
+        folder: receives ``open_clip_config.json`` and ``open_clip_model.safetensors``.
+        dtype: of the stored weights.
+
+    Returns:
+        The path of the weights.
+    """
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    content = {
+        "model_cfg": dict(description.architecture),
+        "preprocess_cfg": dict(description.preprocess),
+        "vocabulary": list(description.vocabulary),
+    }
+    (place / CONFIG).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    save_file({name: _stored(value, dtype) for name, value in network.state_dict().items()}, place / WEIGHTS)
+    return place / WEIGHTS
+
+
+def _stored(value: Tensor, dtype: torch.dtype) -> Tensor:
+    return (value.to(dtype) if value.is_floating_point() else value).detach().cpu().clone().contiguous()

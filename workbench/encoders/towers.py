@@ -1,0 +1,192 @@
+"""The two towers of any open_clip model, as one encoder for both sides.
+
+``head="pooled"`` takes the model's own projected vectors. ``head="tokens"`` is the layout of PCME++ and DITM: all output tokens
+of a tower, a linear map, GPO pooling, L2 norm (Chun, "Improved probabilistic image-text representations", ICLR 2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from workbench.encoders._base import Encoder, ParameterGroup
+from workbench.encoders._open_clip import build, describe, reads_words
+from workbench.encoders._open_clip_blocks import depths, is_projection, text_tower, tower_parameters
+from workbench.encoders._open_clip_tokens import image_joint, image_tokens, image_width, text_joint, text_tokens, text_width
+from workbench.encoders._pooling import pool
+from workbench.encoders._preparation import INTERPOLATIONS, RESIZES, Preparation
+from workbench.encoders._size_augmentation import drop_tokens, touch_words
+from workbench.records import Batch, Embedding
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+UNKNOWN_WORD = 1
+
+
+class Towers(Encoder):
+    """An open_clip dual encoder.
+
+    Args:
+        model: an open_clip name, the path of a JSON configuration, or ``"scenes"``, the small model that is shipped.
+        pretrained: an open_clip tag, the path of a checkpoint (safetensors, or a PyTorch file of plain tensors), ``"scenes"``
+            for the shipped weights, or ``""`` for random ones.
+        head: ``"pooled"`` or ``"tokens"``.
+        embed_dim: width of the embedding; 0 = the model's own for ``"pooled"``, 1024 for ``"tokens"``.
+        pooling: of ``head="tokens"``: ``"gpo"``, ``"mean"`` or ``"max"``.
+        freeze_image, freeze_text: keep the weights of a tower, and its batch statistics, as they are.
+        size_augmentation: drop tokens in training; ``None`` = only with ``head="tokens"``.
+
+    Raises:
+        KeyError: an unknown model; FileNotFoundError: a missing file; ValueError: an option outside its range.
+
+    Departures: CLIP's vocabulary has no mask token, so a masked word gets the padding id, or the id of an unknown word where the
+    model has one.
+    """
+
+    image_input: ClassVar[str | None] = "pixels"
+    encodes_text: ClassVar[bool] = True
+    mean: Tensor
+    std: Tensor
+    size: Tensor
+    recipe: Tensor
+
+    def __init__(
+        self,
+        *,
+        model: str = "scenes",
+        pretrained: str = "scenes",
+        head: str = "pooled",
+        embed_dim: int = 0,
+        pooling: str = "gpo",
+        freeze_image: bool = False,
+        freeze_text: bool = False,
+        size_augmentation: bool | None = None,
+    ) -> None:
+        super().__init__()
+        if head not in ("pooled", "tokens"):
+            raise ValueError(f"towers: head={head!r}; choose 'pooled' or 'tokens'")
+        description = describe(model)
+        own = int(description.architecture["embed_dim"])
+        self.by_tokens = head == "tokens"
+        if not self.by_tokens and embed_dim not in (0, own):
+            raise ValueError(f"towers: {model!r} embeds to {own} dimensions; for embed_dim={embed_dim} use head='tokens'")
+        self.embed_dim = (embed_dim or 1024) if self.by_tokens else own
+        self.augments = self.by_tokens if size_augmentation is None else size_augmentation
+        self.mask_id = UNKNOWN_WORD if reads_words(description) else 0
+        self.network: Any = build(description, pretrained)
+        self.freeze_image, self.freeze_text = freeze_image, freeze_text
+        if self.by_tokens:
+            self.image_head = TokenHead(image_width(self.network.visual), self.embed_dim, pooling)
+            self.text_head = TokenHead(text_width(text_tower(self.network)), self.embed_dim, pooling)
+        self._choose_parameters()
+        self._keep_recipe(self.network.visual.preprocess_cfg)
+
+    @classmethod
+    def signals(cls, **options: Any) -> dict[str, dict[str, Any]]:
+        """Token ids: of words for a model that reads words, of open_clip's tokenizer for the others."""
+        description = describe(str(options.get("model", "scenes")))
+        if not reads_words(description):
+            name = description.name if description.registered else "ViT-B-32"
+            return {"tokens": {"tokenizer": f"open_clip:{name}"}}
+        asked: dict[str, Any] = {"tokenizer": "words", "max_length": description.architecture["text_cfg"]["context_length"]}
+        return {"tokens": asked | ({"vocabulary": description.vocabulary} if description.vocabulary else {})}
+
+    @property
+    def transform(self) -> Callable[[Image.Image], Tensor]:
+        """The model's own resizing and cropping, up to uint8; mean and deviation are applied inside the encoder."""
+        return Preparation(tuple(self.size.tolist()), RESIZES[int(self.recipe[0])], list(INTERPOLATIONS)[int(self.recipe[1])])
+
+    def images(self, batch: Batch) -> Embedding:
+        """Embed images: pooled unit vectors; patch tokens as parts (of ``head="tokens"``: all tokens that were pooled)."""
+        pixels = (batch.inputs["pixels"].to(self.mean.dtype) / 255 - self.mean) / self.std
+        visual = self.network.visual
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_image):
+            pooled, parts = (None, image_tokens(visual, pixels)) if self.by_tokens else image_joint(visual, pixels)
+        mask = torch.ones(parts.shape[:2], dtype=torch.bool, device=parts.device)
+        if pooled is not None:
+            return Embedding(normalize(pooled, dim=-1), parts=parts, mask=mask)
+        return _embedding(self.image_head, parts, drop_tokens(mask) if self.augments and self.training else mask)
+
+    def texts(self, batch: Batch) -> Embedding:
+        """Embed captions: pooled unit vectors; word tokens up to each caption's length as parts, its start and end included."""
+        ids, tower = batch.signals["tokens"], text_tower(self.network)
+        ids = touch_words(ids, self.mask_id) if self.augments and self.training else ids
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_text):
+            if not self.by_tokens:
+                pooled, parts, mask = text_joint(tower, ids)
+                return Embedding(normalize(pooled, dim=-1), parts=parts, mask=mask)
+            tokens, mask = text_tokens(tower, ids)
+        return _embedding(self.text_head, tokens, mask)
+
+    def train(self, mode: bool = True) -> Self:
+        """Training mode, except for frozen towers: their batch statistics and dropout stay as in evaluation."""
+        super().train(mode)
+        if self.freeze_image:
+            self.network.visual.eval()
+        if self.freeze_text:
+            (self.network.text if hasattr(self.network, "text") else self.network.transformer).eval()
+        return self
+
+    def groups(self) -> list[ParameterGroup]:
+        """Both towers by depth, and the heads; every trainable parameter occurs exactly once."""
+        out = []
+        for role, tower in (("image_backbone", self.network.visual), ("text_backbone", text_tower(self.network))):
+            trainable = {name: p for name, p in tower_parameters(tower).items() if p.requires_grad}
+            depth = depths(tower)
+            for level in sorted({depth[name] for name in trainable}):
+                chosen = {f"{role}.{name}": p for name, p in trainable.items() if depth[name] == level}
+                out.append(ParameterGroup(role, chosen, level))
+        heads = {name: p for name, p in self.named_parameters() if not name.startswith("network.")}
+        return [*out, ParameterGroup("head", heads)] if heads else out
+
+    def _choose_parameters(self) -> None:
+        """Only what takes part trains: no logit scale (an objective has its own), no decoder, no unused projection."""
+        takes_part = set()
+        for tower, frozen in ((self.network.visual, self.freeze_image), (text_tower(self.network), self.freeze_text)):
+            used = {name: p for name, p in tower_parameters(tower).items() if not (self.by_tokens and is_projection(tower, name))}
+            takes_part |= set() if frozen else set(used.values())
+        for parameter in self.network.parameters():
+            parameter.requires_grad_(parameter.requires_grad and parameter in takes_part)
+        self.train()
+
+    def _keep_recipe(self, preprocess: dict[str, Any]) -> None:
+        """Keep the preparation of images beside the weights, since a checkpoint is read without asking where they came from."""
+        for name in ("mean", "std"):
+            self.register_buffer(name, torch.tensor(preprocess[name], dtype=torch.float32).view(1, 3, 1, 1))
+        size = preprocess["size"]
+        self.register_buffer("size", torch.tensor([size, size] if isinstance(size, int) else list(size)))
+        kinds = [RESIZES.index(preprocess["resize_mode"]), list(INTERPOLATIONS).index(preprocess["interpolation"])]
+        self.register_buffer("recipe", torch.tensor(kinds))
+
+
+class TokenHead(nn.Module):
+    """Linear map and pooling.
+
+    Args:
+        width: of the tokens.
+        embed_dim: of the embedding.
+        pooling: ``"gpo"``, ``"mean"`` or ``"max"``.
+    """
+
+    def __init__(self, width: int, embed_dim: int, pooling: str) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, embed_dim)
+        self.pooling = pool(pooling)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Tokens ``(N, P, W)`` and mask ``(N, P)`` to the pooled ``(N, D)`` and the mapped tokens ``(N, P, D)``."""
+        parts = self.linear(tokens)
+        return self.pooling(parts, mask), parts
+
+
+def _embedding(head: TokenHead, tokens: Tensor, mask: Tensor) -> Embedding:
+    pooled, parts = head(tokens, mask)
+    return Embedding(normalize(pooled, dim=-1), parts=parts, mask=mask)
+
+
+MEMBER = Towers
