@@ -85,7 +85,7 @@ def _meadow(c: Canvas) -> None:
 def _beach(c: Canvas) -> None:
     c.fade(0, 430, (92, 196, 240), (206, 240, 250))
     c.disc(c.dice.between(120, 880), 120, 62, (255, 232, 120))
-    c.fade(430, 660, (30, 146, 196), (98, 212, 214))
+    c.fade(430, 720, (30, 146, 196), (104, 220, 218))
     for y in (470, 520, 570):
         for _ in range(4):
             x = c.dice.between(0, 950)
@@ -162,8 +162,8 @@ def _sunset(c: Canvas) -> None:
 
 
 _PAINT: dict[str, Callable[[Canvas], None]] = {
-    "meadow": _meadow, "beach": _beach, "snow": _snow, "street": _street, "desert": _desert, "mountain": _mountain, "night": _night,
-    "sunset": _sunset,
+    "meadow": _meadow, "beach": _beach, "snow": _snow, "street": _street,
+    "desert": _desert, "mountain": _mountain, "night": _night, "sunset": _sunset,
 }  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """From a scene graph to an English sentence.
 
-``verbalise`` says everything that a graph states, and nothing else. The first relation makes the sentence, later ones are added as further
-clauses or sentences that name a thing again by the same word ("the cat"), so that no phrase can be attached to the wrong noun.
+``verbalise`` says everything that a graph states, and nothing else. The first relation makes the sentence, later ones are added
+as further clauses or sentences that name a thing again by the same word ("the cat"), so that no phrase can be attached to the
+wrong noun.
 """
 
 from __future__ import annotations
@@ -13,8 +14,16 @@ from workbench.data._scene_vocabulary import BACKDROPS, COLOURS, COUNTS, KINDS, 
 from workbench.records import SceneGraph
 
 Triple = tuple[int, str, int]
-_FRAMES = ("", "", "", "there is ", "a photo of ", "a picture of ", "an image of ", "this picture shows ", "we see ")
-_PLURALS = {"butterfly": "butterflies", "bus": "buses", "cactus": "cacti", "box": "boxes", "bush": "bushes", "lorry": "lorries"}
+_FRAMES = ("", "", "", "there is", "a photo of", "a picture of", "an image of", "this picture shows", "we see")
+_PLURALS = {
+    "butterfly": "butterflies",
+    "bus": "buses",
+    "cactus": "cacti",
+    "box": "boxes",
+    "bush": "bushes",
+    "lorry": "lorries",
+    "bunny": "bunnies",
+}
 _STANDING = ("elephant", "tree", "house", "castle", "lighthouse", "windmill", "table", "chair", "cactus")
 _SITTING = ("cat", "dog", "rabbit", "bird")
 _FLYING = ("bird", "butterfly", "airplane", "rocket", "kite")
@@ -46,6 +55,7 @@ class _Speaker:
     graph: SceneGraph
     nouns: dict[int, str] = field(default_factory=dict)
     told: set[int] = field(default_factory=set)
+    later: int | None = None
     verbs: int = 0
 
     def has(self, node: int, words: tuple[str, ...]) -> list[str]:
@@ -67,7 +77,8 @@ class _Speaker:
     def modified(self, node: int) -> str:
         """The noun with its adjectives: size, then pattern and colour in either order."""
         size = [self.dice.pick(SIZES[s]) for s in self.has(node, tuple(SIZES))]
-        rest = [self.dice.pick(PATTERNS[p]) for p in self.has(node, tuple(PATTERNS))] + self.has(node, tuple(COLOURS))
+        rest = [self.dice.pick(PATTERNS[p]) for p in self.has(node, tuple(PATTERNS))]
+        rest += [] if node == self.later else self.has(node, tuple(COLOURS))
         if self.dice.chance(25):
             rest.reverse()
         known = {*SIZES, *PATTERNS, *COLOURS, *COUNTS.values(), PLURAL}
@@ -115,6 +126,24 @@ class _Speaker:
         middle = f" {self.verb(triple[0], triple[1])} " if verb else " "
         return subject + middle + self.tie(triple)
 
+    def exist(self, nodes: list[int]) -> str:
+        """A clause that says that things are there."""
+        self.verbs += 1
+        return f"there {'are' if self.many(nodes[0]) else 'is'} {_listed([self.phrase(n) for n in nodes])}"
+
+    def keep_for_later(self) -> None:
+        """Now and then one thing's colour gets a sentence of its own."""
+        coloured = [n for n in range(len(self.graph.objects)) if self.has(n, tuple(COLOURS))]
+        if coloured and self.dice.chance(15):
+            self.later = self.dice.pick(coloured)
+
+    def kept(self) -> str:
+        """That sentence, or nothing."""
+        if self.later is None:
+            return ""
+        colours = " and ".join(self.has(self.later, tuple(COLOURS)))
+        return f". {self.phrase(self.later)} {'are' if self.many(self.later) else 'is'} {colours}"
+
 
 def _sentence(text: str) -> str:
     return text[0].upper() + text[1:] + "."
@@ -124,24 +153,21 @@ def _listed(phrases: list[str]) -> str:
     return phrases[0] if len(phrases) == 1 else ", ".join(phrases[:-1]) + " and " + phrases[-1]
 
 
-def _opening(speaker: _Speaker, first: Triple | None, stage: Triple | None, clauses: bool) -> str:
-    """The first clause, with the backdrop before it or behind it."""
+def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str, bool]:
+    """The first clause, and whether it is a sentence that a place may stand before ("at night, ...")."""
     dice, graph = speaker.dice, speaker.graph
-    place = speaker.tie(stage) if stage else ""
+    frame = dice.pick(_FRAMES)
     if first is None:
-        things = [n for n, name in enumerate(graph.objects) if name not in BACKDROPS] or list(range(len(graph.objects)))
-        frame, many = dice.pick(_FRAMES), speaker.many(things[0])
-        core = _listed([speaker.phrase(n) for n in things])
-        verb = False
+        backdrops = {n for n, name in enumerate(graph.objects) if name in BACKDROPS}
+        things = [n for n in range(len(graph.objects)) if n not in backdrops] or sorted(backdrops)
+        core = speaker.exist(things) if frame == "there is" else _listed([speaker.phrase(n) for n in things])
+    elif clauses or dice.chance(40):
+        return speaker.clause(first, True), True
     else:
-        verb = clauses or dice.chance(40)
-        frame, many = "" if verb else dice.pick(_FRAMES), speaker.many(first[0])
-        core = speaker.clause(first, verb)
-    frame = frame.replace("is", "are") if many and frame.startswith("there") else frame
-    if not place:
-        return frame + core
-    told = verb or frame.startswith(("there", "we"))
-    return f"{place}, {frame}{core}" if told and dice.chance(55) else f"{frame}{core} {place}"
+        rest = speaker.exist([first[0]]) if frame == "there is" else speaker.phrase(first[0])
+        core = f"{rest} {speaker.tie(first)}"
+    speaker.verbs += frame in ("we see", "this picture shows")
+    return core if frame in ("", "there is") else f"{frame} {core}", frame in ("there is", "we see")
 
 
 def _connected(ties: list[Triple]) -> list[Triple]:
@@ -169,15 +195,19 @@ def verbalise(graph: SceneGraph, dice: Dice) -> str:
     stages = [t for t in graph.relations if graph.objects[t[2]] in BACKDROPS]
     ties = _connected([t for t in graph.relations if t not in stages])
     later = ties[1:] + stages[1:]
-    text = _opening(speaker, ties[0] if ties else None, stages[0] if stages else None, bool(later))
+    if ties:
+        speaker.keep_for_later()
+    text, sentence = _framed(speaker, ties[0] if ties else None, bool(later) or speaker.later is not None)
+    if stages:
+        place = speaker.tie(stages[0])
+        text = f"{place}, {text}" if sentence and dice.chance(55) else f"{text} {place}"
     for triple in later:
         text += dice.pick((", and ", ". ", ". ")) + speaker.clause(triple, True)
     linked = {node for s, _, o in graph.relations for node in (s, o)}
     lone = [n for n in range(len(graph.objects)) if n not in linked]
-    if ties and lone:
-        text += f". there {'are' if speaker.many(lone[0]) else 'is'} {_listed([speaker.phrase(n) for n in lone])}"
-    whole = speaker.verbs > 0 or ". " in text or text.startswith(("there", "this", "we "))
-    return " ".join(_sentence(p) for p in text.split(". ")) if whole else text
+    text += f". {speaker.exist(lone)}" if lone and ties else ""
+    text += speaker.kept()
+    return " ".join(map(_sentence, text.split(". "))) if speaker.verbs else text
 
 
 def short_phrase(graph: SceneGraph, dice: Dice) -> str:

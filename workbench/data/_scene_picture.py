@@ -7,8 +7,9 @@ from functools import lru_cache
 from PIL import Image, ImageDraw
 
 from workbench.data._scene_backdrops import backdrop
-from workbench.data._scene_layout import Scene, Thing
+from workbench.data._scene_layout import Scene
 from workbench.data._scene_sprites import FINE, margin, sprite
+from workbench.data._scene_things import Thing
 
 _DEPTH = {"air": 0, "ground": 1, "top": 2, "inside": 2, "front": 4}
 
@@ -42,7 +43,7 @@ def _stand(image: Image.Image, thing: Thing, layer: str) -> None:
     """One layer of a thing, each item of its group."""
     side, (w, h) = image.width, thing.item()
     size, edge = (w * side // 1000, h * side // 1000), margin(side)
-    mark = sprite(thing.noun, thing.colour, thing.pattern, size, layer, thing.flipped, side)
+    mark = sprite((thing.noun, thing.colour, thing.pattern), size, layer, thing.flipped, side)
     for x, y in thing.offsets():
         image.paste(mark, ((thing.box[0] + x) * side // 1000 - edge, (thing.box[1] + y) * side // 1000 - edge), mark)
 

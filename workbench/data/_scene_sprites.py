@@ -1,16 +1,18 @@
 """Pictograms: from the lines of a drawing to an anti-aliased picture.
 
-A drawing is a text, one shape a line, in percent of the pictogram's box, y down: ``polygon``, ``blob`` (a polygon with its corners
-rounded off), ``ellipse x0 y0 x1 y1``, ``round x0 y0 x1 y1 radius``, ``pie`` and ``arc`` (a box, then two angles), ``line`` and ``arc`` with a
-stroke width first. The second word is a paint: ``main`` takes the thing's colour and pattern, ``dark`` and ``light`` are shades of it, the rest
-are fixed. What follows a line ``front`` covers a thing that is inside. Everything is drawn with integer coordinates four times too
-large and averaged down, so that the pixels do not depend on the machine.
+A drawing is a text, one shape a line, in percent of the pictogram's box, y down: ``polygon``, ``blob`` (a polygon with its
+corners rounded off), ``ellipse x0 y0 x1 y1``, ``round x0 y0 x1 y1 radius``, ``pie`` and ``arc`` (a box, then two angles),
+``line`` and ``arc`` with a stroke width first. The second word is a paint: ``main`` takes the thing's colour and pattern,
+``dark`` and ``light`` are shades of it, the rest are fixed. What follows a line ``front`` covers a thing that is inside.
+Everything is drawn with integer coordinates four times too large and averaged down, so that the pixels do not depend on the
+machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache
 
 from PIL import Image, ImageChops, ImageDraw, ImageFilter
 
@@ -18,19 +20,24 @@ from workbench.data import _scene_art_living, _scene_art_made
 from workbench.data._scene_vocabulary import COLOURS
 
 Colour = tuple[int, int, int]
+Looks = tuple[str, str, str]
 Points = list[tuple[int, int]]
 Draw = ImageDraw.ImageDraw
 FINE = 4
 DRAWINGS = _scene_art_living.DRAWINGS | _scene_art_made.DRAWINGS
 _INK = (44, 42, 56)
 _FIXED: dict[str, Colour] = {
-    "ink": _INK, "white": (255, 255, 255), "rosy": (250, 150, 160), "gold": (255, 196, 46), "wood": (134, 88, 56), "leaf": (88, 176, 78),
-    "berry": (214, 48, 60), "glass": (176, 222, 244), "metal": (176, 182, 194), "cream": (255, 244, 222), "sky": (90, 170, 240),
+    "ink": _INK, "white": (255, 255, 255), "rosy": (250, 150, 160), "gold": (255, 196, 46), "wood": (134, 88, 56),
+    "leaf": (88, 176, 78), "berry": (214, 48, 60), "glass": (176, 222, 244), "metal": (176, 182, 194), "cream": (255, 244, 222),
+    "sky": (90, 170, 240),
 }  # fmt: skip
 _MARKS: dict[str, Colour] = {
     "red": (255, 226, 206), "yellow": (196, 118, 22), "green": (222, 246, 190), "blue": (206, 230, 255), "pink": (196, 44, 112),
-    "brown": (240, 208, 160), "white": (104, 110, 136), "black": (214, 214, 226),
+    "brown": (240, 208, 160), "white": (140, 148, 178), "black": (176, 176, 192),
 }  # fmt: skip
+
+
+_PAINTS = ("", "main", "dark", "light", "outline", *_FIXED)
 
 
 def mixed(a: Colour, b: Colour, percent: int) -> Colour:
@@ -52,7 +59,7 @@ def _bounds(p: Points) -> tuple[int, int, int, int]:
     return p[0][0], p[0][1], p[1][0], p[1][1]
 
 
-Shape = Callable[[Draw, Points, list[int], "Colour | int"], None]
+Shape = Callable[[Draw, Points, list[int], int], None]
 _SHAPES: dict[str, tuple[int, int, Shape]] = {
     "polygon": (0, 0, lambda draw, p, _, fill: draw.polygon(p, fill)),
     "blob": (0, 0, lambda draw, p, _, fill: draw.polygon(smooth(p), fill)),
@@ -75,58 +82,29 @@ def _place(name: str, numbers: list[int], width: int, height: int) -> tuple[Poin
     return points, [max(1, n * side // 100) if i in _LENGTHS.get(name, ()) else n for i, n in enumerate(rest)]
 
 
-def _pattern(colour: str, pattern: str, size: tuple[int, int]) -> Image.Image:
-    """A sheet of the colour with its pattern."""
-    sheet = Image.new("RGB", size, COLOURS[colour])
-    draw, mark, step = ImageDraw.Draw(sheet), _MARKS[colour], max(size) * 17 // 100
+def _pattern(sheet: Image.Image, colour: str, pattern: str, mask: Image.Image) -> None:
+    """Lay the pattern on the sheet where the mask is."""
+    (width, height), mark = sheet.size, _MARKS[colour]
+    step = max(width, height) * 16 // 100
+    cloth = Image.new("L", sheet.size)
+    draw = ImageDraw.Draw(cloth)
     if pattern == "striped":
-        for x in range(-size[1], size[0], step):
-            draw.polygon(
-                [(x, size[1]), (x + step * 42 // 100, size[1]), (x + step * 42 // 100 + size[1], 0), (x + size[1], 0)], mark
-            )
-    if pattern == "spotted":
+        for x in range(-height, width, step):
+            wide = step * 42 // 100
+            draw.polygon([(x, height), (x + wide, height), (x + wide + height, 0), (x + height, 0)], 255)
+    else:
         r = step * 29 // 100
-        for row, y in enumerate(range(step // 3, size[1] + r, step * 4 // 5)):
-            for x in range(step // 2 * (row % 2), size[0] + r, step):
-                draw.ellipse((x - r, y - r, x + r, y + r), mark)
-    return sheet
+        for row, y in enumerate(range(step // 3, height + r, step * 4 // 5)):
+            for x in range(step // 2 * (row % 2), width + r, step):
+                draw.ellipse((x - r, y - r, x + r, y + r), 255)
+    sheet.paste(mark, (0, 0), ImageChops.multiply(cloth, mask))
 
 
-def _layers(noun: str, layer: str) -> list[list[str]]:
+def _lines(noun: str, layer: str) -> list[list[str]]:
     """The words of the drawing's lines that belong to a layer: "all", "back" or "front"."""
     back, _, front = DRAWINGS[noun].partition("front\n")
     text = {"all": back + front, "back": back, "front": front}[layer]
     return [line.split() for line in text.splitlines() if line.strip()]
-
-
-def _drawn(noun: str, colour: str, pattern: str, size: tuple[int, int], layer: str) -> Image.Image:
-    """The drawing in full size on a transparent sheet."""
-    body, sheet = COLOURS[colour], Image.new("RGBA", size)
-    paints = _FIXED | {"main": body, "dark": mixed(body, (20, 16, 44), 32), "light": mixed(body, (255, 255, 255), 48)}
-    cloth = _pattern(colour, pattern, size)
-    draw = ImageDraw.Draw(sheet)
-    for name, paint, *words in _layers(noun, layer):
-        points, numbers = _place(name, [int(w) for w in words], size[0], size[1])
-        if paint == "main" and pattern != "plain":
-            mask = Image.new("L", size)
-            _SHAPES[name][2](ImageDraw.Draw(mask), points, numbers, 255)
-            sheet.paste(cloth, (0, 0), mask)
-        else:
-            _SHAPES[name][2](draw, points, numbers, paints[paint])
-    return sheet
-
-
-def _shaded(sheet: Image.Image) -> Image.Image:
-    """A little lighter at the top, darker at the bottom."""
-    ramp = Image.linear_gradient("L").resize(sheet.size).point([255 - v * 44 // 255 for v in range(256)])
-    colour = ImageChops.multiply(sheet.convert("RGB"), Image.merge("RGB", (ramp, ramp, ramp)))
-    colour.putalpha(sheet.getchannel("A"))
-    return colour
-
-
-@cache
-def _grown(radius: int) -> ImageFilter.MaxFilter:
-    return ImageFilter.MaxFilter(2 * radius + 1)
 
 
 def margin(side: int) -> int:
@@ -134,12 +112,50 @@ def margin(side: int) -> int:
     return 1 + side // 64
 
 
+@dataclass(frozen=True)
+class _Form:
+    """A drawing without colours: which paint is where, its shade (both ``FINE`` times too large), and its outer edge."""
+
+    paint: Image.Image
+    main: Image.Image
+    shade: Image.Image
+    alpha: Image.Image
+
+
+@lru_cache(maxsize=1024)
+def _form(noun: str, size: tuple[int, int], layer: str, side: int) -> _Form:
+    """Draw a pictogram as numbers of paints, with its outline."""
+    width, height, edge = size[0] * FINE, size[1] * FINE, margin(side) * FINE
+    inner = Image.new("L", (width, height))
+    draw = ImageDraw.Draw(inner)
+    for name, paint, *words in _lines(noun, layer):
+        points, numbers = _place(name, [int(w) for w in words], width, height)
+        _SHAPES[name][2](draw, points, numbers, _PAINTS.index(paint))
+    paint_numbers = Image.new("L", (width + 2 * edge, height + 2 * edge))
+    paint_numbers.paste(inner, (edge, edge))
+    drawn = paint_numbers.point([0] + [255] * 255)
+    line = _grown(drawn, side * FINE // 200)
+    halo = _grown(line, side * FINE // 170)
+    paint_numbers.paste(_PAINTS.index("outline"), (0, 0), ImageChops.subtract(line, drawn))
+    ramp = Image.linear_gradient("L").resize(drawn.size).point([255 - v * 44 // 255 for v in range(256)])
+    ramp.paste(255, (0, 0), ImageChops.invert(drawn))
+    main = paint_numbers.point([255 * (v == _PAINTS.index("main")) for v in range(256)])
+    return _Form(paint_numbers, main, Image.merge("RGB", (ramp, ramp, ramp)), halo.reduce(FINE))
+
+
+def _grown(mask: Image.Image, radius: int) -> Image.Image:
+    """The mask, larger by ``radius`` pixels all around (an octagon: a square step, then diagonal ones)."""
+    for _ in range(max(1, radius)):
+        mask = mask.filter(ImageFilter.MaxFilter(3))
+    return mask
+
+
 @lru_cache(maxsize=8192)
-def sprite(noun: str, colour: str, pattern: str, size: tuple[int, int], layer: str, flipped: bool, side: int) -> Image.Image:
-    """A pictogram with a thin dark outline, like a sticker.
+def sprite(looks: Looks, size: tuple[int, int], layer: str, flipped: bool, side: int) -> Image.Image:
+    """A pictogram with a thin dark outline and a white edge, like a sticker.
 
     Args:
-        noun, colour, pattern: its looks.
+        looks: its noun, colour and pattern.
         size: width and height in pixels, the outline apart.
         layer: "all", or "back" or "front" of a thing that holds another.
         flipped: looks to the left instead of to the right.
@@ -148,16 +164,17 @@ def sprite(noun: str, colour: str, pattern: str, size: tuple[int, int], layer: s
     Returns:
         An RGBA image, larger than ``size`` by ``margin(side)`` at each edge.
     """
-    edge = margin(side) * FINE
-    inner = _shaded(_drawn(noun, colour, pattern, (size[0] * FINE, size[1] * FINE), layer))
-    sheet = Image.new("RGBA", (inner.width + 2 * edge, inner.height + 2 * edge))
-    sheet.paste(inner, (edge, edge))
-    alpha = sheet.getchannel("A")
-    line = alpha.filter(_grown(max(1, side * FINE // 200)))
-    halo = line.filter(_grown(max(1, side * FINE // 170)))
-    out = Image.new("RGBA", sheet.size, (255, 255, 255, 0))
-    out.putalpha(halo)
-    out.paste(Image.new("RGBA", sheet.size, (*mixed(COLOURS[colour], _INK, 78), 255)), (0, 0), line)
-    out.alpha_composite(sheet)
-    out = out.reduce(FINE)
-    return out.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if flipped else out
+    if flipped:
+        return sprite(looks, size, layer, False, side).transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+    noun, colour, pattern = looks
+    form, body = _form(noun, size, layer, side), COLOURS[colour]
+    dark, light = mixed(body, (20, 16, 44), 32), mixed(body, (255, 255, 255), 48)
+    paints = _FIXED | {"main": body, "dark": dark, "light": light, "outline": mixed(body, _INK, 78), "": (255, 255, 255)}
+    sheet = form.paint.copy()
+    sheet.putpalette([part for name in _PAINTS for part in paints[name]])
+    sheet = sheet.convert("RGB")
+    if pattern != "plain":
+        _pattern(sheet, colour, pattern, form.main)
+    sheet = ImageChops.multiply(sheet, form.shade).reduce(FINE)
+    sheet.putalpha(form.alpha)
+    return sheet

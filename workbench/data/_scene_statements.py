@@ -1,14 +1,14 @@
 """What a caption says: a part of a scene's graph, at five levels of detail or as a chain of four.
 
-Level 1 names one thing, mostly by its kind; level 2 adds an attribute; level 3 tells of two things and their relation (or of one and its
-backdrop); level 4 of up to three things with some of their looks; level 5 tells everything that the picture shows, except that a
-thing is plain and the relations that follow from others.
+Level 1 names one thing, mostly by its kind; level 2 adds an attribute; level 3 tells of two things and their relation (or of one
+and its backdrop); level 4 of up to three things with some of their looks; level 5 tells everything that the picture shows, except
+now and then that a thing is plain, and one relation for each thing where there may be several.
 """
 
 from __future__ import annotations
 
 from workbench.data._scene_dice import Dice
-from workbench.data._scene_vocabulary import BACKDROPS, COLOURS, COUNTS, MASS, NOUNS, PATTERNS, PLURAL, SIZES
+from workbench.data._scene_vocabulary import BACKDROPS, COLOURS, COUNTS, MASS, NOUNS, PATTERNS, PLURAL
 from workbench.records import SceneGraph
 
 Triple = tuple[int, str, int]
@@ -27,7 +27,8 @@ def part(scene: SceneGraph, names: dict[int, str], attributes: list[tuple[int, s
     Args:
         scene: the whole truth.
         names: what to call each told node, in the order of telling.
-        attributes, relations: what to tell of them, with the scene's node numbers.
+        attributes: what to tell of them, with the scene's node numbers.
+        relations: likewise.
 
     Returns:
         A graph whose nodes are numbered in the order of ``names``.
@@ -81,7 +82,7 @@ def _stage(scene: SceneGraph, node: int) -> Triple:
 
 
 def _named(dice: Dice, scene: SceneGraph, nodes: list[int], kind_percent: int) -> dict[int, str]:
-    """Names for nodes: the noun, or with this chance one of its kinds; no name twice, so that "the animal" is always one of them."""
+    """Names for nodes: the noun, or with this chance one of its kinds; no name twice, so that "the animal" is one of them."""
     names: dict[int, str] = {}
     for node in nodes:
         noun = scene.objects[node]

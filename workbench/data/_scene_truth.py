@@ -1,11 +1,12 @@
 """The model checker: of which scenes is a caption true, and how much of it.
 
-A caption is true of a scene if its nodes can be given *different* things of the scene such that every statement holds. A statement is
-an object (the thing may be called so), an attribute of an object, or a relation of two; an attribute or a relation counts as
-held only where its objects do. "two" asks for a group of exactly two, a plural without a number for two or more, the singular for nothing.
-The graded truth is the share of the statements that hold, at the best assignment; it is 1 exactly where the caption is true.
+A caption is true of a scene if its nodes can be given *different* nodes of the scene such that every statement holds. A
+statement is an object (the thing may be called so), an attribute of an object, or a relation of two; an attribute or a relation
+counts as held only where its objects do. "two" asks for a group of exactly two, a plural without a number for two or more, the
+singular for nothing. The graded truth is the share of the statements that hold, at the best assignment; it is 1 exactly where the
+caption is true.
 
-All assignments of a caption are tried on all scenes at once: things are columns of small integer arrays, attributes and relations are bits.
+All assignments of a caption are tried on all scenes at once: scenes are columns of integer arrays, attributes and relations bits.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def _slots(graph: SceneGraph) -> list[int]:
 
 @cache
 def _assignments(fits: tuple[tuple[bool, ...], ...]) -> NDArray[np.int64]:
-    """``(nodes, A)``: the ways to give nodes different slots that they fit in some scene; -1 for a node that is left without one."""
+    """``(nodes, A)``: the ways to give nodes different slots that they fit in some scene; -1 for a node left without one."""
     slots = max(len(fits), len(fits[0]))
     ways = {
         tuple(p if p < len(fits[n]) and fits[n][p] else -1 for n, p in enumerate(places))
@@ -105,12 +106,13 @@ def held(caption: SceneGraph, world: World) -> Bytes:
     fits = np.zeros((nodes, slots + 1, scenes), dtype=bool)
     for n, word in enumerate(caption.objects):
         fits[n, :slots] = _IS_A.get(word, never)[world.noun]
-    places = _assignments(tuple(tuple(row) for row in fits[:, :slots].any(axis=2).tolist()))
+    somewhere: list[list[bool]] = fits[:, :slots].any(axis=2).tolist()
+    places = _assignments(tuple(tuple(row) for row in somewhere))
     return _best(caption, world, fits, places)
 
 
 def _best(caption: SceneGraph, world: World, fits: NDArray[np.bool_], places: NDArray[np.int64]) -> Bytes:
-    """The largest number of held statements over the assignments ``places (nodes, A)``; a node at -1 reads the empty last slot."""
+    """The most statements held under an assignment in ``places (nodes, A)``; a node at -1 reads the empty last slot."""
     slots, scenes = world.noun.shape
     total = np.zeros((places.shape[1], scenes), dtype=np.uint8)
     for n in range(len(caption.objects)):

@@ -71,8 +71,8 @@ NOUNS: dict[str, Noun] = {
     "bucket": Noun(("container",), 90, ("bucket", "pail"), ("ground", "top"), holds=(32, 8, 92)),
 }
 KINDS: dict[str, tuple[str, ...]] = {
-    "animal": ("animal", "creature"), "vehicle": ("vehicle",), "plant": ("plant",), "building": ("building",), "fruit": ("fruit",),
-    "food": ("food",), "toy": ("toy",), "furniture": ("furniture",), "container": ("container",),
+    "animal": ("animal", "creature"), "vehicle": ("vehicle",), "plant": ("plant",), "building": ("building",),
+    "fruit": ("fruit",), "food": ("food",), "toy": ("toy",), "furniture": ("furniture",), "container": ("container",),
 }  # fmt: skip
 MASS = ("food", "furniture", "fruit")
 

@@ -1,6 +1,6 @@
-"""The embedded world: small drawn scenes, English captions made from their graphs, and the exact truth of every caption of every scene.
+"""The embedded world: small drawn scenes, English captions made from their graphs, and the exact truth of every caption.
 
-Nothing is downloaded and nothing is stored: image ``i`` of a seed and split is made from those three numbers, and drawn when opened.
+Nothing is downloaded and nothing is stored: an image is made from its seed, split and number, and drawn when it is opened.
 """
 
 from __future__ import annotations
@@ -69,15 +69,15 @@ def load(split: str = "train", size: int | None = None, texts: str = "captions",
     Args:
         split: "train", "val" or "test": streams of scenes that have nothing in common.
         size: number of images; ``None`` = 8000, 500 or 1000. A smaller split is the beginning of a larger one.
-        texts: "captions": five captions an image, of detail ``level`` 1 (one thing, mostly by its kind) to 5 (everything), in random
-            order; "chains": four texts an image, ``level`` 1 (generic) to 4 (specific), each of which follows from the next.
+        texts: "captions": five captions an image, of detail ``level`` 1 (one thing, mostly by its kind) to 5 (everything), in
+            random order; "chains": four texts an image, ``level`` 1 (generic) to 4 (specific); each follows from the next.
         seed: another seed is another world, drawn from the same vocabulary.
         image_size: side of an image in pixels, 32 to 1024.
 
     Returns:
-        The split, with the whole graph of every scene (the last node is the backdrop), the graph of what every caption states, and three
-        judgements: ``"own"``, ``"exact"`` (binary truth) and ``"graded"`` (share of the statements that hold), the last two computed
-        when asked for.
+        The split, with the whole graph of every scene (its last node is the backdrop), the graph of what every caption states,
+        and three judgements: ``"own"``, ``"exact"`` (binary truth) and ``"graded"`` (share of the statements that hold), each
+        computed when it is asked for.
 
     Raises:
         ValueError: an option is out of its range.
