@@ -47,6 +47,12 @@ def test_measure_reports_both_directions_their_sum_and_the_contract():
     assert "among the 1 best" in first.hit
 
 
+def test_the_rank_of_the_best_relevant_item_is_given_in_both_directions():
+    judged = Judgements.own(OWN, 2)
+    assert recall.best_ranks(SCORES, judged, "i2t").tolist() == [1.0, 2.0]
+    assert recall.best_ranks(SCORES, judged, "t2i").tolist() == [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]
+
+
 def test_the_median_rank_is_rounded_down():
     # image ranks 1 and 2: median 1.5, printed 1; caption ranks 1 2 1 2 1 2: the same
     numbers = values(recall.measure(SCORES, Judgements.own(OWN, 2)))

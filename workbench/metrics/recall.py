@@ -14,6 +14,7 @@ Source: F. Faghri et al., VSE++, BMVC 2018, section 4 (R@K, median rank).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -55,6 +56,21 @@ def recall_at_k(ranks: Ranks, k: int) -> Values:
     [0.5]
     """
     return ranks.mean(ranks.rank <= k)
+
+
+def best_ranks(scores: Scores, judgements: Judgements, direction: Literal["i2t", "t2i"]) -> Values:
+    """Rank of each query's best relevant item.
+
+    Args:
+        scores: ``(I, T)``, larger = more alike.
+        judgements: which pairs are relevant.
+        direction: whether images or captions are the queries.
+
+    Returns:
+        ``(I,)`` or ``(T,)``, 1 = top, NaN where nothing is relevant.
+    """
+    relevant = Relevant.of(judgements)
+    return rank(scores, relevant).first if direction == "i2t" else rank(scores.T, relevant.T).first
 
 
 def measure(

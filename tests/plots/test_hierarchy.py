@@ -1,0 +1,60 @@
+import numpy as np
+import plotly.graph_objects as go
+from numpy.testing import assert_allclose
+from PIL import Image
+
+from workbench.plots import hierarchy
+from workbench.plots._theme import LEVELS
+
+LEVEL = np.array([1, 1, 1, 1, 4, 4])
+VALUES = np.array([0.0, 0.0, 1.0, 2.0, 1.0, 2.0])
+
+
+def test_each_level_has_a_histogram_whose_shares_sum_to_one_and_a_line_at_its_median():
+    fig = hierarchy.histogram_by_level(VALUES, LEVEL, title="t", x="x", bins=4)
+    assert [trace.name for trace in fig.data] == ["level 1, generic", "level 4, specific"]
+    # bins of half a unit from 0 to 2, and the closing 0 of the outline
+    assert fig.data[0].y.tolist() == [0.5, 0.0, 0.25, 0.25, 0.0]
+    assert_allclose([sum(trace.y) for trace in fig.data], 1.0)
+    assert [shape.x0 for shape in fig.layout.shapes] == [0.5, 1.5]
+
+
+def test_a_box_stands_for_each_level():
+    fig = hierarchy.box_by_level(VALUES, LEVEL, title="t", y="y")
+    assert [trace.median for trace in fig.data] == [(0.5,), (1.5,)]
+    assert [list(trace.x) for trace in fig.data] == [["1"], ["4"]]
+
+
+def test_recall_bars_carry_their_intervals():
+    recall, low, high = ({"radius": np.array(v)} for v in ([0.5, 0.8], [0.4, 0.7], [0.65, 0.9]))
+    bar = hierarchy.recall_by_level(recall, low, high).data[0]
+    assert_allclose(bar.error_y.array, [0.15, 0.1])
+    assert_allclose(bar.error_y.arrayminus, [0.1, 0.1])
+    assert (bar.name, list(bar.x)) == ("radius", ["1", "2"])
+
+
+def test_the_way_to_the_root_lists_its_texts_ends_at_the_root_and_fills_the_dots_of_its_own_chain():
+    way = hierarchy.Way(Image.new("RGB", (300, 200)), ["a white rabbit", "a car", "animal"], [4, 0, 1])
+    fig = hierarchy.traversal([way, hierarchy.Way(None, ["plant"], [1])])
+    assert [text.strip() for text in fig.data[0].text] == ["a white rabbit", "a car", "animal", "root: the empty text"]
+    assert fig.data[0].marker.color[:3] == (LEVELS[3], "rgba(0,0,0,0)", LEVELS[0])
+    assert len(fig.layout.images) == 1
+    assert fig.layout.images[0].source.startswith("data:image/png;base64,")
+    assert max(fig.data[1].y) < min(fig.data[0].y)
+
+
+def test_texts_cannot_bring_markup_or_mathematics_into_a_figure():
+    fig = hierarchy.traversal([hierarchy.Way(None, ["<a href='x'>y</a> $z$"], [0])])
+    assert fig.data[0].text[0].strip() == "&lt;a href=&#x27;x&#x27;&gt;y&lt;/a&gt; &#36;z&#36;"
+
+
+def test_figures_are_plain_ones_that_a_page_can_hold():
+    fig = hierarchy.histogram_by_level(VALUES, LEVEL, title="t", x="x")
+    assert type(fig) is go.Figure
+    assert len(fig.to_json()) < 30_000
+
+
+def test_the_colours_of_the_levels_stretch_over_as_many_levels_as_there_are():
+    assert [hierarchy.level_colour(level, (1, 2, 3, 4)) for level in (1, 2, 3, 4)] == list(LEVELS)
+    assert [hierarchy.level_colour(level, (0, 7)) for level in (0, 7)] == [LEVELS[0], LEVELS[3]]
+    assert hierarchy.level_colour(2, (2,)) == LEVELS[0]

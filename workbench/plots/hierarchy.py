@@ -1,0 +1,149 @@
+"""Figures of the hierarchy from generic to specific texts: distances by level, recall by level, and the way to the root."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from PIL import Image
+
+from workbench.plots._theme import CATEGORIES, GRID, INK, LEVELS, data_uri, escape, figure
+
+Values = NDArray[Any]
+
+
+def level_colour(level: int, levels: Sequence[int]) -> str:
+    """Colour of a level: the ramp from generic to specific, stretched over the levels there are."""
+    place = sorted(levels).index(level) * (len(LEVELS) - 1) / max(1, len(levels) - 1)
+    return LEVELS[round(place)]
+
+
+def histogram_by_level(values: Values, level: Values, *, title: str, x: str, bins: int = 40) -> go.Figure:
+    """One outline of a histogram for each level, over common bins.
+
+    Args:
+        values: ``(T,)`` a number of each caption, e.g. the distance from its image.
+        level: ``(T,)`` level of each caption, larger = more specific.
+        title: what the figure shows.
+        x: name of the values, with their unit.
+        bins: number of equal bins between the smallest and the largest value.
+
+    Returns:
+        Figure; the vertical axis is the share of the level's captions. Dotted lines stand at the medians.
+    """
+    fig = figure(title, x, "share of the level's captions")
+    edges = np.histogram_bin_edges(values, bins)
+    levels = np.unique(level).tolist()
+    for one in levels:
+        chosen, colour = values[level == one], level_colour(one, levels)
+        share = np.histogram(chosen, edges)[0] / len(chosen)
+        name = _level_name(one, levels)
+        line = {"color": colour, "width": 2, "shape": "hv"}
+        steps = {"x": edges, "y": np.append(share, 0.0), "line": line, "fill": "tozeroy", "fillcolor": _pale(colour)}
+        fig.add_scatter(**steps, mode="lines", name=name, hovertemplate=f"{name}<br>from %{{x:.3f}}: %{{y:.1%}}<extra></extra>")
+        fig.add_vline(x=float(np.median(chosen)), line={"color": colour, "dash": "dot", "width": 1.5})
+    return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
+
+
+def box_by_level(values: Values, level: Values, *, title: str, y: str) -> go.Figure:
+    """One box for each level: median, quartiles, and whiskers that leave out 5 % on either side.
+
+    Args:
+        values: ``(T,)`` a number of each caption, e.g. descriptiveness or the distance from the root.
+        level: ``(T,)`` level of each caption.
+        title: what the figure shows.
+        y: name of the values, with their unit.
+    """
+    fig = figure(title, "level, 1 = most generic", y)
+    levels = np.unique(level).tolist()
+    for one in levels:
+        low, q1, median, q3, high = ([float(q)] for q in np.quantile(values[level == one], (0.05, 0.25, 0.5, 0.75, 0.95)))
+        marks = {"lowerfence": low, "q1": q1, "median": median, "q3": q3, "upperfence": high}
+        colour = level_colour(one, levels)
+        fig.add_box(x=[str(one)], **marks, line={"color": colour}, fillcolor=_pale(colour), name=_level_name(one, levels))
+    return fig.update_xaxes(type="category").update_layout(showlegend=False)
+
+
+def recall_by_level(recall: Mapping[str, Values], low: Mapping[str, Values], high: Mapping[str, Values]) -> go.Figure:
+    """Share of images whose text of a level was retrieved, one group of bars a level, one bar a protocol.
+
+    Args:
+        recall: ``(L,)`` by protocol, generic first.
+        low: ``(L,)`` lower ends of the intervals, by protocol.
+        high: ``(L,)`` upper ends.
+    """
+    fig = figure("Recall by level", "level, 1 = most generic", "share of images")
+    for (name, values), colour in zip(recall.items(), CATEGORIES, strict=False):
+        whiskers = {"array": high[name] - values, "arrayminus": values - low[name], "color": INK, "thickness": 1.5}
+        levels = [str(number) for number in range(1, len(values) + 1)]
+        fig.add_bar(x=levels, y=values, name=escape(name), marker={"color": colour}, error_y={"type": "data", **whiskers})
+    return fig.update_yaxes(range=[0, 1], tickformat=".0%").update_xaxes(type="category").update_layout(barmode="group")
+
+
+@dataclass(frozen=True)
+class Way:
+    """What one image retrieved on the way to the root.
+
+    Args:
+        image: drawn at the left; ``None`` leaves its place empty.
+        texts: retrieved texts in order, without the root.
+        levels: the level of each text in the image's chain, 0 = another image's text.
+    """
+
+    image: Image.Image | None
+    texts: Sequence[str]
+    levels: Sequence[int]
+
+
+def traversal(ways: Sequence[Way], *, levels: Sequence[int] = (1, 2, 3, 4)) -> go.Figure:
+    """The way from each image to the root, drawn downwards: filled dots are texts of the image's own chain.
+
+    Args:
+        ways: one a chosen image.
+        levels: all levels of a chain, generic first.
+    """
+    rows = [len(way.texts) + 1 for way in ways]
+    fig = figure("From each image to the root", height=90 + 30 * sum(max(n, MIN_ROWS) + 1 for n in rows))
+    top = 0.0
+    for way, count in zip(ways, rows, strict=True):
+        _draw_way(fig, way, top, levels)
+        top -= max(count, MIN_ROWS) + 1
+    for level in levels:
+        marker = {"color": level_colour(level, levels), "size": 11}
+        fig.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=_level_name(level, levels))
+    hollow = {"color": "rgba(0,0,0,0)", "size": 11, "line": {"color": INK, "width": 2}}
+    fig.add_scatter(x=[None], y=[None], mode="markers", marker=hollow, name="another image's text")
+    fig.update_xaxes(visible=False, range=[-0.24, 1], fixedrange=True)
+    return fig.update_yaxes(visible=False, range=[top + 0.4, 0.8], fixedrange=True)
+
+
+MIN_ROWS = 4
+
+
+def _draw_way(fig: go.Figure, way: Way, top: float, levels: Sequence[int]) -> None:
+    places = top - np.arange(len(way.texts) + 1)
+    colours = [level_colour(level, levels) if level else "rgba(0,0,0,0)" for level in way.levels]
+    edges = [colour if level else INK for colour, level in zip(colours, way.levels, strict=True)]
+    marker = {"color": [*colours, INK], "size": 11, "symbol": [*["circle"] * len(colours), "square"]}
+    fig.add_scatter(
+        x=np.zeros(len(places)), y=places, mode="lines+markers+text", showlegend=False, hoverinfo="skip", cliponaxis=False,
+        text=[f"  {escape(text)}" for text in [*way.texts, "root: the empty text"]], textposition="middle right",
+        marker={**marker, "line": {"color": [*edges, INK], "width": 2}}, line={"color": GRID, "width": 3},
+    )  # fmt: skip
+    if way.image is not None:
+        place = {"x": -0.03, "y": top + 0.5, "sizex": 0.2, "sizey": MIN_ROWS, "xanchor": "right", "yanchor": "top"}
+        fig.add_layout_image(source=data_uri(way.image), xref="x", yref="y", sizing="contain", **place)
+
+
+def _level_name(level: int, levels: Sequence[int]) -> str:
+    ends = {min(levels): ", generic", max(levels): ", specific"} if len(levels) > 1 else {}
+    return f"level {level}{ends.get(level, '')}"
+
+
+def _pale(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, 0.15)"
