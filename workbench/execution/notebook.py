@@ -25,7 +25,10 @@ LIMIT = 8_000_000
 NOTEBOOK = "notebook.ipynb"
 
 # Figures as data, not as 5 MB of script in the notebook; bars off, since a batch run has nobody to watch them.
-BATCH = {"PLOTLY_RENDERER": "plotly_mimetype", "TQDM_DISABLE": "1"}
+BATCH = {"PLOTLY_RENDERER": "plotly_mimetype", "TQDM_DISABLE": "1", "WORKBENCH_BATCH": "1"}
+
+# The kernel's own log goes to the terminal of whoever started the run; only its errors are worth reading there.
+PYTHON = {"kernel_name": "python3", "language": "python", "extra_arguments": ["--IPKernelApp.log_level=40"]}
 
 
 @dataclass(frozen=True)

@@ -44,21 +44,19 @@ def plotly_script() -> str:
     return f"<script>{get_plotlyjs()}</script>"
 
 
-def div(figure: dict[str, Any], key: str, *, static: bool = False, height: str = "") -> str:
+def div(figure: dict[str, Any], key: str, *, static: bool = False) -> str:
     """A place on a page, and the script that draws a figure there.
 
     Args:
         figure: ``{"data": ..., "layout": ...}``, JSON values.
         key: id of the element, unique on the page.
         static: draw it without tools and hover, as a thumbnail.
-        height: CSS height; empty leaves it to the figure.
     """
     # "</" would end the script element if a caption contained it.
     spec = json.dumps(figure).replace("</", "<\\/")
     config = json.dumps({"responsive": True, "displaylogo": False, "staticPlot": static})
-    style = f' style="height:{height}"' if height else ""
     script = f'<script>{{const f = {spec}; Plotly.newPlot("{key}", f.data, f.layout, {config})}}</script>'
-    return f'<div id="{key}" class="plotly-graph-div"{style}></div>{script}'
+    return f'<div id="{key}" class="plotly-graph-div" style="height:{figure["layout"].get("height", 450)}px"></div>{script}'
 
 
 def to_html(notebook: nbformat.NotebookNode, title: str) -> str:

@@ -89,7 +89,8 @@ def _cell(value: float | None, contract: dict[str, Any], best: bool) -> str:
         return "<td>not measured</td>"
     interval = contract.get("low") is not None
     small = f"<small>{100 * contract['low']:.1f} to {100 * contract['high']:.1f}</small>" if interval else ""
-    return f"<td{' class=best' if best else ''}>{100 * value:.1f}{small}</td>"
+    mark = ' class="best"' if best else ""
+    return f"<td{mark}>{100 * value:.1f}{small}</td>"
 
 
 def _world() -> str:

@@ -1,0 +1,186 @@
+"""Every verb calls one function, prints lines or JSON, and says by its exit code how it went."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from typer.testing import CliRunner, Result
+
+from workbench import runs
+from workbench.cli import app
+
+VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
+LATER = ("grid", "build", "claims", "explore")
+
+
+def call(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Two runs."""
+    for name, objective, rsum in (("20260101-000000-0000aaaa", "vsepp", 2.5), ("20260102-000000-0000bbbb", "ditm", 3.0)):
+        folder = tmp_path / "runs" / "03_train" / name
+        runs.write_json(folder / runs.PARAMS, {"objective": objective, "epochs": 1})
+        runs.write_results(
+            folder, {"objective": objective, "metrics": {"rsum": rsum}, "contracts": {"rsum": {"low": rsum, "high": 4}}}
+        )
+        runs.write_status(folder, "ok")
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> Path:
+    book = nbformat.v4.new_notebook()
+    cells = ("from workbench import runs", 'seed: int = 0  # seed\nout: str = ""  # run folder')
+    book.cells = [nbformat.v4.new_code_cell(source) for source in (*cells, "1 / seed", "runs.publish(out, {'seed': seed})")]
+    book.cells[1].metadata["tags"] = ["parameters"]
+    nbformat.write(book, tmp_path / "tiny.ipynb")
+    return tmp_path / "tiny.ipynb"
+
+
+def test_help_answers_at_once_and_loads_no_torch() -> None:
+    code = "import sys; from workbench.cli import app; app(['--help'], standalone_mode=False); assert 'torch' not in sys.modules"
+    spent = []
+    for _ in range(3):  # processor time, the best of three: a busy machine does not count
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert "tour" in done.stdout
+    assert min(spent) < 0.3
+
+
+def test_verbs_that_are_not_built_yet_are_not_there() -> None:
+    assert not set(LATER) & set(VERBS)
+    assert all(call(verb).exit_code == 2 for verb in LATER)
+
+
+def test_every_verb_speaks_json() -> None:
+    assert all(
+        "--json" in call(command.name or command.callback.__name__, "--help").output for command in app.registered_commands
+    )
+
+
+def test_python_m_workbench_is_workbench() -> None:
+    done = subprocess.run([sys.executable, "-m", "workbench", "list", "objectives", "--json"], capture_output=True, check=True)
+    assert "ditm" in json.loads(done.stdout)
+
+
+def test_list_names_the_members_of_a_shelf() -> None:
+    assert json.loads(call("list", "objectives", "--json").output) == call("list", "objectives").output.split()
+    wrong = call("list", "losses")
+    assert wrong.exit_code == 2
+    assert "choose one of data, encoders" in wrong.output
+
+
+def test_params_shows_name_type_default_and_help(notebook: Path) -> None:
+    assert call("params", notebook).output.splitlines()[0].split() == ["seed", "int", "0", "seed"]
+    assert json.loads(call("params", notebook, "--json").output)[0] == {
+        "name": "seed",
+        "type": "int",
+        "default": 0,
+        "help": "seed",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-p", "sed", "1"], "no parameter 'sed'; did you mean seed"),
+        (["-p", "seed", "x"], "parameter seed is int, got 'x'"),
+        (["-p", "seed=1.5"], "parameter seed is int, got 1.5"),
+        (["-f", "none.yaml"], "none.yaml"),
+    ],
+)
+def test_run_refuses_wrong_parameters_as_usage(notebook: Path, tmp_path: Path, words: list[str], message: str) -> None:
+    result = call("run", notebook, "--root", tmp_path / "runs", *words)
+    assert (result.exit_code, message in result.output) == (2, True)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_run_names_a_notebook_that_is_not_there() -> None:
+    result = call("run", "99_none")
+    assert result.exit_code == 2
+    assert "no notebook 99_none; looked for 99_none.ipynb, notebooks/99_none.ipynb" in result.output
+
+
+@pytest.mark.slow
+def test_run_ends_with_the_code_of_the_notebook(notebook: Path, tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_text("seed: -7\n")
+    from_file = call("run", notebook, "--root", tmp_path / "runs", "-f", tmp_path / "params.yaml", "--json")
+    assert from_file.exit_code == 0
+    assert runs.read(json.loads(from_file.stdout)["folder"]).results == {"seed": -7}
+    negative = call("run", notebook, "--root", tmp_path / "runs", "-p", "seed", "-2")
+    assert (negative.exit_code, negative.output.split()[0]) == (0, "ok")
+    failed = call("run", notebook, "--root", tmp_path / "runs")
+    assert failed.exit_code == 1
+    assert "ZeroDivisionError" in failed.output
+
+
+def test_ls_lists_runs_oldest_first(root: Path) -> None:
+    lines = [line.split() for line in call("ls", "--root", root).output.splitlines()]
+    assert lines[0] == ["notebook", "run", "status", "objective", "rsum"]
+    assert [line[2:] for line in lines[1:]] == [["ok", "vsepp", "250.0"], ["ok", "ditm", "300.0"]]
+    assert [run["results"]["metrics"]["rsum"] for run in json.loads(call("ls", "--root", root, "--json").output)] == [2.5, 3.0]
+
+
+def test_show_prints_parameters_and_metrics_with_intervals(root: Path) -> None:
+    shown = call("show", "bbbb", "--root", root).output
+    assert "objective  ditm" in shown
+    assert "rsum  3.0000  [3.0000, 4.0000]" in shown
+    assert json.loads(call("show", "last", "--root", root, "--json").output)["params"]["objective"] == "ditm"
+    assert call("show", "cccc", "--root", root).exit_code == 2
+
+
+def test_diff_prints_only_what_differs(root: Path) -> None:
+    lines = call("diff", "aaaa", "bbbb", "--root", root).output.splitlines()
+    assert lines[0].split() == ["params:", "objective", "vsepp", "ditm"]
+    assert not any("epochs" in line for line in lines)
+    assert call("diff", "aaaa", "aaaa", "--root", root).output == "no difference\n"
+
+
+def test_doctor_finds_what_the_tests_run_on() -> None:
+    result = call("doctor", "--json")
+    assert result.exit_code == 0
+    states = {finding["name"]: finding["state"] for finding in json.loads(result.output)}
+    assert states["kernel python3"] == states["torch"] == states["spaCy model"] == states["figures in JupyterLab"] == "ok"
+
+
+def test_data_prints_a_fingerprint() -> None:
+    facts = json.loads(call("data", "scenes", "-p", "size", "8", "--json").output)
+    assert (facts["images"], facts["captions_per_image"]) == (8, {"5": 8})
+    assert "exact" in facts["judgements"]
+
+
+@pytest.mark.slow
+def test_train_evaluate_and_resume_speak_of_the_same_run(tmp_path: Path) -> None:
+    sizes = {"train_images": 32, "val_images": 16, "test_images": 16}
+    small = {**sizes, "data": "scenes", "epochs": 1, "batch_size": 16, "device": "cpu"}
+    config, out = tmp_path / "config.json", tmp_path / "run"
+    config.write_text(json.dumps(small))
+    trained = call("train", config, "-p", "objective", "vsepp", "--out", out, "--json")
+    assert trained.exit_code == 0, trained.output
+    metrics = json.loads(trained.stdout)["results"]["metrics"]
+    again = {row["key"]: row["value"] for row in json.loads(call("evaluate", out, "--json").stdout) if row["judgements"] == "own"}
+    assert again == {key: value for key, value in metrics.items() if ":" not in key}
+    assert runs.read(out).status == "ok"
+    assert "say --resume" in call("train", config, "-p", "objective", "vsepp", "--out", out).output
+    assert call("train", config, "-p", "objective", "vsepp", "--out", out, "--resume").exit_code == 0
+    assert runs.read(out).results["metrics"] == metrics
+
+
+def test_train_refuses_an_unknown_field_and_a_missing_checkpoint_as_usage(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"epoch": 3}')
+    unknown = call("train", tmp_path / "config.json")
+    assert (unknown.exit_code, "did you mean epochs" in unknown.output) == (2, True)
+    (tmp_path / "config.json").write_text("{}")
+    nothing = call("train", tmp_path / "config.json", "--resume")
+    assert (nothing.exit_code, "nothing to resume" in nothing.output) == (2, True)

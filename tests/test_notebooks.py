@@ -1,0 +1,101 @@
+"""The rules that every committed notebook keeps, and that each runs for every objective."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import fields
+from pathlib import Path
+from statistics import median
+
+import nbformat
+import pytest
+
+from workbench.execution.parameters import inspect
+
+FOLDER = Path(__file__).parent.parent / "notebooks"
+PATHS = sorted(FOLDER.glob("*.ipynb"))
+LONGEST, MEDIAN = 12, 5
+
+
+@pytest.fixture(params=PATHS, ids=lambda path: path.stem)
+def path(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+@pytest.fixture
+def book(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, 4)
+
+
+def code_cells(book: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [cell for cell in book.cells if cell.cell_type == "code"]
+
+
+def lines(cell: nbformat.NotebookNode) -> int:
+    return sum(bool(line.strip()) for line in cell.source.splitlines())
+
+
+def test_there_are_notebooks() -> None:
+    assert {"01_descriptiveness", "03_train", "05_hierarchy"} <= {path.stem for path in PATHS}
+
+
+def test_it_is_valid_and_asks_for_the_kernel_that_everybody_has(book: nbformat.NotebookNode) -> None:
+    nbformat.validate(book)
+    assert book.metadata.kernelspec.name == "python3"
+
+
+def test_it_is_committed_without_outputs_or_traces_of_a_run(book: nbformat.NotebookNode) -> None:
+    assert [cell.outputs for cell in code_cells(book)] == [[] for _ in code_cells(book)]
+    assert {cell.execution_count for cell in code_cells(book)} == {None}
+    assert not {"papermill", "widgets"} & set(book.metadata)
+    assert not [cell for cell in book.cells if {"papermill", "execution"} & set(cell.metadata)]
+
+
+def test_imports_come_first_then_parameters_then_the_config_and_results_last(book: nbformat.NotebookNode) -> None:
+    tags = [cell.metadata.get("tags", []) for cell in code_cells(book)]
+    assert tags[1] == ["parameters"]
+    assert tags[2] == ["setup"]
+    assert tags[-1] == ["results"]
+    assert sum("parameters" in tag for tag in tags) == sum("results" in tag for tag in tags) == 1
+    statements = ast.parse(code_cells(book)[0].source).body
+    assert all(isinstance(statement, ast.Import | ast.ImportFrom) for statement in statements)
+    later = [node for cell in code_cells(book)[1:] for node in ast.walk(ast.parse(cell.source))]
+    assert not [node for node in later if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def test_parameters_are_typed_literals_with_help_and_the_last_is_the_run_folder(path: Path) -> None:
+    parameters = inspect(path)
+    assert [name for name, parameter in parameters.items() if not parameter.help] == []
+    assert list(parameters)[-1] == "out"
+    assert parameters["out"].default == ""
+
+
+def test_cells_are_short(book: nbformat.NotebookNode) -> None:
+    lengths = [lines(cell) for cell in code_cells(book)]
+    assert max(lengths) <= LONGEST
+    assert median(lengths) <= MEDIAN
+
+
+def test_it_defines_nothing_and_knows_no_place_on_a_machine(book: nbformat.NotebookNode) -> None:
+    nodes = [node for cell in code_cells(book) for node in ast.walk(ast.parse(cell.source))]
+    banned = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.While)
+    assert [ast.unparse(node) for node in nodes if isinstance(node, banned)] == []
+    strings = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    assert [text for text in strings if text.startswith(("/", "~", "C:"))] == []
+    assert not any(line.startswith(("%", "!")) for cell in code_cells(book) for line in cell.source.splitlines())
+
+
+def test_prose_stands_before_code(book: nbformat.NotebookNode) -> None:
+    assert book.cells[0].cell_type == "markdown"
+    assert book.cells[0].source.startswith("# ")
+    words = sum(len(cell.source.split()) for cell in book.cells if cell.cell_type == "markdown")
+    assert words >= 4 * sum(lines(cell) for cell in code_cells(book))
+    kinds = [cell.cell_type for cell in book.cells]
+    assert "code code code code" not in " ".join(kinds), "imports, parameters and setup may stand together, nothing else"
+
+
+def test_the_training_notebook_names_its_parameters_after_the_fields_of_config() -> None:
+    from workbench.experiment import Config
+
+    names = set(inspect(FOLDER / "03_train.ipynb")) - {"settings", "out"}
+    assert names <= {field.name for field in fields(Config)}

@@ -1,0 +1,88 @@
+"""The tour: every stop runs, one page shows it, a failure is named; once for real, with the numbers that were promised."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from workbench import runs
+from workbench.execution.parameters import ParameterError
+from workbench.tour import STOPS, Stop, TourResult, tour
+
+TRAIN = """
+import plotly.graph_objects as go
+go.Figure(go.Scatter(y=[1, 2, 3]), layout={"title": {"text": "curves of " + objective}}).show()
+low = {"low": 0.4, "high": 0.6}
+runs.publish(out, {"objective": objective, "metrics": {"rsum": 3 + 2 / seed, "t2i/R@1": 0.5}, "contracts": {"rsum": low}})
+"""
+
+
+def _notebook(path: Path, source: str) -> str:
+    book = nbformat.v4.new_notebook()
+    parameters = 'objective: str = "none"  # name\nseed: int = 1  # seed\nrun: str = ""  # model\nout: str = ""  # run folder'
+    book.cells = [nbformat.v4.new_code_cell(text) for text in ("from workbench import runs", parameters, source)]
+    book.cells[1].metadata["tags"] = ["parameters"]
+    nbformat.write(book, path)
+    return str(path)
+
+
+def _stop(folder: Path, name: str, source: str = TRAIN, **options: object) -> Stop:
+    return Stop(name, _notebook(folder / f"{name}.ipynb", source), f"{name} says", **options)
+
+
+@pytest.mark.slow
+def test_a_failed_stop_is_named_on_the_page_and_by_the_exit_code(tmp_path: Path) -> None:
+    said: list[str] = []
+    model = "assert runs.read(run).results['objective'] == 'vsepp'; runs.publish(out, {})"
+    stops = (
+        _stop(tmp_path, "train-vsepp", parameters={"objective": "vsepp"}),
+        _stop(tmp_path, "train-ditm", parameters={"objective": "ditm", "seed": 0}),
+        _stop(tmp_path, "after", model, model_of="train-vsepp"),
+    )
+    result = tour(tmp_path / "runs", say=said.append, stops=stops)
+
+    assert result.stops == {"train-vsepp": "ok", "train-ditm": "failed:4", "after": "ok"}
+    assert result.exit_code == 1
+    page = result.index.read_text(encoding="utf-8")
+    assert "1 of 3 notebooks failed" in page
+    assert page.count("cell 4: ZeroDivisionError: division by zero") == 2
+    assert "curves of vsepp" in page
+    assert '<td class="best">500.0<small>40.0 to 60.0</small></td>' in page
+    assert [line.split()[0] for line in said] == ["1/3", "ok", "2/3", "failed:4", "3/3", "ok"]
+    page = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
+    for link in re.findall(r'href="([^"#]+)', page):
+        assert (result.index.parent / link).exists(), link
+
+
+def test_a_tour_that_cannot_be_run_starts_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="no parameter 'epoch'"):
+        tour(tmp_path / "runs", stops=(_stop(tmp_path, "train", parameters={"epoch": 1}),))
+    with pytest.raises(FileNotFoundError, match="no notebook 98_none"):
+        tour(tmp_path / "runs", stops=(Stop("none", "98_none", ""),))
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.slow
+def test_the_tour_runs_every_notebook_for_every_objective(real_tour: TourResult) -> None:
+    assert real_tour.exit_code == 0
+    assert set(real_tour.stops.values()) == {"ok"}
+    assert list(real_tour.stops) == [stop.name for stop in STOPS]
+    page = real_tour.index.read_text(encoding="utf-8")
+    assert page.count('class="thumb"') >= len(STOPS)
+    assert real_tour.seconds < 600
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", ["infonce", "vsepp", "ditm"])
+def test_the_tours_training_reaches_what_the_readme_says(real_tour: TourResult, objective: str) -> None:
+    results = runs.read(real_tour.index.parent / f"03_train-{objective}").results
+    metrics, contracts = results["metrics"], results["contracts"]
+    assert results["split"]["images"] == 1000
+    assert metrics["t2i/R@1[level 5]"] >= 0.70
+    assert metrics["exact:t2i/true@1"] >= 0.90
+    assert metrics["exact:t2i/false_negatives"] > 0.5
+    assert contracts["exact:t2i/true@1"]["queries"] == 5000
