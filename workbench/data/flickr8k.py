@@ -1,0 +1,162 @@
+"""Flickr8k: 8,091 photographs with five captions each, and human judgements of 47,288 image-caption pairs of the test split.
+
+Source: Hodosh, Young, Hockenmaier, "Framing image description as a ranking task: data, models and evaluation metrics", Journal
+of Artificial Intelligence Research 47, 2013. The judgements are those that its section 5 collected from a crowd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from workbench.data._files import Problems, find_root
+from workbench.data._rows import Row, good, to_split
+from workbench.records import Judgements, Split
+from workbench.registry import did_you_mean
+
+CITATION_PAGE = "https://hockenmaier.cs.illinois.edu/Framing_Image_Description/KCCA.html"
+CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
+LISTS = {"train": "Flickr_8k.trainImages.txt", "val": "Flickr_8k.devImages.txt", "test": "Flickr_8k.testImages.txt"}
+REMEDY = (
+    f"Flickr8k is for research use: get Flickr8k_Dataset.zip (its photographs go into {IMAGES}/) and Flickr8k_text.zip (its "
+    f"text files go beside {IMAGES}/) as described on {CITATION_PAGE}"
+)
+COUNTS = {"train": (5999, 29995), "val": (1000, 5000), "test": (1000, 5000)}
+# The list of training images names 6,000. This one is not in the archive; its captions stand under its name plus ".1".
+ABSENT = "2258277193_586949ec62.jpg"
+
+
+def flickr8k(
+    *,
+    split: str = "train",
+    root: str | None = None,
+    on_error: str = "raise",
+    check_images: bool = False,
+    complete: bool = True,
+) -> Split:
+    """Load one official split of Flickr8k.
+
+    Args:
+        split: ``"train"`` (5,999 images), ``"val"`` (1,000; officially "dev") or ``"test"`` (1,000).
+        root: folder with the text files and ``images/``; default ``WORKBENCH_DATA/flickr8k``.
+        on_error: ``"raise"``, or ``"skip"`` to leave out what is missing, broken, empty or repeated; ``Split.notes`` counts it.
+        check_images: read every image now; a broken one is otherwise found when it is opened.
+        complete: with ``on_error="raise"``, refuse a copy whose counts are not those of the official split.
+
+    Returns:
+        The split; the test split carries the judgements ``"human"``.
+
+    Raises:
+        FileNotFoundError: a file is missing; the message says what to download.
+        ValueError: a row is bad, or the counts are not the official ones.
+    """
+    if split not in LISTS:
+        raise ValueError(f"flickr8k: no split {split!r}; {did_you_mean(split, list(LISTS))}")
+    needed = [CAPTIONS, LISTS[split], IMAGES, *([HUMAN] if split == "test" else [])]
+    folder = find_root("flickr8k", root, needed, REMEDY)
+    problems = Problems(on_error)
+
+    def path(image: str) -> Path:
+        return folder / IMAGES / image
+
+    listed = (folder / LISTS[split]).read_text(encoding="utf-8").split()
+    absent = () if ABSENT not in listed or path(ABSENT).is_file() else (f"{ABSENT} is listed but was never distributed",)
+    rows = _of_split([image for image in listed if image != ABSENT or not absent], folder / CAPTIONS, problems)
+    kept = good(rows, path, problems, check_images=check_images)
+
+    def judge(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
+        return {"human": human(folder / HUMAN, images, captions)} if split == "test" else {}
+
+    made = to_split(f"flickr8k/{split}", kept, path, judge=judge, notes=(*absent, *problems.notes()))
+    if complete and on_error == "raise":
+        _check_counts(made, COUNTS[split])
+    return made
+
+
+def _of_split(images: list[str], file: Path, problems: Problems) -> list[Row]:
+    """The captions of these images, in the order of the images."""
+    rows: dict[str, list[Row]] = {image: [] for image in images}
+    for row in _captions(file, problems):
+        if row.image in rows:
+            rows[row.image].append(row)
+    for image in images:
+        if not rows[image]:
+            problems.add("image without captions", ValueError(f"{file.name}: {image} has no caption"))
+    return [row for image in images for row in rows[image]]
+
+
+def _captions(file: Path, problems: Problems) -> Iterator[Row]:
+    """Rows of the token file, ``image#k<TAB>caption``."""
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        where = f"{file.name} row {number}"
+        caption_id, tab, caption = line.partition("\t")
+        image, mark, _ = caption_id.rpartition("#")
+        if tab and mark:
+            yield Row(where, image, caption.strip(), caption_id)
+        elif line.strip():
+            problems.add("malformed row", ValueError(f"{where}: expected 'image#k<TAB>caption', found {line[:60]!r}"))
+
+
+def _check_counts(split: Split, expected: tuple[int, int]) -> None:
+    found = (len(split.image_ids), len(split.captions))
+    if found != expected:
+        raise ValueError(
+            f"{split.name} has {found[0]} images and {found[1]} captions, the official split has {expected[0]} and "
+            f"{expected[1]}; get a whole copy, or say complete=False"
+        )
+
+
+def human(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) -> Judgements:
+    """The crowd's judgements of the pairs whose image and caption are both in the split.
+
+    A grade is the share of judges (mostly three) who said that the caption describes the image. A pair counts as relevant from
+    one half on, that is when at least as many judges said yes as no: 2,705 of the 47,288 pairs, 2,012 of them with a caption
+    that was written for another image. Pairs that are not listed were not judged.
+
+    Args:
+        file: ``CrowdFlowerAnnotations.txt``: image, caption id, share of yes, number of yes, number of no.
+        images: row of each image id.
+        captions: row of each caption id.
+
+    Raises:
+        ValueError: a row does not hold five fields with a share between 0 and 1.
+    """
+    pairs = [
+        (images[image], captions[caption_id], share)
+        for image, caption_id, share in _judged(file)
+        if image in images and caption_id in captions
+    ]
+    table = np.array(pairs, dtype=np.float64).reshape(-1, 3)
+    return Judgements(
+        name="human",
+        rule="share of the judges who said that the caption describes the image",
+        shape=(len(images), len(captions)),
+        images=table[:, 0].astype(np.int64),
+        captions=table[:, 1].astype(np.int64),
+        grades=table[:, 2].astype(np.float32),
+        relevant_from=0.5,
+        unlisted=None,
+        source=f"{file.name}; Hodosh, Young, Hockenmaier 2013, section 5",
+    )
+
+
+def _judged(file: Path) -> Iterator[tuple[str, str, float]]:
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        fields = line.split("\t")
+        try:
+            image, caption_id, share, _, _ = fields
+            yield image, caption_id, _share(share)
+        except ValueError as error:
+            raise ValueError(f"{file.name} row {number}: expected image, caption id, share, yes, no; {error}") from error
+
+
+def _share(text: str) -> float:
+    share = float(text)
+    if not 0 <= share <= 1:
+        raise ValueError(f"the share {text} is not between 0 and 1")
+    return share
+
+
+MEMBER = flickr8k

@@ -1,0 +1,156 @@
+"""The user's own images and captions: a folder with a table, CSV, JSON Lines or Parquet.
+
+One row of the table is one caption; an image may have any number of rows. Columns: ``image`` (path relative to the folder) and
+``caption``; optional ``id`` (of the caption), ``split``, and ``level`` and ``chain`` where captions form chains from generic to
+specific. Where there is no column ``split``, a checksum of an image's path decides: 80 % train, 10 % val, 10 % test.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from workbench.data._files import Problems, find_root
+from workbench.data._rows import Row, good, to_split
+from workbench.data._tables import Record, read_table
+from workbench.records import Split
+from workbench.registry import did_you_mean
+
+SPLITS = ["train", "val", "test", "all"]
+COLUMNS = ["image", "caption", "id", "split", "level", "chain"]
+TABLES = ["captions.csv", "captions.jsonl", "captions.parquet"]
+REMEDY = "Put the images into a folder with a table captions.csv (or .jsonl, .parquet) that has the columns image and caption."
+
+
+def folder(
+    *,
+    split: str = "train",
+    root: str | None = None,
+    table: str = "",
+    on_error: str = "raise",
+    check_images: bool = True,
+) -> Split:
+    """Load one split of a folder of images.
+
+    Args:
+        split: ``"train"``, ``"val"``, ``"test"``, or ``"all"`` for every row.
+        root: the folder; default ``WORKBENCH_DATA/folder``.
+        table: file name of the table in the folder; default ``captions.csv``, ``captions.jsonl`` or ``captions.parquet``.
+        on_error: ``"raise"``, or ``"skip"`` to leave out bad rows; ``Split.notes`` counts them.
+        check_images: read every image now (some milliseconds each); otherwise a broken one is found when it is opened.
+
+    Returns:
+        The split; image ids are the paths as the table gives them.
+
+    Raises:
+        FileNotFoundError: there is no such folder or table, or an image is missing.
+        ValueError: a path leads out of the folder, an image is broken, a caption is empty, an id is repeated, a level is not a
+            whole number; the message names file and row. Or there is no row for the split.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"folder: no split {split!r}; {did_you_mean(split, SPLITS)}")
+    base = find_root("folder", root, [table] if table else [], REMEDY)
+    file = base / table if table else _find_table(base)
+    problems = Problems(on_error)
+    records = list(read_table(file, problems))
+    rows = _rows(_of_split(records, split, problems), base, problems)
+    kept = good(rows, base.joinpath, problems, check_images=check_images)
+    if not kept:
+        raise ValueError(f"folder: {file.name} has no usable row for split {split!r}. {' '.join(problems.notes())}".rstrip())
+    _check_chains(kept)
+    return to_split(f"{base.name}/{split}", kept, base.joinpath, notes=(*_unread(records), *problems.notes()))
+
+
+def _find_table(base: Path) -> Path:
+    found = [base / name for name in TABLES if (base / name).is_file()]
+    if not found:
+        raise FileNotFoundError(f"folder: {base} holds none of {', '.join(TABLES)}; name the table with table=... {REMEDY}")
+    if len(found) > 1:
+        raise ValueError(f"folder: {base} holds {' and '.join(file.name for file in found)}; choose one with table=...")
+    return found[0]
+
+
+def _of_split(records: list[tuple[str, Record]], split: str, problems: Problems) -> Iterator[tuple[str, Record]]:
+    """The records of one split; an image that stands in two splits is a problem."""
+    home: dict[str, str] = {}
+    for where, record in records:
+        image = str(record.get("image", ""))
+        name = record["split"] if "split" in record else _by_checksum(image)
+        if name not in SPLITS[:3]:
+            problems.add("unknown split", ValueError(f"{where}: split {name!r} is not one of {', '.join(SPLITS[:3])}"))
+        elif home.setdefault(image, name) != name:
+            problems.add("image in two splits", ValueError(f"{where}: {image} is in {name!r} here, in {home[image]!r} before"))
+        elif split in (name, "all"):
+            yield where, record
+
+
+def _by_checksum(image: str) -> str:
+    number = zlib.crc32(image.encode()) % 10
+    return "test" if number == 0 else "val" if number == 1 else "train"
+
+
+def _rows(records: Iterator[tuple[str, Record]], base: Path, problems: Problems) -> Iterator[Row]:
+    """Rows with safe paths; captions without an id are numbered within their image."""
+    captions: Counter[str] = Counter()
+    for where, record in records:
+        try:
+            image = _inside(base, record.get("image"))
+            row_id = str(record.get("id", f"{image}#{captions[image]}"))
+            level, chain = _whole(record, "level"), _whole(record, "chain")
+            caption = _text(record)
+        except ValueError as error:
+            problems.add("malformed row", ValueError(f"{where}: {error}"))
+            continue
+        captions[image] += 1
+        yield Row(where, image, caption, row_id, level, chain)
+
+
+def _inside(base: Path, image: Any) -> str:
+    """A path below the folder, written in one way, so that one image has one id."""
+    if not isinstance(image, str) or "\0" in image:
+        raise ValueError(f"the image path is {image!r}; expected a path relative to the folder")
+    path = PurePosixPath(image)
+    if path.is_absolute() or PureWindowsPath(image).drive or ".." in path.parts:
+        raise ValueError(f"the image path {image!r} leads out of the folder; paths are relative to it, without '..'")
+    if not (base / path).resolve().is_relative_to(base.resolve()):
+        raise ValueError(f"the image path {image!r} is a link that leads out of the folder")
+    return str(path)
+
+
+def _whole(record: Record, name: str) -> int | None:
+    """A whole number; 2.0 counts as one, since tables with gaps are written so."""
+    value = record.get(name)
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = 0.5
+    if not number.is_integer():
+        raise ValueError(f"{name} is {value!r}; expected a whole number")
+    return int(number)
+
+
+def _text(record: Record) -> str:
+    caption = record.get("caption", "")
+    if not isinstance(caption, str):
+        raise ValueError(f"the caption is {caption!r}; expected text")
+    return caption.strip()
+
+
+def _check_chains(rows: list[Row]) -> None:
+    for name in ("level", "chain"):
+        without = [row.where for row in rows if getattr(row, name) is None]
+        if 0 < len(without) < len(rows):
+            raise ValueError(f"{without[0]}: {name} is empty, but other rows have one; give it to all rows or to none")
+
+
+def _unread(records: list[tuple[str, Record]]) -> tuple[str, ...]:
+    extra = sorted({name for _, record in records for name in record} - set(COLUMNS))
+    return (f"columns that were not read: {', '.join(extra)}",) if extra else ()
+
+
+MEMBER = folder
