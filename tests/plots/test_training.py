@@ -12,15 +12,6 @@ ROW = {"triplet": 0.5, "ditm": 0.25, "loss": 0.75, "seconds": 1.0}
 
 
 def test_curves_show_every_term_their_sum_and_the_validation() -> None:
-    fig = curves(
-        [{"epoch": 1.0, "val/rsum": 2.0, **ROW}, {"epoch": 2.0, "val/rsum": 3.0, **ROW}, {"epoch": 3.0, "val/rsum": 1.0, **ROW}]
-    )
-    assert [trace.name for trace in fig.data] == ["triplet", "ditm", "loss, their sum", "validation RSUM", "kept"]
-    assert list(fig.data[3].y) == [200.0, 300.0, 100.0]
-    assert (fig.data[4].x[0], fig.data[4].y[0]) == (2.0, 300.0)
-
-
-def test_a_single_term_is_its_own_sum() -> None:
     rows = [{"epoch": epoch, "val/rsum": rsum, **ROW} for epoch, rsum in ((1.0, 2.0), (2.0, 3.0), (3.0, 1.0))]
     fig = curves(rows)
     assert [trace.name for trace in fig.data] == ["triplet", "ditm", "loss, their sum", "validation RSUM", "kept"]
