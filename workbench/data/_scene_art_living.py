@@ -103,10 +103,10 @@ DRAWINGS: dict[str, str] = {
         blob main 52 46 70 4 96 0 100 26 86 54 54 58
         blob main 47 52 16 56 8 80 26 100 44 92 49 64
         blob main 53 52 84 56 92 80 74 100 56 92 51 64
-        ellipse light 12 14 28 32
-        ellipse light 72 14 88 32
-        ellipse light 24 70 34 82
-        ellipse light 66 70 76 82
+        line dark 2 46 48 28 26
+        line dark 2 54 48 72 26
+        line dark 2 46 56 30 68
+        line dark 2 54 56 70 68
         line ink 3 48 26 38 4
         line ink 3 52 26 62 4
         ellipse ink 34 1 40 7
@@ -121,6 +121,9 @@ DRAWINGS: dict[str, str] = {
         ellipse main 0 20 54 70
         ellipse main 46 20 100 70
         ellipse main 24 26 76 74
+        arc dark 3 16 30 50 66 200 320
+        arc dark 3 48 38 82 74 200 320
+        arc dark 3 42 12 72 42 210 330
         arc light 4 26 6 60 36 180 270
         arc light 4 8 28 40 60 180 270
     """,
@@ -128,12 +131,19 @@ DRAWINGS: dict[str, str] = {
         line leaf 7 50 50 50 99
         blob leaf 50 92 20 92 4 70 30 72 50 84
         blob leaf 50 84 80 82 98 62 70 64 50 76
-        ellipse main 32 0 68 26
-        ellipse main 32 32 68 58
-        ellipse main 58 4 98 30
-        ellipse main 2 4 42 30
-        ellipse main 58 28 98 54
-        ellipse main 2 28 42 54
+        ellipse main 50 0 84 26
+        ellipse main 16 0 50 26
+        ellipse main 64 16 100 42
+        ellipse main 0 16 36 42
+        ellipse main 50 32 84 58
+        ellipse main 16 32 50 58
+        ellipse main 26 10 74 48
+        line dark 3 50 29 50 2
+        line dark 3 50 29 50 56
+        line dark 3 50 29 98 16
+        line dark 3 50 29 2 42
+        line dark 3 50 29 98 42
+        line dark 3 50 29 2 16
         ellipse gold 30 17 70 41
         ellipse wood 42 24 58 34
     """,
@@ -152,18 +162,20 @@ DRAWINGS: dict[str, str] = {
         line light 3 90 27 90 48
     """,
     "bush": """
-        ellipse main 0 36 44 98
-        ellipse main 56 36 100 98
-        ellipse main 14 10 56 80
-        ellipse main 44 4 88 78
-        ellipse main 24 30 78 100
-        arc light 4 22 18 48 50 190 280
-        arc light 4 54 12 80 46 190 280
-        ellipse berry 30 58 36 66
-        ellipse berry 62 48 68 56
-        ellipse berry 46 36 52 44
-        ellipse berry 14 64 20 72
-        ellipse berry 80 66 86 74
+        round wood 44 80 56 100 1
+        ellipse main 0 40 40 96
+        ellipse main 60 40 100 96
+        ellipse main 10 14 50 74
+        ellipse main 50 14 90 74
+        ellipse main 30 0 70 62
+        ellipse main 22 36 78 96
+        arc dark 3 12 56 40 92 200 330
+        arc dark 3 36 62 64 98 200 330
+        arc dark 3 60 52 90 90 200 330
+        arc dark 3 26 32 54 66 200 330
+        arc dark 3 52 24 80 60 200 330
+        arc light 4 36 6 62 38 190 280
+        arc light 4 6 48 30 80 180 270
     """,
     "apple": """
         line wood 6 50 28 54 2
@@ -175,7 +187,7 @@ DRAWINGS: dict[str, str] = {
     "banana": """
         blob main 2 10 12 8 20 38 46 60 78 52 92 22 90 8 98 6 102 22 98 66 66 98 36 96 8 66
         blob ink 1 6 12 4 14 16 2 18
-        line dark 4 10 34 24 64 50 78 78 72 92 50
+        arc dark 4 4 -66 106 74 40 165
     """,
     "pear": """
         line wood 6 50 18 58 0

@@ -125,12 +125,12 @@ DRAWINGS: dict[str, str] = {
         pie dark 32 22 68 58 180 360
         round glass 44 54 56 64 3
         round wood 41 78 59 100 4
-        polygon cream 48 36 16 0 4 8
-        polygon cream 52 36 96 8 84 0
-        polygon cream 48 36 4 64 16 72
-        polygon cream 52 36 84 72 96 64
-        line wood 4 6 2 94 70
-        line wood 4 94 2 6 70
+        polygon cream 46 34 20 0 2 10 42 38
+        polygon cream 54 34 58 38 98 10 80 0
+        polygon cream 42 36 2 62 20 72 46 40
+        polygon cream 54 40 80 72 98 62 58 36
+        line wood 4 10 4 90 68
+        line wood 4 90 4 10 68
         ellipse ink 44 31 56 41
     """,
     "ball": """
@@ -150,9 +150,10 @@ DRAWINGS: dict[str, str] = {
     """,
     "balloon": """
         line ink 2 50 70 44 80 56 90 50 100
-        polygon dark 40 73 60 73 50 64
-        blob main 50 -4 6 -2 -4 30 16 60 50 76 84 60 104 30 94 -2
-        arc light 6 12 6 70 50 180 250
+        polygon dark 38 74 62 74 50 60
+        ellipse main 0 0 100 66
+        blob main 6 44 50 72 94 44 50 40
+        arc light 7 14 8 70 50 180 250
     """,
     "table": """
         round wood 10 30 18 100 2

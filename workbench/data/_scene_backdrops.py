@@ -105,8 +105,12 @@ def _snow(c: Canvas) -> None:
 
 
 def _street(c: Canvas) -> None:
-    c.fade(0, _HORIZON, (190, 206, 222), (236, 236, 234))
-    c.clouds((246, 248, 250), 1)
+    c.fade(0, _HORIZON, (158, 186, 222), (240, 232, 226))
+    c.clouds((250, 250, 252), 1)
+    for x in (c.dice.between(40, 200), c.dice.between(760, 940)):
+        c.draw.line(c.points(x, 300, x, _HORIZON), (112, 116, 130), max(2, c.side // 70))
+        c.draw.line(c.points(x - 6, 300, x + 54, 300), (112, 116, 130), max(2, c.side // 90))
+        c.disc(x + 54, 312, 26, (255, 240, 190), 60)
     c.fade(_HORIZON - 20, 690, (206, 200, 194), (190, 184, 180))
     for x in range(-60, 1000, 130):
         c.draw.line(c.points(x + 40, _HORIZON - 20, x, 690), (170, 164, 160), max(1, c.side // 160))
@@ -129,7 +133,7 @@ def _desert(c: Canvas) -> None:
 
 
 def _mountain(c: Canvas) -> None:
-    c.fade(0, _HORIZON, (120, 170, 220), (226, 238, 246))
+    c.fade(0, 700, (120, 170, 220), (226, 238, 246))
     for x, k in ((c.dice.between(60, 200), 0), (c.dice.between(800, 940), 30), (c.dice.between(420, 580), -60)):
         c.peak(x, 230 + k + c.dice.between(-20, 40), c.dice.between(280, 340), (122, 132, 158), (250, 252, 255))
     c.hill(_HORIZON + 20, 50, 1000, (112, 158, 116), 200)

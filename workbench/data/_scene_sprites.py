@@ -72,14 +72,13 @@ _SHAPES: dict[str, tuple[int, int, Shape]] = {
 _LENGTHS = {"round": (0,), "arc": (0,), "line": (0,)}
 
 
-def _place(name: str, numbers: list[int], width: int, height: int) -> tuple[Points, list[int]]:
+def _place(name: str, numbers: list[int], size: tuple[int, int], edge: int) -> tuple[Points, list[int]]:
     """Points in pixels, and the numbers that are not points (lengths in pixels, angles as they are)."""
     before, after, _ = _SHAPES[name]
     body = numbers[before : len(numbers) - after]
-    points = [(x * width // 100, y * height // 100) for x, y in zip(body[::2], body[1::2], strict=True)]
+    points = [(edge + x * size[0] // 100, edge + y * size[1] // 100) for x, y in zip(body[::2], body[1::2], strict=True)]
     rest = numbers[:before] + numbers[len(numbers) - after :] if after else numbers[:before]
-    side = min(width, height)
-    return points, [max(1, n * side // 100) if i in _LENGTHS.get(name, ()) else n for i, n in enumerate(rest)]
+    return points, [max(1, n * min(size) // 100) if i in _LENGTHS.get(name, ()) else n for i, n in enumerate(rest)]
 
 
 def _pattern(sheet: Image.Image, colour: str, pattern: str, mask: Image.Image) -> None:
@@ -125,22 +124,20 @@ class _Form:
 @lru_cache(maxsize=1024)
 def _form(noun: str, size: tuple[int, int], layer: str, side: int) -> _Form:
     """Draw a pictogram as numbers of paints, with its outline."""
-    width, height, edge = size[0] * FINE, size[1] * FINE, margin(side) * FINE
-    inner = Image.new("L", (width, height))
-    draw = ImageDraw.Draw(inner)
+    edge = margin(side) * FINE
+    where = Image.new("L", (size[0] * FINE + 2 * edge, size[1] * FINE + 2 * edge))
+    draw = ImageDraw.Draw(where)
     for name, paint, *words in _lines(noun, layer):
-        points, numbers = _place(name, [int(w) for w in words], width, height)
+        points, numbers = _place(name, [int(w) for w in words], (size[0] * FINE, size[1] * FINE), edge)
         _SHAPES[name][2](draw, points, numbers, _PAINTS.index(paint))
-    paint_numbers = Image.new("L", (width + 2 * edge, height + 2 * edge))
-    paint_numbers.paste(inner, (edge, edge))
-    drawn = paint_numbers.point([0] + [255] * 255)
+    drawn = where.point([0] + [255] * 255)
     line = _grown(drawn, side * FINE // 200)
     halo = _grown(line, side * FINE // 170)
-    paint_numbers.paste(_PAINTS.index("outline"), (0, 0), ImageChops.subtract(line, drawn))
+    where.paste(_PAINTS.index("outline"), (0, 0), ImageChops.subtract(line, drawn))
     ramp = Image.linear_gradient("L").resize(drawn.size).point([255 - v * 44 // 255 for v in range(256)])
     ramp.paste(255, (0, 0), ImageChops.invert(drawn))
-    main = paint_numbers.point([255 * (v == _PAINTS.index("main")) for v in range(256)])
-    return _Form(paint_numbers, main, Image.merge("RGB", (ramp, ramp, ramp)), halo.reduce(FINE))
+    main = where.point([255 * (v == _PAINTS.index("main")) for v in range(256)])
+    return _Form(where, main, Image.merge("RGB", (ramp, ramp, ramp)), halo.reduce(FINE))
 
 
 def _grown(mask: Image.Image, radius: int) -> Image.Image:

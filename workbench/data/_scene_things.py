@@ -49,7 +49,7 @@ class Thing:
         w, h = self.item()
         if self.count == 3 and w >= h * 4 // 5:
             return ((w // 2, 0), (0, h * 55 // 100), (w, h * 55 // 100))
-        return tuple((k * w * 94 // 100, 0) for k in range(self.count))
+        return tuple((k * w * 104 // 100, 0) for k in range(self.count))
 
     def extent(self) -> tuple[int, int]:
         """Width and height of the whole group, in thousandths."""

@@ -106,8 +106,7 @@ def held(caption: SceneGraph, world: World) -> Bytes:
     fits = np.zeros((nodes, slots + 1, scenes), dtype=bool)
     for n, word in enumerate(caption.objects):
         fits[n, :slots] = _IS_A.get(word, never)[world.noun]
-    somewhere: list[list[bool]] = fits[:, :slots].any(axis=2).tolist()
-    places = _assignments(tuple(tuple(row) for row in somewhere))
+    places = _assignments(tuple(tuple(bool(slot.any()) for slot in node[:slots]) for node in fits))
     return _best(caption, world, fits, places)
 
 
