@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from workbench import runs
 from workbench.atomic import replacing
+from workbench.metrics._ranks import Relevant, rank
 from workbench.model import Model
 from workbench.records import Embedding, Measurement, Split
 from workbench.training import checkpoint
@@ -57,6 +58,16 @@ class Result:
     def __getitem__(self, label: str) -> float:
         """The value of one measurement, by label, e.g. ``"t2i/R@1"`` or ``"exact:t2i/map_at_r"``."""
         return {m.label: m.value for m in self.measurements}[label]
+
+    def ranks(self, direction: Literal["i2t", "t2i"] = "t2i", judgements: str = "own") -> NDArray[np.float64]:
+        """``(queries,)`` rank of each query's best relevant item, 1 = first; NaN where nothing is relevant.
+
+        Args:
+            direction: image to text or text to image.
+            judgements: name of the split's judgements that say what is relevant.
+        """
+        relevant = Relevant.of(self.split.judgements[judgements])
+        return rank(self.scores, relevant).first if direction == "i2t" else rank(self.scores.T, relevant.T).first
 
     def as_dict(self) -> dict[str, Any]:
         """What ``results.json`` holds: the same seed gives the same values, so no time is among them."""
