@@ -13,6 +13,7 @@ from workbench.metrics.hierarchy import (
     level_recall,
     precision,
 )
+from workbench.records import Split
 
 
 def unit(vectors):
@@ -130,6 +131,17 @@ def test_the_first_retrieved_text_is_the_nearest_and_the_last_is_the_root(rng):
     paths = hierarcaps_traversal(chains)
     assert [path[0] for path in paths] == nearest.tolist()
     assert {int(path[-1]) for path in paths} == {hierarchy.ROOT}
+
+
+def test_what_was_retrieved_is_told_in_words_with_levels(toy):
+    found = hierarcaps_traversal(toy)
+    assert hierarchy.described(toy, found[1], 1) == (["b3", "b2", "a1", "b1"], [3, 2, 0, 1])
+
+
+def test_a_split_without_chains_is_refused():
+    split = Split("some/test", ("i",), ("a text",), ("t",), np.zeros(1, int), lambda row: None)
+    with pytest.raises(ValueError, match="the captions of some/test form no chains"):
+        Chains.of(split, IMAGE[:1], TEXT[:1], ROOT)
 
 
 def test_a_chain_in_order_correlates_fully_and_a_reversed_one_negatively():

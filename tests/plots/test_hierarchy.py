@@ -5,6 +5,7 @@ from PIL import Image
 
 from workbench.plots import hierarchy
 from workbench.plots._theme import LEVELS
+from workbench.records import Measurement
 
 LEVEL = np.array([1, 1, 1, 1, 4, 4])
 VALUES = np.array([0.0, 0.0, 1.0, 2.0, 1.0, 2.0])
@@ -26,11 +27,17 @@ def test_a_box_stands_for_each_level():
 
 
 def test_recall_bars_carry_their_intervals():
-    recall, low, high = ({"radius": np.array(v)} for v in ([0.5, 0.8], [0.4, 0.7], [0.65, 0.9]))
-    bar = hierarchy.recall_by_level(recall, low, high).data[0]
-    assert_allclose(bar.error_y.array, [0.15, 0.1])
-    assert_allclose(bar.error_y.arrayminus, [0.1, 0.1])
-    assert (bar.name, list(bar.x)) == ("radius", ["1", "2"])
+    found = [
+        Measurement("hierarcaps_radius/R", 0.7),
+        Measurement("hierarcaps_radius/R_level1", 0.5, 0.4, 0.65),
+        Measurement("hierarcaps_radius/R_level2", 0.8, 0.7, 0.9),
+        Measurement("hierarcaps_traversal/R_level1", 0.3),
+    ]
+    radius, traversal = hierarchy.recall_by_level(found).data
+    assert (radius.name, list(radius.x), list(radius.y)) == ("hierarcaps_radius", ["1", "2"], [0.5, 0.8])
+    assert_allclose(radius.error_y.array, [0.15, 0.1])
+    assert_allclose(radius.error_y.arrayminus, [0.1, 0.1])
+    assert (list(traversal.y), list(traversal.error_y.array)) == ([0.3], [0.0])
 
 
 def test_the_way_to_the_root_lists_its_texts_ends_at_the_root_and_fills_the_dots_of_its_own_chain():

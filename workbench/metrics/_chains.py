@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import Rows
+from workbench.records import Rows, Split
 
 Vectors = NDArray[Any]
 Values = NDArray[np.float64]
@@ -54,6 +54,17 @@ class Chains:
             raise ValueError(f"every chain must have the levels {levels[0].tolist()}, once each")
         if (self.own[self.rows] != self.own[self.rows][:, :1]).any():
             raise ValueError("a chain describes two images")
+
+    @staticmethod
+    def of(split: Split, image: Vectors, text: Vectors, root: Vectors) -> Chains:
+        """The chains of a split with its embeddings, see the arguments of the class.
+
+        Raises:
+            ValueError: the split's captions form no chains.
+        """
+        if split.level is None or split.chain is None:
+            raise ValueError(f"the captions of {split.name} form no chains; load chains, e.g. scenes with texts='chains'")
+        return Chains(image, text, root, split.captions, split.level, split.chain, split.own)
 
     @cached_property
     def rows(self) -> Rows:

@@ -98,6 +98,13 @@ def _retrieved(chains: Chains, picks: Callable[[Values], Rows], block: int = 256
     return out
 
 
+def described(chains: Chains, retrieved: Rows, chain: int) -> tuple[list[str], list[int]]:
+    """What one chain's image retrieved, in words: the texts without the root, and their levels in its chain, 0 = in another."""
+    level = dict(zip(chains.first[chains.rows[chain]].tolist(), chains.level[chains.rows[chain]].tolist(), strict=True))
+    rows = [row for row in retrieved.tolist() if row != ROOT]
+    return [chains.captions[row] for row in rows], [level.get(row, 0) for row in rows]
+
+
 def precision(chains: Chains, retrieved: list[Rows]) -> Values:
     """``(C,)`` share of the retrieved texts that belong to the chain; 0 where only the root was retrieved."""
     hits = [np.isin(found, names).sum() for found, names in zip(retrieved, chains.first[chains.rows], strict=True)]

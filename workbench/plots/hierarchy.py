@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from workbench.plots._theme import CATEGORIES, GRID, INK, LEVELS, data_uri, escape, figure
+from workbench.records import Measurement
 
 Values = NDArray[Any]
 
@@ -68,19 +69,24 @@ def box_by_level(values: Values, level: Values, *, title: str, y: str) -> go.Fig
     return fig.update_xaxes(type="category").update_layout(showlegend=False)
 
 
-def recall_by_level(recall: Mapping[str, Values], low: Mapping[str, Values], high: Mapping[str, Values]) -> go.Figure:
-    """Share of images whose text of a level was retrieved, one group of bars a level, one bar a protocol.
+def recall_by_level(measurements: Sequence[Measurement]) -> go.Figure:
+    """Share of chains whose text of a level was retrieved, one group of bars a level, one bar a protocol.
 
     Args:
-        recall: ``(L,)`` by protocol, generic first.
-        low: ``(L,)`` lower ends of the intervals, by protocol.
-        high: ``(L,)`` upper ends.
+        measurements: those with keys like ``"hierarcaps_radius/R_level1"`` are drawn, with their intervals.
     """
     fig = figure("Recall by level", "level, 1 = most generic", "share of images")
-    for (name, values), colour in zip(recall.items(), CATEGORIES, strict=False):
-        whiskers = {"array": high[name] - values, "arrayminus": values - low[name], "color": INK, "thickness": 1.5}
-        levels = [str(number) for number in range(1, len(values) + 1)]
-        fig.add_bar(x=levels, y=values, name=escape(name), marker={"color": colour}, error_y={"type": "data", **whiskers})
+    protocols: dict[str, list[Measurement]] = {}
+    for m in measurements:
+        name, found, _ = m.key.partition("/R_level")
+        if found:
+            protocols.setdefault(name, []).append(m)
+    for (name, by_level), colour in zip(protocols.items(), CATEGORIES, strict=False):
+        up = [0.0 if m.high is None else m.high - m.value for m in by_level]
+        down = [0.0 if m.low is None else m.value - m.low for m in by_level]
+        bars = {"x": [m.key.partition("/R_level")[2] for m in by_level], "y": [m.value for m in by_level]}
+        whiskers = {"type": "data", "array": up, "arrayminus": down, "color": INK, "thickness": 1.5}
+        fig.add_bar(**bars, name=escape(name), marker={"color": colour}, error_y=whiskers)
     return fig.update_yaxes(range=[0, 1], tickformat=".0%").update_xaxes(type="category").update_layout(barmode="group")
 
 
