@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Self, get_type_hints
 
 from workbench import data, encoders, objectives, text
-from workbench.encoders import _features
 from workbench.encoders._pair import Pair
 from workbench.evaluation import evaluate, validation_rsum
 from workbench.model import Model
@@ -115,8 +114,8 @@ def run(config: Config, *, folder: str | Path | None = None, progress: bool = Tr
     seed_everything(config.seed)
     splits = {name: load_split(config, name, progress=progress) for name in ("train", "val", "test")}
     config = resolve(config, splits["train"])
+    check_needs(config, splits["train"])
     model = build(config, splits["train"].captions)
-    check_needs(config, model, splits["train"])
     val, test = (model.source(splits[name], every_signal=False) for name in ("val", "test"))
     history = []
     if config.epochs:
@@ -137,7 +136,11 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
         options["size"] = images
     split: Split = data.load(config.data, split=name, **options)
     split = split.first(images) if images else split
-    return replace(split, regions=_features.extract(split, config.features, progress=progress)) if config.features else split
+    if not config.features:
+        return split
+    from workbench.encoders._features import extract
+
+    return replace(split, regions=extract(split, config.features, progress=progress))
 
 
 def resolve(config: Config, train: Split) -> Config:
@@ -185,16 +188,17 @@ def _parameters(encoder: str) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(encoders.member(encoder)).parameters
 
 
-def check_needs(config: Config, model: Model, train: Split) -> None:
+def check_needs(config: Config, train: Split) -> None:
     """Refuse an experiment that lacks what its parts need, before any training step.
 
     Raises:
         ValueError: names the need and how to meet it.
     """
-    least = model.objective.captions_per_image
+    # An ablation switch may take a need away, so the instance is asked and not the class.
+    least = objectives.load(config.objective, **config.objective_options).captions_per_image
     if config.captions_per_image < least:
         raise ValueError(f"objective {config.objective!r} needs {least} captions an image; set captions_per_image={least}")
-    if model.pair.image.image_input == "regions" and train.regions is None:
+    if encoders.member(config.image_encoder).image_input == "regions" and train.regions is None:
         raise ValueError(
             f"encoder {config.image_encoder!r} reads region features and {train.name} has none; "
             f"set features='efficientnet_lite0' (or another backbone)"
