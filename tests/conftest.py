@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from workbench.tour import TourResult
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +19,11 @@ def real_data() -> Path:
     if not root or not Path(root).is_dir():
         pytest.skip("WORKBENCH_DATA does not name a folder of real data")
     return Path(root)
+
+
+@pytest.fixture(scope="session")
+def real_tour(tmp_path_factory: pytest.TempPathFactory) -> TourResult:
+    """The tour as a newcomer runs it, once a session; takes minutes."""
+    from workbench.tour import tour
+
+    return tour(tmp_path_factory.mktemp("runs"))

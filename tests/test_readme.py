@@ -1,0 +1,94 @@
+"""What the README says can be done, can be done."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from workbench.cli import app
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+COMMANDS = [line for kind, body in BLOCKS if kind == "bash" for line in body.splitlines()]
+FIRST_RUN = "python3 -m venv .venv && .venv/bin/pip install -e . && .venv/bin/workbench tour"
+TESTS = 'python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/pytest'
+
+
+def test_the_two_commands_of_a_newcomer_stand_there_word_for_word() -> None:
+    assert COMMANDS.count(FIRST_RUN) == COMMANDS.count(TESTS) == 1
+
+
+def test_the_check_installs_what_the_readme_installs() -> None:
+    check = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert '.venv/bin/pip install --quiet --disable-pip-version-check -e ".[test]"' in check
+    assert ".venv/bin/pytest" in check
+
+
+def test_it_is_short_and_its_code_blocks_have_a_language() -> None:
+    assert len(README.splitlines()) <= 200
+    assert {kind for kind, _ in BLOCKS} <= {"bash", "python"}
+
+
+def test_files_that_it_names_are_there() -> None:
+    names = re.findall(r"`([\w./]+(?:\.py|/))`", README)
+    elsewhere = ("runs/", "flickr8k/", "hierarcaps/", "workbench/objectives/softmax.py")
+    ours = [name for name in names if not name.startswith(elsewhere)]
+    assert [name for name in ours if not (ROOT / name).exists() and not (ROOT / "workbench" / name).exists()] == []
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", README) if "://" not in link]
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+WORKBENCH = [line for line in COMMANDS if line.startswith("workbench ")]
+
+
+@pytest.mark.parametrize("command", WORKBENCH)
+def test_a_command_is_one_that_the_program_takes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verbs that look are called; verbs that work for minutes are called up to the point where the work begins."""
+    from workbench import runs, standalone
+    from workbench.execution import notebook
+
+    begun: list[str] = []
+    done = notebook.RunResult(ROOT, "ok", 0, 0.0)
+    monkeypatch.setattr(notebook, "run_notebook", lambda *_, **__: begun.append("run") or done)
+    monkeypatch.setattr(standalone, "train", lambda *_, **__: begun.append("train") or ROOT)
+    monkeypatch.setattr(runs, "find", lambda *_: runs.Run(ROOT, "03_train", "x", "ok", {"objective": "ditm"}, {}, {}))
+    monkeypatch.chdir(ROOT)
+    result = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert result.exit_code == 0, result.output
+
+
+def test_the_python_blocks_run(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = [body for kind, body in BLOCKS if kind == "python"]
+    names: dict[str, object] = {"__name__": "readme"}
+    for body in blocks:
+        exec(compile(body, "README.md", "exec"), names)
+    assert re.search(r"RSUM \d+ of 600\nfirst image truly described: \d+%", capsys.readouterr().out)
+
+
+def test_the_objective_to_add_trains_on_a_batch() -> None:
+    """The README's example passes what the shelf's contract asks first: a finite loss whose step raises the positives."""
+    import torch
+
+    from workbench.records import Batch, Embedding
+
+    names: dict[str, object] = {"__name__": "readme"}
+    exec(compile(next(body for kind, body in BLOCKS if "MEMBER" in body), "README.md", "exec"), names)
+    generator = torch.Generator().manual_seed(0)
+    image, text = (torch.randn(4, 8, generator=generator, requires_grad=True) for _ in range(2))
+    batch = Batch(list("abcd"), list("abcd"), torch.arange(4))
+
+    def loss() -> torch.Tensor:
+        unit = [Embedding(torch.nn.functional.normalize(side, dim=-1)) for side in (image, text)]
+        return names["MEMBER"]()(*unit, batch)["softmax"]
+
+    before = loss()
+    before.backward()
+    with torch.no_grad():
+        image -= 0.1 * image.grad
+        text -= 0.1 * text.grad
+    assert loss() < before < torch.inf
