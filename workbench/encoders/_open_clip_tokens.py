@@ -43,7 +43,7 @@ def image_joint(visual: Any, pixels: Tensor) -> tuple[Tensor, Tensor]:
         return pool(grid), pool.c_proj(pool.v_proj(_attention_inputs(pool, grid)[:, 1:]))
     trunk = _timm(visual)
     features = trunk.forward_features(pixels)
-    patches = _sequence(trunk, features)[:, getattr(trunk, "num_prefix_tokens", 0) :]
+    patches = token_sequence(trunk, features)[:, getattr(trunk, "num_prefix_tokens", 0) :]
     last = getattr(visual.head, "proj", None)
     fits = isinstance(last, nn.Linear) and last.in_features == patches.shape[-1]
     return visual.head(trunk.forward_head(features)), last(patches) if last is not None and fits else patches
@@ -68,7 +68,7 @@ def image_tokens(visual: nn.Module, pixels: Tensor) -> Tensor:
     if isinstance(visual, ModifiedResNet):
         return _attention_inputs(visual.attnpool, _resnet(visual, pixels))
     trunk = _timm(visual)
-    return _sequence(trunk, trunk.forward_features(pixels))
+    return token_sequence(trunk, trunk.forward_features(pixels))
 
 
 def image_width(visual: nn.Module) -> int:
@@ -109,8 +109,13 @@ def _timm(visual: nn.Module) -> Any:
     return visual.trunk
 
 
-def _sequence(trunk: Any, features: Tensor) -> Tensor:
-    """Features of a timm trunk as ``(N, P, W)``, whether they come as tokens or as a grid."""
+def token_sequence(trunk: Any, features: Tensor) -> Tensor:
+    """Features of a timm model as ``(N, P, W)``, whether they come as tokens or as a grid.
+
+    Args:
+        trunk: the timm model.
+        features: what its ``forward_features`` gave.
+    """
     if features.ndim == 3:
         return features
     return features.flatten(1, 2) if getattr(trunk, "output_fmt", "NCHW") == "NHWC" else features.flatten(2).transpose(1, 2)

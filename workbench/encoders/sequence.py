@@ -1,0 +1,166 @@
+"""Sequence: the words of a caption -> a layer that reads them in context -> pooling -> unit vector.
+
+The text side of VSE++ (learned or GloVe word vectors and a GRU), and of VSE-infinity and the papers that build on it (a
+bidirectional GRU whose two directions are averaged, or the tokens of a pre-trained text encoder and a linear layer).
+
+Sources: Faghri et al., "VSE++", BMVC 2018, section 3; Chen et al., "Learning the best pooling strategy for visual semantic
+embedding", CVPR 2021, section 5.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Many
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from workbench.encoders._base import Encoder, ParameterGroup
+from workbench.encoders._pooling import pool
+from workbench.encoders._projection import Projection
+from workbench.encoders._word_augmentation import touch
+from workbench.encoders._word_vectors import read_vectors
+from workbench.records import Batch, Embedding
+from workbench.registry import did_you_mean
+
+LAYERS = ["gru", "linear", "mlp", "transformer"]
+MLP_DIM, HEADS = 512, (8, 6, 5, 4, 3, 2, 1)
+UNKNOWN, FIRST_WORD = 1, 4
+
+
+class Sequence(Encoder):
+    """Encodes captions from word ids, or from the token features of a frozen text encoder.
+
+    Args:
+        vocabulary: words of the fitted ``tokens`` signal, when word vectors are learned here.
+        features: ``""`` learns word vectors; otherwise the frozen text encoder whose token features are read, by the names of
+            the signal ``word_features``, e.g. ``"minilm-package"``.
+        pretrained: word vectors to start from, ``"glove-package"`` or the path of a GloVe text file; ``""`` = random ones.
+        word_dim: width of the word vectors, or of the features.
+        embed_dim: ``D`` of the embedding.
+        layer: ``"gru"`` (both directions, averaged), ``"linear"``, ``"mlp"`` (linear with a residual MLP), or
+            ``"transformer"`` (one block, then linear).
+        pooling: ``"gpo"``, ``"max"`` or ``"mean"``.
+        word_dropout: probability that training masks, replaces or deletes a word.
+
+    Raises:
+        ValueError: an unknown layer, no vocabulary where one is needed, or word vectors of another width.
+    """
+
+    encodes_text: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        vocabulary: Many[str] | None = None,
+        features: str = "",
+        pretrained: str = "",
+        word_dim: int = 300,
+        embed_dim: int = 1024,
+        layer: str = "gru",
+        pooling: str = "gpo",
+        word_dropout: float = 0.2,
+    ) -> None:
+        super().__init__()
+        if layer not in LAYERS:
+            raise ValueError(f"sequence: no layer {layer!r}; {did_you_mean(layer, LAYERS)}")
+        self.embed_dim, self.word_dim, self.word_dropout = embed_dim, word_dim, word_dropout
+        self.words = None if features else _word_table(vocabulary, word_dim, pretrained)
+        self.blank = nn.Parameter(torch.zeros(word_dim)) if features else None
+        self.warm_start = bool(pretrained)
+        self.layer = _Gru(word_dim, embed_dim) if layer == "gru" else _Reader(layer, word_dim, embed_dim)
+        self.pooling = pool(pooling)
+
+    @classmethod
+    def signals(cls, *, features: str = "", **_: Any) -> dict[str, dict[str, Any]]:
+        """``word_features`` of the frozen encoder, or ``tokens`` of whole words."""
+        return {"word_features": {"model": features}} if features else {"tokens": {"tokenizer": "words"}}
+
+    def texts(self, batch: Batch) -> Embedding:
+        """Embed the captions; ``parts`` are the words in context."""
+        vectors, mask = self.look_up(batch)
+        parts = self.layer(vectors, mask)
+        return Embedding(normalize(self.pooling(parts, mask), dim=-1), parts=parts, mask=mask)
+
+    def look_up(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """``(T, L, word_dim)`` vectors of the words and ``(T, L)`` their mask; in training some words are touched.
+
+        Raises:
+            ValueError: the features have another width than ``word_dim``.
+        """
+        share = self.word_dropout if self.training else 0.0
+        if self.words is not None:
+            ids: Tensor = batch.signals["tokens"]
+            if share:
+                blank = torch.tensor(UNKNOWN, device=ids.device)
+                ids, _ = touch(ids, ids != 0, ids < FIRST_WORD, blank, share)
+            return self.words(ids), ids != 0
+        values, mask = batch.signals["word_features"]["values"], batch.signals["word_features"]["mask"]
+        if values.shape[2] != self.word_dim:
+            raise ValueError(f"sequence: the features have width {values.shape[2]}; set word_dim={values.shape[2]}")
+        if share and self.blank is not None:
+            # The first sign of a text encoder stands for the whole caption and is kept.
+            first = torch.arange(mask.shape[1], device=mask.device).expand_as(mask) == 0
+            values, mask = touch(values, mask, first, self.blank, share)
+        return values, mask
+
+    def groups(self) -> list[ParameterGroup]:
+        """Pre-trained word vectors are the text backbone, all else is head."""
+        table = {"words.weight"} if self.warm_start else set()
+        named = dict(self.named_parameters())
+        backbone = {name: parameter for name, parameter in named.items() if name in table}
+        head = {name: parameter for name, parameter in named.items() if name not in table}
+        return [ParameterGroup("head", head), *([ParameterGroup("text_backbone", backbone)] if backbone else [])]
+
+
+class _Gru(nn.Module):
+    """A bidirectional GRU; its two directions are averaged."""
+
+    def __init__(self, in_dim: int, out_dim: int) -> None:
+        super().__init__()
+        self.rnn = nn.GRU(in_dim, out_dim, batch_first=True, bidirectional=True)
+
+    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        lengths = mask.sum(1).cpu()
+        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+        hidden, _ = pad_packed_sequence(self.rnn(packed)[0], batch_first=True, total_length=mask.shape[1])
+        return torch.stack(hidden.chunk(2, dim=-1)).mean(0)
+
+
+class _Reader(nn.Module):
+    """A projection, with or without a transformer block before it."""
+
+    def __init__(self, layer: str, in_dim: int, out_dim: int) -> None:
+        super().__init__()
+        heads = next(count for count in HEADS if in_dim % count == 0)
+        block = nn.TransformerEncoderLayer(in_dim, heads, 4 * in_dim, batch_first=True, norm_first=True)
+        self.block = block if layer == "transformer" else None
+        self.projection = Projection(in_dim, out_dim, MLP_DIM if layer == "mlp" else 0)
+
+    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        if self.block is not None:
+            vectors = self.block(vectors, src_key_padding_mask=~mask)
+        made: Tensor = self.projection(vectors, mask)
+        return made
+
+
+def _word_table(vocabulary: Many[str] | None, word_dim: int, pretrained: str) -> nn.Embedding:
+    """Word vectors by id; words without a pre-trained vector get random ones of the same spread."""
+    if not vocabulary:
+        raise ValueError("sequence: give the vocabulary of the fitted 'tokens' signal, or features='minilm-package'")
+    table = nn.Embedding(FIRST_WORD + len(vocabulary), word_dim, padding_idx=0)
+    known = read_vectors(pretrained, vocabulary) if pretrained else {}
+    with torch.no_grad():
+        spread = torch.tensor([0.1]) if not known else torch.stack([torch.from_numpy(v) for v in known.values()]).std()
+        table.weight[1:].normal_().mul_(spread)
+        for row, word in enumerate(vocabulary, start=FIRST_WORD):
+            if word in known:
+                if len(known[word]) != word_dim:
+                    raise ValueError(f"sequence: {pretrained} has {len(known[word])} dimensions; set word_dim={len(known[word])}")
+                table.weight[row] = torch.from_numpy(known[word])
+    return table
+
+
+MEMBER = Sequence
