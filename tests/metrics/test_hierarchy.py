@@ -135,7 +135,15 @@ def test_the_first_retrieved_text_is_the_nearest_and_the_last_is_the_root(rng):
 
 def test_what_was_retrieved_is_told_in_words_with_levels(toy):
     found = hierarcaps_traversal(toy)
-    assert hierarchy.described(toy, found[1], 1) == (["b3", "b2", "a1", "b1"], [3, 2, 0, 1])
+    texts, levels, true = hierarchy.described(toy, found[1], 1)
+    assert (texts, levels, true) == (["b3", "b2", "a1", "b1"], [3, 2, 0, 1], [True, True, False, True])
+    everything = np.ones((2, 8), dtype=bool)
+    assert hierarchy.described(toy, found[1], 1, everything)[2] == [True] * 4
+
+
+def test_an_unknown_start_is_refused(toy):
+    with pytest.raises(ValueError, match="start='root': choose 'text' or 'image'"):
+        hierarcaps_traversal(toy, start="root")
 
 
 def test_a_split_without_chains_is_refused():

@@ -41,18 +41,27 @@ def test_recall_bars_carry_their_intervals():
 
 
 def test_the_way_to_the_root_lists_its_texts_ends_at_the_root_and_fills_the_dots_of_its_own_chain():
-    way = hierarchy.Way(Image.new("RGB", (300, 200)), ["a white rabbit", "a car", "animal"], [4, 0, 1])
-    fig = hierarchy.traversal([way, hierarchy.Way(None, ["plant"], [1])])
-    assert [text.strip() for text in fig.data[0].text] == ["a white rabbit", "a car", "animal", "root: the empty text"]
-    assert fig.data[0].marker.color[:3] == (LEVELS[3], "rgba(0,0,0,0)", LEVELS[0])
+    texts = ["a white rabbit", "a car", "an ear", "animal"]
+    way = hierarchy.Way(Image.new("RGB", (300, 200)), texts, [4, 0, 0, 1], [True, False, True, True])
+    fig = hierarchy.traversal([way, hierarchy.Way(None, ["plant"], [1], [True])])
+    assert [text.strip() for text in fig.data[0].text] == [*texts, "root: the empty text"]
+    assert fig.data[0].marker.color[:4] == (LEVELS[3], hierarchy.CLEAR, hierarchy.CLEAR, LEVELS[0])
+    assert fig.data[0].marker.symbol == ("circle", "circle", "diamond", "circle", "square")
     assert len(fig.layout.images) == 1
     assert fig.layout.images[0].source.startswith("data:image/png;base64,")
     assert max(fig.data[1].y) < min(fig.data[0].y)
 
 
 def test_texts_cannot_bring_markup_or_mathematics_into_a_figure():
-    fig = hierarchy.traversal([hierarchy.Way(None, ["<a href='x'>y</a> $z$"], [0])])
+    fig = hierarchy.traversal([hierarchy.Way(None, ["<a href='x'>y</a> $z$"], [0], [False])])
     assert fig.data[0].text[0].strip() == "&lt;a href=&#x27;x&#x27;&gt;y&lt;/a&gt; &#36;z&#36;"
+
+
+def test_a_long_text_is_wrapped_and_gets_room():
+    fig = hierarchy.traversal([hierarchy.Way(None, ["word " * 40, "short"], [0, 0], [False, False])])
+    assert fig.data[0].text[0].count("<br>") == 2
+    gaps = -np.diff(fig.data[0].y)
+    assert gaps[0] > gaps[1] > 0
 
 
 def test_figures_are_plain_ones_that_a_page_can_hold():

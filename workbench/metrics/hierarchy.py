@@ -25,6 +25,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.metrics._bootstrap import columns
 from workbench.metrics._chains import Chains, Values
@@ -71,7 +72,12 @@ def hierarcaps_traversal(
 
     Returns:
         For each chain the caption rows of the distinct texts, in the order they were found; -1 stands for the root.
+
+    Raises:
+        ValueError: ``start`` is neither ``"text"`` nor ``"image"``.
     """
+    if start not in ("text", "image"):
+        raise ValueError(f"start={start!r}: choose 'text' or 'image'")
     pool = chains.text[chains.pool].astype(np.float64)
     candidates = np.concatenate([pool, chains.root[None]]) if root_in_pool else pool
     of_root = candidates @ chains.root
@@ -98,11 +104,24 @@ def _retrieved(chains: Chains, picks: Callable[[Values], Rows], block: int = 256
     return out
 
 
-def described(chains: Chains, retrieved: Rows, chain: int) -> tuple[list[str], list[int]]:
-    """What one chain's image retrieved, in words: the texts without the root, and their levels in its chain, 0 = in another."""
+def described(
+    chains: Chains, retrieved: Rows, chain: int, true: NDArray[np.bool_] | None = None
+) -> tuple[list[str], list[int], list[bool]]:
+    """What one chain's image retrieved, in words.
+
+    Args:
+        chains: embeddings and chains.
+        retrieved: caption rows, from either protocol.
+        chain: number of the chain.
+        true: ``(I, T)`` which texts are true of which images; ``None`` = only those of an image's own chain.
+
+    Returns:
+        The texts without the root, their levels in the chain (0 = not in it), and whether they are true of the image.
+    """
     level = dict(zip(chains.first[chains.rows[chain]].tolist(), chains.level[chains.rows[chain]].tolist(), strict=True))
     rows = [row for row in retrieved.tolist() if row != ROOT]
-    return [chains.captions[row] for row in rows], [level.get(row, 0) for row in rows]
+    holds = [row in level or (true is not None and bool(true[chains.image_of[chain], row])) for row in rows]
+    return [chains.captions[row] for row in rows], [level.get(row, 0) for row in rows], holds
 
 
 def precision(chains: Chains, retrieved: list[Rows]) -> Values:

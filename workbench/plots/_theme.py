@@ -25,7 +25,7 @@ LEVELS = ("#E6A817", "#3FA37C", "#2F7AB0", "#7B4F9E")
 TEMPLATE: Any = go.layout.Template(
     layout={
         "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
-        "title": {"x": 0, "xref": "paper", "xanchor": "left", "font": {"size": 16}},
+        "title": {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yanchor": "top", "pad": {"t": 14}, "font": {"size": 16}},
         "paper_bgcolor": "rgba(0, 0, 0, 0)",
         "plot_bgcolor": "rgba(0, 0, 0, 0)",
         "colorway": CATEGORIES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -87,7 +88,7 @@ def recall_by_level(measurements: Sequence[Measurement]) -> go.Figure:
         bars = {"x": [m.key.partition("/R_level")[2] for m in by_level], "y": [m.value for m in by_level]}
         whiskers = {"type": "data", "array": up, "arrayminus": down, "color": INK, "thickness": 1.5}
         fig.add_bar(**bars, name=escape(name), marker={"color": colour}, error_y=whiskers)
-    return fig.update_yaxes(range=[0, 1], tickformat=".0%").update_xaxes(type="category").update_layout(barmode="group")
+    return fig.update_yaxes(tickformat=".0%", rangemode="tozero").update_xaxes(type="category").update_layout(barmode="group")
 
 
 @dataclass(frozen=True)
@@ -98,51 +99,65 @@ class Way:
         image: drawn at the left; ``None`` leaves its place empty.
         texts: retrieved texts in order, without the root.
         levels: the level of each text in the image's chain, 0 = another image's text.
+        true: whether each text is true of the image.
     """
 
     image: Image.Image | None
     texts: Sequence[str]
     levels: Sequence[int]
+    true: Sequence[bool]
+
+
+# in rows of one line of text; a picture is as high as it is wide, which is about four of them
+ROW, PICTURE = 30, 4.0
+CLEAR = "rgba(0,0,0,0)"
 
 
 def traversal(ways: Sequence[Way], *, levels: Sequence[int] = (1, 2, 3, 4)) -> go.Figure:
-    """The way from each image to the root, drawn downwards: filled dots are texts of the image's own chain.
+    """The way from each image to the root, drawn downwards.
+
+    Filled dots are texts of the image's own chain, in the colour of their level; hollow diamonds are texts of other images that
+    are true of this one, hollow dots those that are not.
 
     Args:
         ways: one a chosen image.
         levels: all levels of a chain, generic first.
     """
-    rows = [len(way.texts) + 1 for way in ways]
-    fig = figure("From each image to the root", height=90 + 30 * sum(max(n, MIN_ROWS) + 1 for n in rows))
-    top = 0.0
-    for way, count in zip(ways, rows, strict=True):
-        _draw_way(fig, way, top, levels)
-        top -= max(count, MIN_ROWS) + 1
+    fig, top = figure("From each image to the root"), 0.0
+    for way in ways:
+        top = _draw_way(fig, way, top, levels)
     for level in levels:
-        marker = {"color": level_colour(level, levels), "size": 11}
-        fig.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=_level_name(level, levels))
-    hollow = {"color": "rgba(0,0,0,0)", "size": 11, "line": {"color": INK, "width": 2}}
-    fig.add_scatter(x=[None], y=[None], mode="markers", marker=hollow, name="another image's text")
+        _explain(fig, _level_name(level, levels), {"color": level_colour(level, levels)})
+    hollow = {"color": CLEAR, "line": {"color": INK, "width": 2}}
+    _explain(fig, "another's text, true here", {**hollow, "symbol": "diamond"})
+    _explain(fig, "another's text, not true", hollow)
+    fig.update_layout(height=130 - ROW * top, margin={"b": 10, "t": 110})
     fig.update_xaxes(visible=False, range=[-0.24, 1], fixedrange=True)
-    return fig.update_yaxes(visible=False, range=[top + 0.4, 0.8], fixedrange=True)
+    return fig.update_yaxes(visible=False, range=[top + 0.5, 0.6], fixedrange=True)
 
 
-MIN_ROWS = 4
+def _explain(fig: go.Figure, name: str, marker: dict[str, Any]) -> None:
+    fig.add_scatter(x=[None], y=[None], mode="markers", marker={"size": 11, **marker}, name=name)
 
 
-def _draw_way(fig: go.Figure, way: Way, top: float, levels: Sequence[int]) -> None:
-    places = top - np.arange(len(way.texts) + 1)
-    colours = [level_colour(level, levels) if level else "rgba(0,0,0,0)" for level in way.levels]
-    edges = [colour if level else INK for colour, level in zip(colours, way.levels, strict=True)]
-    marker = {"color": [*colours, INK], "size": 11, "symbol": [*["circle"] * len(colours), "square"]}
+def _draw_way(fig: go.Figure, way: Way, top: float, levels: Sequence[int]) -> float:
+    """Draw one way from ``top`` downwards; returns where the next begins."""
+    lines = [textwrap.wrap(text, 84) for text in [*way.texts, "root: the empty text"]]
+    heights = np.array([0.4 + 0.6 * len(several) for several in lines])
+    places = top - np.cumsum(heights) + heights / 2 + 0.5
+    inside = [level_colour(level, levels) if level else CLEAR for level in way.levels]
+    edges = [colour if level else INK for colour, level in zip(inside, way.levels, strict=True)]
+    symbols = ["diamond" if true and not level else "circle" for true, level in zip(way.true, way.levels, strict=True)]
+    marker = {"color": [*inside, INK], "symbol": [*symbols, "square"], "size": 11, "line": {"color": [*edges, INK], "width": 2}}
     fig.add_scatter(
         x=np.zeros(len(places)), y=places, mode="lines+markers+text", showlegend=False, hoverinfo="skip", cliponaxis=False,
-        text=[f"  {escape(text)}" for text in [*way.texts, "root: the empty text"]], textposition="middle right",
-        marker={**marker, "line": {"color": [*edges, INK], "width": 2}}, line={"color": GRID, "width": 3},
+        text=["<br>".join(f"  {escape(line)}" for line in several) for several in lines], textposition="middle right",
+        marker=marker, line={"color": GRID, "width": 3},
     )  # fmt: skip
     if way.image is not None:
-        place = {"x": -0.03, "y": top + 0.5, "sizex": 0.2, "sizey": MIN_ROWS, "xanchor": "right", "yanchor": "top"}
+        place = {"x": -0.03, "y": top + 0.5, "sizex": 0.2, "sizey": PICTURE, "xanchor": "right", "yanchor": "top"}
         fig.add_layout_image(source=data_uri(way.image), xref="x", yref="y", sizing="contain", **place)
+    return top - max(float(heights.sum()), PICTURE) - 1
 
 
 def _level_name(level: int, levels: Sequence[int]) -> str:
