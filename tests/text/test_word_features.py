@@ -128,3 +128,10 @@ def test_the_packaged_sentence_encoder_gives_384_dimensions():
     taken = text.load("word_features").of(["a dog runs", "a dog"]).take(np.arange(2))
     assert taken["values"].shape == (2, 5, 384)
     assert taken["mask"].tolist() == [[True] * 5, [True] * 4 + [False]]
+
+
+def test_a_few_captions_leave_no_file_where_the_cache_is_for_many(folder, tmp_path):
+    load(folder, cache=str(tmp_path), cache_from=len(CAPTIONS) + 1).of(CAPTIONS)
+    assert list(tmp_path.glob("*.npy")) == []
+    load(folder, cache=str(tmp_path), cache_from=len(CAPTIONS)).of(CAPTIONS)
+    assert len(list(tmp_path.glob("*.npy"))) == 2

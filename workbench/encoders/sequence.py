@@ -18,6 +18,7 @@ from torch.nn.functional import normalize
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from workbench.encoders._base import Encoder, ParameterGroup
+from workbench.encoders._features import cache_folder
 from workbench.encoders._pooling import pool
 from workbench.encoders._projection import Projection
 from workbench.encoders._word_augmentation import touch
@@ -28,6 +29,7 @@ from workbench.registry import did_you_mean
 LAYERS = ["gru", "linear", "mlp", "transformer"]
 MLP_DIM, HEADS = 512, (8, 6, 5, 4, 3, 2, 1)
 UNKNOWN, FIRST_WORD = 1, 4
+CACHE_FROM = 256
 
 
 class Sequence(Encoder):
@@ -75,8 +77,10 @@ class Sequence(Encoder):
 
     @classmethod
     def signals(cls, *, features: str = "", **_: Any) -> dict[str, dict[str, Any]]:
-        """``word_features`` of the frozen encoder, or ``tokens`` of whole words."""
-        return {"word_features": {"model": features}} if features else {"tokens": {"tokenizer": "words"}}
+        """``word_features`` of the frozen encoder, kept beside the image features, or ``tokens`` of whole words."""
+        if not features:
+            return {"tokens": {"tokenizer": "words"}}
+        return {"word_features": {"model": features, "cache": str(cache_folder()), "cache_from": CACHE_FROM}}
 
     def texts(self, batch: Batch) -> Embedding:
         """Embed the captions; ``parts`` are the words in context."""

