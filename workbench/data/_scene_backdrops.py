@@ -8,7 +8,7 @@ from functools import lru_cache
 from PIL import Image, ImageDraw
 
 from workbench.data._scene_dice import Dice
-from workbench.data._scene_sprites import Colour, mixed, smooth
+from workbench.data._scene_raster import Colour, mixed, polygon, smooth
 
 FINE = 2
 _HORIZON = 600
@@ -38,18 +38,29 @@ class Canvas:
         (ax, ay), (bx, by) = self.points(x - r, y - r * flat // 100, x + r, y + r * flat // 100)
         self.draw.ellipse((ax, ay, bx, by), colour)
 
+    def crescent(self, x: int, y: int, r: int, colour: Colour) -> None:
+        """A moon: a disc without another."""
+        mask = Image.new("L", self.image.size)
+        draw = ImageDraw.Draw(mask)
+        for centre_x, centre_y, radius, shown in ((x, y, r, 255), (x + r * 4 // 10, y - r * 2 // 10, r * 86 // 100, 0)):
+            draw.ellipse(
+                [n for p in self.points(centre_x - radius, centre_y - radius, centre_x + radius, centre_y + radius) for n in p],
+                shown,
+            )
+        self.image.paste(colour, (0, 0), mask)
+
     def hill(self, start: int, height: int, bottom: int, colour: Colour, step: int = 250) -> None:
         """A rolling skyline, filled down to ``bottom``."""
         tops = [(x, start - self.dice.between(0, height)) for x in range(-step, 1001 + step, step)]
         line = [n for x, y in tops for n in (x, y)]
-        self.draw.polygon(smooth(self.points(-step, bottom, *line, 1000 + step, bottom)), colour)
+        polygon(self.image, smooth(self.points(-step, bottom, *line, 1000 + step, bottom)), colour)
 
     def peak(self, x: int, top: int, half: int, colour: Colour, cap: Colour) -> None:
         """A mountain with snow on it."""
-        self.draw.polygon(self.points(x - half, _HORIZON, x, top, x + half, _HORIZON), colour)
-        self.draw.polygon(self.points(x, top, x + half, _HORIZON, x + half // 5, _HORIZON), mixed(colour, (30, 30, 70), 16))
+        polygon(self.image, self.points(x - half, _HORIZON, x, top, x + half, _HORIZON), colour)
+        polygon(self.image, self.points(x, top, x + half, _HORIZON, x + half // 5, _HORIZON), mixed(colour, (30, 30, 70), 16))
         d, w = (_HORIZON - top) // 3, half // 3
-        self.draw.polygon(self.points(x, top, x + w, top + d, x + w // 3, top + d * 3 // 4, x, top + d * 11 // 10,
+        polygon(self.image, self.points(x, top, x + w, top + d, x + w // 3, top + d * 3 // 4, x, top + d * 11 // 10,
                                       x - w // 3, top + d * 3 // 4, x - w, top + d), cap)  # fmt: skip
 
     def clouds(self, colour: Colour, number: int) -> None:
@@ -68,8 +79,10 @@ class Canvas:
         """Blades of grass on the ground."""
         for _ in range(number):
             x, y = self.dice.between(0, 1000), self.dice.between(_HORIZON + 60, 990)
-            self.draw.polygon(
-                self.points(x - 12, y, x - 14, y - 22, x - 4, y - 4, x, y - 28, x + 4, y - 4, x + 14, y - 22, x + 12, y), colour
+            polygon(
+                self.image,
+                self.points(x - 12, y, x - 14, y - 22, x - 4, y - 4, x, y - 28, x + 4, y - 4, x + 14, y - 22, x + 12, y),
+                colour,
             )
 
 
@@ -118,7 +131,9 @@ def _street(c: Canvas) -> None:
     c.fade(712, 1000, (98, 100, 110), (78, 80, 90))
     shift = c.dice.between(0, 200)
     for x in range(-200, 1000, 240):
-        c.draw.polygon(c.points(x + shift, 840, x + shift + 130, 840, x + shift + 120, 862, x + shift - 10, 862), (250, 226, 120))
+        polygon(
+            c.image, c.points(x + shift, 840, x + shift + 130, 840, x + shift + 120, 862, x + shift - 10, 862), (250, 226, 120)
+        )
 
 
 def _desert(c: Canvas) -> None:
@@ -136,7 +151,7 @@ def _mountain(c: Canvas) -> None:
     c.fade(0, 700, (120, 170, 220), (226, 238, 246))
     for x, k in ((c.dice.between(60, 200), 0), (c.dice.between(800, 940), 30), (c.dice.between(420, 580), -60)):
         c.peak(x, 230 + k + c.dice.between(-20, 40), c.dice.between(280, 340), (122, 132, 158), (250, 252, 255))
-    c.hill(_HORIZON + 20, 50, 1000, (112, 158, 116), 200)
+    c.hill(_HORIZON - 10, 40, 1000, (112, 158, 116), 200)
     c.fade(_HORIZON + 20, 1000, (104, 150, 108), (136, 158, 122))
     c.dots(24, (680, 1000), (6, 16), (156, 160, 158))
 
@@ -145,8 +160,7 @@ def _night(c: Canvas) -> None:
     c.fade(0, _HORIZON, (18, 22, 62), (62, 66, 128))
     c.dots(46, (10, 560), (2, 6), (250, 246, 210))
     x, y = c.dice.between(120, 880), c.dice.between(90, 170)
-    c.disc(x, y, 64, (252, 244, 200))
-    c.disc(x + 28, y - 14, 56, (26, 30, 74))
+    c.crescent(x, y, 64, (252, 244, 200))
     c.hill(_HORIZON, 70, 1000, (34, 44, 84))
     c.hill(_HORIZON + 40, 40, 1000, (40, 60, 88), 330)
     c.fade(_HORIZON + 50, 1000, (40, 60, 88), (28, 44, 66))

@@ -17,12 +17,10 @@ from functools import lru_cache
 from PIL import Image, ImageChops, ImageDraw, ImageFilter
 
 from workbench.data import _scene_art_living, _scene_art_made
+from workbench.data._scene_raster import Colour, Points, mixed, polygon, rounded, smooth
 from workbench.data._scene_vocabulary import COLOURS
 
-Colour = tuple[int, int, int]
 Looks = tuple[str, str, str]
-Points = list[tuple[int, int]]
-Draw = ImageDraw.ImageDraw
 FINE = 4
 DRAWINGS = _scene_art_living.DRAWINGS | _scene_art_made.DRAWINGS
 _INK = (44, 42, 56)
@@ -35,39 +33,22 @@ _MARKS: dict[str, Colour] = {
     "red": (255, 226, 206), "yellow": (196, 118, 22), "green": (222, 246, 190), "blue": (206, 230, 255), "pink": (196, 44, 112),
     "brown": (240, 208, 160), "white": (140, 148, 178), "black": (176, 176, 192),
 }  # fmt: skip
-
-
 _PAINTS = ("", "main", "dark", "light", "outline", *_FIXED)
-
-
-def mixed(a: Colour, b: Colour, percent: int) -> Colour:
-    """Colour ``a`` with this percentage of ``b`` in it."""
-    return tuple((x * (100 - percent) + y * percent) // 100 for x, y in zip(a, b, strict=True))  # type: ignore[return-value]
-
-
-def smooth(points: Points, rounds: int = 3) -> Points:
-    """A closed polygon with its corners cut (Chaikin), in integers."""
-    for _ in range(rounds):
-        turned = points[1:] + points[:1]
-        cut = [((3 * ax + bx) // 4, (3 * ay + by) // 4, (ax + 3 * bx) // 4, (ay + 3 * by) // 4)
-               for (ax, ay), (bx, by) in zip(points, turned, strict=True)]  # fmt: skip
-        points = [p for x0, y0, x1, y1 in cut for p in ((x0, y0), (x1, y1))]
-    return points
 
 
 def _bounds(p: Points) -> tuple[int, int, int, int]:
     return p[0][0], p[0][1], p[1][0], p[1][1]
 
 
-Shape = Callable[[Draw, Points, list[int], int], None]
+Shape = Callable[[Image.Image, Points, list[int], int], None]
 _SHAPES: dict[str, tuple[int, int, Shape]] = {
-    "polygon": (0, 0, lambda draw, p, _, fill: draw.polygon(p, fill)),
-    "blob": (0, 0, lambda draw, p, _, fill: draw.polygon(smooth(p), fill)),
-    "ellipse": (0, 0, lambda draw, p, _, fill: draw.ellipse(_bounds(p), fill)),
-    "round": (0, 1, lambda draw, p, n, fill: draw.rounded_rectangle(_bounds(p), n[0], fill)),
-    "pie": (0, 2, lambda draw, p, n, fill: draw.pieslice(_bounds(p), n[0], n[1], fill)),
-    "arc": (1, 2, lambda draw, p, n, fill: draw.arc(_bounds(p), n[1], n[2], fill, n[0])),
-    "line": (1, 0, lambda draw, p, n, fill: draw.line(p, fill, n[0], "curve")),
+    "polygon": (0, 0, lambda sheet, p, _, fill: polygon(sheet, p, fill)),
+    "blob": (0, 0, lambda sheet, p, _, fill: polygon(sheet, smooth(p), fill)),
+    "ellipse": (0, 0, lambda sheet, p, _, fill: ImageDraw.Draw(sheet).ellipse(_bounds(p), fill)),
+    "round": (0, 1, lambda sheet, p, n, fill: rounded(ImageDraw.Draw(sheet), _bounds(p), n[0], fill)),
+    "pie": (0, 2, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).pieslice(_bounds(p), n[0], n[1], fill)),
+    "arc": (1, 2, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).arc(_bounds(p), n[1], n[2], fill, n[0])),
+    "line": (1, 0, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).line(p, fill, n[0], "curve")),
 }  # fmt: skip
 _LENGTHS = {"round": (0,), "arc": (0,), "line": (0,)}
 
@@ -81,22 +62,20 @@ def _place(name: str, numbers: list[int], size: tuple[int, int], edge: int) -> t
     return points, [max(1, n * min(size) // 100) if i in _LENGTHS.get(name, ()) else n for i, n in enumerate(rest)]
 
 
-def _pattern(sheet: Image.Image, colour: str, pattern: str, mask: Image.Image) -> None:
-    """Lay the pattern on the sheet where the mask is."""
-    (width, height), mark = sheet.size, _MARKS[colour]
-    step = max(width, height) * 16 // 100
-    cloth = Image.new("L", sheet.size)
-    draw = ImageDraw.Draw(cloth)
+@lru_cache(maxsize=64)
+def _cloth(side: int, pattern: str) -> Image.Image:
+    """A square mask of stripes or spots, in proportion to its side."""
+    cloth, step = Image.new("L", (side, side)), side * 16 // 100
     if pattern == "striped":
-        for x in range(-height, width, step):
-            wide = step * 42 // 100
-            draw.polygon([(x, height), (x + wide, height), (x + wide + height, 0), (x + height, 0)], 255)
-    else:
-        r = step * 29 // 100
-        for row, y in enumerate(range(step // 3, height + r, step * 4 // 5)):
-            for x in range(step // 2 * (row % 2), width + r, step):
-                draw.ellipse((x - r, y - r, x + r, y + r), 255)
-    sheet.paste(mark, (0, 0), ImageChops.multiply(cloth, mask))
+        for x in range(-side, side, step):
+            wide = x + step * 42 // 100
+            polygon(cloth, [(x, side), (wide, side), (wide + side, 0), (x + side, 0)], 255)
+        return cloth
+    draw, r = ImageDraw.Draw(cloth), step * 29 // 100
+    for row, y in enumerate(range(step // 3, side + r, step * 4 // 5)):
+        for x in range(step // 2 * (row % 2), side + r, step):
+            draw.ellipse((x - r, y - r, x + r, y + r), 255)
+    return cloth
 
 
 def _lines(noun: str, layer: str) -> list[list[str]]:
@@ -126,10 +105,9 @@ def _form(noun: str, size: tuple[int, int], layer: str, side: int) -> _Form:
     """Draw a pictogram as numbers of paints, with its outline."""
     edge = margin(side) * FINE
     where = Image.new("L", (size[0] * FINE + 2 * edge, size[1] * FINE + 2 * edge))
-    draw = ImageDraw.Draw(where)
     for name, paint, *words in _lines(noun, layer):
         points, numbers = _place(name, [int(w) for w in words], (size[0] * FINE, size[1] * FINE), edge)
-        _SHAPES[name][2](draw, points, numbers, _PAINTS.index(paint))
+        _SHAPES[name][2](where, points, numbers, _PAINTS.index(paint))
     drawn = where.point([0] + [255] * 255)
     line = _grown(drawn, side * FINE // 200)
     halo = _grown(line, side * FINE // 170)
@@ -171,7 +149,8 @@ def sprite(looks: Looks, size: tuple[int, int], layer: str, flipped: bool, side:
     sheet.putpalette([part for name in _PAINTS for part in paints[name]])
     sheet = sheet.convert("RGB")
     if pattern != "plain":
-        _pattern(sheet, colour, pattern, form.main)
+        cloth = _cloth(max(sheet.size), pattern).crop((0, 0, *sheet.size))
+        sheet.paste(_MARKS[colour], (0, 0), ImageChops.multiply(cloth, form.main))
     sheet = ImageChops.multiply(sheet, form.shade).reduce(FINE)
     sheet.putalpha(form.alpha)
     return sheet

@@ -27,6 +27,9 @@ class LazyJudgements(Mapping[str, Judgements]):
             self._made[name] = made
         return self._made[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._makers)
 
