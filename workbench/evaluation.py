@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workbench.batches import Source
 from workbench.metrics import judgement, ranking, recall
 from workbench.model import Model
-from workbench.records import Embedding, Measurement
+from workbench.records import Embedding, Measurement, Split
 
 
 def validation_rsum(model: Model, source: Source) -> dict[str, float]:
@@ -35,7 +38,18 @@ def evaluate(
     out = recall.measure(scores, split.judgements["own"], rounds=rounds, seed=seed)
     for name, judged in split.judgements.items():
         if name != "own":
-            out += ranking.measure(scores, judged, rounds=rounds, seed=seed)
+            binary = len(np.unique(judged.grades)) < 2
+            out += ranking.measure(scores, judged, graded=not binary, rounds=rounds, seed=seed)
     if "exact" in split.judgements:
-        out += judgement.measure(scores, split.judgements["own"], split.judgements["exact"], rounds=rounds, seed=seed)
+        out += _false_negatives(scores, split, rounds, seed)
     return out, image, text
+
+
+def _false_negatives(scores: NDArray[np.float32], split: Split, rounds: int, seed: int) -> list[Measurement]:
+    """How many of the binary metric's errors are true, over all captions and over the most specific ones alone."""
+    own, exact = split.judgements["own"], split.judgements["exact"]
+    out = judgement.measure(scores, own, exact, rounds=rounds, seed=seed)
+    if split.level is not None:
+        specific = split.level == split.level.max()
+        out += judgement.measure(scores, own, exact, captions=specific, part="most specific", rounds=rounds, seed=seed)
+    return out
