@@ -51,5 +51,6 @@ def _false_negatives(scores: NDArray[np.float32], split: Split, rounds: int, see
     out = judgement.measure(scores, own, exact, rounds=rounds, seed=seed)
     if split.level is not None:
         specific = split.level == split.level.max()
-        out += judgement.measure(scores, own, exact, captions=specific, part="most specific", rounds=rounds, seed=seed)
+        part = judgement.measure(scores, own, exact, captions=specific, part="most specific", rounds=rounds, seed=seed)
+        out += [m for m in part if m.key.startswith("t2i/")]
     return out
