@@ -7,6 +7,7 @@ of a tower, a linear map, GPO pooling, L2 norm (Chun, "Improved probabilistic im
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from workbench.encoders._base import Encoder, ParameterGroup
-from workbench.encoders._open_clip import build, describe, reads_words
+from workbench.encoders._open_clip import build, describe, export, reads_words
 from workbench.encoders._open_clip_blocks import depths, is_projection, text_tower, tower_parameters
 from workbench.encoders._open_clip_tokens import image_joint, image_tokens, image_width, text_joint, text_tokens, text_width
 from workbench.encoders._pooling import pool
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 UNKNOWN_WORD = 1
+CLIP = "ViT-B-32"
 
 
 class Towers(Encoder):
@@ -70,7 +72,7 @@ class Towers(Encoder):
         super().__init__()
         if head not in ("pooled", "tokens"):
             raise ValueError(f"towers: head={head!r}; choose 'pooled' or 'tokens'")
-        description = describe(model)
+        self.description = description = describe(model)
         own = int(description.architecture["embed_dim"])
         self.by_tokens = head == "tokens"
         if not self.by_tokens and embed_dim not in (0, own):
@@ -90,11 +92,13 @@ class Towers(Encoder):
     def signals(cls, **options: Any) -> dict[str, dict[str, Any]]:
         """Token ids: of words for a model that reads words, of open_clip's tokenizer for the others."""
         description = describe(str(options.get("model", "scenes")))
+        if description.registered:
+            return {"tokens": {"tokenizer": f"open_clip:{description.name}"}}
+        length = {"max_length": description.architecture["text_cfg"].get("context_length", 77)}
         if not reads_words(description):
-            name = description.name if description.registered else "ViT-B-32"
-            return {"tokens": {"tokenizer": f"open_clip:{name}"}}
-        asked: dict[str, Any] = {"tokenizer": "words", "max_length": description.architecture["text_cfg"]["context_length"]}
-        return {"tokens": asked | ({"vocabulary": description.vocabulary} if description.vocabulary else {})}
+            return {"tokens": {"tokenizer": f"open_clip:{CLIP}", **length}}
+        vocabulary = {"vocabulary": description.vocabulary} if description.vocabulary else {}
+        return {"tokens": {"tokenizer": "words", **length, **vocabulary}}
 
     @property
     def transform(self) -> Callable[[Image.Image], Tensor]:
@@ -143,6 +147,17 @@ class Towers(Encoder):
                 out.append(ParameterGroup(role, chosen, level))
         heads = {name: p for name, p in self.named_parameters() if not name.startswith("network.")}
         return [*out, ParameterGroup("head", heads)] if heads else out
+
+    def export(self, folder: str | Path) -> Path:
+        """Write the open_clip model as ``open_clip_config.json`` and half-precision ``open_clip_model.safetensors``.
+
+        Args:
+            folder: is made where it does not exist; open_clip reads it as ``local-dir:<folder>``.
+
+        Returns:
+            The path of the weights.
+        """
+        return export(self.network, self.description, folder)
 
     def _choose_parameters(self) -> None:
         """Only what takes part trains: no logit scale (an objective has its own), no decoder, no unused projection."""
