@@ -108,7 +108,7 @@ class Descriptiveness(SignalMaker):
         return np.asarray(contributions.sum(axis=1), dtype=np.float64)
 
     def contributions(self, caption: str) -> list[tuple[str, float]]:
-        """What each distinct word adds to the raw score of a caption, the largest first.
+        """What each distinct word adds to the raw score of a caption, in the order of the caption.
 
         Args:
             caption: any text.
@@ -117,8 +117,7 @@ class Descriptiveness(SignalMaker):
             ``(word, weight)`` pairs; the weights sum to the raw score.
         """
         made, words = self._contributions([caption])
-        pairs = zip((words[column] for column in made.indices), made.data.tolist(), strict=True)
-        return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+        return [(words[column], weight) for column, weight in zip(made.indices, made.data.tolist(), strict=True)]
 
     def of(self, captions: Sequence[str]) -> DescriptivenessSignal:
         """Scores of the captions on the scale of the pool."""

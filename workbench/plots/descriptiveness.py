@@ -1,0 +1,132 @@
+"""Figures of descriptiveness: what each word adds to a caption, and how scorers differ by split, by level and by length."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from workbench.plots._theme import CATEGORIES, INK, escape, figure
+from workbench.plots.hierarchy import level_colour
+
+Values = NDArray[Any]
+# from a word that adds nothing to the word that adds most
+FAINT, STRONG = (203, 219, 232), (0, 94, 150)
+GAP = {"color": "rgba(255, 255, 255, 0.7)", "width": 1}
+ROW, LETTERS, LINES = 46, 50, 3
+
+
+def word_bars(captions: Sequence[str], contributions: Sequence[Sequence[tuple[str, float]]], *, title: str, x: str) -> go.Figure:
+    """One bar a caption, made of its words: the wider and the darker, the more a word adds.
+
+    Args:
+        captions: ``(n,)`` texts, drawn from top to bottom.
+        contributions: for each caption its words with what they add, in the order they are drawn in.
+        title: what the figure shows.
+        x: name of the sum, with its unit.
+    """
+    fig = figure(title, x, height=120 + ROW * len(captions))
+    most = max((weight for words in contributions for _, weight in words), default=0.0) or 1.0
+    widest = max((sum(weight for _, weight in words) for words in contributions), default=0.0) or 1.0
+    for row, words in enumerate(contributions):
+        ends = np.cumsum([weight for _, weight in words])
+        for (word, weight), end in zip(words, ends, strict=True):
+            back, ink = _shade(weight / most)
+            # About 85 letters fit beside the captions; a word that its segment cannot hold is left to the hover text.
+            label = escape(word) if weight / widest * 85 > len(word) + 0.5 else ""
+            fig.add_bar(
+                x=[weight], y=[row], base=[end - weight], orientation="h", width=0.62, marker={"color": back, "line": GAP},
+                text=[label], textposition="inside", insidetextanchor="middle", textfont={"color": ink, "size": 11},
+                hovertext=[f"{escape(word)}: {weight:.3f}"], hoverinfo="text", constraintext="none", textangle=0,
+            )  # fmt: skip
+    names = [_wrapped(caption) for caption in captions]
+    fig.update_yaxes(tickvals=list(range(len(captions))), ticktext=names, autorange="reversed", tickfont={"size": 11})
+    return fig.update_xaxes(domain=[0.36, 1]).update_layout(showlegend=False, barmode="overlay", margin={"t": 50})
+
+
+def distributions(panels: Mapping[str, Mapping[str, Values]], *, title: str, x: str, bins: int = 40) -> go.Figure:
+    """One panel a scorer, in it one outline of a histogram a split, over common bins.
+
+    Args:
+        panels: scorer -> split -> ``(T,)`` descriptiveness.
+        title: what the figure shows.
+        x: name of the values, with their unit.
+        bins: number of equal bins of a panel.
+    """
+    fig = _in_panels(list(panels), title, x, "share of the captions")
+    for column, splits in enumerate(panels.values(), 1):
+        edges = np.histogram_bin_edges(np.concatenate(list(splits.values())), bins)
+        for (name, values), colour, dash in zip(splits.items(), CATEGORIES, ("solid", "dash", "dot"), strict=False):
+            share = np.histogram(values, edges)[0] / max(1, len(values))
+            line = {"color": colour, "width": 2, "shape": "hv", "dash": dash}
+            fig.add_scatter(
+                x=edges, y=np.append(share, 0.0), mode="lines", line=line, name=escape(name), legendgroup=name,
+                showlegend=column == 1, hovertemplate="from %{x:.2f}: %{y:.1%}", row=1, col=column,
+            )  # fmt: skip
+    return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
+
+
+def levels(panels: Mapping[str, Values], level: Values, *, title: str, y: str) -> go.Figure:
+    """One panel a scorer, in it one box a level: median, quartiles, and whiskers that leave out 5 % on either side.
+
+    Args:
+        panels: scorer -> ``(T,)`` descriptiveness.
+        level: ``(T,)`` level of each caption, larger = more specific.
+        title: what the figure shows.
+        y: name of the values, with their unit.
+    """
+    fig = _in_panels(list(panels), title, "level, 1 = most generic", y)
+    present = np.unique(level).tolist()
+    for column, values in enumerate(panels.values(), 1):
+        for one in present:
+            low, q1, median, q3, high = ([float(q)] for q in np.quantile(values[level == one], (0.05, 0.25, 0.5, 0.75, 0.95)))
+            marks = {"lowerfence": low, "q1": q1, "median": median, "q3": q3, "upperfence": high}
+            line = {"color": level_colour(one, present)}
+            fig.add_box(x=[str(one)], **marks, line=line, name=f"level {one}", row=1, col=column)
+    return fig.update_xaxes(type="category").update_layout(showlegend=False)
+
+
+def by_length(panels: Mapping[str, Values], length: Values, *, title: str, y: str) -> go.Figure:
+    """One panel a scorer: the median by number of words, and the band that holds nine captions of ten.
+
+    Args:
+        panels: scorer -> ``(T,)`` descriptiveness.
+        length: ``(T,)`` words of each caption.
+        title: what the figure shows.
+        y: name of the values, with their unit.
+    """
+    fig = _in_panels(list(panels), title, "words of the caption", y)
+    lengths = np.unique(length)
+    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+    for column, values in enumerate(panels.values(), 1):
+        low, median, high = np.array([np.quantile(values[length == n], (0.05, 0.5, 0.95)) for n in lengths]).T
+        fig.add_scatter(x=lengths, y=low, **edge, row=1, col=column)
+        fig.add_scatter(x=lengths, y=high, fill="tonexty", fillcolor="rgba(0, 114, 178, 0.25)", **edge, row=1, col=column)
+        hover = "%{x} words: median %{y:.2f}<extra></extra>"
+        line = {"color": CATEGORIES[0], "width": 2}
+        fig.add_scatter(x=lengths, y=median, line=line, hovertemplate=hover, showlegend=False, row=1, col=column)
+    return fig
+
+
+def _in_panels(names: Sequence[str], title: str, x: str, y: str) -> go.Figure:
+    """An empty figure with one panel a name, side by side."""
+    titles = [escape(name) for name in names]
+    fig = figure(title).set_subplots(1, len(names), subplot_titles=titles, horizontal_spacing=0.04, shared_yaxes=True)
+    fig.update_annotations(font={"size": 13, "color": INK}).update_layout(legend={"y": -0.3, "yanchor": "top"})
+    fig.update_xaxes(title=escape(x), col=(len(names) + 1) // 2)
+    return fig.update_yaxes(title=escape(y), col=1)
+
+
+def _wrapped(text: str) -> str:
+    """A caption in at most three lines; the rest of a longer one is left out and marked."""
+    return "<br>".join(escape(line) for line in textwrap.wrap(text, LETTERS, max_lines=LINES, placeholder=" …"))
+
+
+def _shade(share: float) -> tuple[str, str]:
+    """Colour of a segment, and an ink that can be read on it."""
+    parts = [round(faint + (strong - faint) * share) for faint, strong in zip(FAINT, STRONG, strict=True)]
+    return f"rgb({parts[0]}, {parts[1]}, {parts[2]})", "#ffffff" if share > 0.74 else "#1a1a1a"
