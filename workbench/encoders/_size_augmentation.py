@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from workbench.encoders._open_clip_tokens import lengths
+from workbench.encoders._word_augmentation import close_up
 
 
 def drop_tokens(mask: Tensor) -> Tensor:
@@ -42,5 +43,4 @@ def touch_words(ids: Tensor, mask_id: int) -> Tensor:
     draw = torch.where(word, torch.rand(ids.shape, device=ids.device) / 0.2, torch.inf)
     ids = ids.masked_fill(draw < 0.5, mask_id)
     erased = (draw >= 0.5) & (draw < 0.6)
-    order = erased.long().argsort(dim=1, stable=True)
-    return ids.masked_fill(erased, 0).gather(1, order)
+    return close_up(ids, (place < length) & ~erased)[0]
