@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 
 import nbformat
+import papermill
 import pytest
 
 from workbench.execution.parameters import inspect
@@ -68,6 +69,14 @@ def test_parameters_are_typed_literals_with_help_and_the_last_is_the_run_folder(
     assert [name for name, parameter in parameters.items() if not parameter.help] == []
     assert list(parameters)[-1] == "out"
     assert parameters["out"].default == ""
+
+
+def test_papermill_reads_the_same_parameters(path: Path) -> None:
+    """Its reader trips over an equals sign in a comment, and then ignores the parameter with a warning."""
+    ours, theirs = inspect(path), papermill.inspect_notebook(path)
+    assert {name: (p.type, p.help) for name, p in ours.items()} == {
+        name: (p["inferred_type_name"], p["help"]) for name, p in theirs.items()
+    }
 
 
 def test_cells_are_short(book: nbformat.NotebookNode) -> None:

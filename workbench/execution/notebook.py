@@ -27,8 +27,8 @@ NOTEBOOK = "notebook.ipynb"
 # Figures as data, not as 5 MB of script in the notebook; bars off, since a batch run has nobody to watch them.
 BATCH = {"PLOTLY_RENDERER": "plotly_mimetype", "TQDM_DISABLE": "1", "WORKBENCH_BATCH": "1"}
 
-# The kernel's own log goes to the terminal of whoever started the run; only its errors are worth reading there.
-PYTHON = {"kernel_name": "python3", "language": "python", "extra_arguments": ["--IPKernelApp.log_level=40"]}
+# The kernel's own log goes to the terminal of whoever started the run; nothing in it is for them.
+PYTHON = {"kernel_name": "python3", "language": "python", "extra_arguments": ["--log-level=CRITICAL"]}
 
 
 @dataclass(frozen=True)
@@ -163,9 +163,7 @@ def _execute(path: Path, target: Path, values: Mapping[str, Any], progress: bool
     from nbclient.exceptions import DeadKernelError
 
     try:
-        papermill.execute_notebook(
-            path, target / NOTEBOOK, values, kernel_name="python3", language="python", progress_bar=progress
-        )
+        papermill.execute_notebook(path, target / NOTEBOOK, values, progress_bar=progress, **PYTHON)
     except papermill.PapermillExecutionError as error:
         return _End(f"failed:{error.exec_count}", FAILED, f"cell {error.exec_count}: {error.ename}: {error.evalue}")
     except DeadKernelError:

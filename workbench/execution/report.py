@@ -20,7 +20,8 @@ _TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
 {%- block html_head_js_mathjax -%}{%- endblock -%}
 {%- block html_head_js_mermaidjs -%}{%- endblock -%}
 {%- block html_head_css -%}<style>
-body.jp-Notebook { background: #fff; } main { max-width: 62rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+body.jp-Notebook { background: #fff; } main { max-width: 76rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+.jp-InputArea-editor { overflow-x: auto; } .jp-MarkdownOutput > * { max-width: 52rem; }
 </style>{%- endblock -%}
 """
 
