@@ -7,7 +7,7 @@ images, and it scores them with the objective's own ``scores``, so that the scor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,7 +95,7 @@ class Model:
     def scores(self, image: Embedding, text: Embedding) -> NDArray[np.float32]:
         """``(I, T)`` scores of embeddings, by the objective."""
         device = self.device
-        scores: Tensor = self.objective.scores(_to(image, device), _to(text, device))
+        scores: Tensor = self.objective.scores(image.in_float32(device), text.in_float32(device))
         return scores.float().cpu().numpy()
 
     @property
@@ -114,19 +114,9 @@ class Model:
         for start in range(0, count, size):
             made = one(np.arange(start, min(start + size, count), dtype=np.int64))
             made = made if parts else replace(made, parts=None, mask=None)
-            chunks.append(_to(made, torch.device("cpu")))
+            chunks.append(made.in_float32(torch.device("cpu")))
         self.pair.train(was_training)
         return _concatenate(chunks)
-
-
-def _to(embedding: Embedding, device: torch.device) -> Embedding:
-    """The embedding on a device, in float32."""
-    moved: dict[str, Any] = {}
-    for f in fields(embedding):
-        value = getattr(embedding, f.name)
-        if value is not None:
-            moved[f.name] = value.to(device, torch.float32) if value.is_floating_point() else value.to(device)
-    return Embedding(**moved)
 
 
 def _concatenate(chunks: list[Embedding]) -> Embedding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from workbench.records._checks import Rows, require
@@ -57,6 +57,15 @@ class Embedding:
 
     def __len__(self) -> int:
         return int(self.mean.shape[0])
+
+    def in_float32(self, device: torch.device) -> Embedding:
+        """The embedding on a device with floating-point values in float32; gradients pass."""
+        moved: dict[str, Any] = {}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if value is not None:
+                moved[f.name] = (value.float() if value.is_floating_point() else value).to(device)
+        return Embedding(**moved)
 
 
 @dataclass(frozen=True)

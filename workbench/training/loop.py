@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from accelerate.state import AcceleratorState
 from torch import Tensor
 from tqdm.auto import tqdm
 
@@ -127,6 +128,8 @@ class _Run:
             group["lr"] = group["base_lr"] * learning_rate_factor(self.step, steps_per_epoch=steps, settings=settings)
         with self.accelerator.autocast():
             image, text = self.model(batch)
+        # Half precision ends here: softmax, hinges and logarithms of ratios are computed in float32.
+        image, text = image.in_float32(self.device), text.in_float32(self.device)
         terms = self.objective(image, text, batch)
         loss = torch.stack(list(terms.values())).sum()
         values = {**{name: float(term.detach()) for name, term in terms.items()}, "loss": float(loss.detach())}
@@ -211,6 +214,8 @@ def _accelerator(settings: Settings, folder: Path | None) -> Accelerator:
     if settings.device == "cuda" and cpu:
         raise ValueError("device='cuda', but PyTorch sees no GPU; use device='auto' or 'cpu'")
     half = settings.precision == "bf16" or (settings.precision == "auto" and not cpu)
+    # accelerate keeps device and precision for the life of the process; a notebook may train again with others.
+    AcceleratorState._reset_state(reset_partial_state=True)
     out = Accelerator(
         cpu=cpu, mixed_precision="bf16" if half else "no", log_with=settings.tracker or None, project_dir=str(folder or ".")
     )
