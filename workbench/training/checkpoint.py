@@ -24,8 +24,8 @@ LAST = "last.safetensors"
 
 def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Write tensors and JSON facts; the file appears whole or not at all."""
-    # Shared storage (tied weights) is refused by the format, so every tensor gets its own.
-    own = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
+    # The format refuses shared storage (tied weights) and strided layouts, so every tensor gets its own plain copy.
+    own = {name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
     with replacing(path) as temporary:
         save_file(own, temporary, {"facts": json.dumps(facts)})
 
