@@ -22,8 +22,7 @@ class Projection(nn.Module):
     def __init__(self, in_dim: int, out_dim: int, hidden_dim: int = 0) -> None:
         super().__init__()
         self.linear = nn.Linear(in_dim, out_dim)
-        hidden = (nn.Linear(in_dim, hidden_dim), nn.BatchNorm1d(hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, out_dim))
-        self.mlp = nn.Sequential(*hidden) if hidden_dim else None
+        self.mlp = _mlp(in_dim, hidden_dim, out_dim) if hidden_dim else None
 
     def forward(self, parts: Tensor, mask: Tensor) -> Tensor:
         """Project.
@@ -40,3 +39,7 @@ class Projection(nn.Module):
         if self.mlp is not None:
             made = made + self.mlp(real)
         return made.new_zeros(*mask.shape, made.shape[-1]).masked_scatter(mask[..., None], made)
+
+
+def _mlp(in_dim: int, hidden_dim: int, out_dim: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(in_dim, hidden_dim), nn.BatchNorm1d(hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, out_dim))

