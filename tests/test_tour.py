@@ -82,7 +82,7 @@ def test_the_tours_training_reaches_what_the_readme_says(real_tour: TourResult, 
     results = runs.read(real_tour.index.parent / f"03_train-{objective}").results
     metrics, contracts = results["metrics"], results["contracts"]
     assert results["split"]["images"] == 1000
-    assert metrics["t2i/R@1[level 5]"] >= 0.70
+    assert metrics["exact:t2i/own@1[most specific]"] >= 0.70
     assert metrics["exact:t2i/true@1"] >= 0.90
     assert metrics["exact:t2i/false_negatives"] > 0.5
     assert contracts["exact:t2i/true@1"]["queries"] == 5000

@@ -72,8 +72,11 @@ def _pairs(given: list[str] | None) -> dict[str, str]:
 @app.command()
 def tour(root: Root = "runs", as_json: AsJson = False) -> None:
     """Run the notebooks on the embedded world and write one page that shows what came out."""
+    from workbench.tour import check_stops
     from workbench.tour import tour as take
 
+    with _usage():
+        check_stops(root)
     result = take(root, say=lambda line: typer.echo(line, err=as_json))
     _emit(asdict(result), as_json, [f"open {result.index}"])
     raise typer.Exit(result.exit_code)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 import pytest
 
-from tests.browser.conftest import Lab
+if TYPE_CHECKING:
+    from tests.browser.conftest import Lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"

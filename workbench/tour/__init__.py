@@ -74,9 +74,8 @@ def tour(
     Raises:
         FileNotFoundError: a notebook is missing; ParameterError: it does not take a parameter of its stop. Nothing was run then.
     """
+    check_stops(root, stops)
     folder = Path(root).resolve() / "tour"
-    for stop in stops:
-        check(find(stop.notebook), _parameters(stop, folder))
     began, results = time.perf_counter(), {}
     for number, stop in enumerate(stops, 1):
         say(f"{number}/{len(stops)} {stop.name}: {stop.says}")
@@ -86,6 +85,20 @@ def tour(
     index = runs.write_text(folder / "index.html", page.render([_shown(stop, results[stop.name]) for stop in stops], seconds))
     codes = [result.exit_code for result in results.values() if result.exit_code]
     return TourResult(index, codes[0] if codes else 0, round(seconds, 1), {name: r.status for name, r in results.items()})
+
+
+def check_stops(root: Path | str = "runs", stops: tuple[Stop, ...] = STOPS) -> None:
+    """Find every notebook of the tour and check the parameters it would get, without running anything.
+
+    Args:
+        root: where runs lie.
+        stops: the notebooks to run.
+
+    Raises:
+        FileNotFoundError: a notebook is missing; ParameterError: it does not take a parameter of its stop.
+    """
+    for stop in stops:
+        check(find(stop.notebook), _parameters(stop, Path(root).resolve() / "tour"))
 
 
 def _parameters(stop: Stop, folder: Path) -> dict[str, Any]:

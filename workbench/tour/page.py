@@ -19,9 +19,10 @@ from workbench.execution.notebook import NOTEBOOK, RunResult
 from workbench.runs import Run
 
 ROWS = (
-    ("t2i/R@1", "The caption's own image is first"),
+    ("exact:t2i/own@1[most specific]", "A most specific caption finds its own image first"),
+    ("t2i/R@1", "Any caption finds its own image first"),
     ("t2i/R@5", "... among the first five"),
-    ("i2t/R@1", "One of the image's own captions is first"),
+    ("i2t/R@1", "An image finds one of its own captions first"),
     ("rsum", "RSUM, the sum of the six recalls"),
     ("exact:t2i/true@1", "The first image is truly described by the caption"),
     ("exact:t2i/false_negatives", "... so of the binary errors, this share were right"),
