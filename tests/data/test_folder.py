@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from workbench import data
+from workbench.data._files import Problems, check_image
+from workbench.data._tables import read_table
+
+KINDS = ["captions.csv", "captions.jsonl", "captions.parquet"]
+
+
+def picture(path, size=(8, 6), colour=(200, 30, 30)):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", size, colour).save(path)
+    return path
+
+
+def write(file, records):
+    """The records as CSV, JSON Lines or Parquet, by the file's suffix."""
+    columns = list(dict.fromkeys(name for record in records for name in record))
+    if file.suffix == ".jsonl":
+        file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    elif file.suffix == ".parquet":
+        table = {name: [record.get(name) for record in records] for name in columns}
+        pyarrow.parquet.write_table(pa.table(table), file)
+    else:
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, columns)
+        writer.writeheader()
+        writer.writerows(records)
+        file.write_text(text.getvalue(), encoding="utf-8", newline="")
+    return file
+
+
+@pytest.fixture
+def base(tmp_path):
+    for name in ("a.jpg", "b.png", "deep/c.jpg"):
+        picture(tmp_path / name)
+    return tmp_path
+
+
+def load(base, split="all", **options):
+    return data.load("folder", split=split, root=str(base), **options)
+
+
+ROWS = [
+    {"image": "a.jpg", "caption": "a red thing"},
+    {"image": "b.png", "caption": "another, quoted \"thing\""},
+    {"image": "a.jpg", "caption": "two\nlines"},
+    {"image": "deep/c.jpg", "caption": "ein rotes Ding, größer"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_table_gives_the_same_split(base, kind):
+    write(base / kind, ROWS)
+    split = load(base)
+    assert split.image_ids == ("a.jpg", "b.png", "deep/c.jpg")
+    assert split.captions == tuple(row["caption"] for row in ROWS)
+    assert split.own.tolist() == [0, 1, 0, 2]
+    assert split.caption_ids == ("a.jpg#0", "b.png#0", "a.jpg#1", "deep/c.jpg#0")
+    assert split.open_image(2).size == (8, 6)
+    assert split.level is None
+    assert split.notes == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ids_levels_and_chains_are_read(base, kind):
+    rows = [{**row, "id": f"c{n}", "level": n % 2 + 1, "chain": n // 2} for n, row in enumerate(ROWS)]
+    write(base / kind, rows)
+    split = load(base)
+    assert split.caption_ids == ("c0", "c1", "c2", "c3")
+    assert split.level.tolist() == [1, 2, 1, 2]
+    assert split.chain.tolist() == [0, 0, 1, 1]
+
+
+def test_the_column_split_chooses_the_rows(base):
+    splits = ["train", "test", "train", "val"]
+    write(base / "captions.csv", [{**row, "split": name} for row, name in zip(ROWS, splits, strict=True)])
+    assert load(base, "train").captions == (ROWS[0]["caption"], ROWS[2]["caption"])
+    assert load(base, "val").image_ids == ("deep/c.jpg",)
+    assert load(base, "test").image_ids == ("b.png",)
+    assert len(load(base, "all").captions) == 4
+
+
+def test_without_a_column_split_every_image_is_in_exactly_one(tmp_path):
+    rows = [{"image": f"{n}.jpg", "caption": f"caption {k}"} for n in range(60) for k in range(2)]
+    for n in range(60):
+        picture(tmp_path / f"{n}.jpg", size=(1, 1))
+    write(tmp_path / "captions.csv", rows)
+    parts = [set(load(tmp_path, name, check_images=False).image_ids) for name in ("train", "val", "test")]
+    assert set.union(*parts) == {f"{n}.jpg" for n in range(60)}
+    assert sum(map(len, parts)) == 60
+    assert len(parts[0]) > len(parts[1]) + len(parts[2])
+
+
+def test_one_image_written_in_two_ways_is_one_image(base):
+    write(base / "captions.csv", [{"image": "deep/c.jpg", "caption": "one"}, {"image": "deep/./c.jpg", "caption": "two"}])
+    split = load(base)
+    assert split.image_ids == ("deep/c.jpg",)
+    assert split.caption_ids == ("deep/c.jpg#0", "deep/c.jpg#1")
+
+
+def test_images_are_opened_upright_and_in_rgb(base):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by a quarter
+    Image.new("L", (10, 4)).save(base / "turned.jpg", exif=exif)
+    write(base / "captions.csv", [{"image": "turned.jpg", "caption": "a turned picture"}])
+    image = load(base).open_image(0)
+    assert (image.mode, image.size) == ("RGB", (4, 10))
+
+
+def corrupt(base):
+    (base / "cut.jpg").write_bytes(picture(base / "whole.jpg", size=(200, 200)).read_bytes()[:-300])
+    (base / "text.jpg").write_text("no image", encoding="utf-8")
+
+
+BAD = {
+    "missing image": ({"image": "none.jpg", "caption": "gone"}, FileNotFoundError, "there is no image file"),
+    "corrupt image, cut off": ({"image": "cut.jpg", "caption": "half"}, ValueError, "cut.jpg is not a readable image"),
+    "corrupt image, no image": ({"image": "text.jpg", "caption": "text"}, ValueError, "text.jpg is not a readable image"),
+    "empty caption": ({"image": "a.jpg", "caption": "  "}, ValueError, "the caption of a.jpg is empty"),
+    "repeated id": ({"image": "a.jpg", "caption": "again", "id": "first"}, ValueError, "id 'first' was used before, in .* row 1"),
+    "path with two dots": ({"image": "../a.jpg", "caption": "up"}, ValueError, "leads out of the folder"),
+    "path with two dots inside": ({"image": "deep/../../a.jpg", "caption": "up"}, ValueError, "leads out of the folder"),
+    "absolute path": ({"image": "/etc/hostname", "caption": "root"}, ValueError, "leads out of the folder"),
+    "Windows path": ({"image": "C:\\a.jpg", "caption": "drive"}, ValueError, "leads out of the folder"),
+    "link out of the folder": ({"image": "link.jpg", "caption": "link"}, ValueError, "is a link that leads out"),
+    "no image": ({"image": "", "caption": "nothing"}, ValueError, "the image path is None"),
+    "level": ({"image": "a.jpg", "caption": "level", "level": "high"}, ValueError, "level is 'high'; expected a whole number"),
+    "split": ({"image": "b.png", "caption": "split", "split": "dev"}, ValueError, "split 'dev' is not one of train, val, test"),
+    "two splits": ({"image": "a.jpg", "caption": "both", "split": "val"}, ValueError, "a.jpg is in 'val' here, in 'train'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_row_is_named_by_file_and_row(base, tmp_path_factory, kind, name):
+    corrupt(base)
+    (base / "link.jpg").symlink_to(picture(tmp_path_factory.mktemp("outside") / "x.jpg"))
+    row, error, message = BAD[name]
+    good = {"image": "a.jpg", "caption": "a red thing", "id": "first", "split": "train"}
+    write(base / kind, [good, {"split": "train", **row}])
+    with pytest.raises(error, match=f"{kind} row 2.*{message}"):
+        load(base)
+    split = load(base, on_error="skip")
+    assert split.caption_ids == ("first",)
+    assert split.notes[0].startswith("skipped 1: 1 x ")
+    assert f"{kind} row 2" in split.notes[0]
+
+
+def test_skipped_rows_are_counted_by_kind(base):
+    rows = [ROWS[0], BAD["missing image"][0], BAD["empty caption"][0], BAD["missing image"][0]]
+    write(base / "captions.csv", rows)
+    assert "skipped 3: 1 x empty caption, 2 x missing image" in load(base, on_error="skip").notes[0]
+
+
+def test_rows_that_are_no_rows_are_named(base):
+    (base / "captions.csv").write_text("image,caption\na.jpg,fine\na.jpg,too,many\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"captions.csv row 2: 3 fields, but the columns are"):
+        load(base)
+    (base / "captions.jsonl").write_text('{"image": "a.jpg", "caption": "fine"}\n{"image": \n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"captions.jsonl row 2: not JSON"):
+        load(base, table="captions.jsonl")
+    (base / "captions.jsonl").write_text('["a.jpg"]\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"captions.jsonl row 1: expected an object"):
+        load(base, table="captions.jsonl")
+    (base / "captions.jsonl").write_text('{"image": "a.jpg", "caption": 7}\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"captions.jsonl row 1: the caption is 7; expected text"):
+        load(base, table="captions.jsonl")
+
+
+def test_a_level_for_some_rows_only_is_refused(base):
+    write(base / "captions.csv", [{**ROWS[0], "level": 1}, ROWS[1]])
+    with pytest.raises(ValueError, match=r"captions.csv row 2: level is empty, but other rows have one"):
+        load(base)
+
+
+def test_columns_that_were_not_read_are_noted(base):
+    write(base / "captions.csv", [{**ROWS[0], "url": "somewhere", "Level": 3}])
+    assert load(base).notes == ("columns that were not read: Level, url",)
+
+
+def test_the_check_of_images_can_be_left_out_and_a_broken_one_is_then_named_when_opened(base):
+    corrupt(base)
+    write(base / "captions.csv", [ROWS[0], {"image": "cut.jpg", "caption": "half a picture"}])
+    split = load(base, check_images=False)
+    split.open_image(0)
+    with pytest.raises(ValueError, match=r"captions.csv row 2: .*cut.jpg is not a readable image"):
+        split.open_image(1)
+
+
+def test_a_spreadsheets_mark_at_the_beginning_is_no_part_of_a_name(base):
+    (base / "captions.csv").write_bytes(b"\xef\xbb\xbfimage,caption\r\na.jpg,fine\r\n")
+    assert load(base).captions == ("fine",)
+
+
+def test_what_is_missing_is_named_with_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.delenv("WORKBENCH_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match=r"set root=.*Put the images into a folder"):
+        data.load("folder")
+    with pytest.raises(FileNotFoundError, match=r"holds none of captions.csv, captions.jsonl, captions.parquet"):
+        load(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"lacks other\.csv"):
+        load(tmp_path, table="other.csv")
+    write(tmp_path / "captions.csv", ROWS)
+    write(tmp_path / "captions.jsonl", ROWS)
+    with pytest.raises(ValueError, match=r"holds captions.csv and captions.jsonl; choose one with table="):
+        load(tmp_path)
+    with pytest.raises(ValueError, match="no split 'dev'"):
+        load(tmp_path, "dev")
+    with pytest.raises(ValueError, match="on_error is 'ignore'"):
+        load(tmp_path, table="captions.csv", on_error="ignore")
+    (tmp_path / "captions.tsv").touch()
+    with pytest.raises(ValueError, match=r"a table is one of .csv, .jsonl, .parquet"):
+        load(tmp_path, table="captions.tsv")
+
+
+def test_a_split_without_a_usable_row_says_why(base):
+    write(base / "captions.csv", [BAD["missing image"][0]])
+    with pytest.raises(ValueError, match=r"no usable row for split 'all'\. skipped 1: 1 x missing image"):
+        load(base, on_error="skip")
+
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0\r"), max_size=30).filter(str.strip)
+
+
+@given(captions=st.lists(TEXTS, min_size=1, max_size=6))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_caption_survives_any_kind_of_table(tmp_path, kind, captions):
+    picture(tmp_path / "a.jpg")
+    write(tmp_path / kind, [{"image": "a.jpg", "caption": caption} for caption in captions])
+    split = load(tmp_path, check_images=False)
+    assert split.captions == tuple(caption.strip() for caption in captions)
+    assert np.array_equal(split.own, np.zeros(len(captions)))
+
+
+PARTS = st.lists(st.sampled_from(["..", ".", "", "a", "deep", "a.jpg", "c.jpg", "link", "~", "/", "C:", "\\"]), max_size=6)
+
+
+@given(parts=PARTS)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_path_leads_out_of_the_folder(tmp_path, parts):
+    inner = tmp_path / "inner"
+    if not inner.exists():
+        picture(inner / "a.jpg")
+        picture(inner / "deep" / "c.jpg")
+        picture(tmp_path / "a.jpg", colour=(0, 0, 255))
+        (inner / "link").symlink_to(tmp_path)
+    write(inner / "captions.jsonl", [{"image": "/".join(parts), "caption": "a picture"}])
+    try:
+        split = load(inner)
+    except (ValueError, FileNotFoundError):
+        return
+    # The picture outside is blue.
+    assert split.open_image(0).getpixel((0, 0))[0] > 150
+
+
+def test_a_record_has_only_the_columns_that_hold_a_value(tmp_path):
+    rows = [{"image": "a", "caption": "b", "level": None}, {"image": "", "caption": "c", "level": 2}]
+    for kind in KINDS:
+        found = [record for _, record in read_table(write(tmp_path / kind, rows), Problems("raise"))]
+        assert [set(record) for record in found] == [{"image", "caption"}, {"caption", "level"}]
+
+
+def test_a_picture_that_is_whole_passes_the_check(base):
+    for name in ("a.jpg", "b.png"):
+        check_image(base / name, "captions.csv row 1")
