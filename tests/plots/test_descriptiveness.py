@@ -22,7 +22,8 @@ def luminance(colour):
 
 def test_a_bar_is_made_of_its_words_end_to_end_from_top_to_bottom():
     fig = plots.word_bars(["a dog", "dog"], [[("a", 0.5), ("dog", 1.5)], [("dog", 2.0)]], title="t", x="x")
-    assert [(bar.base[0], bar.x[0], bar.y[0], bar.hovertext[0]) for bar in fig.data] == [
+    (bars,) = fig.data
+    assert list(zip(bars.base, bars.x, bars.y, bars.hovertext, strict=True)) == [
         (0.0, 0.5, 0, "a: 0.500"),
         (0.5, 1.5, 0, "dog: 1.500"),
         (0.0, 2.0, 1, "dog: 2.000"),
@@ -33,7 +34,11 @@ def test_a_bar_is_made_of_its_words_end_to_end_from_top_to_bottom():
 
 def test_a_word_that_does_not_fit_its_segment_is_left_to_the_hover_text():
     fig = plots.word_bars(["x"], [[("photographer", 0.1), ("dog", 9.9)]], title="t", x="x")
-    assert [bar.text[0] for bar in fig.data] == ["", "dog"]
+    assert list(fig.data[0].text) == ["", "dog"]
+
+
+def test_captions_without_words_have_no_bars():
+    assert len(plots.word_bars(["...", ""], [[], []], title="t", x="x").data[0].x) == 0
 
 
 def test_a_long_caption_is_cut_with_a_mark_and_no_markup_gets_through():

@@ -17,7 +17,7 @@ Values = NDArray[Any]
 # from a word that adds nothing to the word that adds most
 FAINT, STRONG = (203, 219, 232), (0, 94, 150)
 GAP = {"color": "rgba(255, 255, 255, 0.7)", "width": 1}
-ROW, LETTERS, LINES = 46, 50, 3
+ROW, LETTERS, LINES, TINY = 46, 50, 3, 1e-12
 
 
 def word_bars(captions: Sequence[str], contributions: Sequence[Sequence[tuple[str, float]]], *, title: str, x: str) -> go.Figure:
@@ -30,19 +30,20 @@ def word_bars(captions: Sequence[str], contributions: Sequence[Sequence[tuple[st
         x: name of the sum, with its unit.
     """
     fig = figure(title, x, height=120 + ROW * len(captions))
-    most = max((weight for words in contributions for _, weight in words), default=0.0) or 1.0
-    widest = max((sum(weight for _, weight in words) for words in contributions), default=0.0) or 1.0
-    for row, words in enumerate(contributions):
-        ends = np.cumsum([weight for _, weight in words])
-        for (word, weight), end in zip(words, ends, strict=True):
-            back, ink = _shade(weight / most)
-            # About 85 letters fit beside the captions; a word that its segment cannot hold is left to the hover text.
-            label = escape(word) if weight / widest * 85 > len(word) + 0.5 else ""
-            fig.add_bar(
-                x=[weight], y=[row], base=[end - weight], orientation="h", width=0.62, marker={"color": back, "line": GAP},
-                text=[label], textposition="inside", insidetextanchor="middle", textfont={"color": ink, "size": 11},
-                hovertext=[f"{escape(word)}: {weight:.3f}"], hoverinfo="text", constraintext="none", textangle=0,
-            )  # fmt: skip
+    rows = [row for row, words in enumerate(contributions) for _ in words]
+    words = [word for pairs in contributions for word, _ in pairs]
+    weights = np.array([weight for pairs in contributions for _, weight in pairs])
+    starts = np.array([start for pairs in contributions for start in np.cumsum([0.0, *(w for _, w in pairs)])[:-1]])
+    shades = [_shade(weight / weights.max(initial=TINY)) for weight in weights]
+    # About 85 letters fit beside the captions; a word that its segment cannot hold is left to the hover text.
+    room = 85 * weights / (starts + weights).max(initial=TINY)
+    fig.add_bar(
+        x=weights, y=rows, base=starts, orientation="h", width=0.62, marker={"color": [back for back, _ in shades], "line": GAP},
+        text=[escape(word) if len(word) + 0.5 < fits else "" for word, fits in zip(words, room, strict=True)],
+        textposition="inside", insidetextanchor="middle", textfont={"color": [ink for _, ink in shades], "size": 11},
+        hovertext=[f"{escape(word)}: {weight:.3f}" for word, weight in zip(words, weights, strict=True)],
+        hoverinfo="text", constraintext="none", textangle=0,
+    )  # fmt: skip
     names = [_wrapped(caption) for caption in captions]
     fig.update_yaxes(tickvals=list(range(len(captions))), ticktext=names, autorange="reversed", tickfont={"size": 11})
     return fig.update_xaxes(domain=[0.36, 1]).update_layout(showlegend=False, barmode="overlay", margin={"t": 50})
