@@ -42,10 +42,10 @@ def test_captions_without_words_have_no_bars():
 
 
 def test_a_long_caption_is_cut_with_a_mark_and_no_markup_gets_through():
-    fig = plots.word_bars(["word " * 60, "<b>$x$"], [[], [("b", 0.0)]], title="t", x="x")
+    fig = plots.word_bars(["word " * 60, '<b>$x$ "q"'], [[], [("b", 0.0)]], title="t", x="x")
     assert fig.layout.yaxis.ticktext[0].count("<br>") == 2
     assert fig.layout.yaxis.ticktext[0].endswith("…")
-    assert fig.layout.yaxis.ticktext[1] == "&lt;b&gt;&#36;x&#36;"
+    assert fig.layout.yaxis.ticktext[1] == "&lt;b&gt;&#36;x&#36; &#34;q&#34;"
 
 
 @pytest.mark.parametrize("share", np.linspace(0, 1, 11))

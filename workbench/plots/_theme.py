@@ -58,7 +58,8 @@ def escape(text: str) -> str:
     >>> escape("a <b> & $x$")
     'a &lt;b&gt; &amp; &#36;x&#36;'
     """
-    return html.escape(text).replace("$", "&#36;")
+    # plotly reads numeric entities but not "&quot;".
+    return html.escape(text).replace("&quot;", "&#34;").replace("$", "&#36;")
 
 
 def data_uri(image: Image.Image, side: int = 112) -> str:
