@@ -62,9 +62,9 @@ def curves(history: Sequence[Mapping[str, float]]) -> go.Figure:
     if len(terms) > 1:
         _line(fig, 1, epochs, [row["loss"] for row in history], "loss, their sum", {"color": INK, "dash": "dot"})
     rsum = [100 * row["val/rsum"] for row in history]
-    _line(fig, 2, epochs, rsum, "validation RSUM", {"color": CATEGORIES[2]})
+    _line(fig, 2, epochs, rsum, "validation RSUM", {"color": CATEGORIES[4]})
     best = int(np.argmax(rsum))
-    ring = {"size": 15, "color": "rgba(0,0,0,0)", "line": {"color": CATEGORIES[2], "width": 2}}
+    ring = {"size": 15, "color": "rgba(0,0,0,0)", "line": {"color": CATEGORIES[4], "width": 2}}
     fig.add_scatter(x=[epochs[best]], y=[rsum[best]], mode="markers", marker=ring, name="kept", row=1, col=2)
     fig.update_xaxes(title="epoch", dtick=max(1, len(epochs) // 10))
     fig.update_yaxes(title="weighted terms", rangemode="tozero", col=1)

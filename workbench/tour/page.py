@@ -29,7 +29,8 @@ ROWS = (
     ("exact:t2i/map_at_r", "mAP@R against the exact truth, caption to image"),
     ("exact:i2t/map_at_r", "mAP@R against the exact truth, image to caption"),
 )
-FULL, THUMB = (820, 500), 0.5  # a figure is drawn at full size and scaled down, so that a thumbnail looks like the figure
+NOT_A_CONTEST = ("exact:t2i/false_negatives",)
+FULL = (720, 450)  # a figure is drawn at this size and scaled down by the page, so that a thumbnail looks like the figure
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,11 @@ def _row(key: str, words: str, shown: Sequence[Shown]) -> str:
     values = [stop.run.results["metrics"].get(key) for stop in shown]
     if all(value is None for value in values):
         return ""
-    best = max(value for value in values if value is not None)
-    cells = "".join(_cell(value, stop.run.results["contracts"].get(key, {}), value == best) for value, stop in zip(values, shown))
+    best = None if key in NOT_A_CONTEST else max(value for value in values if value is not None)
+    cells = "".join(
+        _cell(value, stop.run.results["contracts"].get(key, {}), value is not None and value == best)
+        for value, stop in zip(values, shown)
+    )
     return f'<tr><th scope="row">{escape(words)}<small>{escape(key)}</small></th>{cells}</tr>'
 
 
@@ -126,7 +130,8 @@ def _thumbnails(shown: Shown) -> Iterator[str]:
     book = nbformat.read(shown.result.folder / NOTEBOOK, 4)
     for number, figure in enumerate(report.figures(book), 1):
         width, height = FULL
-        layout = {**figure["layout"], "width": width, "height": height, "autosize": False}
+        margin = {**figure["layout"].get("margin", {}), "b": 64}
+        layout = {**figure["layout"], "width": width, "height": height, "autosize": False, "margin": margin}
         drawn = report.div({"data": figure["data"], "layout": layout}, f"{shown.name}-{number}", static=True)
         title = figure["layout"].get("title", {}).get("text", f"figure {number}")
         yield f'<a class="thumb" href="{shown.name}/notebook.html#figure-{number}" aria-label="{escape(title)}">{drawn}</a>'
