@@ -31,12 +31,12 @@ def example(image: Image.Image, captions: Sequence[str], values: NDArray[Any], *
     fig = figure(title, x, height=130 + 44 * len(texts)).update_layout(margin={"t": 50})
     hover = "%{y}<br>%{x:.3f}<extra></extra>"
     fig.add_bar(x=values[order], y=texts, orientation="h", marker={"color": CATEGORIES[0]}, width=0.5, hovertemplate=hover)
-    fig.update_xaxes(domain=[0.58, 1.0]).update_yaxes(ticks="outside", tickcolor="rgba(0,0,0,0)", tickfont={"size": 12})
-    place = {"xref": "paper", "yref": "paper", "x": 0.0, "y": 0.5, "sizex": 0.2, "sizey": 1.0, "yanchor": "middle"}
+    fig.update_xaxes(domain=[0.6, 1.0]).update_yaxes(ticks="outside", tickcolor="rgba(0,0,0,0)", tickfont={"size": 12})
+    place = {"xref": "paper", "yref": "paper", "x": 0.0, "y": 0.5, "sizex": 0.18, "sizey": 1.0, "yanchor": "middle"}
     return fig.add_layout_image(source=data_uri(image, 224), sizing="contain", **place)
 
 
-def _wrapped(text: str, width: int = 44) -> str:
+def _wrapped(text: str, width: int = 38) -> str:
     return "<br>".join(escape(line) for line in textwrap.wrap(text, width))
 
 

@@ -81,11 +81,9 @@ def _row(key: str, words: str, shown: Sequence[Shown]) -> str:
     values = [stop.run.results["metrics"].get(key) for stop in shown]
     if all(value is None for value in values):
         return ""
-    best = None if key in NOT_A_CONTEST else max(value for value in values if value is not None)
-    cells = "".join(
-        _cell(value, stop.run.results["contracts"].get(key, {}), value is not None and value == best)
-        for value, stop in zip(values, shown)
-    )
+    best = -1.0 if key in NOT_A_CONTEST else max(value for value in values if value is not None)
+    contracts = [stop.run.results["contracts"].get(key, {}) for stop in shown]
+    cells = "".join(_cell(value, contract, value == best) for value, contract in zip(values, contracts, strict=True))
     return f'<tr><th scope="row">{escape(words)}<small>{escape(key)}</small></th>{cells}</tr>'
 
 
