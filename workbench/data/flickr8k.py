@@ -1,7 +1,7 @@
 """Flickr8k: 8,091 photographs with five captions each, and human judgements of 47,288 image-caption pairs of the test split.
 
 Source: Hodosh, Young, Hockenmaier, "Framing image description as a ranking task: data, models and evaluation metrics", Journal
-of Artificial Intelligence Research 47, 2013. The judgements are those that its section 5 collected from a crowd.
+of Artificial Intelligence Research 47, 2013. The judgements are those that its authors collected from a crowd.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def human(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) ->
         grades=table[:, 2].astype(np.float32),
         relevant_from=0.5,
         unlisted=None,
-        source=f"{file.name}; Hodosh, Young, Hockenmaier 2013, section 5",
+        source=f"{file.name}; Hodosh, Young, Hockenmaier 2013",
     )
 
 
