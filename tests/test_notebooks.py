@@ -11,11 +11,13 @@ import nbformat
 import papermill
 import pytest
 
+from workbench import objectives, runs
 from workbench.execution.parameters import inspect
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))
 LONGEST, MEDIAN = 12, 5
+SMALL = {"train_images": 64, "epochs": 1, "batch_size": 32, "device": "cpu", "settings": {"val_images": 32, "test_images": 48}}
 
 
 @pytest.fixture(params=PATHS, ids=lambda path: path.stem)
@@ -108,3 +110,15 @@ def test_the_training_notebook_names_its_parameters_after_the_fields_of_config()
 
     names = set(inspect(FOLDER / "03_train.ipynb")) - {"settings", "out"}
     assert names <= {field.name for field in fields(Config)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", objectives.names())
+def test_plain_papermill_trains_with_every_objective(objective: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parameters = {**SMALL, "objective": objective}
+    papermill.execute_notebook(FOLDER / "03_train.ipynb", "out.ipynb", parameters, progress_bar=False)
+    (run,) = runs.list_runs()
+    assert (run.notebook, run.status, run.results["objective"]) == ("03_train", "unwatched", objective)
+    assert 0 <= run.results["metrics"]["rsum"] <= 6
+    assert Path("out.ipynb").stat().st_size < 8_000_000

@@ -78,7 +78,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         server.wait(30)
 
 
-def _wait(url: str, server: subprocess.Popen[bytes], log: Path, seconds: float = 60) -> None:
+def _wait(url: str, server: subprocess.Popen[bytes], log: Path, seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end and server.poll() is None:
         try:

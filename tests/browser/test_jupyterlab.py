@@ -51,10 +51,10 @@ def test_the_training_notebook_runs_from_top_to_bottom(browser: Any, lab: Lab) -
     _copy("03_train", lab.folder, SMALL["03_train"])
     elsewhere: list[str] = []
     page = browser.new_page(viewport={"width": 1400, "height": 4200})
+    page.set_default_timeout(300_000)
     page.on("request", lambda r: elsewhere.append(r.url) if r.url.startswith("http") and "127.0.0.1" not in r.url else None)
     page.goto(f"{lab.url}/lab/tree/03_train.ipynb?reset")
     page.wait_for_selector(".jp-Notebook .jp-Cell")
-    page.set_default_timeout(240_000)
     cells = page.evaluate(RUN_ALL)
 
     assert [cell["errors"] for cell in cells if cell["errors"]] == []
