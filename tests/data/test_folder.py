@@ -180,6 +180,18 @@ def test_rows_that_are_no_rows_are_named(base):
         load(base, table="captions.jsonl")
 
 
+def test_a_table_that_breaks_off_or_is_of_another_kind_is_named(base):
+    (base / "captions.csv").write_text('image,caption\na.jpg,fine\na.jpg,"never closed\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"captions.csv cannot be read after captions.csv row 1: unexpected end of data"):
+        load(base)
+    (base / "captions.csv").write_bytes("image,caption\na.jpg,größer\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"captions.csv cannot be read after captions.csv row 0: 'utf-8' codec"):
+        load(base)
+    (base / "captions.parquet").write_text("no table", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"captions.parquet is not a Parquet file"):
+        load(base, table="captions.parquet")
+
+
 def test_a_level_for_some_rows_only_is_refused(base):
     write(base / "captions.csv", [{**ROWS[0], "level": 1}, ROWS[1]])
     with pytest.raises(ValueError, match=r"captions.csv row 2: level is empty, but other rows have one"):

@@ -100,8 +100,7 @@ def test_a_touched_word_is_masked_replaced_or_deleted_in_the_stated_shares():
     masked = (touched == 1).float().mean()
     assert abs(deleted - 0.2 * 0.4) < 0.002
     assert abs(masked - 0.2 * 0.5) < 0.002
-    # A deletion shifts what follows, so replacements are counted as steps backwards that are no masks: half of random words.
-    assert (touched[kept] >= 1).all()
+    # Alone in its batch, a replaced word becomes itself, so what is neither masked nor deleted was replaced.
     only = torch.full((4000, 1), 7)
     one = torch.ones_like(only, dtype=torch.bool)
     with torch.random.fork_rng():

@@ -25,14 +25,18 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
         not counted. A record has only the columns that hold a value in its row.
 
     Raises:
-        ValueError: another kind of file.
+        ValueError: another kind of file, or one that breaks off or is not UTF-8; nothing after that can be read.
     """
     readers = {".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}
     reader = readers.get(file.suffix.lower())
     if reader is None:
         raise ValueError(f"{file.name}: a table is one of {', '.join(readers)}")
-    for where, record in reader(file, problems):
-        yield where, {name: value for name, value in record.items() if value is not None and value != ""}
+    where = f"{file.name} row 0"
+    try:
+        for where, record in reader(file, problems):
+            yield where, {name: value for name, value in record.items() if value is not None and value != ""}
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{file.name} cannot be read after {where}: {error}") from error
 
 
 def _csv(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
@@ -68,5 +72,9 @@ def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     import pyarrow.parquet
 
-    for number, record in enumerate(pyarrow.parquet.read_table(file).to_pylist(), start=1):
+    try:
+        table = pyarrow.parquet.read_table(file)
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{file.name} is not a Parquet file: {error}") from error
+    for number, record in enumerate(table.to_pylist(), start=1):
         yield f"{file.name} row {number}", record
