@@ -13,12 +13,13 @@ from workbench.plots._theme import data_uri, escape
 from workbench.records import Rows
 
 Matrix = NDArray[Any]
+# the class twice: a notebook page aligns all cells to the right by a rule of two classes
 STYLE = """<style>
 .sheet { border-collapse: collapse; font: 13px system-ui, sans-serif; color: inherit; background: transparent; }
 .sheet caption { text-align: left; font-size: 16px; padding: 4px 0 8px; color: inherit; }
-table.sheet td, table.sheet th { border-top: 1px solid rgba(128, 128, 128, .4); padding: 8px; }
-table.sheet td, table.sheet th { text-align: left; vertical-align: top; }
-table.sheet td, table.sheet th { max-width: 13em; background: transparent; font-weight: normal; white-space: normal; }
+table.sheet.sheet td, table.sheet.sheet th { border-top: 1px solid rgba(128, 128, 128, .4); padding: 8px; }
+table.sheet.sheet td, table.sheet.sheet th { text-align: left; vertical-align: top; }
+table.sheet.sheet td, table.sheet.sheet th { max-width: 13em; background: transparent; font-weight: normal; white-space: normal; }
 .sheet th b { display: block; }
 .sheet img { display: block; margin-bottom: 4px; border-radius: 4px; border: 3px solid transparent; }
 .sheet .own img { border-color: #0072B2; } .sheet .true img { border-color: #E69F00; border-style: dashed; }
