@@ -1,0 +1,90 @@
+"""The hand-annotated scene graphs that ship with the package: well formed, and of the captions they say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter
+
+import pytest
+
+from workbench import assets
+from workbench.records import SceneGraph
+
+FIELDS = {"source", "id", "sha256", "part", "objects", "attributes", "relations"}
+
+
+@pytest.fixture(scope="module")
+def records():
+    return [json.loads(line) for line in assets.path("scene_graphs/annotated.jsonl").read_text("utf-8").splitlines()]
+
+
+def graph(record):
+    attributes, relations = (tuple(map(tuple, record[name])) for name in ("attributes", "relations"))
+    return SceneGraph(tuple(record["objects"]), attributes, relations)
+
+
+@pytest.fixture(scope="module")
+def pools(real_data):
+    lines = (real_data / "flickr8k" / "Flickr8k.token.txt").read_text("utf-8").splitlines()
+    coco = json.loads((real_data / "coco" / "captions_val2017.json").read_text("utf-8"))["annotations"]
+    return {
+        "flickr8k": {key: text.strip() for key, text in (line.split("\t", 1) for line in lines)},
+        "coco": {str(one["id"]): one["caption"].strip() for one in coco},
+    }
+
+
+def test_there_are_sixty_captions_to_develop_on_and_two_hundred_to_measure_on(records):
+    counts = Counter((record["part"], record["source"]) for record in records)
+    assert counts == {("dev", "flickr8k"): 30, ("dev", "coco"): 30, ("test", "flickr8k"): 100, ("test", "coco"): 100}
+
+
+def test_no_caption_is_annotated_twice(records):
+    assert len({(record["source"], record["id"]) for record in records}) == len(records)
+
+
+def test_every_record_has_the_same_fields_and_a_hash_but_no_text(records):
+    for record in records:
+        assert set(record) - {"note"} == FIELDS
+        assert len(record["sha256"]) == 16
+        int(record["sha256"], 16)
+
+
+def test_every_record_is_a_scene_graph_with_at_least_one_object(records):
+    for record in records:
+        assert graph(record).objects, record["id"]
+
+
+def test_no_statement_of_a_graph_is_made_twice(records):
+    for record in records:
+        for name in ("attributes", "relations"):
+            assert len(set(map(tuple, record[name]))) == len(record[name]), record["id"]
+
+
+def test_every_word_is_lower_case_with_single_blanks(records):
+    words = {word for record in records for statement in graph(record).tuples() for word in statement}
+    assert [word for word in words if word != " ".join(word.lower().split()) or not word] == []
+
+
+def test_the_guide_states_the_counts_of_the_file(records):
+    guide = assets.path("scene_graphs/README.md").read_text("utf-8")
+    sums = (f"{sum(len(record[name]) for record in records):,}" for name in ("objects", "attributes", "relations"))
+    assert f"| all | {len(records)} | {' | '.join(sums)} |" in guide
+
+
+@pytest.mark.real_data
+def test_each_id_names_the_caption_that_was_annotated(records, pools):
+    for record in records:
+        text = pools[record["source"]][record["id"]]
+        assert hashlib.sha256(text.encode()).hexdigest()[:16] == record["sha256"], record["id"]
+
+
+@pytest.mark.real_data
+def test_drawing_again_with_the_stated_seed_gives_the_same_captions_and_parts(records, pools):
+    generator = random.Random(20240607)
+    for source in ("flickr8k", "coco"):
+        drawn = generator.sample(sorted(pools[source]), 130)
+        for part, expected in (("dev", drawn[:30]), ("test", drawn[30:])):
+            found = [record["id"] for record in records if (record["source"], record["part"]) == (source, part)]
+            assert found == expected
