@@ -1,4 +1,7 @@
-"""Signals: what captions alone can tell, one file each. ``load(name, **options)`` makes a ``SignalMaker``."""
+"""Signals: what captions alone can tell, one file each.
+
+``load(name, **options)`` makes a ``SignalMaker`` (something about each caption) or a ``RelevanceMaker`` (captions against images).
+"""
 
 from workbench.registry import Shelf
 

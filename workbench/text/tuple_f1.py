@@ -1,0 +1,233 @@
+"""Tuple F1: how much two scene graphs say the same, as the F1 of their objects, attributes and relations.
+
+A graph is a set of tuples: ``(object,)``, ``(object, attribute)`` and ``(subject, relation, object)``. The references of an image
+are one set, the union of their graphs' tuples. With m tuples in both, c in the candidate and r in the references:
+``P = m / c``, ``R = m / r``, ``F1 = 2 P R / (P + R) = 2 m / (c + r)``; without a match all three are 0.
+
+Source: Anderson, Fernando, Johnson, Gould, "SPICE: Semantic Propositional Image Caption Evaluation", ECCV 2016, equations 2-5.
+Departures: the graphs come from the workbench's own parser and not from the Stanford one, and tuples match by lemma
+or by synonym sets that the user gives and not by WordNet. So its numbers are not those of that metric and do not bear its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from workbench.records import Rows, SceneGraph
+from workbench.text._relevance import Relevance, RelevanceMaker, image_rows
+
+Synonyms = Sequence[Collection[str]]
+Tuples = frozenset[tuple[str, ...]]
+PARTS = {"objects": 1, "attributes": 2, "relations": 3}
+
+
+@dataclass(frozen=True)
+class TupleScore:
+    """How many tuples match; scores of several graphs add up to their micro average.
+
+    Args:
+        matched: tuples in both.
+        candidate: tuples of the candidate.
+        reference: tuples of the references.
+    """
+
+    matched: int
+    candidate: int
+    reference: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the candidate's tuples that the references hold; 0 where there are none."""
+        return self.matched / max(self.candidate, 1)
+
+    @property
+    def recall(self) -> float:
+        """Share of the references' tuples that the candidate holds; 0 where there are none."""
+        return self.matched / max(self.reference, 1)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of the two."""
+        return 2 * self.matched / max(self.candidate + self.reference, 1)
+
+    def __add__(self, other: TupleScore) -> TupleScore:
+        return TupleScore(self.matched + other.matched, self.candidate + other.candidate, self.reference + other.reference)
+
+
+def tuple_f1(candidate: SceneGraph, references: Sequence[SceneGraph], synonyms: Synonyms | None = None) -> float:
+    """F1 of a candidate's tuples against the union of the references' tuples.
+
+    Args:
+        candidate: graph of one caption.
+        references: graphs of an image's captions, or the graph of a scene.
+        synonyms: sets of names that count as the same, e.g. ``[{"man", "guy"}, {"left of", "to left of"}]``.
+
+    Returns:
+        A value in [0, 1].
+
+    Example:
+        >>> girl = SceneGraph(("girl", "court"), ((0, "young"),), ((0, "on", 1),))
+        >>> truth = SceneGraph(("girl", "court", "racket"), ((0, "young"),), ((0, "holding", 2),))
+        >>> round(tuple_f1(girl, [truth]), 6)
+        0.666667
+    """
+    return tuple_scores(candidate, references, synonyms)["all"].f1
+
+
+def tuple_scores(
+    candidate: SceneGraph, references: Sequence[SceneGraph], synonyms: Synonyms | None = None
+) -> dict[str, TupleScore]:
+    """Matches by part of the graph.
+
+    Args:
+        candidate: graph of one caption.
+        references: graphs whose tuples are taken together.
+        synonyms: sets of names that count as the same.
+
+    Returns:
+        A score for ``"all"``, ``"objects"``, ``"attributes"`` and ``"relations"``.
+
+    Raises:
+        ValueError: a name is in two synonym sets.
+    """
+    same = _representatives(synonyms)
+    found, truth = _tuples([candidate], same), _tuples(references, same)
+    parts = {name: TupleScore(*(_of_size(part, n) for part in (found & truth, found, truth))) for name, n in PARTS.items()}
+    return {"all": TupleScore(len(found & truth), len(found), len(truth)), **parts}
+
+
+class TupleF1Relevance(Relevance):
+    """Tuple F1 of ``T`` graphs against ``I`` images.
+
+    Args:
+        candidates: ``T`` graphs.
+        references: ``R`` graphs.
+        own: ``(R,)`` image row of each reference.
+        images: number of images; by default the greatest row and one. An image without references scores 0.
+        synonyms: sets of names that count as the same.
+
+    Raises:
+        ValueError: ``own`` does not fit the references, or a name is in two synonym sets.
+    """
+
+    def __init__(
+        self,
+        candidates: Sequence[SceneGraph],
+        references: Sequence[SceneGraph],
+        own: Rows,
+        images: int | None = None,
+        synonyms: Synonyms | None = None,
+    ) -> None:
+        own, images = image_rows("tuple_f1", len(references), own, images)
+        rule = "tuple F1, 0 to 1: objects, attributes and relations shared with the image's captions"
+        super().__init__("tuple_f1", rule, (images, len(candidates)))
+        same = _representatives(synonyms)
+        number: dict[tuple[str, ...], int] = {}
+        of_image: list[list[SceneGraph]] = [[] for _ in range(images)]
+        for row, graph in zip(own.tolist(), references, strict=True):
+            of_image[row].append(graph)
+        truth = [_numbered(_tuples(graphs, same), number) for graphs in of_image]
+        found = [_numbered(_tuples([graph], same), number) for graph in candidates]
+        self._images, self._captions = _incidence(truth, len(number)), _incidence(found, len(number))
+        self._image_sizes, self._caption_sizes = np.diff(self._images.indptr), np.diff(self._captions.indptr)
+
+    def columns(self, captions: slice) -> NDArray[np.float32]:
+        """``(I, b)`` scores of neighbouring captions."""
+        return self.pairs(np.arange(self.shape[0]), np.arange(self.shape[1])[captions])
+
+    def pairs(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+        """``(n, m)`` scores of some captions against some images."""
+        matched = self._captions[captions] @ self._images[images].T
+        caption = np.repeat(self._caption_sizes[captions], np.diff(matched.indptr))
+        scores = (2 * matched.data / (caption + self._image_sizes[images][matched.indices])).astype(np.float32)
+        return sparse.csr_array((scores, matched.indices, matched.indptr), shape=matched.shape).toarray().T
+
+
+class TupleF1(RelevanceMaker):
+    """Parses captions and compares their graphs.
+
+    Args:
+        synonyms: sets of names that count as the same, for objects, attributes and relations alike.
+        parser: makes a graph of each caption; by default the ``scene_graph`` signal.
+
+    Raises:
+        ValueError: a name is in two synonym sets.
+    """
+
+    name = "tuple_f1"
+
+    def __init__(
+        self,
+        *,
+        synonyms: Synonyms | None = None,
+        parser: Callable[[Sequence[str]], Sequence[SceneGraph]] | None = None,
+    ) -> None:
+        _representatives(synonyms)
+        self.synonyms, self.parser = synonyms, parser
+
+    def fit(self, captions: Sequence[str], own: Rows) -> Self:
+        """There is nothing to learn."""
+        return self
+
+    def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> TupleF1Relevance:
+        """Every caption against every image, whose references are its own captions."""
+        graphs = self._parse(captions)
+        return TupleF1Relevance(graphs, graphs, own, images, self.synonyms)
+
+    def against(
+        self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
+    ) -> TupleF1Relevance:
+        """Texts from elsewhere against every image."""
+        return TupleF1Relevance(self._parse(hypotheses), self._parse(references), own, images, self.synonyms)
+
+    def _parse(self, captions: Sequence[str]) -> Sequence[SceneGraph]:
+        if self.parser is None:
+            from workbench.text import load
+
+            # Kept, since it remembers what it has parsed.
+            scene_graphs = load("scene_graph")
+            self.parser = lambda texts: scene_graphs.of(texts).graphs
+        return self.parser(captions)
+
+
+def _representatives(synonyms: Synonyms | None) -> dict[str, str]:
+    """For each name of a synonym set, the name that stands for the set."""
+    same: dict[str, str] = {}
+    for names in synonyms or ():
+        first = min(names)
+        for name in set(names):
+            if name in same:
+                raise ValueError(f"tuple_f1: {name!r} is in two synonym sets; join them into one")
+            same[name] = first
+    return same
+
+
+def _tuples(graphs: Iterable[SceneGraph], same: dict[str, str]) -> Tuples:
+    """The tuples of all graphs together, every name replaced by the one that stands for it."""
+    return frozenset(tuple(same.get(name, name) for name in found) for graph in graphs for found in graph.tuples())
+
+
+def _of_size(tuples: Tuples, size: int) -> int:
+    return sum(len(found) == size for found in tuples)
+
+
+def _numbered(tuples: Tuples, number: dict[tuple[str, ...], int]) -> list[int]:
+    """Numbers of the tuples; a new one gets the next number."""
+    return [number.setdefault(found, len(number)) for found in tuples]
+
+
+def _incidence(rows: list[list[int]], width: int) -> sparse.csr_array:
+    """``(N, width)`` 1 where a row holds a number."""
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+    columns = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+    return sparse.csr_array((np.ones(len(columns)), columns, starts), shape=(len(rows), width))
+
+
+MEMBER = TupleF1
