@@ -1,4 +1,4 @@
-"""What every signal maker offers: fit on a pool of captions, then make signals of any captions."""
+"""What every maker of this shelf offers: fit on a pool of captions, then make signals of any captions."""
 
 from __future__ import annotations
 
