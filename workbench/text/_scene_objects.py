@@ -5,9 +5,7 @@ from __future__ import annotations
 from workbench.text import _scene_words as known
 from workbench.text._scene_tree import Tree, lemma
 
-ARGUMENTS = ("nsubj", "nsubjpass", "dobj", "pobj", "attr", "ROOT", "conj", "appos", "dative", "poss", "oprd", "dep", "npadvmod")
 INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn")
-NOUN_WORDS = frozenset("someone something everyone everything somebody nobody nothing anyone anything everybody".split())
 
 
 def inner(tree: Tree, i: int) -> bool:
@@ -23,7 +21,7 @@ def is_object(tree: Tree, i: int) -> bool:
         return False
     if word in known.PRONOUNS or word in known.UNSAID or word in known.BE:
         return False
-    if word in NOUN_WORDS or kind == "name":
+    if word in known.INDEFINITE or kind == "name":
         return not inner(tree, i)
     if tree.noun(i):
         return not inner(tree, i) and not _adverbial(tree, i)
@@ -31,8 +29,8 @@ def is_object(tree: Tree, i: int) -> bool:
 
 
 def _adverbial(tree: Tree, i: int) -> bool:
-    """"outdoors", "indoors", "home" as an adverb."""
-    return tree.given(i) in ("outdoors", "indoors", "outside", "inside", "together", "upside", "midair-")
+    """Whether a noun is used as an adverb: "outdoors"."""
+    return tree.given(i) in ("outdoors", "indoors", "outside", "inside", "together", "upside")
 
 
 def _nominal(tree: Tree, i: int) -> bool:
@@ -46,10 +44,10 @@ def label(tree: Tree, i: int) -> str:
     """The name of an object: compound words as written, and the dictionary form of the head."""
     word = tree.words[i]
     plural = tree.tags[i] in ("NNS", "NNPS") or word.given in known.SINGULARS or word.kind == "name"
-    head = lemma(word.given, "NOUN") if plural else word.given
+    head = lemma(word.given, "NOUN") if plural else tree.said(i)
     if word.kind == "name":
         head = word.says if word.says.startswith("pair of ") else word.says[: len(word.says) - len(word.given)] + head
-    return " ".join([*(tree.words[c].says or tree.given(c) for c in compound(tree, i)), head])
+    return " ".join([*(tree.said(c) for c in compound(tree, i)), head])
 
 
 def compound(tree: Tree, i: int) -> list[int]:
@@ -63,15 +61,21 @@ def compound(tree: Tree, i: int) -> list[int]:
 
 def part_of_name(tree: Tree, i: int) -> bool:
     """Whether a word before a noun belongs to its name rather than describes it."""
-    word = tree.given(i)
+    word = tree.said(i)
     if tree.words[i].kind in ("attribute", "preposition") or word in known.COLOURS or word in known.MATERIALS:
         return False
+    if tree.tags[i] == "VBG":
+        return (
+            word not in known.PARTICIPLES
+            and tree.given(tree.heads[i]) not in known.ANIMATE
+            and not tree.below(i, "advmod", "amod")
+        )
     return tree.noun(i) and not _describes(word)
 
 
 def _describes(word: str) -> bool:
     """Adjectives that taggers take for nouns: "shirtless man", "wooden"."""
-    return word.endswith(("less", "ish", "ful", "ed", "y-", "ous")) and word not in ("bed", "shed", "sled", "seed", "weed")
+    return word.endswith(("less", "ful", "ed", "ous")) and word not in ("bed", "shed", "sled", "seed", "weed")
 
 
 def attributes(tree: Tree, i: int) -> list[tuple[int, str]]:
@@ -90,15 +94,23 @@ def attributes(tree: Tree, i: int) -> list[tuple[int, str]]:
 def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
     """The attribute that one modifier gives, with those that are joined to it."""
     word, tag = tree.words[child], tree.tags[child]
-    joined = [c for j in tree.below(child, "conj", "amod", "compound", "nmod", "nummod") for c in _described(tree, j, i)]
+    joined = [
+        c for j in tree.below(child, "conj", "amod", "compound", "nmod", "nummod", "advmod") for c in _described(tree, j, i)
+    ]
     if word.kind == "attribute":
         return [(child, word.says), *joined]
-    if child > i and not tag.startswith("JJ"):
+    if child > i and (not tag.startswith("JJ") or tree.below(child, "prep")):
+        return []
+    if tree.deps[child] == "advmod" and child < i and not tag.startswith("JJ") and word.given not in known.FLAT:
         return []
     if part_of_name(tree, child):
-        outer = [(p, a) for p, a in joined if not part_of_name(tree, p)]
-        return outer
-    descriptive = tag in ("JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "CD", "FW") or tree.noun(child) or word.given in known.COUNTED
+        return [(p, a) for p, a in joined if not part_of_name(tree, p)]
+    descriptive = (
+        word.given in known.FLAT
+        or tag in ("JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "CD", "FW")
+        or tree.noun(child)
+        or word.given in known.COUNTED
+    )
     if not descriptive or word.given in known.DROPPED or not word.given[0].isalnum():
         return joined
-    return [(child, word.says or word.given), *joined]
+    return [(child, tree.said(child)), *joined]

@@ -35,6 +35,7 @@ class _Caption:
     nodes: list[_Node] = field(default_factory=list)
     means: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     relations: list[tuple[int, str, int]] = field(default_factory=list)
+    mutual: set[tuple[int, int]] = field(default_factory=set)
 
 
 def read(trees: Sequence[Tree]) -> SceneGraph | None:
@@ -83,7 +84,12 @@ def _resolve(caption: _Caption, number: int, tree: Tree) -> None:
         word = tree.given(i)
         if word not in known.PRONOUNS or (number, i) in caption.means or objects.inner(tree, i):
             continue
-        if tree.deps[i] in ("nummod", "det", "poss", "amod"):
+        if tree.deps[i] in ("nummod", "det", "poss", "amod", "predet"):
+            continue
+        if word in known.REFLEXIVE:
+            caption.mutual.add((number, i))
+            alone = tree.given(tree.heads[i]) == "by"
+            caption.means[number, i] = [] if alone else sorted(_barred(caption, number, tree, i))
             continue
         found = _antecedent(caption, number, tree, i, word)
         if found:
@@ -100,7 +106,9 @@ def _antecedent(caption: _Caption, number: int, tree: Tree, i: int, word: str) -
     if word in known.PERSON_PRONOUNS:
         persons = [n for n in free if caption.nodes[n].head in known.PERSONS]
         return persons[:1] or [n for n in free if caption.nodes[n].head in known.ANIMALS][:1] or free[:1]
-    if word in ("it", "itself"):
+    if word in known.OTHERS:
+        return [n for n in before if caption.nodes[n].plural][:1] or before[:1]
+    if word == "it":
         return ([n for n in free if caption.nodes[n].head not in known.PERSONS and not caption.nodes[n].plural] or free)[:1]
     return []
 
@@ -133,5 +141,5 @@ def _state(caption: _Caption, number: int, said: Said) -> None:
             caption.nodes[subject].attributes.append(said.says)
             continue
         for thing in caption.means.get((number, said.object), ()):
-            if thing != subject:
+            if thing != subject or (number, said.object) in caption.mutual:
                 caption.relations.append((subject, said.says, thing))

@@ -11,7 +11,6 @@ from workbench.text._scene_tree import Tree, lemma
 SUBJECTS = ("nsubj", "nsubjpass")
 MODIFIERS = ("acl", "relcl")
 CLIMBING = ("conj", "advcl", "xcomp", "ccomp", "pcomp", "dep", "parataxis")
-PARTICLES = frozenset("up down out off away over".split())
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,9 @@ class Said:
 
 def joined(tree: Tree, i: int) -> list[int]:
     """A noun and those that are joined to it by "and" or commas."""
+    if tree.given(i) in known.RELATIVES and tree.tags[i].startswith("W"):
+        clause = next((j for j in (tree.heads[i], tree.heads[tree.heads[i]]) if tree.deps[j] == "relcl"), i)
+        return described(tree, tree.heads[clause]) if clause != i else []
     found = [i]
     for child in tree.below(i, "conj", "appos"):
         if child > i and not tree.verb(child):
@@ -35,6 +37,8 @@ def joined(tree: Tree, i: int) -> list[int]:
 def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
     """Who does what the verb says: its own subject, the noun it describes, or the subject of the verb it hangs on."""
     own = tree.below(verb, *SUBJECTS)
+    if not own and tree.heads[verb] == verb:
+        own = [c for c in tree.below(verb, "npadvmod", "dep") if c < verb and tree.noun(c)]
     said = [noun for child in own if tree.given(child) not in known.RELATIVES for noun in joined(tree, child)]
     if said:
         return said
@@ -48,15 +52,16 @@ def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
 
 def _inherited(tree: Tree, verb: int, head: int, depth: int) -> list[int]:
     if tree.verb(head):
-        things = tree.below(head, "dobj") if tree.deps[verb] == "xcomp" and lemma(tree.given(head), "VERB") in CONTROLLING else []
+        things = (
+            tree.below(head, "dobj")
+            if tree.deps[verb] == "xcomp" and lemma(tree.given(head), "VERB") in known.CONTROLLING
+            else []
+        )
         return [noun for thing in things for noun in joined(tree, thing)] or subjects(tree, head, depth + 1)
     if tree.tags[head] in ("IN", "TO", "RB") or tree.deps[head] == "prep":
         above = tree.heads[head]
         return subjects(tree, above, depth + 1) if tree.verb(above) else described(tree, above)
     return described(tree, head)
-
-
-CONTROLLING = frozenset("help make let watch see get teach allow show".split())
 
 
 def described(tree: Tree, noun: int) -> list[int]:
@@ -82,27 +87,47 @@ def passive(tree: Tree, verb: int) -> bool:
 def phrase(tree: Tree, verb: int) -> str:
     """The verb's dictionary form, with its particle and its negation."""
     words = [lemma(tree.given(verb), "VERB")]
-    words += [tree.given(c) for c in tree.below(verb, "prt")]
-    words += [tree.given(c) for c in tree.below(verb, "advmod") if c == verb + 1 and tree.given(c) in PARTICLES and len(words) == 1]
+    words += [tree.given(c) for c in tree.below(verb, "prt") if not tree.below(c, "pobj")]
+    words += [
+        tree.given(c)
+        for c in tree.below(verb, "advmod")
+        if c == verb + 1 and tree.given(c) in known.PARTICLES and len(words) == 1
+    ]
     negated = any(tree.given(c) in known.NEGATIONS for c in tree.below(verb, "neg"))
     return " ".join(["not", *words] if negated else words)
 
 
-def ties(tree: Tree, i: int) -> Iterator[tuple[str, int, list[int]]]:
+def _shared(tree: Tree, verb: int, root: str) -> list[tuple[str, int, list[int]]]:
+    """What a second verb of motion is tied to and the first one not: "running and jumping through the woods"."""
+    if root not in known.MOVING or tree.below(verb, "dobj"):
+        return []
+    seconds = [c for c in tree.below(verb, "conj") if verb < c <= verb + 2 and lemma(tree.given(c), "VERB") in known.MOVING]
+    return [tie for second in seconds for tie in ties(tree, second)]
+
+
+def ties(tree: Tree, i: int) -> list[tuple[str, int, list[int]]]:
     """Prepositions that hang on a word, each with its own words joined ("from behind") and what it points at.
 
-    Yields:
-        preposition, its position, the nouns.
+    Returns:
+        For each the preposition, its position, the nouns.
     """
-    for child in tree.below(i, "prep", "dative", "agent"):
+    found: list[tuple[str, int, list[int]]] = []
+    for child in tree.below(i, "prep", "dative", "agent", "prt"):
         if tree.tags[child] in ("IN", "TO", "RP", "RB", "JJ", "VBG", "RBR") or tree.words[child].kind == "preposition":
-            yield from _tie(tree, child, "")
+            found += _tie(tree, child, "")
+    return found
 
 
 def _tie(tree: Tree, i: int, before: str) -> Iterator[tuple[str, int, list[int]]]:
-    name = f"{before}{tree.words[i].says or tree.given(i)}"
+    name = f"{before}{tree.said(i)}"
     things = [noun for child in tree.below(i, "pobj") for noun in joined(tree, child)]
-    things += [noun for child in tree.below(i, "pcomp") for s in tree.below(child, *SUBJECTS) for noun in joined(tree, s)]
+    things += [
+        noun
+        for child in tree.below(i, "pcomp")
+        if name in ("with", "without")
+        for s in tree.below(child, *SUBJECTS)
+        for noun in joined(tree, s)
+    ]
     if things:
         yield name, i, things
     for child in tree.below(i, "prep"):
@@ -116,7 +141,7 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Said]:
     """What a verb says."""
     doers = subjects(tree, verb)
     root = lemma(tree.given(verb), "VERB")
-    if root in known.BE or tree.given(verb) in known.BE:
+    if root in known.BE or tree.given(verb) in known.BE or (root in known.SHOWN and (not doers or passive(tree, verb))):
         yield from _copula(tree, verb, doers)
         return
     if root in known.BEGINNINGS and any(tree.verb(c) for c in tree.below(verb, "xcomp")) and not tree.below(verb, "dobj"):
@@ -124,11 +149,14 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Said]:
     suffering = passive(tree, verb)
     name, related = phrase(tree, verb), False
     things = [noun for child in tree.below(verb, "dobj") for noun in joined(tree, child)]
+    if tree.deps[verb] == "relcl" and not suffering and not things and not ties(tree, verb) and tree.heads[verb] not in doers:
+        things = _gap(tree, verb)
     for doer in doers:
         for thing in things:
             related = True
             yield Said(doer, name, thing)
-        for tie, position, targets in ties(tree, verb):
+        beside = [tie for c in tree.below(verb, "advmod", "prt") for tie in ties(tree, c)]
+        for tie, position, targets in [*ties(tree, verb), *beside] or _shared(tree, verb, root):
             related = True
             by = suffering and tree.deps[position] == "agent"
             for target in targets:
@@ -138,18 +166,34 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Said]:
             yield Said(doer, name)
 
 
+def _gap(tree: Tree, verb: int) -> list[int]:
+    """What a clause without an object of its own is about: "the toy it fetched"."""
+    own = [c for c in tree.below(verb, *SUBJECTS) if tree.given(c) not in known.RELATIVES]
+    return described(tree, tree.heads[verb]) if own else []
+
+
 def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Said]:
-    """"is red", "is on a table"; "there is" says nothing by itself."""
+    """What "is" says: "is red", "is on a table"; "there is" says nothing by itself."""
     negated = "not " if any(tree.given(c) in known.NEGATIONS for c in tree.below(verb, "neg")) else ""
-    looks = [a for child in tree.below(verb, "acomp") for a in (child, *tree.below(child, "conj"))]
+    shown = [
+        c for c in tree.below(verb, "acomp", "attr", "oprd") if tree.tags[c].startswith("JJ") or tree.words[c].kind == "attribute"
+    ]
+    looks = [a for child in shown for a in (*tree.below(child, "amod"), child, *tree.below(child, "conj"))]
     places = [place for i in (verb, *tree.below(verb, "advmod")) for place in ties(tree, i)]
-    doers = doers or [noun for child in tree.below(verb, "attr") for noun in joined(tree, child)]
+    places += [place for look in looks if tree.said(look) in known.COLOURS for place in ties(tree, look)]
+    doers = doers or [noun for child in tree.below(verb, "attr", "dobj") for noun in joined(tree, child)]
     for doer in doers:
         for look in looks:
-            yield Said(doer, negated + (tree.words[look].says or tree.given(look)))
-            yield from (Said(doer, f"{negated}{tree.given(look)} {tie}", t) for tie, _, ts in ties(tree, look) for t in ts)
+            held = [] if tree.said(look) in known.COLOURS else list(_adjective(tree, look, doer, negated))
+            yield from held or [Said(doer, negated + tree.said(look))]
         for tie, _, targets in places:
             yield from (Said(doer, negated + tie, target) for target in targets)
+
+
+def _adjective(tree: Tree, look: int, noun: int, negated: str) -> Iterator[Said]:
+    """An adjective with a preposition is a relation: "full of"."""
+    for tie, _, targets in ties(tree, look):
+        yield from (Said(noun, f"{negated}{tree.said(look)} {tie}", target) for target in targets)
 
 
 def of_noun(tree: Tree, noun: int) -> Iterator[Said]:
@@ -157,5 +201,8 @@ def of_noun(tree: Tree, noun: int) -> Iterator[Said]:
     for tie, position, targets in ties(tree, noun):
         if position > noun:
             yield from (Said(one, tie, target) for one in described(tree, noun) for target in targets)
+    for look in tree.below(noun, "amod"):
+        if look > noun and tree.tags[look].startswith("JJ"):
+            yield from _adjective(tree, look, noun, "")
     for owner in tree.below(noun, "poss"):
         yield from (Said(one, "have", noun) for one in joined(tree, owner))

