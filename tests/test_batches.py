@@ -69,18 +69,6 @@ def test_a_batch_holds_each_image_once_and_says_whose_caption_is_whose():
     assert batch.signals["numbers"].tolist() == [2, 1, 0]
 
 
-def test_workers_give_the_same_batches_as_this_process():
-    rows = [np.array([0, 2]), np.array([1])]
-    here, there = (list(batches.loader(source(), rows, workers=n)) for n in (0, 1))
-    assert [list(b.caption_ids) for b in here] == [list(b.caption_ids) for b in there] == [["a0", "b0"], ["a1"]]
-
-
-def test_reading_batches_leaves_the_global_generator_alone():
-    before = torch.get_rng_state()
-    list(batches.loader(source(), [np.array([0])]))
-    assert torch.equal(before, torch.get_rng_state())
-
-
 def test_pixels_are_opened_once():
     opened: list[int] = []
     split = small(open_image=lambda row: opened.append(row) or row)

@@ -6,15 +6,14 @@ order of an epoch depends on ``(seed, epoch)`` alone, so that a run can stop at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
 
 from workbench.records import Batch, Rows, Signal, Split
 
@@ -62,6 +61,13 @@ def regions(split: Split) -> Reader:
     return lambda rows: torch.from_numpy(np.asarray(features[rows], dtype=np.float32))
 
 
+class Relevant(Protocol):
+    """Graded relevance of any image to any caption of a split."""
+
+    def take(self, images: Rows, captions: Rows) -> Any:
+        """``(n, m)`` grades of these image rows and caption rows."""
+
+
 @dataclass(frozen=True)
 class Source:
     """All that a batch of a split is made from.
@@ -70,17 +76,36 @@ class Source:
         split: ids and whose caption is whose.
         inputs: model inputs by name, each a reader of image rows.
         signals: signals by name, each over all captions of the split.
+        relevance: graded relevance by name, over all pairs of the split.
     """
 
     split: Split
     inputs: Mapping[str, Reader]
     signals: Mapping[str, Signal]
+    relevance: Mapping[str, Relevant] = field(default_factory=dict)
 
-    def batch(self, captions: Rows) -> Batch:
-        """The batch of these caption rows; each image stands in it once, however many of its captions do."""
-        images, own = _first_seen(self.split.own[captions])
+    def batch(self, captions: Rows, *, inputs: bool = True) -> Batch:
+        """The batch of these caption rows; each image stands in it once, however many of its captions do.
+
+        Args:
+            captions: caption rows.
+            inputs: read the images; without, the batch serves an objective whose embeddings come from elsewhere.
+        """
+        images, own = self.images_of(captions)
         texts = self.of_captions(captions)
-        return replace(self.of_images(images), caption_ids=texts.caption_ids, own=torch.from_numpy(own), signals=texts.signals)
+        relevance = {name: torch.as_tensor(one.take(images, captions)) for name, one in self.relevance.items()}
+        return Batch(
+            [self.split.image_ids[row] for row in images],
+            texts.caption_ids,
+            torch.from_numpy(own),
+            self.of_images(images).inputs if inputs else {},
+            texts.signals,
+            relevance,
+        )
+
+    def images_of(self, captions: Rows) -> tuple[Rows, Rows]:
+        """The distinct images of these captions in order of first occurrence, and where each caption's image stands there."""
+        return _first_seen(self.split.own[captions])
 
     def of_images(self, rows: Rows) -> Batch:
         """A batch of images without captions, for evaluation."""
@@ -160,23 +185,10 @@ def epoch(own: Rows, *, size: int, captions_per_image: int, seed: int, number: i
     return shuffled(own, size, rng) if captions_per_image == 1 else grouped(own, size, captions_per_image, rng)
 
 
-class _Batches(Dataset[Batch]):
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def __getitem__(self, rows: Rows) -> Batch:
-        return self.source.batch(rows)
-
-
-def loader(source: Source, batches: Sequence[Rows], *, workers: int = 0) -> Iterator[Batch]:
-    """Batches in the given order, read by ``workers`` processes ahead of need (0 = in this process)."""
-    # The loader draws a seed for its workers from this generator instead of the global one, which belongs to the model.
-    return iter(DataLoader(_Batches(source), sampler=batches, batch_size=None, num_workers=workers, generator=torch.Generator()))
-
-
 def to(batch: Batch, device: torch.device) -> Batch:
     """The batch with all its tensors on a device."""
-    return replace(batch, own=batch.own.to(device), inputs=_move(batch.inputs, device), signals=_move(batch.signals, device))
+    moved = {name: _move(getattr(batch, name), device) for name in ("own", "inputs", "signals", "relevance")}
+    return replace(batch, **moved)
 
 
 def _move(value: Any, device: torch.device) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self, get_type_hints
 
-from workbench import data, encoders, objectives, text
+from workbench import data, encoders, needs, objectives, text
 from workbench.encoders._pair import Pair
 from workbench.evaluation import evaluate, validation_rsum
 from workbench.model import Model
@@ -114,12 +114,12 @@ def run(config: Config, *, folder: str | Path | None = None, progress: bool = Tr
     seed_everything(config.seed)
     splits = {name: load_split(config, name, progress=progress) for name in ("train", "val", "test")}
     config = resolve(config, splits["train"])
-    check_needs(config, splits["train"])
+    needs.check_regions(config.image_encoder, encoders.member(config.image_encoder).image_input, splits["train"])
     model = build(config, splits["train"].captions)
     val, test = (model.source(splits[name], every_signal=False) for name in ("val", "test"))
     history = []
     if config.epochs:
-        train = model.source(splits["train"])
+        train = replace(model.source(splits["train"]), relevance=needs.relevance(model.objective, splits["train"]))
         place = Path(folder) if folder else None
         history = fit(
             model.pair, model.objective, train, lambda: validation_rsum(model, val), config, folder=place, progress=progress
@@ -159,6 +159,7 @@ def build(config: Config, captions: tuple[str, ...], states: Mapping[str, Any] |
         states: what the makers learnt earlier; then nothing is fitted and no pre-trained weights are loaded.
     """
     objective: Objective = objectives.load(config.objective, **config.objective_options)
+    needs.check_captions(config.objective, objective, config.captions_per_image)
     image_class, text_class = encoders.member(config.image_encoder), encoders.member(config.text_encoder)
     text_options = config.image_options if config.image_encoder == config.text_encoder else config.text_options
     wanted = text_class.signals(**text_options)
@@ -169,10 +170,9 @@ def build(config: Config, captions: tuple[str, ...], states: Mapping[str, Any] |
     vocabulary = getattr(makers.get("tokens"), "vocabulary", None)
     image = _encoder(config.image_encoder, config.image_options, vocabulary, states is None)
     same = text_class is image_class
-    return Model(
-        Pair(image, image if same else _encoder(config.text_encoder, text_options, vocabulary, states is None)),
-        objective, makers, tuple(wanted),
-    )  # fmt: skip
+    pair = Pair(image, image if same else _encoder(config.text_encoder, text_options, vocabulary, states is None))
+    needs.check_reads(config.objective, objective, pair)
+    return Model(pair, objective, makers, tuple(wanted))
 
 
 def _encoder(name: str, options: dict[str, Any], vocabulary: Any, pretrained: bool) -> Any:
@@ -186,23 +186,6 @@ def _encoder(name: str, options: dict[str, Any], vocabulary: Any, pretrained: bo
 
 def _parameters(encoder: str) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(encoders.member(encoder)).parameters
-
-
-def check_needs(config: Config, train: Split) -> None:
-    """Refuse an experiment that lacks what its parts need, before any training step.
-
-    Raises:
-        ValueError: names the need and how to meet it.
-    """
-    # An ablation switch may take a need away, so the instance is asked and not the class.
-    least = objectives.load(config.objective, **config.objective_options).captions_per_image
-    if config.captions_per_image < least:
-        raise ValueError(f"objective {config.objective!r} needs {least} captions an image; set captions_per_image={least}")
-    if encoders.member(config.image_encoder).image_input == "regions" and train.regions is None:
-        raise ValueError(
-            f"encoder {config.image_encoder!r} reads region features and {train.name} has none; "
-            f"set features='efficientnet_lite0' (or another backbone)"
-        )
 
 
 def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:

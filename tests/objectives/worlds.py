@@ -8,7 +8,8 @@ import torch
 from torch.nn import functional
 
 from workbench import objectives
-from workbench.records import Batch, Embedding
+from workbench.batches import Source
+from workbench.records import Batch, Embedding, Split
 
 
 def batch(own, images=None, *, seed=0, image_ids=None):
@@ -16,8 +17,8 @@ def batch(own, images=None, *, seed=0, image_ids=None):
     generator = torch.Generator().manual_seed(seed)
     own = torch.as_tensor(own)
     count = images or int(own.max()) + 1
-    signals = {"descriptiveness": torch.rand(len(own), generator=generator)}
-    return Batch(image_ids or [f"i{n}" for n in range(count)], [f"t{n}" for n in range(len(own))], own, signals=signals)
+    made = signals(len(own), generator)
+    return Batch(image_ids or [f"i{n}" for n in range(count)], [f"t{n}" for n in range(len(own))], own, signals=made)
 
 
 def embedding(count, *, seed, dimensions=6, parts=4, dtype=torch.float64, mean=None):
@@ -28,6 +29,58 @@ def embedding(count, *, seed, dimensions=6, parts=4, dtype=torch.float64, mean=N
     log_var = (torch.randn(count, dimensions, generator=generator, dtype=dtype) - 3).requires_grad_()
     tokens = torch.randn(count, parts, dimensions, generator=generator, dtype=dtype).requires_grad_()
     return Embedding(mean, log_var, tokens, torch.ones(count, parts, dtype=torch.bool))
+
+
+class Columns:
+    """A signal of fixed values, one row a caption."""
+
+    def __init__(self, name, values):
+        self.name, self.values = name, values
+
+    def __len__(self):
+        return len(self.values)
+
+    def take(self, rows):
+        return self.values[torch.as_tensor(rows)]
+
+
+class Grades:
+    """Relevance of fixed values."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def take(self, images, captions):
+        return self.values[images][:, captions]
+
+
+def source(objective, own=(0, 0, 1, 2, 2, 2, 3, 3, 4, 4)):
+    """All that training batches are made from, with vectors as inputs; captions an image are uneven."""
+    generator = torch.Generator().manual_seed(5)
+    own = torch.tensor(own)
+    images = int(own.max()) + 1
+    split = Split(
+        name="toy",
+        image_ids=tuple(f"i{n}" for n in range(images)),
+        captions=tuple(f"caption {n}" for n in range(len(own))),
+        caption_ids=tuple(f"t{n}" for n in range(len(own))),
+        own=own.numpy(),
+        open_image=lambda row: None,
+    )
+    pictures = torch.randn(images, 6, generator=generator, dtype=torch.float64)
+    made = signals(len(own), generator) | {"vectors": torch.randn(len(own), 6, generator=generator, dtype=torch.float64)}
+    grades = torch.rand(images, len(own), generator=generator)
+    return Source(
+        split,
+        {"vectors": lambda rows: pictures[torch.as_tensor(rows)]},
+        {name: Columns(name, value) for name, value in made.items()},
+        {name: Grades(grades) for name in objective.relevances()},
+    )
+
+
+def signals(captions, generator):
+    """Random values of every signal that an objective may read, by name."""
+    return {"descriptiveness": torch.rand(captions, generator=generator)}
 
 
 def loss(objective, image, text, given):

@@ -98,7 +98,7 @@ def train(folder: Path | None, objective=None, die_at: int = 0, rsum=None, **cha
         if steps == die_at:
             os.kill(os.getpid(), 9)
 
-    pair.register_forward_pre_hook(count)
+    objective.register_forward_pre_hook(count)
     history = fit(pair, objective, source(), validate, settings, folder=folder, progress=False)
     return pair, history
 

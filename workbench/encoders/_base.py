@@ -38,6 +38,11 @@ class Encoder(nn.Module):
     encodes_text: ClassVar[bool] = False
     embed_dim: int
 
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """Optional fields of ``Embedding`` that it fills."""
+        return ("parts",)
+
     @classmethod
     def signals(cls, **options: Any) -> dict[str, dict[str, Any]]:
         """Signals that the encoder reads from ``Batch.signals``: name -> options for ``text.load(name, **options)``.

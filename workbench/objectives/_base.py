@@ -13,17 +13,29 @@ from workbench.records import Batch, Embedding
 class Objective(nn.Module):
     """A training objective: weighted terms whose sum is the loss, and the one place where a score matrix is made.
 
-    ``needs`` names the signals that ``forward`` reads from ``Batch.signals``; ``captions_per_image`` is the least number of
-    captions that a batch must hold of each image. Both are checked when an experiment is built.
+    What it needs is declared, and checked when an experiment is built:
+
+    - ``needs``: the signals that ``forward`` reads from ``Batch.signals``;
+    - ``relevances()``: the graded relevance that it reads from ``Batch.relevance``;
+    - ``reads``: optional fields of ``Embedding`` (``"log_var"``, ``"parts"``, ``"entities"``) that the encoders must give;
+    - ``captions_per_image``: the least number of captions that a batch must hold of each image;
+    - ``momentum``: share of itself that a momentum copy of the encoders keeps after a step; 0 = no such copy. Where it is not 0,
+      ``Batch.momentum`` holds what the copy makes of the batch.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
+    reads: tuple[str, ...] = ()
     captions_per_image: int = 1
+    momentum: float = 0.0
     warming: bool = False
 
     def signals(self) -> dict[str, dict[str, object]]:
         """Signals in ``needs`` with the options for ``text.load(name, **options)``."""
         return {name: {} for name in self.needs}
+
+    def relevances(self) -> dict[str, dict[str, object]]:
+        """Relevance by name: judgements of the training split, or a maker of the text shelf with its options."""
+        return {}
 
     def warm_up(self, warming: bool) -> None:
         """Tell the objective whether training is in its warm-up epochs (hinge summed over all negatives).

@@ -77,6 +77,8 @@ class Batch:
         own: ``(T,)`` row *in this batch* of each caption's image.
         inputs: model inputs by name (``"pixels"``, ``"regions"``).
         signals: taken signals by name (``"tokens"``, ``"descriptiveness"``).
+        relevance: ``(I, T)`` graded relevance of every pair of the batch, by name (``"cider"``, ``"exact"``); no gradient.
+        momentum: what the momentum copies of the encoders make of the same images and captions; no gradient.
     """
 
     image_ids: Sequence[str]
@@ -84,10 +86,15 @@ class Batch:
     own: torch.Tensor
     inputs: Mapping[str, Any] = field(default_factory=dict)
     signals: Mapping[str, Any] = field(default_factory=dict)
+    relevance: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    momentum: tuple[Embedding, Embedding] | None = None
 
     def __post_init__(self) -> None:
-        captions = len(self.caption_ids)
+        images, captions = len(self.image_ids), len(self.caption_ids)
         require(len(self.own) == captions, f"batch: own has {len(self.own)} rows for {captions} captions")
+        for name, grades in self.relevance.items():
+            fits = tuple(grades.shape) == (images, captions)
+            require(fits, f"batch: relevance {name!r} has shape {tuple(grades.shape)}, expected {(images, captions)}")
 
     @property
     def positives(self) -> torch.Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,29 @@ class Judgements:
         out = np.full(self.shape, self.unlisted is not None and self.unlisted >= self.relevant_from)
         out[self.images, self.captions] = self.grades >= self.relevant_from
         return out
+
+    def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+        """The grades of some images and captions, for a training batch.
+
+        Args:
+            images: ``(n,)`` image rows.
+            captions: ``(m,)`` caption rows.
+
+        Returns:
+            ``(n, m)``; pairs that nobody judged are NaN.
+        """
+        keys, grades = self._sorted
+        wanted = images[:, None] * np.int64(self.shape[1]) + captions
+        place = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
+        fill = np.float32(np.nan if self.unlisted is None else self.unlisted)
+        return np.where(keys[place] == wanted, grades[place], fill) if len(keys) else np.full(wanted.shape, fill)
+
+    @cached_property
+    def _sorted(self) -> tuple[Rows, NDArray[np.float32]]:
+        """Pairs as single numbers in ascending order, and their grades."""
+        keys = self.images * np.int64(self.shape[1]) + self.captions
+        order = np.argsort(keys)
+        return keys[order], self.grades[order]
 
     def cut(self, images: int, captions: Rows) -> Judgements:
         """The judgements of the first ``images`` images and these caption rows, renumbered."""

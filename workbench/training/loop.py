@@ -20,9 +20,10 @@ from workbench import batches
 from workbench.batches import Source
 from workbench.encoders._pair import Pair
 from workbench.objectives._base import Objective
-from workbench.records import Batch
-from workbench.training import checkpoint
+from workbench.records import Batch, Embedding
+from workbench.training import checkpoint, processes
 from workbench.training.optimiser import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
+from workbench.training.processes import Share
 from workbench.training.settings import Settings
 
 History = list[dict[str, float]]
@@ -58,7 +59,7 @@ def fit(
 
     Raises:
         NonFiniteLossError: a NaN or infinite loss, with the batch ids; weights and checkpoint stay as before the step.
-        ValueError: the checkpoint in ``folder`` belongs to other settings, or several processes were started.
+        ValueError: the checkpoint in ``folder`` belongs to other settings.
     """
     run = _Run(model, objective, source, settings, folder)
     run.resume()
@@ -111,8 +112,8 @@ class _Run:
         self.objective.warm_up(warming)
         self._freeze_image_backbone(warming)
         order = self._order(self.epoch)[self.step % self.steps_per_epoch :]
-        for batch in batches.loader(self.source, order, workers=self.settings.workers):
-            for name, value in self.one_step(batches.to(batch, self.device)).items():
+        for share in processes.loader(self.source, order, workers=self.settings.workers):
+            for name, value in self.one_step(share.to(self.device)).items():
                 self.sums[name] = self.sums.get(name, 0.0) + value
             self.step += 1
             bar.update()
@@ -121,21 +122,27 @@ class _Run:
                 self.save()
         return {name: value / self.steps_per_epoch for name, value in self.sums.items()}
 
-    def one_step(self, batch: Batch) -> dict[str, float]:
+    def encode(self, share: Share) -> tuple[Embedding, Embedding]:
+        """Embed the share; the result is the whole batch, in float32."""
+        with self.accelerator.autocast():
+            made = self.model.image.images(share.images), self.model.text.texts(share.captions)
+        # Half precision ends here: softmax, hinges and logarithms of ratios are computed in float32.
+        image, text = (processes.gather(one.in_float32(self.device)) for one in made)
+        return image, text
+
+    def one_step(self, share: Share) -> dict[str, float]:
         """One optimiser step; returns the terms and their sum as numbers."""
-        steps, settings = self.steps_per_epoch, self.settings
+        steps, settings, batch = self.steps_per_epoch, self.settings, share.batch
         for group in self.optimiser.param_groups:
             group["lr"] = group["base_lr"] * learning_rate_factor(self.step, steps_per_epoch=steps, settings=settings)
-        with self.accelerator.autocast():
-            image, text = self.model(batch)
-        # Half precision ends here: softmax, hinges and logarithms of ratios are computed in float32.
-        image, text = image.in_float32(self.device), text.in_float32(self.device)
+        image, text = self.encode(share)
         terms = self.objective(image, text, batch)
         loss = torch.stack(list(terms.values())).sum()
         values = {**{name: float(term.detach()) for name, term in terms.items()}, "loss": float(loss.detach())}
         _require_finite(values, batch)
         self.optimiser.zero_grad()
         self.accelerator.backward(loss * loss_ramp(self.step, steps_per_epoch=steps, settings=settings))
+        processes.average_gradients(self.model.parameters(), self.objective.parameters())
         if settings.clip_norm:
             trained = [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
             self.accelerator.clip_grad_norm_(trained, settings.clip_norm)
@@ -155,7 +162,7 @@ class _Run:
 
     def save(self) -> None:
         """Write everything that the next step depends on."""
-        if self.folder is None:
+        if self.folder is None or processes.rank():
             return
         state, numbers = checkpoint.optimiser_tensors(self.optimiser)
         tensors = (
@@ -219,8 +226,6 @@ def _accelerator(settings: Settings, folder: Path | None) -> Accelerator:
     out = Accelerator(
         cpu=cpu, mixed_precision="bf16" if half else "no", log_with=settings.tracker or None, project_dir=str(folder or ".")
     )
-    if out.num_processes > 1:
-        raise ValueError("several processes were started; the losses do not gather over processes, so start one")
     if settings.tracker:
         out.init_trackers("itm-workbench", config={k: v for k, v in vars(settings).items() if isinstance(v, int | float | str)})
     return out

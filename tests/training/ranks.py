@@ -1,0 +1,83 @@
+"""One step of every objective under several processes; run as a program it is one of them, started by torchrun's variables."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import distributed, nn
+
+from tests.objectives.worlds import load, source
+from workbench import objectives
+from workbench.encoders._base import Encoder
+from workbench.encoders._pair import Pair
+from workbench.records import Embedding
+from workbench.training import processes
+
+ROWS = np.array([0, 1, 2, 3, 5, 6, 8, 9])
+
+
+class Line(Encoder):
+    """A linear encoder that fills every optional field of its embedding."""
+
+    image_input, encodes_text, embed_dim = "vectors", True, 6
+
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+        self.linear, self.spread = nn.Linear(6, 6), nn.Linear(6, 6)
+
+    def made(self, vectors, count):
+        hidden = self.linear(vectors)
+        mean, parts = nn.functional.normalize(hidden, dim=1), torch.stack([hidden, hidden.roll(1, 1), hidden.roll(2, 1)], dim=1)
+        # Shares keep different numbers of parts, as captions of different lengths do.
+        longest = 3 if bool((vectors[:, 0] > 0).any()) else 2
+        mask = torch.ones(count, 3, dtype=torch.bool)
+        mask[:, 2] = vectors[:, 0] > 0
+        entities = nn.functional.normalize(hidden + 1, dim=1).repeat_interleave(2, 0)
+        owner = torch.arange(count).repeat_interleave(2)
+        return Embedding(mean, self.spread(hidden) - 3, parts[:, :longest], mask[:, :longest], entities, owner)
+
+    def images(self, batch):
+        return self.made(batch.inputs["vectors"], len(batch.image_ids))
+
+    def texts(self, batch):
+        return self.made(batch.signals["vectors"], len(batch.caption_ids))
+
+
+def gradients(name, rows=ROWS):
+    """The gradient of every parameter after a step of training on the batch, and the state of the objective."""
+    torch.manual_seed(3)
+    pair, objective = Pair(Line("image"), Line("text")).double(), load(name)
+    objective.train()
+    torch.manual_seed(11)
+    for _ in range(2):
+        (share,) = processes.loader(source(objective), [rows])
+        made = pair.image.images(share.images), pair.text.texts(share.captions)
+        image, text = (processes.gather(one) for one in made)
+        batch = share.batch
+        if objective.momentum:
+            batch = replace(batch, momentum=(processes.gather(detached(made[0])), processes.gather(detached(made[1]))))
+        pair.zero_grad(), objective.zero_grad()
+        torch.stack(list(objective(image, text, batch).values())).sum().backward()
+        processes.average_gradients(pair.parameters(), objective.parameters())
+        objective.after_step(image, text, batch)
+    both = {**dict(pair.named_parameters()), **dict(objective.named_parameters(prefix="objective"))}
+    found = {key: value.grad for key, value in both.items() if value.grad is not None and value.grad.abs().sum() > 0}
+    return found, {key: value.clone() for key, value in objective.state_dict().items()}
+
+
+def detached(made):
+    return Embedding(*(None if value is None else value.detach() for value in vars(made).values()))
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    distributed.init_process_group("gloo")
+    made = {name: gradients(name) for name in objectives.names()}
+    if processes.rank() == processes.world() - 1:
+        torch.save(made, Path(sys.argv[1]))
+    distributed.destroy_process_group()

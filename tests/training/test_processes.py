@@ -1,0 +1,68 @@
+"""Several processes have the gradient of one: every objective, in double precision, over gloo."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.test_batches import source
+from tests.training.ranks import gradients
+from workbench import objectives
+from workbench.records import Embedding
+from workbench.training import processes
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_workers_give_the_same_batches_as_this_process():
+    rows = [np.array([0, 2]), np.array([1])]
+    here, there = ([share.batch for share in processes.loader(source(), rows, workers=n)] for n in (0, 1))
+    assert [list(b.caption_ids) for b in here] == [list(b.caption_ids) for b in there] == [["a0", "b0"], ["a1"]]
+
+
+def test_reading_batches_leaves_the_global_generator_alone():
+    before = torch.get_rng_state()
+    list(processes.loader(source(), [np.array([0])]))
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_one_process_encodes_the_batch_itself():
+    (share,) = processes.loader(source(), [np.array([0, 2])])
+    assert share.images is share.batch is share.captions
+    embedding = Embedding(torch.eye(2))
+    assert processes.gather(embedding) is embedding
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def of_several(request, tmp_path_factory):
+    path, world = tmp_path_factory.mktemp("ranks") / "made.pt", request.param
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    common = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
+    started = [
+        subprocess.Popen([sys.executable, "-m", "tests.training.ranks", path], cwd=ROOT, env={**common, "RANK": str(rank)})
+        for rank in range(world)
+    ]
+    assert [process.wait() for process in started] == [0] * world
+    return torch.load(path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", objectives.names())
+def test_the_gradient_of_several_processes_is_that_of_one(of_several, name):
+    expected, state = gradients(name)
+    found, found_state = of_several[name]
+    assert set(found) == set(expected)
+    assert any(key.startswith("image") for key in expected)
+    for key, value in expected.items():
+        torch.testing.assert_close(found[key], value, rtol=0, atol=1e-9, msg=lambda text, key=key: f"{key}: {text}")
+    for key, value in state.items():
+        torch.testing.assert_close(found_state[key], value, rtol=0, atol=1e-9)

@@ -1,0 +1,86 @@
+"""What an objective needs, checked before any training step, with a message that says how to give it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench import text
+from workbench.encoders._pair import Pair
+from workbench.objectives._base import Objective
+from workbench.records import Split
+from workbench.text._relevance import RelevanceMaker
+
+HOW_TO_GIVE = {
+    "log_var": "set log_var=true in the options of both encoders",
+    "parts": "choose encoders that keep regions, patches or words, such as 'towers', 'regions' and 'sequence'",
+    "entities": "set text_encoder='graph'",
+}
+
+
+def check_captions(name: str, objective: Objective, captions_per_image: int) -> None:
+    """Refuse batches with too few captions of an image.
+
+    Args:
+        name: of the objective, for the message.
+        objective: the instance is asked and not the class, since an ablation switch may take a need away.
+        captions_per_image: what the batches will hold.
+
+    Raises:
+        ValueError: the objective needs more.
+    """
+    least = objective.captions_per_image
+    if captions_per_image < least:
+        raise ValueError(f"objective {name!r} needs {least} captions an image; set captions_per_image={least}")
+
+
+def check_regions(encoder: str, image_input: str | None, train: Split) -> None:
+    """Refuse an image encoder that reads region features where the split has none.
+
+    Raises:
+        ValueError: they are missing.
+    """
+    if image_input == "regions" and train.regions is None:
+        raise ValueError(
+            f"encoder {encoder!r} reads region features and {train.name} has none; "
+            f"set features='efficientnet_lite0' (or another backbone)"
+        )
+
+
+def check_reads(name: str, objective: Objective, pair: Pair) -> None:
+    """Refuse encoders that do not give what the objective reads.
+
+    Raises:
+        ValueError: names the field and how to give it.
+    """
+    for wanted in objective.reads:
+        for side in [pair.text] if wanted == "entities" else [pair.image, pair.text]:
+            if wanted not in side.gives:
+                given = ", ".join(side.gives) or "nothing beside the pooled vector"
+                raise ValueError(
+                    f"objective {name!r} reads {wanted!r} and {type(side).__name__} gives {given}; {HOW_TO_GIVE[wanted]}"
+                )
+
+
+def relevance(objective: Objective, train: Split) -> dict[str, Any]:
+    """The graded relevance that an objective reads: what a maker of the text shelf finds, or judgements of the split.
+
+    Args:
+        objective: states names and options in ``relevances()``.
+        train: the split whose captions and images are compared.
+
+    Raises:
+        ValueError: neither has it.
+    """
+    makers = [name for name in text.names() if issubclass(text.member(name), RelevanceMaker)]
+    out: dict[str, Any] = {}
+    for name, options in objective.relevances().items():
+        if name in makers:
+            out[name] = text.load(name, **options).fit(train.captions, train.own).of(train.captions, train.own)
+        elif name in train.judgements:
+            out[name] = train.judgements[name]
+        else:
+            raise ValueError(
+                f"the objective needs the relevance {name!r}; {train.name} has the judgements {', '.join(train.judgements)}, "
+                f"and captions give {', '.join(makers)}"
+            )
+    return out

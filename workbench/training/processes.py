@@ -1,0 +1,145 @@
+"""Several processes, one batch: every process encodes its share, and all of them see the loss of the whole.
+
+The batch is global. A process encodes a slice of its images and a slice of its captions; the embeddings are gathered with their
+gradient, so that each process computes the objective on the whole batch, negatives, memory and all, exactly as one process
+would. No objective knows of it. The gradient of the encoders is then the sum over processes, that of the objective's own
+parameters the mean, since every process has it whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, distributed
+from torch.utils.data import DataLoader, Dataset
+
+from workbench.batches import Source
+from workbench.batches import to as batch_to
+from workbench.records import Batch, Embedding, Rows
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one process gets of a batch; with one process all three are the same batch.
+
+    Args:
+        batch: the whole batch, for the objective; with several processes without image inputs.
+        images: the images that this process encodes.
+        captions: the captions that this process encodes.
+    """
+
+    batch: Batch
+    images: Batch
+    captions: Batch
+
+    def to(self, device: torch.device) -> Share:
+        """The share with all its tensors on a device."""
+        batch = batch_to(self.batch, device)
+        if self.images is self.batch:
+            return Share(batch, batch, batch)
+        return Share(batch, batch_to(self.images, device), batch_to(self.captions, device))
+
+
+class _Shares(Dataset[Share]):
+    def __init__(self, source: Source) -> None:
+        self.source, self.rank, self.world = source, rank(), world()
+
+    def __getitem__(self, rows: Rows) -> Share:
+        if self.world == 1:
+            batch = self.source.batch(rows)
+            return Share(batch, batch, batch)
+        images = np.array_split(self.source.images_of(rows)[0], self.world)[self.rank]
+        captions = np.array_split(rows, self.world)[self.rank]
+        whole = self.source.batch(rows, inputs=False)
+        return Share(whole, self.source.of_images(images), self.source.of_captions(captions))
+
+
+def loader(source: Source, batches: Sequence[Rows], *, workers: int = 0) -> Iterator[Share]:
+    """The share that falls to this process of every batch in the given order, read by ``workers`` processes ahead of need."""
+    # The loader draws a seed for its workers from this generator instead of the global one, which belongs to the model.
+    return iter(DataLoader(_Shares(source), sampler=batches, batch_size=None, num_workers=workers, generator=torch.Generator()))
+
+
+def world() -> int:
+    """Number of processes that train together."""
+    return distributed.get_world_size() if distributed.is_initialized() else 1
+
+
+def rank() -> int:
+    """Number of this process; 0 writes files and talks."""
+    return distributed.get_rank() if distributed.is_initialized() else 0
+
+
+def gather(embedding: Embedding) -> Embedding:
+    """The embeddings of all processes, in the order of their ranks, with gradient; with one process the embedding itself."""
+    if world() == 1:
+        return embedding
+    made: dict[str, Tensor] = {}
+    for f in fields(embedding):
+        value = getattr(embedding, f.name)
+        if value is not None:
+            shapes = _everywhere(tuple(value.shape))
+            # An owner is a row among its own process's captions.
+            start = sum(_everywhere(len(embedding))[: rank()]) if f.name == "owner" else 0
+            made[f.name] = torch.cat(_gathered(value + start if start else value, shapes))
+    return Embedding(**made)
+
+
+def average_gradients(encoders: Iterable[Tensor], objective: Iterable[Tensor]) -> None:
+    """Bring every process to the gradient of the whole batch.
+
+    Args:
+        encoders: parameters whose gradient is of this process's share; summed.
+        objective: parameters whose gradient is of the whole batch already; averaged.
+    """
+    if world() == 1:
+        return
+    for parameters, divisor in ((encoders, 1), (objective, world())):
+        for parameter in parameters:
+            if parameter.requires_grad:
+                # A share may leave a parameter unused that another share uses, and all processes must take part.
+                grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+                distributed.all_reduce(grad)
+                parameter.grad = grad / divisor
+
+
+def _everywhere(value: Any) -> list[Any]:
+    """The value of each process, by rank."""
+    values: list[Any] = [None] * world()
+    distributed.all_gather_object(values, value)
+    return values
+
+
+def _gathered(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
+    """The tensors of all processes; every axis but the first is padded to the longest."""
+    largest = tuple(max(sizes) for sizes in zip(*shapes, strict=True))
+    padding = [n for size, most in zip(reversed(value.shape), reversed(largest), strict=True) for n in (0, most - size)]
+    padded = torch.nn.functional.pad(value, padding)
+    pieces = _Gather.apply(padded) if value.is_floating_point() else _all_gather(padded)
+    return [piece[: shape[0]] for piece, shape in zip(pieces, shapes, strict=True)]
+
+
+def _all_gather(value: Tensor) -> tuple[Tensor, ...]:
+    # Not every backend carries booleans.
+    plain = value.to(torch.uint8) if value.dtype == torch.bool else value.contiguous()
+    pieces = [torch.empty_like(plain) for _ in range(world())]
+    distributed.all_gather(pieces, plain)
+    return tuple(piece.to(value.dtype) for piece in pieces)
+
+
+class _Gather(torch.autograd.Function):
+    """All-gather whose gradient is that of the loss of the whole batch, averaged over the processes that computed it."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor) -> tuple[Tensor, ...]:
+        return _all_gather(value)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        whole = torch.stack(gradients)
+        distributed.all_reduce(whole)
+        return whole[rank()] / world()
