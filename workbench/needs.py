@@ -7,7 +7,7 @@ from typing import Any
 from workbench import text
 from workbench.encoders._pair import Pair
 from workbench.objectives._base import Objective
-from workbench.records import Split
+from workbench.records import LazyJudgements, Split
 from workbench.text._relevance import RelevanceMaker
 
 HOW_TO_GIVE = {
@@ -77,7 +77,8 @@ def relevance(objective: Objective, train: Split) -> dict[str, Any]:
         if name in makers:
             out[name] = text.load(name, **options).fit(train.captions, train.own).of(train.captions, train.own)
         elif name in train.judgements:
-            out[name] = train.judgements[name]
+            judged = train.judgements
+            out[name] = judged.relevance(name) if isinstance(judged, LazyJudgements) else judged[name]
         else:
             raise ValueError(
                 f"the objective needs the relevance {name!r}; {train.name} has the judgements {', '.join(train.judgements)}, "

@@ -145,3 +145,22 @@ def test_a_lazy_judgement_of_the_wrong_shape_is_refused_when_it_is_made():
     lazy = LazyJudgements((2, 4), {"own": lambda: Judgements.own(np.array([0, 1]), 2)})
     with pytest.raises(ValueError, match=r"'own' have shape \(2, 2\), expected \(2, 4\)"):
         lazy["own"]
+
+
+def test_captions_of_chosen_levels_only():
+    split = data.load("scenes", split="val", size=4, levels=[1, 2, 2])
+    assert [sorted(split.level[3 * i : 3 * i + 3].tolist()) for i in range(4)] == [[1, 2, 2]] * 4
+    assert split.judgements["exact"].relevant()[split.own, np.arange(12)].all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"levels": []}, "levels are"),
+        ({"levels": [6]}, "1 .generic. to 5"),
+        ({"levels": [1], "texts": "chains"}, "leave them out"),
+    ],
+)
+def test_levels_that_cannot_be_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        data.load("scenes", split="val", size=2, **options)

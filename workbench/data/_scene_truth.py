@@ -174,6 +174,10 @@ def _judged(name: str, captions: Sequence[SceneGraph], images: Sequence[SceneGra
 
 def judgements(own: Rows, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> LazyJudgements:
     """``"own"``, ``"exact"`` and ``"graded"`` of a split, computed when asked for."""
+
+    def graded(image_rows: Rows, caption_rows: Rows) -> NDArray[np.float32]:
+        return truth([captions[t] for t in caption_rows], [images[i] for i in image_rows])[1]
+
     return LazyJudgements(
         (len(images), len(captions)),
         {
@@ -181,4 +185,5 @@ def judgements(own: Rows, captions: Sequence[SceneGraph], images: Sequence[Scene
             "exact": lambda: _judged("exact", captions, images),
             "graded": lambda: _judged("graded", captions, images),
         },
+        {"exact": lambda i, t: (graded(i, t) == 1).astype(np.float32), "graded": graded},
     )

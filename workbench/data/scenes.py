@@ -5,6 +5,8 @@ Nothing is downloaded and nothing is stored: an image is made from its seed, spl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from PIL import Image
 
@@ -33,22 +35,23 @@ class _Pictures:
         return picture(self.scenes[row], self.side)
 
 
-def _captions(dice: Dice, scene: SceneGraph) -> Told:
-    """Five captions of a scene, one of each level, in random order."""
-    told = [(level, statement(dice, scene, level)) for level in range(1, LEVELS + 1)]
+def _captions(dice: Dice, scene: SceneGraph, levels: Sequence[int]) -> Told:
+    """Captions of a scene, one of each of these levels, in random order."""
+    told = [(level, statement(dice, scene, level)) for level in levels]
     return [(level, verbalise(graph, dice), graph) for level, graph in dice.shuffled(told)]
 
 
-def _chain(dice: Dice, scene: SceneGraph) -> Told:
+def _chain(dice: Dice, scene: SceneGraph, _: Sequence[int]) -> Told:
     """The chain of a scene: two bare phrases, a caption, a full sentence."""
     graphs = chain(dice, scene)
     return [(i, (short_phrase if i < 3 else verbalise)(g, dice), g) for i, g in enumerate(graphs, 1)]
 
 
 _TEXTS = {"captions": (_CAPTIONS, _captions), "chains": (_CHAINS, _chain)}
+ALL_LEVELS = tuple(range(1, LEVELS + 1))
 
 
-def _checked(split: str, size: int | None, texts: str, seed: int, image_size: int) -> int:
+def _checked(split: str, size: int | None, texts: str, seed: int, image_size: int, levels: Sequence[int]) -> int:
     """The number of images, once the options are known to make sense."""
     if split not in SIZES:
         raise ValueError(f"scenes: no split {split!r}; choose one of {', '.join(SIZES)}")
@@ -60,10 +63,21 @@ def _checked(split: str, size: int | None, texts: str, seed: int, image_size: in
         raise ValueError(f"scenes: seed is {seed}; give 0 or more")
     if not 32 <= image_size <= 1024:
         raise ValueError(f"scenes: image_size is {image_size} pixels; give 32 to 1024")
+    if not levels or not set(levels) <= set(ALL_LEVELS):
+        raise ValueError(f"scenes: levels are {list(levels)}; give one or more of 1 (generic) to {LEVELS} (everything)")
+    if texts == "chains" and tuple(levels) != ALL_LEVELS:
+        raise ValueError("scenes: levels are those of captions; leave them out with texts='chains'")
     return SIZES[split] if size is None else size
 
 
-def load(split: str = "train", size: int | None = None, texts: str = "captions", seed: int = 0, image_size: int = 192) -> Split:
+def load(
+    split: str = "train",
+    size: int | None = None,
+    texts: str = "captions",
+    seed: int = 0,
+    image_size: int = 192,
+    levels: Sequence[int] = ALL_LEVELS,
+) -> Split:
     """A split of the embedded world.
 
     Args:
@@ -73,6 +87,7 @@ def load(split: str = "train", size: int | None = None, texts: str = "captions",
             random order; "chains": four texts an image, ``level`` 1 (generic) to 4 (specific); each follows from the next.
         seed: another seed is another world, drawn from the same vocabulary.
         image_size: side of an image in pixels, 32 to 1024.
+        levels: of ``texts="captions"``: the detail of each caption of an image, repeats allowed; by default one of each.
 
     Returns:
         The split, with the whole graph of every scene (its last node is the backdrop), the graph of what every caption states,
@@ -82,12 +97,12 @@ def load(split: str = "train", size: int | None = None, texts: str = "captions",
     Raises:
         ValueError: an option is out of its range.
     """
-    count = _checked(split, size, texts, seed, image_size)
+    count = _checked(split, size, texts, seed, image_size, levels)
     stream, tell = _TEXTS[texts]
     key = (seed, list(SIZES).index(split))
     scenes = tuple(make_scene(Dice(*key, i, _SCENE)) for i in range(count))
     image_graphs = tuple(map(graph_of, scenes))
-    told = [tell(Dice(*key, i, stream), graph) for i, graph in enumerate(image_graphs)]
+    told = [tell(Dice(*key, i, stream), graph, levels) for i, graph in enumerate(image_graphs)]
     level, captions, graphs = zip(*[one for several in told for one in several], strict=True)
     each = len(told[0])
     own: Rows = np.repeat(np.arange(count, dtype=np.int64), each)

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workbench.records._checks import Rows, require
 from workbench.records.judgements import Judgements
+
+Taker = Callable[[Rows, Rows], NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Grades of any images and captions, computed for these alone."""
+
+    taker: Taker
+
+    def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+        """``(n, m)`` grades of these image rows and caption rows."""
+        return self.taker(images, captions)
 
 
 class LazyJudgements(Mapping[str, Judgements]):
@@ -14,11 +31,17 @@ class LazyJudgements(Mapping[str, Judgements]):
     Args:
         shape: ``(I, T)`` of the split that is judged; checked when a judgement is made.
         makers: how to make each.
+        takers: how to grade some pairs without making the whole, which a large training split has no memory for.
     """
 
-    def __init__(self, shape: tuple[int, int], makers: Mapping[str, Callable[[], Judgements]]) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        makers: Mapping[str, Callable[[], Judgements]],
+        takers: Mapping[str, Taker] | None = None,
+    ) -> None:
         self.shape = shape
-        self._makers, self._made = dict(makers), dict[str, Judgements]()
+        self._makers, self._takers, self._made = dict(makers), dict(takers or {}), dict[str, Judgements]()
 
     def __getitem__(self, name: str) -> Judgements:
         if name not in self._made:
@@ -36,7 +59,13 @@ class LazyJudgements(Mapping[str, Judgements]):
     def __len__(self) -> int:
         return len(self._makers)
 
+    def relevance(self, name: str) -> Judgements | Taken:
+        """What grades a training batch: pair by pair where that is possible, else the whole judgements."""
+        taker = self._takers.get(name)
+        return self[name] if taker is None or name in self._made else Taken(taker)
+
     def cut(self, images: int, captions: Rows) -> LazyJudgements:
         """The judgements of the first ``images`` images and these caption rows, still lazy."""
         makers = {name: lambda name=name: self[name].cut(images, captions) for name in self}
-        return LazyJudgements((images, len(captions)), makers)
+        takers = {name: lambda i, t, take=take: take(i, captions[t]) for name, take in self._takers.items()}
+        return LazyJudgements((images, len(captions)), makers, takers)
