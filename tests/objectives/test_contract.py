@@ -27,7 +27,7 @@ def test_terms_are_finite_scalars_and_the_loss_is_their_sum(name, warming):
     objective = load(name)
     objective.warm_up(warming)
     terms = objective(*world())
-    assert terms
+    assert set(terms) == set(objective.terms)
     assert all(term.shape == () and term.isfinite() for term in terms.values())
     assert loss(objective, *world()).item() == pytest.approx(sum(term.item() for term in terms.values()))
 
@@ -173,3 +173,20 @@ def test_bfloat16_scores_still_give_a_single_precision_loss(name, warming):
     exact = loss(objective, image, text, given)
     assert total.dtype == torch.float32
     torch.testing.assert_close(total, exact, rtol=0.05, atol=0.05)
+
+
+@every_objective
+@both_phases
+def test_a_selected_term_keeps_its_value(name, warming):
+    whole = load(name)
+    whole.warm_up(warming)
+    torch.manual_seed(1)
+    expected = whole(*world())
+    for term in whole.terms:
+        part = load(name)
+        part.select([term])
+        part.warm_up(warming)
+        torch.manual_seed(1)
+        torch.testing.assert_close(part(*world())[term], expected[term])
+        assert set(part.signals()) == set(part.needs)
+        assert part.captions_per_image <= whole.captions_per_image

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterable
 
 from torch import Tensor, nn
 
@@ -21,13 +21,30 @@ class Objective(nn.Module):
     - ``captions_per_image``: the least number of captions that a batch must hold of each image;
     - ``momentum``: share of itself that a momentum copy of the encoders keeps after a step; 0 = no such copy. Where it is not 0,
       ``Batch.momentum`` holds what the copy makes of the batch.
+
+    ``terms`` are the keys of what ``forward`` returns under the options given. A sum of several papers (``"ditm+dias.dim"``) takes
+    some of them: it calls ``select``, and ``forward`` asks ``wants`` before it computes what costs something.
     """
 
-    needs: ClassVar[tuple[str, ...]] = ()
+    terms: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     captions_per_image: int = 1
     momentum: float = 0.0
     warming: bool = False
+    selected: frozenset[str] | None = None
+
+    def select(self, terms: Iterable[str]) -> None:
+        """Compute these terms only. An objective whose other terms need something takes that need back here.
+
+        Args:
+            terms: some of ``self.terms``.
+        """
+        self.selected = frozenset(terms)
+
+    def wants(self, term: str) -> bool:
+        """Whether ``forward`` must return this term."""
+        return self.selected is None or term in self.selected
 
     def signals(self) -> dict[str, dict[str, object]]:
         """Signals in ``needs`` with the options for ``text.load(name, **options)``."""

@@ -13,6 +13,7 @@ Departures:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import torch
@@ -124,7 +125,14 @@ class DITM(Objective):
         self.tau, self.weight, self.eps = tau, weight, eps
         self.scorer, self.ratio_on, self.reduction = scorer, ratio_on, reduction
         self.adaptive, self.ordering = adaptive, ordering
+        self.terms = ("i2t", "t2i", "ordering") if ordering else ("i2t", "t2i")
         self.captions_per_image = 2 if ordering else 1
+
+    def select(self, terms: Iterable[str]) -> None:
+        """Compute these terms only; without the ordering, one caption an image is enough."""
+        super().select(terms)
+        self.ordering = self.ordering and self.wants("ordering")
+        self.captions_per_image = 2 if self.ordering else 1
 
     def signals(self) -> dict[str, dict[str, object]]:
         """Descriptiveness by this objective's scorer, with the un-normalised values where the ordering compares those."""

@@ -40,6 +40,7 @@ class InfoNCE(Objective):
         ValueError: an unknown option, or an initial scale that is not positive or exceeds the cap.
     """
 
+    terms = ("i2t", "t2i")
     parameter: Tensor
 
     def __init__(

@@ -28,6 +28,8 @@ class VSEPP(Objective):
         reduction: over pairs; the paper's is ``"sum"``.
     """
 
+    terms = ("i2t", "t2i")
+
     def __init__(
         self,
         *,
