@@ -172,6 +172,7 @@ def build(config: Config, captions: tuple[str, ...], states: Mapping[str, Any] |
     same = text_class is image_class
     pair = Pair(image, image if same else _encoder(config.text_encoder, text_options, vocabulary, states is None))
     needs.check_reads(config.objective, objective, pair)
+    objective.fit_width(pair.image.embed_dim)
     return Model(pair, objective, makers, tuple(wanted))
 
 

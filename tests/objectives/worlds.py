@@ -12,16 +12,21 @@ from workbench.batches import Source
 from workbench.records import Batch, Embedding, Split
 
 
+WIDTH = 6
+
+
 def batch(own, images=None, *, seed=0, image_ids=None):
     """A batch of captions that belong to the images ``own``, with random signals."""
     generator = torch.Generator().manual_seed(seed)
     own = torch.as_tensor(own)
     count = images or int(own.max()) + 1
     made = signals(len(own), generator)
-    return Batch(image_ids or [f"i{n}" for n in range(count)], [f"t{n}" for n in range(len(own))], own, signals=made)
+    ids = image_ids or [f"i{n}" for n in range(count)], [f"t{n}" for n in range(len(own))]
+    momentum = tuple(Embedding(embedding(n, seed=seed + 50 + n).mean.detach()) for n in (count, len(own)))
+    return Batch(*ids, own, signals=made, momentum=momentum)
 
 
-def embedding(count, *, seed, dimensions=6, parts=4, dtype=torch.float64, mean=None):
+def embedding(count, *, seed, dimensions=WIDTH, parts=4, dtype=torch.float64, mean=None):
     """Unit means, log variances and parts, all differentiable."""
     generator = torch.Generator().manual_seed(seed)
     if mean is None:
@@ -92,7 +97,10 @@ def load(name, **options):
     """An objective with its own random weights fixed and in double precision."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        return objectives.load(name, **options).double()
+        made = objectives.load(name, **options)
+        made.fit_width(WIDTH)
+    # Evaluation mode: dropout inside an objective would make every comparison a comparison of draws.
+    return made.double().eval()
 
 
 def permuted(given, image, text, images, captions):
@@ -104,6 +112,7 @@ def permuted(given, image, text, images, captions):
         [given.caption_ids[t] for t in captions],
         place[given.own[captions]],
         signals={name: value[captions] for name, value in given.signals.items()},
+        momentum=tuple(Embedding(made.mean[order]) for made, order in zip(given.momentum, (images, captions), strict=True)),
     )
     return moved, rows(image, images), rows(text, captions)
 

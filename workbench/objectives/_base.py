@@ -20,7 +20,8 @@ class Objective(nn.Module):
     - ``reads``: optional fields of ``Embedding`` (``"log_var"``, ``"parts"``, ``"entities"``) that the encoders must give;
     - ``captions_per_image``: the least number of captions that a batch must hold of each image;
     - ``momentum``: share of itself that a momentum copy of the encoders keeps after a step; 0 = no such copy. Where it is not 0,
-      ``Batch.momentum`` holds what the copy makes of the batch.
+      ``Batch.momentum`` holds what the copy makes of the batch;
+    - ``soft_labels``: it reads ``Batch.targets``, so that training may mix images.
 
     ``terms`` are the keys of what ``forward`` returns under the options given. A sum of several papers (``"ditm+dias.dim"``) takes
     some of them: it calls ``select``, and ``forward`` asks ``wants`` before it computes what costs something.
@@ -31,6 +32,7 @@ class Objective(nn.Module):
     reads: tuple[str, ...] = ()
     captions_per_image: int = 1
     momentum: float = 0.0
+    soft_labels: bool = False
     warming: bool = False
     selected: frozenset[str] | None = None
 
@@ -45,6 +47,12 @@ class Objective(nn.Module):
     def wants(self, term: str) -> bool:
         """Whether ``forward`` must return this term."""
         return self.selected is None or term in self.selected
+
+    def fit_width(self, embed_dim: int) -> None:
+        """Make what depends on the width ``D`` of the embeddings (prototypes, banks, layers); most objectives have nothing.
+
+        Called once, after the encoders are made and before anything else.
+        """
 
     def signals(self) -> dict[str, dict[str, object]]:
         """Signals in ``needs`` with the options for ``text.load(name, **options)``."""
