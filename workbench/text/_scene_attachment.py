@@ -7,7 +7,7 @@ without a verb to the first noun.
 from __future__ import annotations
 
 from workbench.text import _scene_words as known
-from workbench.text._scene_tree import Tree, lemma
+from workbench.text._scene_tree import Tree
 
 RAISED = known.MOTION | known.PLACING
 
@@ -19,90 +19,17 @@ def attach(tree: Tree) -> Tree:
         tree: one sentence; it is changed.
     """
     for i in range(len(tree.words)):
-        _complete(tree, i)
-        _colour(tree, i)
-        _clause(tree, i)
-        _list(tree, i)
-        if tree.deps[i] == "conj" and tree.tags[i] == "IN" and (tree.verb(tree.heads[i]) or tree.noun(tree.heads[i])):
-            tree.deps[i] = "prep"
         if tree.deps[i] == "prep":
             _move_phrase(tree, i)
-        elif tree.deps[i] in ("acl", "relcl") and tree.tags[i] == "VBG":
+        elif tree.deps[i] in ("acl", "relcl") and tree.tags[i] in ("VBG", "VBN"):
             _move_participle(tree, i)
+        elif tree.deps[i] == "advcl" and tree.tags[i] == "VBG":
+            _lower_participle(tree, i)
     return tree
 
 
-def _complete(tree: Tree, i: int) -> None:
-    """A preposition that was left without its noun: "flying over | a toy"."""
-    if tree.tags[i] != "IN" or tree.deps[i] not in ("prep", "advmod", "prt") or tree.children[i]:
-        return
-    for other in tree.below(tree.heads[i], "dobj", "attr", "npadvmod"):
-        if min([other, *tree.children[other]]) == i + 1:
-            tree.deps[i] = "prep"
-            _hang(tree, other, i, "pobj")
-            return
-
-
-def _colour(tree: Tree, i: int) -> None:
-    """A colour that was read as a noun although a noun follows: "a small pink | spotted ball"."""
-    if tree.said(i) not in known.COLOURS or not tree.noun(i) or tree.deps[i] in ("compound", "amod", "nmod"):
-        return
-    j = i + 1
-    while (
-        j < len(tree.words)
-        and tree.tags[j] in ("JJ", "VBN", "VBG", "NN", "NNS")
-        and not (tree.noun(j) and tree.deps[j] != "compound")
-    ):
-        j += 1
-    if j >= len(tree.words) or not tree.noun(j):
-        return
-    if tree.heads[j] == i:
-        tree.heads[j], tree.deps[j] = (j if tree.heads[i] == i else tree.heads[i]), tree.deps[i]
-    for child in [c for c in tree.children[i] if c < i]:
-        tree.heads[child] = j
-    tree.heads[i], tree.deps[i], tree.tags[i] = j, "amod", "JJ"
-    tree.link()
-
-
-def _clause(tree: Tree, i: int) -> None:
-    """What "as" opens may be a clause, and the noun its subject: "as a horse tramples him"."""
-    if tree.given(i) not in ("as", "while") or tree.deps[i] != "prep":
-        return
-    for noun in tree.below(i, "pobj"):
-        verbs = [v for v in range(noun + 1, min(noun + 3, len(tree.words))) if tree.tags[v] in ("VBZ", "VBP", "VBD")]
-        if verbs and not tree.below(verbs[0], "nsubj", "nsubjpass"):
-            tree.deps[noun], tree.deps[i] = "nsubj", "mark"
-            _hang(tree, noun, verbs[0], "nsubj")
-
-
-def _list(tree: Tree, i: int) -> None:
-    """A list goes on where it began: "a man with overalls and a hat"."""
-    head = tree.heads[i]
-    if tree.deps[i] != "conj" or not (tree.noun(i) and tree.noun(head)) or not animate(tree, head) or animate(tree, i):
-        return
-    inner = [t for p in tree.below(head, "prep") if p < i for t in tree.below(p, "pobj") if not animate(tree, t) and t < i]
-    if inner and tree.given(tree.heads[inner[-1]]) in ("in", "with"):
-        _hang(tree, i, inner[-1], "conj")
-
-
-def head_noun(tree: Tree, i: int) -> str:
-    """The dictionary form of a noun."""
-    return lemma(tree.given(i), "NOUN") if tree.tags[i] in ("NNS", "NNPS") else tree.given(i)
-
-
-def animate(tree: Tree, i: int) -> bool:
-    """Whether a noun is a person or an animal."""
-    return head_noun(tree, i) in known.ANIMATE
-
-
-def _hang(tree: Tree, i: int, head: int, dep: str) -> None:
-    tree.children[tree.heads[i]].remove(i)
-    tree.heads[i], tree.deps[i] = head, dep
-    tree.children[head] = sorted([*tree.children[head], i])
-
-
 def _move_phrase(tree: Tree, i: int) -> None:
-    targets = tree.below(i, "pobj")
+    targets = tree.below(i, "pobj") or [s for c in tree.below(i, "pcomp") for s in tree.below(c, "nsubj")]
     if not targets:
         return
     if tree.given(i) == "with":
@@ -112,12 +39,12 @@ def _move_phrase(tree: Tree, i: int) -> None:
         above = _above(tree, i, targets[0])
         if above is None:
             break
-        _hang(tree, i, above, "prep")
+        tree.hang(i, above, "prep")
     head = tree.heads[i]
-    if tree.verb(head) and lemma(tree.given(head), "VERB") in known.SEEING and tree.given(i) in known.PLACING:
+    if tree.verb(head) and tree.root(head) in known.SEEING | {"have"} and tree.given(i) in known.PLACING:
         seen = [t for t in (*tree.below(head, "dobj"), *_seen(tree, head, i)) if t < i]
         if seen:
-            _hang(tree, i, seen[-1], "prep")
+            tree.hang(i, seen[-1], "prep")
 
 
 def _seen(tree: Tree, verb: int, i: int) -> list[int]:
@@ -142,7 +69,7 @@ def _above(tree: Tree, i: int, target: int) -> int | None:
         return over if _of_the_verb(tree, i, head, over, target) else None
     if dep == "pobj" and tree.heads[over] != over and _of_the_first(tree, over, head, target):
         first = tree.heads[over]
-        holds = tree.deps[first] == "acl" and lemma(tree.given(first), "VERB") in known.FILLING
+        holds = tree.deps[first] == "acl" and tree.root(first) in known.FILLING
         return tree.heads[first] if holds else first
     return None
 
@@ -153,45 +80,51 @@ def _own(tree: Tree, target: int) -> bool:
 
 def _of_the_verb(tree: Tree, i: int, noun: int, verb: int, target: int) -> bool:
     """Whether a phrase after a verb's object says where or how it is done."""
-    if lemma(tree.given(verb), "VERB") in known.SEEING:
+    if tree.root(verb) in known.SEEING:
         return False
-    place = head_noun(tree, target) in known.PLACES or _own(tree, target)
-    return place or (tree.given(i) in known.MOTION and not animate(tree, noun))
+    place = tree.name(target) in known.PLACES or _own(tree, target)
+    return place or (tree.given(i) in known.MOTION and not tree.animate(noun))
 
 
 def _of_the_first(tree: Tree, before: int, noun: int, target: int) -> bool:
     """Whether the second of two phrases says something of what the first one is about."""
-    first, name = tree.given(before), head_noun(tree, target)
-    if tree.tags[target].startswith("PRP") or (name in known.CLOTHES and animate(tree, noun)):
+    first, name = tree.given(before), tree.name(target)
+    if tree.tags[target].startswith("PRP") or (name in known.CLOTHES | known.COLOURS and tree.animate(noun)):
         return False
     if first == "of":
-        return head_noun(tree, tree.heads[before]) not in known.PARTS
+        return tree.name(tree.heads[before]) not in known.PARTS
     if first == "with":
-        filled = tree.verb(tree.heads[before]) and not animate(tree, noun)
+        filled = tree.verb(tree.heads[before]) and not tree.animate(noun)
         return (filled or name in known.PLACES) and not _own(tree, target) and name not in known.VIEWS
     return True
 
 
 def _move_with(tree: Tree, i: int, target: int) -> None:
     """Move a phrase with "with": clothing, body parts and surroundings go to the subject, tools and companions to the verb."""
-    head = tree.heads[i]
-    name = head_noun(tree, target)
-    if tree.verb(head):
+    head = _top(tree, i) if _surrounding(tree, target) else tree.heads[i]
+    name = tree.name(target)
+    if tree.noun(head) and head != tree.heads[i]:
+        tree.hang(i, head, "prep")
+    elif tree.verb(head):
         subject = _subject(tree, head, i)
         things = [t for t in tree.below(head, "dobj") if t < i]
         if things and name in known.BODY and not _own(tree, target):
-            _hang(tree, i, things[-1], "prep")
+            tree.hang(i, things[-1], "prep")
         elif subject is not None and (_surrounding(tree, target) or (not things and name in known.CLOTHES | known.BODY)):
-            _hang(tree, i, subject, "prep")
-    elif tree.deps[head] == "dobj" and _surrounding(tree, target) and tree.verb(tree.heads[head]):
-        subject = _subject(tree, tree.heads[head], i)
-        if subject is not None:
-            _hang(tree, i, subject, "prep")
+            tree.hang(i, subject, "prep")
     elif tree.deps[head] == "pobj" and tree.noun(head):
         over = tree.heads[tree.heads[head]]
         portable = name in known.ANIMATE or name in known.PORTABLE
-        if portable and head_noun(tree, head) in known.PLACES and (tree.verb(over) or animate(tree, over)):
-            _hang(tree, i, over, "prep")
+        if portable and tree.name(head) in known.PLACES and (tree.verb(over) or tree.animate(over)):
+            tree.hang(i, over, "prep")
+
+
+def _top(tree: Tree, i: int) -> int:
+    """The verb, or the first noun, that a phrase hangs on through others."""
+    head = tree.heads[i]
+    while tree.deps[head] in ("pobj", "prep", "dobj") and not tree.verb(head):
+        head = tree.heads[head]
+    return head
 
 
 def _subject(tree: Tree, verb: int, i: int) -> int | None:
@@ -201,23 +134,37 @@ def _subject(tree: Tree, verb: int, i: int) -> int | None:
 
 def _surrounding(tree: Tree, target: int) -> bool:
     """Whether a phrase tells what is around: "with a church behind him", "with trees in the background"."""
-    ends = [t for p in tree.below(target, "prep") for t in tree.below(p, "pobj")]
+    own = [target, *tree.below(target, "acl")]
+    own += [tree.heads[target]] if tree.deps[target] == "nsubj" else []
+    ends = [t for o in own for p in tree.below(o, "prep") for t in tree.below(p, "pobj")]
     return any(tree.tags[t].startswith("PRP") or tree.given(t) in known.VIEWS for t in ends)
+
+
+def _lower_participle(tree: Tree, i: int) -> None:
+    """What follows a person or an animal at once is about them: "a woman holding a child | looking at giraffes"."""
+    after = i > 0 and tree.deps[i - 1] in ("dobj", "pobj") and tree.animate(i - 1)
+    if after and tree.root(i) not in known.MANNERS:
+        tree.hang(i, i - 1, "acl")
+
+
+def _idle(tree: Tree, noun: int) -> bool:
+    """Whether a thing does not stand or sit by itself: it is worn, held, or in something that does."""
+    over = tree.heads[noun]
+    held = tree.deps[noun] == "dobj" and tree.root(over) in known.HOLDING
+    return held or tree.name(noun) in known.CLOTHES or (tree.given(over) == "of" and tree.deps[noun] == "pobj")
 
 
 def _move_participle(tree: Tree, i: int) -> None:
     """Move a participle from what cannot do it: "a man in a shirt holding a bat"."""
     head = tree.heads[i]
-    deed = lemma(tree.given(i), "VERB")
-    if animate(tree, head) or (
-        deed not in known.DEEDS and not (deed in known.POSTURES and head_noun(tree, head) in known.CLOTHES)
-    ):
+    deed = tree.root(i)
+    if tree.animate(head) or not (deed in known.DEEDS or (deed in known.POSTURES and _idle(tree, head))):
         return
     while tree.deps[head] == "conj" and tree.noun(tree.heads[head]):
         head = tree.heads[head]
     over = tree.heads[head]
     above = tree.heads[over] if tree.deps[head] == "pobj" else over
-    if tree.noun(above) and animate(tree, above):
-        _hang(tree, i, above, "acl")
+    if tree.noun(above) and (tree.animate(above) or tree.given(over) == "of"):
+        tree.hang(i, above, "acl")
     elif tree.verb(above):
-        _hang(tree, i, above, "advcl")
+        tree.hang(i, above, "advcl")

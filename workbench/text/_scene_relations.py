@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from workbench.text import _scene_words as known
-from workbench.text._scene_tree import Tree, lemma
+from workbench.text._scene_tree import Tree
 
 SUBJECTS = ("nsubj", "nsubjpass")
 MODIFIERS = ("acl", "relcl")
@@ -52,11 +52,7 @@ def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
 
 def _inherited(tree: Tree, verb: int, head: int, depth: int) -> list[int]:
     if tree.verb(head):
-        things = (
-            tree.below(head, "dobj")
-            if tree.deps[verb] == "xcomp" and lemma(tree.given(head), "VERB") in known.CONTROLLING
-            else []
-        )
+        things = tree.below(head, "dobj") if tree.deps[verb] == "xcomp" and tree.root(head) in known.CONTROLLING else []
         return [noun for thing in things for noun in joined(tree, thing)] or subjects(tree, head, depth + 1)
     if tree.tags[head] in ("IN", "TO", "RB") or tree.deps[head] == "prep":
         above = tree.heads[head]
@@ -71,7 +67,7 @@ def described(tree: Tree, noun: int) -> list[int]:
         first = tree.heads[first]
     found = joined(tree, first)
     plain = all(not tree.below(other, *MODIFIERS, "prep") for other in found if other < noun)
-    return [other for other in found if other <= noun] if plain and found[-1] == noun else [noun]
+    return [other for other in found if other <= noun] if plain and found[-1:] == [noun] else [noun]
 
 
 def passive(tree: Tree, verb: int) -> bool:
@@ -86,7 +82,7 @@ def passive(tree: Tree, verb: int) -> bool:
 
 def phrase(tree: Tree, verb: int) -> str:
     """The verb's dictionary form, with its particle and its negation."""
-    words = [lemma(tree.given(verb), "VERB")]
+    words = [tree.root(verb)]
     words += [tree.given(c) for c in tree.below(verb, "prt") if not tree.below(c, "pobj")]
     words += [
         tree.given(c)
@@ -101,7 +97,7 @@ def _shared(tree: Tree, verb: int, root: str) -> list[tuple[str, int, list[int]]
     """What a second verb of motion is tied to and the first one not: "running and jumping through the woods"."""
     if root not in known.MOVING or tree.below(verb, "dobj"):
         return []
-    seconds = [c for c in tree.below(verb, "conj") if verb < c <= verb + 2 and lemma(tree.given(c), "VERB") in known.MOVING]
+    seconds = [c for c in tree.below(verb, "conj") if verb < c <= verb + 2 and tree.root(c) in known.MOVING]
     return [tie for second in seconds for tie in ties(tree, second)]
 
 
@@ -140,7 +136,7 @@ def _tie(tree: Tree, i: int, before: str) -> Iterator[tuple[str, int, list[int]]
 def of_verb(tree: Tree, verb: int) -> Iterator[Said]:
     """What a verb says."""
     doers = subjects(tree, verb)
-    root = lemma(tree.given(verb), "VERB")
+    root = tree.root(verb)
     if root in known.BE or tree.given(verb) in known.BE or (root in known.SHOWN and (not doers or passive(tree, verb))):
         yield from _copula(tree, verb, doers)
         return
@@ -149,6 +145,9 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Said]:
     suffering = passive(tree, verb)
     name, related = phrase(tree, verb), False
     things = [noun for child in tree.below(verb, "dobj") for noun in joined(tree, child)]
+    for look in tree.below(verb, "acomp"):
+        if tree.tags[look].startswith("JJ") or tree.words[look].kind == "attribute":
+            yield from (said for doer in doers for said in _look(tree, look, doer, ""))
     if tree.deps[verb] == "relcl" and not suffering and not things and not ties(tree, verb) and tree.heads[verb] not in doers:
         things = _gap(tree, verb)
     for doer in doers:
@@ -158,7 +157,7 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Said]:
         beside = [tie for c in tree.below(verb, "advmod", "prt") for tie in ties(tree, c)]
         for tie, position, targets in [*ties(tree, verb), *beside] or _shared(tree, verb, root):
             related = True
-            by = suffering and tree.deps[position] == "agent"
+            by = suffering and tree.deps[position] == "agent" and root not in known.SETTLED
             for target in targets:
                 yield Said(target, name, doer) if by else Said(doer, f"{name} {tie}", target)
     if not related and not tree.below(verb, "ccomp", "acomp"):
@@ -180,20 +179,29 @@ def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Said]:
     ]
     looks = [a for child in shown for a in (*tree.below(child, "amod"), child, *tree.below(child, "conj"))]
     places = [place for i in (verb, *tree.below(verb, "advmod")) for place in ties(tree, i)]
-    places += [place for look in looks if tree.said(look) in known.COLOURS for place in ties(tree, look)]
     doers = doers or [noun for child in tree.below(verb, "attr", "dobj") for noun in joined(tree, child)]
     for doer in doers:
         for look in looks:
-            held = [] if tree.said(look) in known.COLOURS else list(_adjective(tree, look, doer, negated))
-            yield from held or [Said(doer, negated + tree.said(look))]
+            yield from _look(tree, look, doer, negated)
         for tie, _, targets in places:
             yield from (Said(doer, negated + tie, target) for target in targets)
 
 
-def _adjective(tree: Tree, look: int, noun: int, negated: str) -> Iterator[Said]:
-    """An adjective with a preposition is a relation: "full of"."""
+def _look(tree: Tree, look: int, doer: int, negated: str) -> list[Said]:
+    """What an adjective says of a noun: "full of" is a relation, but in "clean with white walls" the walls are the noun's."""
+    own, other = _adjective(tree, look, doer, negated)
+    return own or [Said(doer, negated + tree.said(look)), *other]
+
+
+def _adjective(tree: Tree, look: int, noun: int, negated: str) -> tuple[list[Said], list[Said]]:
+    """Relations that an adjective makes together with its preposition, and those that its preposition makes alone."""
+    own: list[Said] = []
+    other: list[Said] = []
     for tie, _, targets in ties(tree, look):
-        yield from (Said(noun, f"{negated}{tree.said(look)} {tie}", target) for target in targets)
+        alone = tie in known.PLACING or (tie == "with" and tree.said(look) not in known.BUSY) or tree.said(look) in known.COLOURS
+        for target in targets:
+            (other if alone else own).append(Said(noun, tie if alone else f"{negated}{tree.said(look)} {tie}", target))
+    return own, other
 
 
 def of_noun(tree: Tree, noun: int) -> Iterator[Said]:
@@ -203,6 +211,6 @@ def of_noun(tree: Tree, noun: int) -> Iterator[Said]:
             yield from (Said(one, tie, target) for one in described(tree, noun) for target in targets)
     for look in tree.below(noun, "amod"):
         if look > noun and tree.tags[look].startswith("JJ"):
-            yield from _adjective(tree, look, noun, "")
+            yield from _adjective(tree, look, noun, "")[0]
     for owner in tree.below(noun, "poss"):
         yield from (Said(one, "have", noun) for one in joined(tree, owner))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from workbench.text import _scene_words as known
+from workbench.text._scene_phrases import Word
 from workbench.text._scene_tree import Tree, lemma
-from workbench.text._scene_wording import Word
 
 OPENERS = frozenset(("a", "an", "the", "his", "her", "its", "their", "two", "some", "another"))
 FOLLOWERS = OPENERS | frozenset(
@@ -62,6 +64,11 @@ def again(tree: Tree) -> list[Word] | None:
     return None
 
 
+def _followed(tree: Tree, i: int) -> bool:
+    """Whether what comes next may follow a verb."""
+    return tree.given(i + 1) in FOLLOWERS or tree.tags[i + 1] == "VBN"
+
+
 def _verbs_before(tree: Tree, i: int) -> bool:
     """Whether the clause has a finite verb already."""
     for j in range(i - 1, -1, -1):
@@ -72,26 +79,33 @@ def _verbs_before(tree: Tree, i: int) -> bool:
     return False
 
 
+_DOUBLED = re.compile(r"[^aeiou]*[aeiou][bdgklmnprt]")
+_MUTE = re.compile(r"(?<=[^eoy])e$")
+
+
 def _finite(tree: Tree, i: int) -> list[Word]:
     """A finite verb read as a noun: "a dog runs", "two men in ties smile at the camera", "a woman in white crosses the road"."""
     word, before = tree.given(i), tree.tags[i - 1]
-    root, clash = lemma(word, "VERB"), _clash(tree, i)
-    if not (root in known.VERBS or clash) or tree.given(i + 1) not in FOLLOWERS or _verbs_before(tree, i):
+    root, clash = tree.root(i), _clash(tree, i)
+    if not (root in known.VERBS or clash) or not _followed(tree, i) or _verbs_before(tree, i):
         return []
     if word == root:
         plural = before in ("NNS", "NNPS") and tree.given(i - 1) not in known.SINGULARS
-        return [Word("do"), Word(root)] if plural else []
+        return [Word("are"), Word(_gerund_of(root))] if plural else []
     if not word.endswith("s") or not (before in ("NN", "NNP") or tree.given(i - 1) in known.COLOURS) or not _singular(tree, i):
         return []
-    loose = tree.deps[i] in ("ROOT", "appos", "dep") and tree.given(i + 1) not in ("and", ",", ".", "with", "in")
+    living = tree.given(i - 1) in known.ANIMATE and tree.tags[i - 1] == "NN"
+    loose = living or (tree.deps[i] in ("ROOT", "appos", "dep") and tree.given(i + 1) not in ("and", ",", ".", "with", "in"))
     if not (clash or loose or tree.given(i + 1) in OPENERS):
         return []
-    return [Word("does"), Word(root)] if root in known.VERBS else [Word("is"), Word(_gerund_of(root))]
+    return [Word("is"), Word(_gerund_of(root))]
 
 
 def _gerund_of(root: str) -> str:
     """The participle, which is read as a verb more surely: "snarling"."""
-    return (root[:-1] if root.endswith("e") and not root.endswith("ee") else root) + "ing"
+    if _DOUBLED.fullmatch(root):
+        return root + root[-1] + "ing"
+    return _MUTE.sub("", root.replace("ie", "y") if root.endswith("ie") else root) + "ing"
 
 
 def _clash(tree: Tree, i: int) -> bool:
@@ -108,7 +122,9 @@ def _singular(tree: Tree, i: int) -> bool:
 def _gerund(tree: Tree, i: int) -> list[Word]:
     """A participle read as a noun: "a man with an orange helmet climbing a rock"."""
     word = tree.given(i)
-    if not word.endswith("ing") or lemma(word, "VERB") not in known.VERBS or word in known.GERUND_NOUNS or not tree.noun(i - 1):
+    if not word.endswith("ing") or tree.root(i) not in known.VERBS or word in known.GERUND_NOUNS:
+        return []
+    if not tree.noun(i - 1) and tree.given(i - 1) not in known.CLOTHES | known.PORTABLE:
         return []
     single = any(tree.given(c) in known.ONE for c in tree.below(i, "det")) and tree.given(i + 1) in FOLLOWERS
     return [Word("who"), Word("is"), Word(word)] if single or tree.given(i + 1) in OPENERS else []

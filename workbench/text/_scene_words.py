@@ -23,6 +23,7 @@ VERBS, SEEING, DEEDS, POSTURES, SHOWN, MOVING, FILLING, BEGINNINGS = (
     _words(_OPEN[key]) for key in ("verbs", "seeing", "deeds", "postures", "shown", "moving", "filling", "beginnings")
 )
 ANIMATE = PERSONS | ANIMALS
+SETTLED, HOLDING, MANNERS = (_words(_OPEN[key]) for key in ("settled", "holding", "manners"))
 PLURALS = _words(_OPEN["plurals"])
 SINGULARS: dict[str, str] = _OPEN["singulars"]
 NAMES = frozenset(tuple(name.split()) for name in _OPEN["names"].split(","))
@@ -30,6 +31,8 @@ NAMES = frozenset(tuple(name.split()) for name in _OPEN["names"].split(","))
 BE = _words("be is are was were am been being 's 're")
 HAVE = _words("have has had having")
 ARTICLES = _words("a an the this one some")
+# What may open "a large group of".
+OPENING = ARTICLES | _words("two three four several many few large small big huge")
 # A noun after one of these is singular.
 ONE = _words("a an one this another each")
 DROPPED = _words(
@@ -53,6 +56,8 @@ PARTICLES = _words("up down out off away over back around")
 CONTROLLING = _words("help make let watch see get teach allow show encourage")
 MOTION = _words("into to through across toward towards onto against along past over from off")
 PLACING = _words("in on at near by under behind beside outside inside above below during around")
+# Adjectives that "with" completes.
+BUSY = _words("busy full happy filled covered crowded packed familiar pleased")
 # Words that end a noun phrase.
 STOPPERS = _words("of in on at with and or , near by is to are from for through over under that who which while as into 's")
 # Shades and looks that make one adjective with the word after them: "dark blue", "nice looking".

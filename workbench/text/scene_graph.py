@@ -17,6 +17,7 @@ from workbench.text import _scene_tree, _scene_wording
 from workbench.text._base import SignalMaker
 from workbench.text._scene_attachment import attach
 from workbench.text._scene_reading import read
+from workbench.text._scene_repairs import repair
 from workbench.text._scene_retagging import again
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
     for i, tree in zip(second, _scene_tree.trees(second.values(), processes), strict=True):
         first[i] = tree
     trees = iter(first)
-    return [read([attach(next(trees)) for _ in several]) for several in sentences]
+    return [read([attach(repair(next(trees))) for _ in several]) for several in sentences]
 
 
 def to_networkx(graph: SceneGraph) -> DiGraph:
