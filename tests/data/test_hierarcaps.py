@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import csv
+import gzip
+
+import pytest
+from PIL import Image
+
+from workbench import data
+
+PLACE = "http://images.cocodataset.org/val2014/"
+PICTURES = ["COCO_val2014_000000000001.jpg", "COCO_val2014_000000000002.jpg"]
+ABSENT = "COCO_val2014_000000000003.jpg"
+CHAINS = [
+    ("0", "animal => cats => two cats on a rug => Two cats lie on a red rug.", PICTURES[1]),
+    ("1", 'bird => blue bird => blue bird, "sitting" => A blue bird sits on a branch, in autumn', PICTURES[0]),
+]
+EXPANDED = [
+    ("pet => cat => a cat => A cat on a rug .", "dog => dogs => a dog => A dog", PICTURES[1]),
+    ("bird => jay => a jay sitting => A jay sits in a tree.", "cat => cats => two cats => Two cats", ABSENT),
+    ("animal => cats => two cats on a rug => Two cats lie on a red rug.", "dog => dogs => a dog => A dog", PICTURES[1]),
+]
+
+
+def table(lines, header, rows):
+    writer = csv.writer(lines)
+    writer.writerow(header)
+    writer.writerows([*row[:-1], PLACE + row[-1]] for row in rows)
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """Two photographs and both text files in the format of the real ones."""
+    (tmp_path / "images").mkdir()
+    for image in PICTURES:
+        Image.new("RGB", (20, 10), (90, 120, 30)).save(tmp_path / "images" / image)
+    with (tmp_path / "hierarcaps_test.csv").open("w", encoding="utf-8", newline="") as lines:
+        table(lines, ["id", "captions", "image_url"], CHAINS)
+    with gzip.open(tmp_path / "hierarcaps_test_expanded.csv.gz", "wt", encoding="utf-8", newline="") as lines:
+        table(lines, ["positive", "negative", "image_url"], EXPANDED)
+    return tmp_path
+
+
+def load(root, **options):
+    return data.load("hierarcaps", root=str(root), **{"complete": False, **options})
+
+
+def test_every_image_has_a_chain_of_four_texts_from_generic_to_specific(copy):
+    split = load(copy)
+    assert split.name == "hierarcaps/test"
+    assert split.image_ids == (PICTURES[1], PICTURES[0])
+    assert split.captions[:4] == ("animal", "cats", "two cats on a rug", "Two cats lie on a red rug.")
+    assert split.captions[6:] == ('blue bird, "sitting"', "A blue bird sits on a branch, in autumn")
+    assert split.caption_ids == ("0#1", "0#2", "0#3", "0#4", "1#1", "1#2", "1#3", "1#4")
+    assert split.level.tolist() == [1, 2, 3, 4] * 2
+    assert split.chain.tolist() == split.own.tolist() == [0] * 4 + [1] * 4
+    assert split.open_image(0).size == (20, 10)
+
+
+def test_the_expanded_chains_of_an_image_stand_together(copy):
+    split = load(copy, texts="expanded")
+    assert split.image_ids == (PICTURES[1], ABSENT)
+    assert split.own.tolist() == [0] * 8 + [1] * 4
+    assert split.chain.tolist() == [0] * 4 + [2] * 4 + [1] * 4
+    assert split.level.tolist() == [1, 2, 3, 4] * 3
+
+
+def test_the_captions_are_the_last_texts_of_the_expanded_chains_and_form_none(copy):
+    split = load(copy, texts="captions")
+    assert split.captions == ("A cat on a rug .", "Two cats lie on a red rug.", "A jay sits in a tree.")
+    assert split.level is None
+    assert split.chain is None
+
+
+def test_a_photograph_of_the_expanded_chains_is_missed_when_it_is_opened_and_not_before(copy):
+    split = load(copy, texts="captions")
+    split.open_image(0)
+    with pytest.raises(FileNotFoundError, match=f"hierarcaps_test_expanded.csv.gz row 2: .*{ABSENT}"):
+        split.open_image(1)
+    with pytest.raises(FileNotFoundError, match=ABSENT):
+        load(copy, texts="captions", check_images=True)
+
+
+def test_a_photograph_of_the_chains_must_be_there(copy):
+    (copy / "images" / PICTURES[0]).unlink()
+    with pytest.raises(FileNotFoundError, match=r"hierarcaps_test.csv row 2: there is no image"):
+        load(copy)
+    split = load(copy, on_error="skip")
+    assert split.image_ids == (PICTURES[1],)
+    assert "4 x missing image" in split.notes[0]
+
+
+@pytest.mark.parametrize("chain", ["animal => cats => two cats", "a => b => c => d => e", "", "a => b =>  => d"])
+def test_a_chain_without_four_texts_is_named_by_its_row_or_skipped_and_counted(copy, chain):
+    with (copy / "hierarcaps_test.csv").open("a", encoding="utf-8", newline="") as lines:
+        csv.writer(lines).writerow(["2", chain, PLACE + PICTURES[0]])
+    with pytest.raises(ValueError, match=r"hierarcaps_test.csv row 3: (expected 4 texts|the caption of .* is empty)"):
+        load(copy)
+    assert "hierarcaps_test.csv row 3" in load(copy, on_error="skip").notes[0]
+
+
+def test_a_copy_with_other_counts_than_the_published_ones_is_refused(copy):
+    for texts, counts in (("chains", "1000 and 4000"), ("expanded", "5000 and 93916"), ("captions", "5000 and 23479")):
+        with pytest.raises(ValueError, match=rf"hierarcaps/test \({texts}\) has 2 images .* the published set has {counts}"):
+            load(copy, texts=texts, complete=True)
+
+
+@pytest.mark.parametrize("name", ["hierarcaps_test_expanded.csv.gz", "hierarcaps_test.csv"])
+def test_a_file_that_breaks_off_or_is_none_is_refused(copy, name):
+    content = (copy / name).read_bytes()
+    texts = "expanded" if name.endswith(".gz") else "chains"
+    end = content.find(b"sitting") if texts == "chains" else len(content) // 2
+    for spoilt in (content[:end], b"\xff\xfe" + content[2:]):
+        (copy / name).write_bytes(spoilt)
+        with pytest.raises(ValueError, match=name):
+            load(copy, texts=texts)
+
+
+def test_missing_files_say_what_to_get_and_from_where(copy, monkeypatch):
+    (copy / "hierarcaps_test_expanded.csv.gz").unlink()
+    load(copy)
+    with pytest.raises(FileNotFoundError, match=r"lacks hierarcaps_test_expanded.csv.gz. .*https://.*val2014"):
+        load(copy, texts="expanded")
+    monkeypatch.delenv("WORKBENCH_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match=r"set root=\.\.\., or WORKBENCH_DATA"):
+        data.load("hierarcaps")
+
+
+def test_unknown_names_list_the_known_ones(copy):
+    with pytest.raises(ValueError, match="no split 'train'; known: test"):
+        load(copy, split="train")
+    with pytest.raises(ValueError, match="no texts 'chain'; did you mean chains"):
+        load(copy, texts="chain")
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("texts", "images", "captions"), [("chains", 1000, 4000), ("expanded", 5000, 93916), ("captions", 5000, 23479)]
+)
+def test_the_real_files_have_the_published_counts(real_data, texts, images, captions):
+    found = data.load("hierarcaps", texts=texts, root=str(real_data / "hierarcaps"))
+    assert (len(found.image_ids), len(found.captions)) == (images, captions)
+
+
+@pytest.mark.real_data
+def test_the_real_chains_have_as_many_distinct_texts_a_level_as_the_card_says(real_data):
+    split = data.load("hierarcaps", root=str(real_data / "hierarcaps"), check_images=True)
+    assert [len({c for c, at in zip(split.captions, split.level, strict=True) if at == level}) for level in (1, 2, 3, 4)] == [
+        491, 717, 999, 1000,
+    ]  # fmt: skip
+    assert len(set(split.captions)) == 3132
