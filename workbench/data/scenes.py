@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from workbench.data._scene_dice import Dice
+from workbench.data._scene_folding import canonical
 from workbench.data._scene_language import short_phrase, verbalise
 from workbench.data._scene_layout import Scene, graph_of, make_scene
 from workbench.data._scene_picture import picture
@@ -18,7 +19,7 @@ from workbench.data._scene_statements import LEVELS, chain, statement
 from workbench.data._scene_truth import judgements, truth
 from workbench.records import Rows, SceneGraph, Split
 
-__all__ = ["load", "truth"]
+__all__ = ["canonical", "load", "truth"]
 
 SIZES = {"train": 8000, "val": 500, "test": 1000}
 _SCENE, _CAPTIONS, _CHAINS = range(3)

@@ -1,6 +1,6 @@
 """Scene graphs of captions: objects, attributes and relations, read from spaCy's dependencies by rules.
 
-What counts as an object, an attribute or a relation is written down in ``workbench/assets/scene_graphs/guide.md``.
+What counts as an object, an attribute or a relation is written down in ``workbench/assets/scene_graphs/README.md``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from workbench.records import Rows, SceneGraph
 from workbench.text import _scene_tree, _scene_wording
+from workbench.text._agreement import agreement, annotated
 from workbench.text._base import SignalMaker
 from workbench.text._scene_attachment import attach
 from workbench.text._scene_reading import read
@@ -22,6 +23,8 @@ from workbench.text._scene_retagging import again
 
 if TYPE_CHECKING:
     from networkx import DiGraph
+
+__all__ = ["SceneGraphSignal", "SceneGraphs", "agreement", "annotated", "from_networkx", "parse", "to_networkx"]
 
 
 @dataclass(frozen=True)
