@@ -187,7 +187,7 @@ def epoch(own: Rows, *, size: int, captions_per_image: int, seed: int, number: i
 
 def to(batch: Batch, device: torch.device) -> Batch:
     """The batch with all its tensors on a device."""
-    moved = {name: _move(getattr(batch, name), device) for name in ("own", "inputs", "signals", "relevance")}
+    moved = {name: _move(getattr(batch, name), device) for name in ("own", "inputs", "signals", "relevance", "labels")}
     return replace(batch, **moved)
 
 

@@ -94,8 +94,11 @@ class Model:
     @torch.no_grad()
     def scores(self, image: Embedding, text: Embedding) -> NDArray[np.float32]:
         """``(I, T)`` scores of embeddings, by the objective."""
-        device = self.device
+        device, was_training = self.device, self.objective.training
+        # An objective that scores samples draws them anew in training, and always the same ones here.
+        self.objective.eval()
         scores: Tensor = self.objective.scores(image.in_float32(device), text.in_float32(device))
+        self.objective.train(was_training)
         return scores.float().cpu().numpy()
 
     @property

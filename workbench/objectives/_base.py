@@ -23,8 +23,8 @@ class Objective(nn.Module):
       ``Batch.momentum`` holds what the copy makes of the batch;
     - ``soft_labels``: it reads ``Batch.targets``, so that training may mix images.
 
-    ``terms`` are the keys of what ``forward`` returns under the options given. A sum of several papers (``"ditm+dias.dim"``) takes
-    some of them: it calls ``select``, and ``forward`` asks ``wants`` before it computes what costs something.
+    ``terms`` are the keys of what ``forward`` returns under the options given. A sum of several papers (``"ditm+dias.dim"``)
+    takes some of them: it calls ``select``, and ``forward`` asks ``wants`` before it computes what costs something.
     """
 
     terms: tuple[str, ...] = ()

@@ -79,6 +79,7 @@ class Batch:
         signals: taken signals by name (``"tokens"``, ``"descriptiveness"``).
         relevance: ``(I, T)`` graded relevance of every pair of the batch, by name (``"cider"``, ``"exact"``); no gradient.
         momentum: what the momentum copies of the encoders make of the same images and captions; no gradient.
+        labels: ``(I, T)`` share of each caption in what each image shows, where images were mixed; ``None`` = the positives.
     """
 
     image_ids: Sequence[str]
@@ -88,6 +89,7 @@ class Batch:
     signals: Mapping[str, Any] = field(default_factory=dict)
     relevance: Mapping[str, torch.Tensor] = field(default_factory=dict)
     momentum: tuple[Embedding, Embedding] | None = None
+    labels: torch.Tensor | None = None
 
     def __post_init__(self) -> None:
         images, captions = len(self.image_ids), len(self.caption_ids)
@@ -95,6 +97,9 @@ class Batch:
         for name, grades in self.relevance.items():
             fits = tuple(grades.shape) == (images, captions)
             require(fits, f"batch: relevance {name!r} has shape {tuple(grades.shape)}, expected {(images, captions)}")
+        if self.labels is not None:
+            fits = tuple(self.labels.shape) == (images, captions)
+            require(fits, f"batch: labels have shape {tuple(self.labels.shape)}, expected {(images, captions)}")
 
     @property
     def positives(self) -> torch.Tensor:
@@ -104,3 +109,8 @@ class Batch:
         number: dict[str, int] = {}
         of_image = torch.tensor([number.setdefault(i, len(number)) for i in self.image_ids], device=self.own.device)
         return of_image[:, None] == of_image[self.own][None, :]
+
+    @property
+    def targets(self) -> torch.Tensor:
+        """``(I, T)`` floating-point labels: those of mixed images, or 1 at the positives and 0 elsewhere."""
+        return self.positives.float() if self.labels is None else self.labels

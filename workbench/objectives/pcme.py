@@ -1,0 +1,144 @@
+"""PCME: Probabilistic Embeddings for Cross-Modal Retrieval (Chun et al., CVPR 2021, arXiv 2101.05068).
+
+``L = 2 sum_ij NLL_ij + beta [VIB(image) + VIB(text)]``. An image and a caption match with the mean probability of all pairs of
+their samples, ``p_ij = mean_kl sigmoid(2 s)``, ``s = -a |z_i^k - z_j^l| + b``; ``NLL = -log p`` of a matching pair and
+``-log (1 - p)`` of another, so that the loss is the binary cross-entropy of the score that retrieval ranks by. The factor 2 is
+that of the two directions, which are equal.
+
+Reads with: similarity.py (match_log_odds), losses/bottleneck.py.
+Departures:
+- both released codes read one tensor as log sigma in sampling and as log sigma squared in the bottleneck; here it is log sigma
+  squared throughout, unless ``variant`` says otherwise;
+- squared distances below 1e-6, which float32 cannot tell from 0 for unit vectors, count as 1e-6, where the slope of the root is
+  500; the original adds 1e-6 instead, the later code does neither and has an infinite gradient at 0;
+- scores of evaluation use the same draws for every image and for every caption, so that a score is a function of its pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from workbench import similarity
+from workbench.losses._terms import Reduction, choose, full_precision
+from workbench.objectives._base import Objective
+from workbench.objectives._gaussian import both_bottlenecks, log_var
+from workbench.records import Batch, Embedding
+
+FLOOR = 1e-6
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What the two released codes and this one do differently.
+
+    Args:
+        start: of ``a`` and of ``b``.
+        samples: ``J``, of each image and caption.
+        beta: weight of the bottleneck, valid with ``bottleneck``.
+        bottleneck: its reduction.
+        added: is added to squared distances.
+        log_std: the encoder's output is log sigma in sampling.
+    """
+
+    start: float = 5.0
+    samples: int = 8
+    beta: float = 1e-3
+    bottleneck: Reduction = "mean"
+    added: float = 0.0
+    log_std: bool = False
+
+
+VARIANTS = {
+    "consistent": Variant(),
+    "released": Variant(log_std=True),
+    "original": Variant(15.0, 7, 1e-5, "sum", 1e-6, log_std=True),
+}
+
+
+def samples(mean: Tensor, log_std: Tensor, noise: Tensor) -> Tensor:
+    """Eq. 5: draws of Gaussians, ``mu + sigma eps``.
+
+    Args:
+        mean: ``(N, D)``.
+        log_std: ``(N, D)`` log sigma.
+        noise: ``(N, J, D)``, or ``(1, J, D)`` for the same draws of all.
+
+    Returns:
+        ``(N, J, D)``.
+    """
+    return mean[:, None] + log_std.exp()[:, None] * noise
+
+
+class PCME(Objective):
+    """Soft contrastive loss over samples, with an information bottleneck.
+
+    Args:
+        variant: ``"consistent"`` reads log sigma squared throughout; ``"released"`` is the code of PCME++, with which DITM
+            compares: log sigma in sampling and log sigma squared in the bottleneck; ``"original"`` is the paper's own code, which
+            does the same with other constants and a summed bottleneck.
+        scale, shift: what ``a`` and ``b`` start from, both learnt; ``None`` = the variant's.
+        samples: ``J``; ``None`` = the variant's.
+        beta: weight of the bottleneck; ``None`` = the variant's, 0 leaves it out.
+        reduction: over all pairs; the papers' is ``"sum"``, with which ``beta`` is valid.
+
+    Raises:
+        ValueError: an unknown option.
+    """
+
+    reads = ("log_var",)
+    soft_labels = True
+
+    def __init__(
+        self,
+        *,
+        variant: Literal["consistent", "released", "original"] = "consistent",
+        scale: float | None = None,
+        shift: float | None = None,
+        samples: int | None = None,
+        beta: float | None = None,
+        reduction: Reduction = "sum",
+    ) -> None:
+        super().__init__()
+        choose("variant", variant, tuple(VARIANTS))
+        choose("reduction", reduction, ("sum", "mean"))
+        self.variant, self.reduction = VARIANTS[variant], reduction
+        start = self.variant.start
+        self.scale = nn.Parameter(torch.tensor(start if scale is None else float(scale)))
+        self.shift = nn.Parameter(torch.tensor(start if shift is None else float(shift)))
+        self.samples = self.variant.samples if samples is None else samples
+        self.beta = self.variant.beta if beta is None else beta
+        self.terms = ("match", "vib") if self.beta else ("match",)
+
+    def scores(self, image: Embedding, text: Embedding) -> Tensor:
+        """``(I, T)`` log odds of a match, which rank as its probability does; draws are new in training and fixed otherwise."""
+        generator = None if self.training else torch.Generator().manual_seed(0)
+        drawn = [self._draw(one, generator) for one in (image, text)]
+        return similarity.match_log_odds(*drawn, scale=self.scale, shift=self.shift, floor=FLOOR, added=self.variant.added)
+
+    def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
+        """Terms ``match`` and ``vib``."""
+        made = {}
+        if self.wants("match"):
+            log_odds = full_precision(self.scores(image, text))
+            labels = batch.targets.to(log_odds.dtype)
+            made["match"] = 2 * binary_cross_entropy_with_logits(log_odds, labels, reduction=self.reduction)
+        if self.beta and self.wants("vib"):
+            made["vib"] = self.beta * both_bottlenecks(image, text, self.variant.bottleneck)
+        return made
+
+    def _draw(self, embedding: Embedding, generator: torch.Generator | None) -> Tensor:
+        mean, spread = full_precision(embedding.mean), full_precision(log_var(embedding))
+        if generator is None:
+            noise = torch.randn(len(mean), self.samples, mean.shape[1], dtype=mean.dtype, device=mean.device)
+        else:
+            # On the CPU, so that every device scores alike.
+            noise = torch.randn(1, self.samples, mean.shape[1], generator=generator).to(mean)
+        return samples(mean, spread if self.variant.log_std else spread / 2, noise)
+
+
+MEMBER = PCME
