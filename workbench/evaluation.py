@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from workbench.batches import Source
 from workbench.metrics import judgement, ranking, recall
 from workbench.model import Model
 from workbench.records import Embedding, Measurement, Split
+
+
+def calibrate(model: Model, source: Source) -> None:
+    """Let the objective choose on the validation split what it chooses there, by RSUM."""
+    if not model.objective.calibrates:
+        return
+    own = source.split.judgements["own"]
+    image, text = (one.in_float32(model.device) for one in model.embed(source))
+
+    def rsum(scores: Tensor) -> float:
+        numbers = recall.measure(scores.float().cpu().numpy(), own, rounds=0)
+        return next(m.value for m in numbers if m.key == "rsum")
+
+    with torch.no_grad():
+        model.objective.calibrate(image, text, rsum)
 
 
 def validation_rsum(model: Model, source: Source) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import Any, Self, get_type_hints
 
 from workbench import data, encoders, needs, objectives, text
 from workbench.encoders._pair import Pair
-from workbench.evaluation import evaluate, validation_rsum
+from workbench.evaluation import calibrate, evaluate, validation_rsum
 from workbench.model import Model
 from workbench.objectives._base import Objective
 from workbench.records import Split
@@ -124,6 +124,7 @@ def run(config: Config, *, folder: str | Path | None = None, progress: bool = Tr
         history = fit(
             model.pair, model.objective, train, lambda: validation_rsum(model, val), config, folder=place, progress=progress
         )
+    calibrate(model, val)
     measurements, image, texts = evaluate(model, test, seed=config.seed)
     return Result(config.as_dict(), model, splits["test"], measurements, history, image, texts)
 
@@ -167,7 +168,7 @@ def build(config: Config, captions: tuple[str, ...], states: Mapping[str, Any] |
     for name, options in {**objective.signals(), **wanted}.items():
         maker = text.load(name, **options)
         makers[name] = maker.fit(captions) if states is None else maker.restore(states[name])
-    vocabulary = getattr(makers.get("tokens"), "vocabulary", None)
+    vocabulary = next((made for name in wanted if (made := getattr(makers[name], "vocabulary", None))), None)
     image = _encoder(config.image_encoder, config.image_options, vocabulary, states is None)
     same = text_class is image_class
     pair = Pair(image, image if same else _encoder(config.text_encoder, text_options, vocabulary, states is None))

@@ -147,4 +147,5 @@ def _concatenate(chunks: list[Embedding]) -> Embedding:
         joined("mask", padded),
         joined("entities", same),
         joined("owner", lambda value, start: value + start),
+        joined("labels", same),
     )

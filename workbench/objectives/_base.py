@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from torch import Tensor, nn
 
@@ -21,7 +21,8 @@ class Objective(nn.Module):
     - ``captions_per_image``: the least number of captions that a batch must hold of each image;
     - ``momentum``: share of itself that a momentum copy of the encoders keeps after a step; 0 = no such copy. Where it is not 0,
       ``Batch.momentum`` holds what the copy makes of the batch;
-    - ``soft_labels``: it reads ``Batch.targets``, so that training may mix images.
+    - ``soft_labels``: it reads ``Batch.targets``, so that training may mix images;
+    - ``calibrates``: after training it chooses something on the validation split, by ``calibrate``.
 
     ``terms`` are the keys of what ``forward`` returns under the options given. A sum of several papers (``"ditm+dias.dim"``)
     takes some of them: it calls ``select``, and ``forward`` asks ``wants`` before it computes what costs something.
@@ -33,6 +34,7 @@ class Objective(nn.Module):
     captions_per_image: int = 1
     momentum: float = 0.0
     soft_labels: bool = False
+    calibrates: bool = False
     warming: bool = False
     selected: frozenset[str] | None = None
 
@@ -76,6 +78,15 @@ class Objective(nn.Module):
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Weighted scalar terms by name; the loss is their sum."""
         raise NotImplementedError
+
+    def calibrate(self, image: Embedding, text: Embedding, quality: Callable[[Tensor], float]) -> None:
+        """Choose, on the validation split and after training, what only evaluation uses; most objectives choose nothing.
+
+        Args:
+            image: embeddings of the split's images.
+            text: embeddings of its captions.
+            quality: of ``(I, T)`` scores, larger = better.
+        """
 
     def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:
         """Update memory (banks, momentum encoders) after an optimiser step; most objectives have none."""

@@ -36,6 +36,8 @@ class Embedding:
         mask: ``(N, P)`` True where a part is real.
         entities: ``(E, D)`` unit vectors of the captions' entities.
         owner: ``(E,)`` row of the caption that an entity belongs to.
+        labels: ``(E, W)`` what an entity says, as numbers of the signal that it was made from: its object, then its attributes,
+            0 = none.
     """
 
     mean: torch.Tensor
@@ -44,6 +46,7 @@ class Embedding:
     mask: torch.Tensor | None = None
     entities: torch.Tensor | None = None
     owner: torch.Tensor | None = None
+    labels: torch.Tensor | None = None
 
     def __post_init__(self) -> None:
         require(self.mean.ndim == 2, f"embedding: mean must be (N, D), got {tuple(self.mean.shape)}")
@@ -54,6 +57,7 @@ class Embedding:
             require(self.parts.ndim == 3 and len(self.parts) == n, f"embedding: parts must be ({n}, P, D)")
             require(self.mask.shape == self.parts.shape[:2], "embedding: mask must be (N, P)")
         require((self.entities is None) == (self.owner is None), "embedding: entities and owner come together")
+        require(self.labels is None or self.entities is not None, "embedding: labels are those of entities")
 
     def __len__(self) -> int:
         return int(self.mean.shape[0])

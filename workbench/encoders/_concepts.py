@@ -1,0 +1,195 @@
+"""Concept encoders: from the words of a phrase ("brown", "hot dog", "stand on") to one vector.
+
+Three of them: word vectors and a GRU, one for objects, one for attributes, one for relations; the vectors of a frozen text
+encoder, which the signal brings; and the text tower of an open_clip model.
+
+Source: Pham et al., "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024, section 3.3.1, and the
+released code, whose GRU reads in one direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from workbench.encoders._open_clip import build, describe
+from workbench.encoders._open_clip_blocks import text_tower
+from workbench.encoders._open_clip_tokens import text_joint
+from workbench.encoders._word_augmentation import close_up
+from workbench.encoders._word_vectors import FIRST_WORD, UNKNOWN, word_table
+
+KINDS = ("objects", "attributes", "relations")
+IRREGULAR = {"man": "men", "woman": "women", "child": "children", "person": "people", "foot": "feet", "mouse": "mice"}
+
+
+class ConceptEncoder(nn.Module):
+    """Encodes the phrases of a batch."""
+
+    width: int
+
+    def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Vectors of all phrases that occur.
+
+        Args:
+            words: ``(U, ...)`` token ids or vectors of the distinct phrases.
+            rows: for each of ``KINDS`` the ``(n,)`` rows of the phrases that occur there.
+
+        Returns:
+            ``(n, width)`` for each kind.
+        """
+        raise NotImplementedError
+
+
+class WordGru(ConceptEncoder):
+    """Word vectors and a GRU for each kind; the last hidden state, or the mean of both directions' last states.
+
+    Args:
+        vocabulary: words of the fitted signal.
+        pretrained: word vectors to start from, see ``word_table``.
+        word_dim: width of a word vector and of the hidden state.
+        bidirectional: read both ways.
+        augmentation: probabilities ``mask``, ``delete``, ``singularise`` and ``pluralise``, for training.
+    """
+
+    plural: Tensor
+    singular: Tensor
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str] | None,
+        pretrained: str,
+        *,
+        word_dim: int = 300,
+        bidirectional: bool = False,
+        augmentation: Mapping[str, float],
+    ) -> None:
+        super().__init__()
+        self.width, self.augmentation = word_dim, dict(augmentation)
+        self.words = word_table("graph", vocabulary, word_dim, pretrained)
+        grus = {kind: nn.GRU(word_dim, word_dim, batch_first=True, bidirectional=bidirectional) for kind in KINDS}
+        self.readers = nn.ModuleDict(grus)
+        other = numbers_of(vocabulary or ())
+        for name, table in (("plural", other), ("singular", {many: one for one, many in other.items()})):
+            ids = torch.arange(FIRST_WORD + len(vocabulary or ()))
+            ids[list(table)] = torch.tensor(list(table.values()), dtype=torch.long)
+            self.register_buffer(name, ids, persistent=False)
+
+    def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Read every phrase; outside of training each distinct one once."""
+        return {kind: self._read(kind, words, at) for kind, at in rows.items()}
+
+    def _read(self, kind: str, words: Tensor, at: Tensor) -> Tensor:
+        if len(at) == 0:
+            return self.words.weight.new_zeros(0, self.width)
+        if self.training and any(self.augmentation.values()):
+            return self._last(kind, self._touch(kind, words[at]))
+        distinct, which = torch.unique(at, return_inverse=True)
+        return self._last(kind, words[distinct])[which]
+
+    def _last(self, kind: str, ids: Tensor) -> Tensor:
+        lengths = (ids != 0).sum(1).cpu()
+        packed = pack_padded_sequence(self.words(ids), lengths, batch_first=True, enforce_sorted=False)
+        hidden: Tensor = self.readers[kind](packed)[1]
+        return hidden.mean(0)
+
+    def _touch(self, kind: str, ids: Tensor) -> Tensor:
+        p = self.augmentation
+        if kind == "objects":
+            ids = inflect(ids, self.singular, self.plural, singularise=p["singularise"], pluralise=p["pluralise"])
+        return mask_and_delete(ids, mask=p["mask"], delete=p["delete"])
+
+
+class FrozenVectors(ConceptEncoder):
+    """What a frozen text encoder says of a phrase.
+
+    Args:
+        width: of its vectors.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The vectors, kind by kind.
+
+        Raises:
+            ValueError: they have another width.
+        """
+        if words.shape[1] != self.width:
+            raise ValueError(f"graph: the features have width {words.shape[1]}; set concepts.word_dim={words.shape[1]}")
+        return {kind: words[at] for kind, at in rows.items()}
+
+
+class TextTower(ConceptEncoder):
+    """The text tower of an open_clip model reads each phrase as it would read a caption.
+
+    Args:
+        model: as for the encoder ``towers``.
+        pretrained: its weights; ``""`` = random.
+    """
+
+    def __init__(self, model: str, pretrained: str) -> None:
+        super().__init__()
+        description = describe(model)
+        network: Any = build(description, pretrained)
+        self.tower = text_tower(network)
+        if hasattr(self.tower, "visual"):
+            # In the class CLIP the text tower is the model itself, and its image side serves nobody here.
+            del self.tower.visual
+        for name, parameter in self.tower.named_parameters():
+            parameter.requires_grad_(not name.startswith("logit_"))
+        self.width = int(description.architecture["embed_dim"])
+
+    def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Encode every distinct phrase once."""
+        vectors = normalize(text_joint(self.tower, words)[0], dim=-1)
+        return {kind: vectors[at] for kind, at in rows.items()}
+
+
+def numbers_of(vocabulary: Sequence[str]) -> dict[int, int]:
+    """Id of a noun's plural by id of its singular, where a vocabulary holds both; by spelling, and a few by heart."""
+    place = {word: FIRST_WORD + row for row, word in enumerate(vocabulary)}
+    found = {}
+    for word, number in place.items():
+        spelt = [IRREGULAR.get(word, ""), f"{word}s", f"{word}es", f"{word[:-1]}ies" if word.endswith("y") else ""]
+        many = next((place[form] for form in spelt if form in place), None)
+        if many is not None:
+            found[number] = many
+    return found
+
+
+def inflect(ids: Tensor, singular: Tensor, plural: Tensor, *, singularise: float, pluralise: float) -> Tensor:
+    """Turn the last word of some phrases into its singular, and of some others into its plural.
+
+    Args:
+        ids: ``(n, L)`` token ids, with an end sign after the last word and 0 after it.
+        singular: ``(V,)`` id of each word's singular, itself where it has none.
+        plural: ``(V,)`` id of its plural.
+        singularise: probability.
+        pluralise: probability for a phrase that is not singularised.
+    """
+    last = ((ids != 0).sum(1, keepdim=True) - 2).clamp(min=0)
+    word, draw = ids.gather(1, last), torch.rand(2, len(ids), 1, device=ids.device)
+    many = torch.where(draw[1] < pluralise, plural[word], word)
+    return ids.scatter(1, last, torch.where(draw[0] < singularise, singular[word], many))
+
+
+def mask_and_delete(ids: Tensor, *, mask: float, delete: float) -> Tensor:
+    """Words touched in training: some become the unknown word, some are gone; one word of a phrase always stays as it is.
+
+    Args:
+        ids: ``(n, L)`` token ids; start, end and padding are never touched.
+        mask: probability.
+        delete: probability.
+    """
+    is_word = (ids == UNKNOWN) | (ids >= FIRST_WORD)
+    draw = torch.rand(ids.shape, device=ids.device).masked_fill(~is_word, -1)
+    touched = is_word & (draw != draw.amax(1, keepdim=True))
+    ids = ids.masked_fill(touched & (draw < mask), UNKNOWN)
+    return close_up(ids, (ids != 0) & ~(touched & (draw >= mask) & (draw < mask + delete)))[0]

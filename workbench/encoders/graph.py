@@ -1,0 +1,201 @@
+"""Graph: the scene graph of a caption -> entities (objects with attributes) -> objects in relation -> pooling -> unit vector.
+
+A concept encoder reads the phrases. Attention within each object's star of attributes makes an *entity* of it; the relations of
+an entity are added as edge context; attention among the objects of a caption and GPO pooling make the caption.
+
+Source: Pham et al., "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024, section 3.3.
+Departures: the layer is that of the released code (residual, LayerNorm, a value matrix of its own), and edge context is one mean
+over both roles; ``residual=False`` and ``context="roles"`` are the printed forms. Object names come from the parser as lemmas, so
+that singular and plural are exchanged only when asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence as Many
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from workbench.encoders._base import Encoder, ParameterGroup
+from workbench.encoders._concepts import ConceptEncoder, FrozenVectors, TextTower, WordGru
+from workbench.encoders._features import cache_folder
+from workbench.encoders._graph_attention import GraphAttention, edge_context
+from workbench.encoders._graph_options import Augmentation, Concepts, Structure, made
+from workbench.encoders._graph_packing import Graphs, pack, same_caption, thin
+from workbench.encoders._open_clip_blocks import depths
+from workbench.encoders._pooling import pool, position_code
+from workbench.encoders.towers import Towers
+from workbench.records import Batch, Embedding
+
+CODE = 16
+VALUE_DROPOUT = 0.05
+
+
+class Graph(Encoder):
+    """Encodes captions from their scene graphs, ``batch.signals["graph_tokens"]``.
+
+    ``entities`` are the objects with their attributes, ``owner`` their captions, ``labels`` what they say; ``parts`` are the
+    objects in relation.
+
+    Args:
+        vocabulary: words of the fitted signal, for concepts of kind ``"gru"``.
+        pretrained: word vectors (``"glove-package"`` or a GloVe text file), or the weights of the text tower; ``""`` = random.
+        concepts: options of ``Concepts``; structure: of ``Structure``; augmentation: of ``Augmentation``.
+        embed_dim: ``D`` of the embedding, a multiple of the heads; 0 = the width of the concepts.
+        dropout: of concepts, edges, and between layers.
+        pooling: ``"gpo"``, ``"max"`` or ``"mean"``.
+
+    Raises:
+        TypeError: an unknown option; ValueError: a value outside its range.
+    """
+
+    encodes_text: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        vocabulary: Many[str] | None = None,
+        pretrained: str = "",
+        concepts: Mapping[str, Any] | None = None,
+        structure: Mapping[str, Any] | None = None,
+        augmentation: Mapping[str, Any] | None = None,
+        embed_dim: int = 1024,
+        dropout: float = 0.15,
+        pooling: str = "gpo",
+    ) -> None:
+        super().__init__()
+        self.warm_start = bool(pretrained)
+        self.structure: Structure = made(Structure, structure)
+        self.augmentation: Augmentation = made(Augmentation, augmentation)
+        self.reader = _reader(made(Concepts, concepts), vocabulary, pretrained, asdict(self.augmentation))
+        self.embed_dim = embed_dim = embed_dim or self.reader.width
+        self.concept = nn.ModuleDict({kind: nn.Linear(self.reader.width, embed_dim) for kind in ("entities", "relations")})
+        layers = self.structure.attribute_layers, self.structure.object_layers
+        self.stars, self.links = (nn.ModuleList(self._layers(n, p)) for n, p in zip(layers, (0.0, VALUE_DROPOUT), strict=True))
+        self.active, self.passive = nn.Linear(2 * embed_dim, embed_dim), nn.Linear(2 * embed_dim, embed_dim)
+        self.context_norm = nn.LayerNorm(embed_dim) if self.structure.context == "joint" else None
+        self.code = nn.Linear(CODE, embed_dim) if self.structure.position else None
+        self.code_norm = nn.LayerNorm(embed_dim) if self.structure.position else None
+        self.dropout, self.pooling = nn.Dropout(dropout), pool(pooling)
+
+    def _layers(self, count: int, value_dropout: float) -> list[GraphAttention]:
+        s = self.structure
+        made = (
+            GraphAttention(self.embed_dim, heads=s.heads, residual=s.residual, value_dropout=value_dropout) for _ in range(count)
+        )
+        return list(made)
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """Objects in relation, and entities."""
+        return ("parts", "entities")
+
+    @classmethod
+    def signals(cls, *, concepts: Mapping[str, Any] | None = None, **_: Any) -> dict[str, dict[str, Any]]:
+        """``graph_tokens`` with the phrases as this concept encoder reads them, kept beside the image features."""
+        chosen: Concepts = made(Concepts, concepts)
+        if chosen.kind == "towers":
+            reads: dict[str, Any] = Towers.signals(model=chosen.name)
+        else:
+            reads = {"features": chosen.name} if chosen.kind == "features" else {}
+        return {"graph_tokens": {**reads, "cache": str(cache_folder())}}
+
+    def texts(self, batch: Batch) -> Embedding:
+        """Embed the captions."""
+        signal = batch.signals["graph_tokens"]
+        graphs = pack(signal)
+        if self.training:
+            p = self.augmentation
+            graphs = thin(graphs, objects=p.objects, attributes=p.attributes, relations=p.relations)
+        attributes, stars = graphs.stars()
+        phrases = {"objects": graphs.objects, "attributes": attributes, "relations": graphs.relations}
+        rows = {kind: torch.searchsorted(signal["phrases"], ids) for kind, ids in phrases.items()}
+        read = self.reader(signal["words"], rows)
+        nodes = self._concept("entities", torch.cat([read["objects"], read["attributes"]]))
+        relations = self._concept("relations", read["relations"])
+        if self.structure.joint:
+            entities = objects = self._jointly(graphs, nodes, stars, relations)
+        else:
+            entities = self._attend(self.stars, nodes, stars)[: len(graphs.objects)]
+            links = graphs.links(fully_connected=self.structure.fully_connected)
+            objects = self._attend(self.links, self._in_context(graphs, entities, relations), links)
+        parts, mask = padded(objects, graphs)
+        mean = normalize(self.pooling(parts, mask), dim=-1)
+        return Embedding(mean, None, parts, mask, normalize(entities, dim=-1), graphs.owner, graphs.labels)
+
+    def _concept(self, kind: str, vectors: Tensor) -> Tensor:
+        made: Tensor = self.dropout(self.concept[kind](vectors).relu())
+        return made
+
+    def _attend(self, layers: nn.ModuleList, nodes: Tensor, edges: Tensor) -> Tensor:
+        for number, layer in enumerate(layers):
+            nodes = layer(self.dropout(nodes) if number else nodes, edges)
+        return nodes
+
+    def _in_context(self, graphs: Graphs, entities: Tensor, relations: Tensor) -> Tensor:
+        """Entities with the code of their place and what their relations say."""
+        if self.code is not None and self.code_norm is not None:
+            place = graphs.place
+            code = position_code(int(place.max()) + 1, CODE).to(entities)
+            entities = self.code_norm(entities + self.dropout(self.code(code[place])))
+        # As the object of a relation an entity is told of the relation and of itself.
+        told = torch.cat([relations, entities[graphs.thing]], dim=1)
+        active, passive = self.active(told), self.passive(told)
+        if self.context_norm is None:
+            return entities + edge_context(active, passive, graphs.subject, graphs.thing, len(entities), mean="roles")
+        active, passive = self.dropout(active.relu()), self.dropout(passive.relu())
+        context = edge_context(active, passive, graphs.subject, graphs.thing, len(entities), mean="joint")
+        made: Tensor = self.dropout(self.context_norm(entities + context))
+        return made
+
+    def _jointly(self, graphs: Graphs, nodes: Tensor, stars: Tensor, relations: Tensor) -> Tensor:
+        """Objects and attributes in one graph; returns the objects."""
+        objects = self._in_context(graphs, nodes[: len(graphs.objects)], relations)
+        holder = graphs.attributes.nonzero(as_tuple=True)[0]
+        loops = torch.arange(len(nodes), device=nodes.device).expand(2, -1)
+        edges = torch.unique(torch.cat([stars, graphs.links(), loops], dim=1), dim=1)
+        if self.structure.fully_connected:
+            edges = same_caption(torch.cat([graphs.owner, graphs.owner[holder]]))
+        both = nn.ModuleList([*self.stars, *self.links])
+        return self._attend(both, torch.cat([objects, nodes[len(objects) :]]), edges)[: len(objects)]
+
+    def groups(self) -> list[ParameterGroup]:
+        """Pre-trained word vectors, or the text tower by depth, are the text backbone; all else is head."""
+        named = {name: parameter for name, parameter in self.named_parameters() if parameter.requires_grad}
+        backbone: dict[str, int] = {}
+        if isinstance(self.reader, TextTower):
+            backbone = {f"reader.tower.{name}": depth for name, depth in depths(self.reader.tower).items()}
+        elif self.warm_start:
+            backbone = {"reader.words.weight": 0}
+        head = ParameterGroup("head", {name: p for name, p in named.items() if name not in backbone})
+        levels = sorted(set(backbone.values()))
+        chosen = ({name: named[name] for name in backbone if name in named and backbone[name] == level} for level in levels)
+        pairs = zip(levels, chosen, strict=True)
+        return [head, *(ParameterGroup("text_backbone", part, level) for level, part in pairs if part)]
+
+
+def padded(nodes: Tensor, graphs: Graphs) -> tuple[Tensor, Tensor]:
+    """``(T, O, D)`` nodes of each caption, padded with 0, and ``(T, O)`` True where a node is real; ``nodes`` is ``(N, D)``."""
+    place = graphs.place
+    mask = torch.zeros(graphs.captions, int(place.max()) + 1, dtype=torch.bool, device=nodes.device)
+    mask[graphs.owner, place] = True
+    return nodes.new_zeros(*mask.shape, nodes.shape[1]).masked_scatter(mask[..., None], nodes), mask
+
+
+def _reader(
+    concepts: Concepts, vocabulary: Many[str] | None, pretrained: str, augmentation: Mapping[str, float]
+) -> ConceptEncoder:
+    if concepts.kind == "towers":
+        return TextTower(concepts.name, pretrained)
+    if concepts.kind == "features":
+        return FrozenVectors(concepts.word_dim)
+    touching = {name: augmentation[name] for name in ("mask", "delete", "singularise", "pluralise")}
+    options: dict[str, Any] = {"word_dim": concepts.word_dim, "bidirectional": concepts.bidirectional}
+    return WordGru(vocabulary, pretrained, augmentation=touching, **options)
+
+
+MEMBER = Graph

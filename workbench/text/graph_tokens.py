@@ -1,0 +1,203 @@
+"""Graph tokens: scene graphs of captions as numbers, so that a batch of graphs is tensors and nothing else.
+
+An object, an attribute or a relation is a *phrase*, numbered from 1 within a signal; 0 is none. The words of the distinct phrases
+of a batch come with it, as token ids or as vectors of a frozen text encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records import Rows, SceneGraph
+from workbench.text import _ragged
+from workbench.text._base import SignalMaker
+from workbench.text._graph_store import GraphStore
+from workbench.text.scene_graph import SceneGraphs
+from workbench.text.tokens import Tokens, TokenSignal
+from workbench.text.word_features import WordFeatures
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Vectors = NDArray[np.float32]
+LONGEST = 32
+
+
+@dataclass(frozen=True)
+class GraphTokenSignal:
+    """Graphs of ``N`` captions, stored end to end.
+
+    Args:
+        objects: ``(objects,)`` phrase of each object; every caption has one at least.
+        attributes: ``(objects, A)`` phrases of its attributes, 0 = none.
+        object_starts: ``(N + 1,)`` offsets of both.
+        relations: ``(relations, 3)``: place of the subject among the caption's objects, phrase, place of the object.
+        relation_starts: ``(N + 1,)`` offsets.
+        phrases: ``(P,)`` the phrases in words; number ``n`` is ``phrases[n - 1]``.
+        words: their token ids, or ``(P, D)`` vectors.
+    """
+
+    objects: Rows
+    attributes: Rows
+    object_starts: Rows
+    relations: Rows
+    relation_starts: Rows
+    phrases: tuple[str, ...]
+    words: TokenSignal | Vectors
+    name = "graph_tokens"
+
+    def __len__(self) -> int:
+        return len(self.object_starts) - 1
+
+    def take(self, rows: Rows) -> dict[str, Tensor]:
+        """The graphs of these captions.
+
+        Args:
+            rows: ``(n,)`` caption rows.
+
+        Returns:
+            ``objects (n, O)``, ``attributes (n, O, A)``, ``relations (n, R, 3)``, all padded with 0; ``phrases (U,)``, the
+            distinct ones of these captions in ascending order; ``words``, ``(U, L)`` ids padded with 0 or ``(U, D)`` vectors.
+        """
+        import torch
+
+        graphs = {
+            "objects": _ragged.padded(self.objects, self.object_starts, rows)[0],
+            "attributes": _ragged.padded(self.attributes, self.object_starts, rows)[0],
+            "relations": _ragged.padded(self.relations, self.relation_starts, rows)[0],
+        }
+        used = np.concatenate([graphs["objects"].ravel(), graphs["attributes"].ravel(), graphs["relations"][..., 1].ravel()])
+        phrases = np.unique(used[used > 0]).astype(np.int64)
+        taken = {key: torch.from_numpy(value.astype(np.int64)) for key, value in graphs.items()}
+        own = self.words
+        words = torch.from_numpy(own[phrases - 1]) if isinstance(own, np.ndarray) else own.take(phrases - 1)
+        return {**taken, "phrases": torch.from_numpy(phrases), "words": words}
+
+
+class GraphTokens(SignalMaker):
+    """Parses captions and numbers what it finds.
+
+    Args:
+        tokens: options of the signal ``tokens`` that reads the phrases; ``None`` = whole words, the vocabulary fitted on the
+            phrases and captions of the pool.
+        features: a frozen text encoder, by the names of ``word_features``; then a phrase is the mean of its tokens' vectors.
+        objects: objects a caption at most, the first ones; ``attributes``: attributes an object at most; ``relations``: relations
+            at most in which one object is the subject, and as many in which it is the object.
+        cache: folder where parsed captions and features are kept; ``None`` keeps them in memory only.
+        cache_from: fewer captions than this stay in memory, so that single queries leave no files.
+        processes: worker processes of the parser.
+
+    Raises:
+        ValueError: both ``tokens`` and ``features`` are given, or a limit is below 1.
+    """
+
+    name = "graph_tokens"
+
+    def __init__(
+        self,
+        *,
+        tokens: Mapping[str, Any] | None = None,
+        features: str = "",
+        objects: int = 13,
+        attributes: int = 4,
+        relations: int = 13,
+        cache: str | None = None,
+        cache_from: int = 256,
+        processes: int = 1,
+    ) -> None:
+        if tokens is not None and features:
+            raise ValueError("graph_tokens: give tokens (ids of words) or features (vectors of phrases), not both")
+        if min(objects, attributes, relations) < 1:
+            raise ValueError(f"graph_tokens: the limits are {(objects, attributes, relations)}; each must be at least 1")
+        self.objects, self.attributes, self.relations = objects, attributes, relations
+        self.cache, self.cache_from = cache, cache_from
+        self.parser = SceneGraphs(processes=processes)
+        self.features = WordFeatures(model=features, cache=cache, cache_from=cache_from) if features else None
+        self.tokens = Tokens(**(tokens if tokens is not None else {"max_length": LONGEST}))
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Words that the tokens know; empty for features and for open_clip's tokenizers."""
+        return self.tokens.vocabulary
+
+    def fit(self, captions: Sequence[str]) -> Self:
+        """Learn the vocabulary, where words are read."""
+        if self.features is None:
+            phrases = (phrase for graph in self.graphs(captions) for phrase in _phrases(graph))
+            self.tokens.fit([*dict.fromkeys(phrases), *captions])
+        return self
+
+    def graphs(self, captions: Sequence[str]) -> tuple[SceneGraph, ...]:
+        """The scene graphs of the captions, from the cache where they lie there."""
+        if self.cache is None or len(captions) < self.cache_from:
+            return self.parser.of(captions).graphs
+        return GraphStore(self.parser, Path(self.cache)).of(captions)
+
+    def of(self, captions: Sequence[str]) -> GraphTokenSignal:
+        """The graphs of the captions as numbers."""
+        number: dict[str, int] = {}
+        rows = [self._numbers(graph, number) for graph in self.graphs(captions)]
+        return GraphTokenSignal(
+            np.array([phrase for objects, _, _ in rows for phrase in objects], dtype=np.int64),
+            np.array([row for _, attributes, _ in rows for row in attributes], dtype=np.int64).reshape(-1, self.attributes),
+            _ragged.offsets([len(objects) for objects, _, _ in rows]),
+            np.array([row for _, _, relations in rows for row in relations], dtype=np.int64).reshape(-1, 3),
+            _ragged.offsets([len(relations) for _, _, relations in rows]),
+            tuple(number),
+            self._words(tuple(number)),
+        )
+
+    def _numbers(self, graph: SceneGraph, number: dict[str, int]) -> tuple[list[int], list[list[int]], list[list[int]]]:
+        """A graph within the limits: objects, their attributes padded with 0, and relations."""
+
+        def of(phrase: str) -> int:
+            return number.setdefault(phrase.lower(), len(number) + 1)
+
+        objects = [of(name) for name in graph.objects[: self.objects]]
+        attributes: list[list[int]] = [[] for _ in objects]
+        for node, attribute in graph.attributes:
+            if node < len(objects) and len(attributes[node]) < self.attributes:
+                attributes[node].append(of(attribute))
+        active, passive = [0] * len(objects), [0] * len(objects)
+        relations = []
+        for subject, relation, thing in graph.relations:
+            if max(subject, thing) < len(objects) and max(active[subject], passive[thing]) < self.relations:
+                active[subject], passive[thing] = active[subject] + 1, passive[thing] + 1
+                relations.append([subject, of(relation), thing])
+        return objects, [row + [0] * (self.attributes - len(row)) for row in attributes], relations
+
+    def _words(self, phrases: tuple[str, ...]) -> TokenSignal | Vectors:
+        if self.features is None:
+            return self.tokens.of(phrases)
+        made = self.features.of(phrases)
+        sums = np.add.reduceat(made.flat.astype(np.float32), made.starts[:-1], axis=0)
+        return np.asarray(sums / np.diff(made.starts)[:, None], dtype=np.float32)
+
+    def state(self) -> dict[str, Any]:
+        """What the reader of the phrases learnt."""
+        return self._reader.state()
+
+    def restore(self, state: dict[str, Any]) -> Self:
+        """Take over what ``state`` returned."""
+        self._reader.restore(state)
+        return self
+
+    @cached_property
+    def _reader(self) -> SignalMaker:
+        return self.tokens if self.features is None else self.features
+
+
+def _phrases(graph: SceneGraph) -> Iterator[str]:
+    yield from graph.objects
+    yield from (attribute for _, attribute in graph.attributes)
+    yield from (relation for _, relation, _ in graph.relations)
+
+
+MEMBER = GraphTokens
