@@ -1,0 +1,183 @@
+"""AAHR: ambiguity-aware and high-order relation learning for image-text matching (2025).
+
+``L = L_PGA + L_MCL + L_NSI``, all weights 1. Images and captions predict each other's assignment to shared prototypes (PGA), are
+contrasted with banks of momentum outputs (MCL), and hear from the neighbourhood of the batch (NSI:
+``tri(v, t) + tri(v^, t^) + tri(v, t^) + tri(v^, t) + PGA(v^, t^)``). Retrieval uses the plain ``v`` and ``t`` alone.
+
+Reads with: objectives/_sinkhorn.py, _bank.py, _neighbourhood.py, encoders/multigrain.py.
+Departures:
+- the printed Eqs. 8-9 take a softmax twice, which leaves almost no signal: raw cosines by default (``form="printed"``);
+- what Sinkhorn's algorithm is told is not stated: the settings of SwAV;
+- a bank remembers the image of each entry, and what belongs to the anchor's image is no negative; means, not sums, over a batch;
+- the batch may hold several captions of an image: all its images and captions are the nodes of the graph, and every caption with
+  its image is a pair. Where each image has one caption, this is the paper's square batch;
+- regions and words are unit vectors in the graph and receive no gradient from it, and negative similarities are no neighbours;
+- ``tri(v, t)`` stays when the neighbourhood is left out, as the rows of its Table 4 without it must train on something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from workbench.losses.triplet import triplet
+from workbench.objectives._bank import Bank, Contrast, momentum_contrast, numbers_of
+from workbench.objectives._base import Objective
+from workbench.objectives._neighbourhood import Graph, Neighbourhood
+from workbench.objectives._sinkhorn import Alignment, Prototypes
+from workbench.records import Batch, Embedding
+from workbench.registry import check_options
+
+
+class AAHR(Objective):
+    """Prototype alignment, momentum contrast and neighbourhood interaction, beside a triplet loss.
+
+    Args:
+        triplet: weight of the plain triplet loss; 0 leaves it out, here as below.
+        pga: weight of the prototype alignment.
+        mcl: weight of the momentum contrast.
+        nsi: weight of the neighbourhood's terms.
+        margin: of all triplets (gamma).
+        alignment: options of ``Alignment``: ``prototypes``, ``tau``, ``epsilon``, ``iterations``, ``form``.
+        contrast: options of ``Contrast``: ``bank``, ``tau``, ``momentum``, ``reduction``.
+        graph: options of ``Graph``: ``epsilon``, ``alpha``, ``layers``, ``heads``, ``dropout``, ``attention_dropout``, ``keep``,
+            ``detach``, ``after``, ``cross``.
+
+    Raises:
+        TypeError: an unknown option; ValueError: all weights are 0, or an option is outside its range.
+    """
+
+    steps: Tensor
+
+    def __init__(
+        self,
+        *,
+        triplet: float = 1.0,
+        pga: float = 1.0,
+        mcl: float = 1.0,
+        nsi: float = 1.0,
+        margin: float = 0.2,
+        alignment: Mapping[str, Any] | None = None,
+        contrast: Mapping[str, Any] | None = None,
+        graph: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.alignment: Alignment = _options("alignment", Alignment, alignment)
+        self.contrast: Contrast = _options("contrast", Contrast, contrast)
+        self.graph: Graph = _options("graph", Graph, graph)
+        weights = {"triplet": triplet, "pga": pga, "mcl": mcl, "nsi": nsi, "nsi_cross": nsi * self.graph.cross, "nsi_pga": nsi}
+        self.weights = {term: weight for term, weight in weights.items() if weight}
+        if not self.weights:
+            raise ValueError("all weights are 0; give at least one of triplet, pga, mcl and nsi")
+        self.margin, self.terms = margin, tuple(self.weights)
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+        self._declare()
+
+    def select(self, terms: Iterable[str]) -> None:
+        """Compute these terms only; without the contrast no momentum copy, without the neighbourhood no parts."""
+        super().select(terms)
+        self._declare()
+
+    def _declare(self) -> None:
+        self.momentum = self.contrast.momentum if self._has("mcl") else 0.0
+        self.reads = ("parts",) if self._has("nsi", "nsi_cross", "nsi_pga") else ()
+
+    def _has(self, *terms: str) -> bool:
+        return any(term in self.weights and self.wants(term) for term in terms)
+
+    def fit_width(self, embed_dim: int) -> None:
+        """Make prototypes, banks and the layers of the neighbourhood."""
+        if self._has("pga", "nsi_pga"):
+            self.prototypes = Prototypes(embed_dim, self.alignment)
+        if self._has("mcl"):
+            self.images, self.texts = (Bank(self.contrast.bank, embed_dim) for _ in range(2))
+        if self.reads:
+            self.neighbourhood = Neighbourhood(embed_dim, self.graph)
+
+    def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
+        """Terms ``triplet``, ``pga``, ``mcl``, ``nsi`` (enhanced with enhanced), ``nsi_cross`` and ``nsi_pga``."""
+        # Layers and similarities of the graph would be taken to half precision by an autocast around this.
+        with torch.autocast(image.mean.device.type, enabled=False):
+            found: dict[str, Tensor] = {}
+            if self._has("triplet"):
+                found["triplet"] = self._triplet(image.mean, text.mean, batch)
+            if self._has("pga"):
+                found["pga"] = self._aligned(image.mean, text.mean, batch)
+            if self._has("mcl"):
+                found["mcl"] = self._contrasted(image.mean, text.mean, batch)
+            if self.reads:
+                found |= self._interacted(image, text, batch)
+        return {term: self.weights[term] * value for term, value in found.items() if self._has(term)}
+
+    def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:
+        """Count the step, and put the momentum outputs of the batch into the banks."""
+        self.steps.add_(1)
+        if self._has("mcl"):
+            numbers = numbers_of(batch.image_ids, self.steps.device)
+            for bank, made, ids in zip((self.images, self.texts), _outputs(batch), (numbers, numbers[batch.own]), strict=True):
+                bank.push(made, ids)
+
+    def _triplet(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
+        scores, positives = self.scores(Embedding(image), Embedding(text)), batch.positives
+        which: Literal["all", "hardest"] = "all" if self.warming else "hardest"
+        i2t, t2i = (
+            triplet(s, p, margin=self.margin, negatives=which, reduction="mean")
+            for s, p in ((scores, positives), (scores.T, positives.T))
+        )
+        return i2t + t2i
+
+    def _aligned(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
+        loss: Tensor = self.prototypes(image[batch.own], text)
+        return loss
+
+    def _contrasted(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
+        """Eqs. 9-14: images with the captions' bank and captions with the images' bank, the batch already in them."""
+        numbers, positives = numbers_of(batch.image_ids, image.device), batch.positives
+        of_text = numbers[batch.own]
+        seen_image, seen_text = _outputs(batch)
+        sides = (
+            (image, numbers, self.texts.with_new(seen_text, of_text), positives),
+            (text, of_text, self.images.with_new(seen_image, numbers), positives.T),
+        )
+        terms = []
+        for anchors, ids, (keys, key_ids, usable), own in sides:
+            old = own.new_zeros(len(own), len(keys) - own.shape[1])
+            same = ids[:, None] == key_ids[None, :]
+            terms.append(
+                momentum_contrast(
+                    anchors @ keys.T.to(anchors.dtype), torch.cat([own, old], dim=1), same, usable,
+                    tau=self.contrast.tau, reduction=self.contrast.reduction,
+                )
+            )  # fmt: skip
+        return terms[0] + terms[1]
+
+    def _interacted(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
+        if self.graph.after and int(self.steps) < self.graph.after:
+            return {term: image.mean.sum() * 0 for term in ("nsi", "nsi_cross", "nsi_pga")}
+        v, u = self.neighbourhood(image, text)
+        found = {"nsi": self._triplet(v, u, batch)}
+        if self._has("nsi_cross"):
+            found["nsi_cross"] = self._triplet(image.mean, u, batch) + self._triplet(v, text.mean, batch)
+        if self._has("nsi_pga"):
+            found["nsi_pga"] = self._aligned(v, u, batch)
+        return found
+
+
+def _outputs(batch: Batch) -> tuple[Tensor, Tensor]:
+    """What the momentum copies made of the batch's images and captions."""
+    if batch.momentum is None:
+        raise ValueError(
+            "aahr: the batch holds no momentum outputs; train with workbench.training.fit, or leave them out with mcl=0"
+        )
+    return batch.momentum[0].mean.detach(), batch.momentum[1].mean.detach()
+
+
+def _options(name: str, kind: Any, given: Mapping[str, Any] | None) -> Any:
+    check_options(f"aahr: {name}", kind, dict(given or {}))
+    return kind(**(given or {}))
+
+
+MEMBER = AAHR
