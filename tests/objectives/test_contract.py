@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 
 import pytest
 import torch
@@ -13,6 +14,8 @@ from workbench import objectives
 
 OWN = [0, 0, 1, 2, 2, 2, 3, 3]
 every_objective = pytest.mark.parametrize("name", objectives.names())
+# Sinkhorn's targets are constants of a step, which finite differences would move; test_aahr.py holds them fixed.
+CONSTANT_TARGETS = {"aahr": {"pga", "nsi_pga"}}
 both_phases = pytest.mark.parametrize("warming", [False, True], ids=["training", "warm-up"])
 
 
@@ -36,6 +39,8 @@ def test_terms_are_finite_scalars_and_the_loss_is_their_sum(name, warming):
 @both_phases
 def test_the_gradient_is_that_of_finite_differences(name, warming):
     objective = load(name)
+    if name in CONSTANT_TARGETS:
+        objective.select(set(objective.terms) - CONSTANT_TARGETS[name])
     objective.warm_up(warming)
     image, text, given = world()
 
@@ -115,6 +120,8 @@ def test_what_shares_an_image_by_id_is_never_pushed_apart_where_all_scores_are_e
     objective = load(name)
     objective.warm_up(warming)
     given = batch([0, 0, 1, 2, 3], image_ids=["a", "b", "c", "a"])
+    # A graded relevance may well ask that one negative stand above another; here all negatives are equally wrong.
+    given = replace(given, relevance={key: given.positives.float() for key in given.relevance})
     matrix = torch.full((4, 5), 0.5, dtype=torch.float64, requires_grad=True)
     objective.scores = lambda image, text: matrix
     (pull,) = torch.autograd.grad(loss(objective, embedding(4, seed=1), embedding(5, seed=2), given), matrix)
@@ -130,11 +137,12 @@ def test_signals_receive_no_gradient_and_both_encoders_do(name, warming):
     objective = load(name)
     objective.warm_up(warming)
     image, text, given = world()
-    signals = {key: value.clone().requires_grad_() for key, value in given.signals.items()}
-    given = batch(OWN)
-    object.__setattr__(given, "signals", signals)
+    signals, grades = (
+        {key: value.clone().requires_grad_() for key, value in both.items()} for both in (given.signals, given.relevance)
+    )
+    given = replace(batch(OWN), signals=signals, relevance=grades)
     loss(objective, image, text, given).backward()
-    assert all(value.grad is None for value in signals.values())
+    assert all(value.grad is None for value in [*signals.values(), *grades.values()])
     assert all(made.mean.grad is not None and made.mean.grad.abs().sum() > 0 for made in (image, text))
 
 

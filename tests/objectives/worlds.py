@@ -11,7 +11,6 @@ from workbench import objectives
 from workbench.batches import Source
 from workbench.records import Batch, Embedding, Split
 
-
 WIDTH = 6
 
 
@@ -23,7 +22,8 @@ def batch(own, images=None, *, seed=0, image_ids=None):
     made = signals(len(own), generator)
     ids = image_ids or [f"i{n}" for n in range(count)], [f"t{n}" for n in range(len(own))]
     momentum = tuple(Embedding(embedding(n, seed=seed + 50 + n).mean.detach()) for n in (count, len(own)))
-    return Batch(*ids, own, signals=made, momentum=momentum)
+    given = Batch(*ids, own, signals=made, momentum=momentum)
+    return replace(given, relevance=relevance(given.positives, generator))
 
 
 def embedding(count, *, seed, dimensions=WIDTH, parts=4, dtype=torch.float64, mean=None):
@@ -88,9 +88,16 @@ def signals(captions, generator):
     return {"descriptiveness": torch.rand(captions, generator=generator)}
 
 
+def relevance(positives, generator):
+    """Every relevance that an objective reads by default; an image's own captions have the highest grades."""
+    return {name: torch.rand(positives.shape, generator=generator) + positives for name in ("cider", "tfidf")}
+
+
 def loss(objective, image, text, given):
-    """The sum of the terms."""
-    return torch.stack(list(objective(image, text, given).values())).sum()
+    """The sum of the terms; an objective that draws negatives draws the same ones every time."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return torch.stack(list(objective(image, text, given).values())).sum()
 
 
 def load(name, **options):
@@ -112,6 +119,7 @@ def permuted(given, image, text, images, captions):
         [given.caption_ids[t] for t in captions],
         place[given.own[captions]],
         signals={name: value[captions] for name, value in given.signals.items()},
+        relevance={name: value[images][:, captions] for name, value in given.relevance.items()},
         momentum=tuple(Embedding(made.mean[order]) for made, order in zip(given.momentum, (images, captions), strict=True)),
     )
     return moved, rows(image, images), rows(text, captions)
