@@ -62,3 +62,40 @@ def ditm_ordering(scores: Matrix, positives: Mask, delta: list[float], eps: floa
                 w = [max(delta[t], eps) for t in (own[a], own[b])]
                 terms.append((math.log(d[0] / d[1]) - math.log(w[1] / w[0])) ** 2)
     return terms
+
+
+def semantic_margins(scores: Matrix, positives: Mask, phi: Matrix, own: list[int], closest: bool, tau: float) -> list:
+    """SAM's terms of every pair, row by row: image-to-text and text-to-image."""
+    found = []
+    for i, row in enumerate(scores):
+        for t in range(len(row)):
+            if not positives[i][t]:
+                continue
+            captions = [c for c in range(len(row)) if not positives[i][c]]
+            images = [j for j in range(len(scores)) if not positives[j][t]]
+            pair = [0.0, 0.0]
+            pick = max if closest else min
+            if captions:
+                m = pick(captions, key=lambda c: row[c])
+                pair[0] = max(0.0, min(1.0, (phi[i][t] - phi[i][m]) / tau) + row[m] - row[t])
+            if images:
+                other = pick(images, key=lambda j: scores[j][t])
+                theirs = [phi[i][c] for c in range(len(row)) if own[c] == other]
+                mean = sum(theirs) / len(theirs) if theirs else 0.0
+                pair[1] = max(0.0, min(1.0, (phi[i][t] - mean) / tau) + scores[other][t] - row[t])
+            found.append(pair)
+    return found
+
+
+def average_semantic_precision(scores: Matrix, relevance: Matrix, temperature: float) -> float:
+    """DAA's differentiable ASP, query by query and candidate by candidate."""
+
+    def rank(row, c):
+        return 1 + sum(1 / (1 + math.exp(-(row[o] - row[c]) / temperature)) for o in range(len(row)) if o != c)
+
+    ratios = []
+    for s, y in zip(scores, relevance, strict=True):
+        for c in range(len(s)):
+            a, b = rank(s, c), rank(y, c)
+            ratios.append(min(a, b) / max(a, b))
+    return sum(ratios) / len(ratios)

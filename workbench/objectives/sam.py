@@ -1,0 +1,176 @@
+"""SAM: Is an Image Worth Five Sentences? A New Look into Semantics for Image-Text Matching (Biten et al., WACV 2022).
+
+``L = L_triplet + weight * sum over pairs of [a_i2t + s(p,m) - s(p,t)]+ + [a_t2i + s(l,t) - s(p,t)]+`` for an image p, its
+caption t, one sampled negative caption m and one sampled negative image l. The margins ask what captions say: from the right
+caption to the wrong one, ``phi(p, c)``, the CIDEr of a caption c against the captions of p, falls by ``tau`` times the margin.
+
+Reads with: text/cider.py, losses/triplet.py.
+Departures:
+- the printed margins are swapped (a_i2t reads the negative image, a_t2i the negative caption); the default follows the sentence
+  below the equation, ``variant="printed"`` the equation, ``variant="released"`` the authors' code with what it does besides;
+- a negative image with several captions in the batch stands for their mean;
+- captions of the same image are never negatives (the released code leaves out the pair itself only).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from workbench.losses._terms import choose, full_precision
+from workbench.losses.triplet import triplet
+from workbench.objectives._base import Objective
+from workbench.records import Batch, Embedding
+
+Sampling = Literal["closest", "furthest", "random"]
+RELEASED_WEIGHT = 5 / 3
+
+
+def sample(scores: Tensor, taboo: Tensor, sampling: Sampling) -> Tensor:
+    """One candidate a row.
+
+    Args:
+        scores: ``(P, C)`` scores.
+        taboo: ``(P, C)`` bool, what must not be taken.
+        sampling: ``"closest"`` = the largest score, ``"furthest"`` = the smallest, ``"random"`` = any.
+
+    Returns:
+        ``(P,)`` columns; of no meaning where everything is taboo.
+    """
+    key = {"closest": scores.detach(), "furthest": -scores.detach()}.get(sampling)
+    # The global generator: processes that share a batch are seeded alike and must draw alike.
+    key = torch.rand_like(scores) if key is None else key
+    return key.masked_fill(taboo, -torch.inf).argmax(dim=1)
+
+
+def of_images(phi: Tensor, own: Tensor) -> Tensor:
+    """``phi`` of an image against another image, which its captions in the batch stand for.
+
+    Args:
+        phi: ``(I, T)`` relevance.
+        own: ``(T,)`` row of each caption's image.
+
+    Returns:
+        ``(I, I)`` mean of ``phi`` over the captions of the column's image; 0 where it has none.
+    """
+    member = torch.nn.functional.one_hot(own, len(phi)).to(phi.dtype)
+    return phi @ (member / member.sum(dim=0).clamp(min=1))
+
+
+def released(scores: Tensor, phi: Tensor, own: Tensor, *, sampling: Sampling, tau: float, cap: float) -> tuple[Tensor, Tensor]:
+    """The terms as the authors' code has them: one row and one column a pair, and the pair itself the only non-negative.
+
+    Its option "soft" is the second-largest entry of a row (here ``"closest"``), "hard" the second-smallest (``"furthest"``),
+    which may be the pair itself. Margins are swapped, and a margin is added to the column of its pair, so that anchor i with
+    negative k gets the margin of pair k. The negative image of pair i is picked from row i too: anchor and negative change
+    places.
+
+    Args:
+        scores: ``(I, T)`` scores.
+        phi: ``(I, T)`` relevance.
+        own: ``(T,)`` row of each caption's image.
+        sampling: which negative.
+        tau: divisor of the margins.
+        cap: greatest margin.
+
+    Returns:
+        ``(T,)`` terms of both directions.
+    """
+    scores, phi = scores[own], phi[own]
+    lead = scores.diagonal()
+    if len(own) < 2:
+        return lead * 0, lead * 0
+    found, terms = [], []
+    for gap in (scores - lead[:, None], scores - lead[None, :]):
+        ordered = gap.topk(2, dim=1, largest=sampling == "closest").indices[:, 1]
+        alone = torch.eye(len(own), dtype=torch.bool, device=own.device)
+        found.append(sample(scores, alone, sampling) if sampling == "random" else ordered)
+    anchor = torch.arange(len(own), device=own.device)
+    # The negative captions give the second margin and the negative images the first.
+    for gap, margin_of, column in ((lead[:, None], found[1], found[0]), (lead[None, :], found[0], found[1])):
+        margin = ((phi.diagonal() - phi[anchor, margin_of]) / tau).clamp(max=cap)
+        terms.append((scores - gap + margin[None, :]).clamp(min=0)[anchor, column])
+    return terms[0], terms[1]
+
+
+class SAM(Objective):
+    """Margins from what captions say, beside the ordinary triplet or alone; sums over pairs.
+
+    Args:
+        variant: ``"intended"``, ``"printed"`` (margins swapped) or ``"released"`` (the authors' code).
+        sampling: the negative of a pair is the ``"closest"`` or the ``"furthest"`` by score, or a ``"random"`` one. The paper
+            calls the furthest "soft negatives"; its code's option "soft" takes the closest.
+        tau: divisor of the margins; 3, 5 and 10 in the paper.
+        cap: margins are at most this; no least margin.
+        weight: of the semantic terms. The released code has 5 beside 3 for the triplet on the same embedding.
+        margin: of the kept triplet; ``None`` drops it.
+        phi: relevance by name, ``"cider"`` or any other, judgements of the training split included.
+        phi_options: of its maker, e.g. ``{"leave_one_out": true}``: without, a caption is among its own references.
+    """
+
+    def __init__(
+        self,
+        *,
+        variant: Literal["intended", "printed", "released"] = "intended",
+        sampling: Sampling = "closest",
+        tau: float = 10.0,
+        cap: float = 1.0,
+        weight: float = RELEASED_WEIGHT,
+        margin: float | None = 0.2,
+        phi: str = "cider",
+        phi_options: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__()
+        choose("variant", variant, ("intended", "printed", "released"))
+        choose("sampling", sampling, ("closest", "furthest", "random"))
+        self.variant, self.sampling, self.tau, self.cap = variant, sampling, tau, cap
+        self.weight, self.margin, self.phi, self.phi_options = weight, margin, phi, dict(phi_options or {})
+        self.terms = (*(("i2t", "t2i") if margin is not None else ()), "semantic_i2t", "semantic_t2i")
+
+    def relevances(self) -> dict[str, dict[str, object]]:
+        """The relevance ``phi``."""
+        return {self.phi: self.phi_options}
+
+    def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
+        """Terms ``i2t`` and ``t2i`` of the kept triplet, ``semantic_i2t`` and ``semantic_t2i``."""
+        scores, positives = full_precision(self.scores(image, text)), batch.positives
+        which: Literal["all", "hardest"] = "all" if self.warming else "hardest"
+        terms: dict[str, Tensor] = {}
+        if self.margin is not None:
+            for name, s, own in (("i2t", scores, positives), ("t2i", scores.T, positives.T)):
+                terms[name] = triplet(s, own, margin=self.margin, negatives=which, reduction="sum")
+        i2t, t2i = self.semantic(scores, batch)
+        return terms | {"semantic_i2t": self.weight * i2t.sum(), "semantic_t2i": self.weight * t2i.sum()}
+
+    def semantic(self, scores: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Eqs. 6-8: the unweighted terms of every pair, in the order of ``batch.positives.nonzero()``.
+
+        Args:
+            scores: ``(I, T)`` scores.
+            batch: own images, positives and relevance.
+
+        Returns:
+            Image-to-text and text-to-image, each ``(P,)``; a pair without a negative has 0.
+        """
+        phi = batch.relevance[self.phi].detach().to(scores.dtype)
+        if self.variant == "released":
+            return released(scores, phi, batch.own, sampling=self.sampling, tau=self.tau, cap=self.cap)
+        positives = batch.positives
+        image, caption = positives.nonzero(as_tuple=True)
+        negative = sample(scores[image], positives[image], self.sampling)
+        other = sample(scores.T[caption], positives.T[caption], self.sampling)
+        lead = scores[image, caption]
+        gaps = [scores[image, negative] - lead, scores[other, caption] - lead]
+        right = phi[image, caption]
+        margins = [right - phi[image, negative], right - of_images(phi, batch.own)[image, other]]
+        if self.variant == "printed":
+            margins.reverse()
+        hinges = [((m / self.tau).clamp(max=self.cap) + gap).clamp(min=0) for m, gap in zip(margins, gaps, strict=True)]
+        lonely = (positives[image].all(dim=1), positives.T[caption].all(dim=1))
+        return hinges[0].masked_fill(lonely[0], 0), hinges[1].masked_fill(lonely[1], 0)
+
+
+MEMBER = SAM

@@ -1,0 +1,107 @@
+"""TF-IDF cosine: how much a caption shares words with the captions of an image; the relevance of the released DAA code.
+
+The score of a caption is the mean cosine with the image's captions, each a TF-IDF vector of single words as scikit-learn makes
+it: lower-cased runs of two or more letters or digits, ``idf = log((1 + M) / (1 + M_w)) + 1`` over the M captions of the corpus,
+rows of length 1. A word that the corpus does not hold counts nothing.
+
+Source: released code of Li et al., "A Differentiable Semantic Metric Approximation in Probabilistic Embedding for Cross-Modal
+Retrieval", NeurIPS 2022, which calls it CIDEr. It is not: there are no n-grams, no clipping and no penalty of the length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from workbench.records import Rows
+from workbench.text._relevance import Relevance, RelevanceMaker, image_rows
+
+
+class TfidfRelevance(Relevance):
+    """Mean TF-IDF cosine of ``T`` captions with the references of ``I`` images.
+
+    Args:
+        hypotheses: ``(T, W)`` rows of length 1.
+        references: ``(R, W)`` rows of length 1.
+        own: ``(R,)`` image row of each reference.
+        images: number of images.
+    """
+
+    def __init__(self, hypotheses: sparse.csr_array, references: sparse.csr_array, own: Rows, images: int) -> None:
+        rule = "TF-IDF cosine, 0 to 1: single words shared with the image's captions"
+        super().__init__(Tfidf.name, rule, (images, hypotheses.shape[0]))
+        shares = 1 / np.maximum(np.bincount(own, minlength=images), 1)
+        mean = sparse.csr_array((shares[own], (own, np.arange(len(own)))), shape=(images, len(own)))
+        self._hypotheses, self._images = hypotheses, mean @ references
+
+    def columns(self, captions: slice) -> NDArray[np.float32]:
+        """``(I, b)`` scores of neighbouring captions."""
+        rows = np.arange(self.shape[1])[captions]
+        return np.asarray((self._images @ self._hypotheses[rows].T).toarray(), dtype=np.float32)
+
+    def pairs(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+        """``(n, m)`` scores of some captions against some images."""
+        return np.asarray((self._images[images] @ self._hypotheses[captions].T).toarray(), dtype=np.float32)
+
+
+class Tfidf(RelevanceMaker):
+    """Compares captions by their words."""
+
+    name = "tfidf"
+
+    def __init__(self) -> None:
+        self._vectorizer: Any = None
+
+    def fit(self, captions: Sequence[str], own: Rows) -> Self:
+        """Learn the words and how many captions hold each.
+
+        Raises:
+            ValueError: no caption holds a word of two letters.
+        """
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        self._vectorizer = TfidfVectorizer().fit(captions)
+        return self
+
+    def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> TfidfRelevance:
+        """Every caption against every image, whose references are its own captions, the caption itself included."""
+        own, images = image_rows(self.name, len(captions), own, images)
+        vectors = self._vectors(captions)
+        return TfidfRelevance(vectors, vectors, own, images)
+
+    def against(
+        self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
+    ) -> TfidfRelevance:
+        """Texts from elsewhere against every image."""
+        own, images = image_rows(self.name, len(references), own, images)
+        return TfidfRelevance(self._vectors(hypotheses), self._vectors(references), own, images)
+
+    def _vectors(self, captions: Sequence[str]) -> sparse.csr_array:
+        if self._vectorizer is None:
+            raise ValueError("tfidf: no words yet; call fit(captions, own) first")
+        return sparse.csr_array(self._vectorizer.transform(captions)) if captions else sparse.csr_array((0, self._width))
+
+    @property
+    def _width(self) -> int:
+        return len(self._vectorizer.vocabulary_)
+
+    def state(self) -> dict[str, Any]:
+        """The words with their weights."""
+        if self._vectorizer is None:
+            return {}
+        return dict(zip(self._vectorizer.get_feature_names_out().tolist(), self._vectorizer.idf_.tolist(), strict=True))
+
+    def restore(self, state: dict[str, Any]) -> Self:
+        """Take over what ``state`` returned."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        self._vectorizer = TfidfVectorizer(vocabulary=list(state))
+        self._vectorizer.idf_ = np.array(list(state.values()))
+        return self
+
+
+MEMBER = Tfidf
