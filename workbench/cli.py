@@ -117,7 +117,10 @@ def train(config: Path, parameter: Pairs = None, out: Out = "", resume: Resume =
     with _usage():
         settings = standalone.read_config(config, {name: _literal(text) for name, text in _pairs(parameter).items()})
         standalone.check_folder(out, resume)
-    found = runs.read(standalone.train(settings, out=out, resume=resume))
+    folder = standalone.train(settings, out=out, resume=resume)
+    if not standalone.leads():
+        return
+    found = runs.read(folder)
     _emit(_facts(found), as_json, [*_metrics(found.results), f"{found.status}  {found.folder}"])
 
 

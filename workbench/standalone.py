@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,8 +43,12 @@ def train(config: experiment.Config, *, out: Path | str = "", resume: bool = Fal
     Raises:
         FileExistsError: ``out`` holds a checkpoint and ``resume`` was not asked for.
         FileNotFoundError: ``resume`` was asked for and there is no checkpoint.
+        ValueError: several processes were started (``torchrun``) and no folder was named.
     """
     check_folder(out, resume)
+    if not leads():
+        experiment.run(config, folder=out, progress=False)
+        return Path(out)
     folder = runs.folder("train", out, config.as_dict())
     began = time.perf_counter()
     status = "killed"
@@ -60,12 +65,19 @@ def train(config: experiment.Config, *, out: Path | str = "", resume: bool = Fal
     return folder
 
 
+def leads() -> bool:
+    """Whether this process writes the run folder: the only one, or the first of those that ``torchrun`` started."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def check_folder(out: Path | str, resume: bool) -> None:
     """Refuse to train over an earlier run by accident, or to resume what is not there.
 
     Raises:
-        FileExistsError, FileNotFoundError: as for ``train``.
+        FileExistsError, FileNotFoundError, ValueError: as for ``train``.
     """
+    if not str(out) and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ValueError("several processes write one run; name its folder with --out")
     there = bool(str(out)) and (Path(out) / checkpoint.LAST).is_file()
     if there and not resume:
         raise FileExistsError(f"{out} holds a checkpoint; say --resume to go on from it, or choose another folder")
