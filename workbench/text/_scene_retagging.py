@@ -86,8 +86,10 @@ _MUTE = re.compile(r"(?<=[^eoy])e$")
 def _finite(tree: Tree, i: int) -> list[Word]:
     """A finite verb read as a noun: "a dog runs", "two men in ties smile at the camera", "a woman in white crosses the road"."""
     word, before = tree.given(i), tree.tags[i - 1]
+    if not _followed(tree, i) or not (word.endswith("s") or before in ("NNS", "NNPS")) or _verbs_before(tree, i):
+        return []
     root, clash = tree.root(i), _clash(tree, i)
-    if not (root in known.VERBS or clash) or not _followed(tree, i) or _verbs_before(tree, i):
+    if not (root in known.VERBS or clash):
         return []
     if word == root:
         plural = before in ("NNS", "NNPS") and tree.given(i - 1) not in known.SINGULARS
@@ -122,7 +124,7 @@ def _singular(tree: Tree, i: int) -> bool:
 def _gerund(tree: Tree, i: int) -> list[Word]:
     """A participle read as a noun: "a man with an orange helmet climbing a rock"."""
     word = tree.given(i)
-    if not word.endswith("ing") or tree.root(i) not in known.VERBS or word in known.GERUND_NOUNS:
+    if not word.endswith("ing") or word in known.GERUND_NOUNS or tree.root(i) not in known.VERBS:
         return []
     if not tree.noun(i - 1) and tree.given(i - 1) not in known.CLOTHES | known.PORTABLE:
         return []

@@ -101,10 +101,21 @@ def model() -> tuple[Any, str]:
 
     for name in MODELS:
         if spacy.util.is_package(name):
-            return spacy.load(name, exclude=["ner", "attribute_ruler"]), name
+            return _faster(spacy.load(name, exclude=["ner", "attribute_ruler"])), name
     raise OSError(
         f"scene_graph: no English spaCy model; looked for {', '.join(MODELS)}. Install one: python -m pip install {REMEDY}"
     )
+
+
+def _faster(nlp: Any) -> Any:
+    """The pipeline with NumPy's matrix product, which is about three times faster than thinc's own."""
+    from thinc.api import NumpyOps
+
+    for _, pipe in nlp.pipeline:
+        for node in pipe.model.walk() if hasattr(pipe, "model") and hasattr(pipe.model, "walk") else ():
+            if type(node.ops) is NumpyOps:
+                node.ops = NumpyOps(use_blis=False)
+    return nlp
 
 
 @cache
@@ -127,12 +138,11 @@ def lemma(word: str, part: str) -> str:
     return str(max(known, key=len) if known else forms[0])
 
 
-def trees(sentences: Iterable[Sequence[Word]], processes: int) -> Iterator[Tree]:
+def trees(sentences: Iterable[Sequence[Word]]) -> Iterator[Tree]:
     """Parse sentences, in their order.
 
     Args:
         sentences: folded words.
-        processes: worker processes of spaCy.
     """
     from spacy.attrs import DEP, HEAD, TAG
     from spacy.tokens import Doc
@@ -142,7 +152,7 @@ def trees(sentences: Iterable[Sequence[Word]], processes: int) -> Iterator[Tree]
     kept = [list(sentence) for sentence in sentences]
     docs = (Doc(nlp.vocab, words=[word.given for word in sentence]) for sentence in kept)
     with nlp.select_pipes(disable="lemmatizer"):
-        for sentence, doc in zip(kept, nlp.pipe(docs, batch_size=BATCH, n_process=processes), strict=True):
+        for sentence, doc in zip(kept, nlp.pipe(docs, batch_size=BATCH), strict=True):
             table = doc.to_array([TAG, DEP, HEAD])
             heads = np.arange(len(doc)) + table[:, 2].astype(np.int64)
             yield Tree(

@@ -6,11 +6,14 @@ What counts as an object, an attribute or a relation is written down in ``workbe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from workbench.records import Rows, SceneGraph
 from workbench.text import _scene_tree, _scene_wording
@@ -23,6 +26,8 @@ from workbench.text._scene_retagging import again
 
 if TYPE_CHECKING:
     from networkx import DiGraph
+
+CHUNK = 512
 
 __all__ = ["SceneGraphSignal", "SceneGraphs", "agreement", "annotated", "from_networkx", "parse", "to_networkx"]
 
@@ -54,7 +59,7 @@ class SceneGraphs(SignalMaker):
     """Parses captions, and remembers what it parsed.
 
     Args:
-        processes: worker processes; 1 parses in this one.
+        processes: worker processes; 1 parses in this one. Each loads the model first, which takes a few seconds.
 
     Raises:
         ValueError: ``processes`` is below 1.
@@ -99,11 +104,25 @@ def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
 
 
 def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
+    """Graphs of distinct captions, None for one without an object; a few captions are not worth a second process."""
+    if processes == 1 or len(captions) <= CHUNK:
+        return _read(captions)
+    chunks = [captions[start : start + CHUNK] for start in range(0, len(captions), CHUNK)]
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_alone) as pool:
+        return [graph for chunk in pool.map(_read, chunks) for graph in chunk]
+
+
+def _alone() -> None:
+    """One thread a worker: the workers share the cores already."""
+    threadpool_limits(1)
+
+
+def _read(captions: Sequence[str]) -> list[SceneGraph | None]:
     sentences = [_scene_wording.sentences(_scene_wording.tokens(caption)) for caption in captions]
     folded = [_scene_wording.fold(sentence) for several in sentences for sentence in several]
-    first = list(_scene_tree.trees(folded, processes))
+    first = list(_scene_tree.trees(folded))
     second = {i: words for i, tree in enumerate(first) if (words := again(tree))}
-    for i, tree in zip(second, _scene_tree.trees(second.values(), processes), strict=True):
+    for i, tree in zip(second, _scene_tree.trees(second.values()), strict=True):
         first[i] = tree
     trees = iter(first)
     return [read([attach(repair(next(trees))) for _ in several]) for several in sentences]
