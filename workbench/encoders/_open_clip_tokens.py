@@ -177,11 +177,21 @@ def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
     if tower.attn_mask is None or pool_type == "last" or class_token:
         return _full_rows(tower, ids, pool_type, class_token)
     size = lengths(ids)
-    parts = size.argsort().chunk(BUCKETS)
+    parts = buckets(size)
     done = [_hidden(tower, ids[rows, : int(size[rows].max())], pool_type) for rows in parts]
-    back = torch.cat(parts).argsort()
-    tokens = [nn.functional.pad(values, (0, 0, 0, ids.shape[1] - values.shape[1])) for _, values in done]
-    return torch.cat([pooled for pooled, _ in done])[back], torch.cat(tokens)[back]
+    pooled = torch.cat([values for values, _ in done])[torch.cat(parts).argsort()]
+    return pooled, in_order([values for _, values in done], parts, ids.shape[1])
+
+
+def buckets(size: Tensor) -> tuple[Tensor, ...]:
+    """Rows of texts of like length ``size (N,)``, in a few groups."""
+    return size.argsort(stable=True).chunk(BUCKETS)
+
+
+def in_order(values: list[Tensor], rows: tuple[Tensor, ...], length: int) -> Tensor:
+    """Tokens of groups of texts, padded to ``length`` and back in the order of the texts: ``(N, length, W)``."""
+    padded = [nn.functional.pad(one, (0, 0, 0, length - one.shape[1])) for one in values]
+    return torch.cat(padded)[torch.cat(rows).argsort()]
 
 
 def _full_rows(tower: Any, ids: Tensor, pool_type: str, class_token: bool) -> tuple[Tensor, Tensor]:

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from workbench.encoders._base import Encoder
+from workbench.encoders._log_var import LogVar
 from workbench.encoders._pooling import pool
 from workbench.encoders._projection import Projection
 from workbench.records import Batch, Embedding
@@ -29,6 +30,7 @@ class Regions(Encoder):
         hidden_dim: width of the residual MLP's hidden layer; 0 = linear layer alone.
         pooling: ``"gpo"``, ``"max"`` or ``"mean"``.
         region_dropout: probability that a training pass leaves a region out; one region of an image always stays.
+        log_var: also say log sigma squared, by a head of its own over the projected regions.
     """
 
     image_input: ClassVar[str | None] = "regions"
@@ -41,11 +43,18 @@ class Regions(Encoder):
         hidden_dim: int = 512,
         pooling: str = "gpo",
         region_dropout: float = 0.2,
+        log_var: bool = False,
     ) -> None:
         super().__init__()
         self.in_dim, self.embed_dim, self.region_dropout = in_dim, embed_dim, region_dropout
         self.projection = Projection(in_dim, embed_dim, hidden_dim)
         self.pooling = pool(pooling)
+        self.log_var = LogVar(embed_dim, embed_dim, pooling) if log_var else None
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """Parts always, log variances where asked for."""
+        return ("parts", "log_var") if self.log_var else ("parts",)
 
     def images(self, batch: Batch) -> Embedding:
         """Embed the images; ``parts`` are the projected regions, ``mask`` tells those that this pass has seen.
@@ -58,7 +67,8 @@ class Regions(Encoder):
             raise ValueError(f"regions: features must be (I, K, {self.in_dim}), got {tuple(features.shape)}; set in_dim")
         mask = self.seen(features)
         parts = self.projection(features, mask)
-        return Embedding(normalize(self.pooling(parts, mask), dim=-1), parts=parts, mask=mask)
+        log_var = self.log_var(parts, mask) if self.log_var else None
+        return Embedding(normalize(self.pooling(parts, mask), dim=-1), log_var, parts, mask)
 
     def seen(self, features: Tensor) -> Tensor:
         """``(I, K)`` True for the regions that this pass sees: all of them, unless in training."""

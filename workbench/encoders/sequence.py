@@ -19,6 +19,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from workbench.encoders._base import Encoder, ParameterGroup
 from workbench.encoders._features import cache_folder
+from workbench.encoders._log_var import LogVar
 from workbench.encoders._pooling import pool
 from workbench.encoders._projection import Projection
 from workbench.encoders._word_augmentation import touch
@@ -45,6 +46,7 @@ class Sequence(Encoder):
             ``"transformer"`` (one block, then linear).
         pooling: ``"gpo"``, ``"max"`` or ``"mean"``.
         word_dropout: probability that training masks, replaces or deletes a word.
+        log_var: also say log sigma squared, by a head of its own over the words in context.
 
     Raises:
         ValueError: an unknown layer, no vocabulary where one is needed, or word vectors of another width.
@@ -52,7 +54,8 @@ class Sequence(Encoder):
 
     encodes_text: ClassVar[bool] = True
 
-    def __init__(
+    # Nine options: each is a choice of its own that a config names, and a group of them would only hide it.
+    def __init__(  # noqa: PLR0913
         self,
         *,
         vocabulary: Many[str] | None = None,
@@ -63,6 +66,7 @@ class Sequence(Encoder):
         layer: str = "gru",
         pooling: str = "gpo",
         word_dropout: float = 0.2,
+        log_var: bool = False,
     ) -> None:
         super().__init__()
         if layer not in LAYERS:
@@ -73,6 +77,7 @@ class Sequence(Encoder):
         self.warm_start = bool(pretrained)
         self.layer = _Gru(word_dim, embed_dim) if layer == "gru" else _Reader(layer, word_dim, embed_dim)
         self.pooling = pool(pooling)
+        self.log_var = LogVar(embed_dim, embed_dim, pooling) if log_var else None
 
     @classmethod
     def signals(cls, *, features: str = "", **_: Any) -> dict[str, dict[str, Any]]:
@@ -81,11 +86,17 @@ class Sequence(Encoder):
             return {"tokens": {"tokenizer": "words"}}
         return {"word_features": {"model": features, "cache": str(cache_folder()), "cache_from": CACHE_FROM}}
 
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """Parts always, log variances where asked for."""
+        return ("parts", "log_var") if self.log_var else ("parts",)
+
     def texts(self, batch: Batch) -> Embedding:
         """Embed the captions; ``parts`` are the words in context."""
         vectors, mask = self.look_up(batch)
         parts = self.layer(vectors, mask)
-        return Embedding(normalize(self.pooling(parts, mask), dim=-1), parts=parts, mask=mask)
+        log_var = self.log_var(parts, mask) if self.log_var else None
+        return Embedding(normalize(self.pooling(parts, mask), dim=-1), log_var, parts, mask)
 
     def look_up(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """``(T, L, word_dim)`` vectors of the words and ``(T, L)`` their mask; in training some words are touched.

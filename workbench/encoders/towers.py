@@ -15,8 +15,10 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from workbench.encoders._base import Encoder, ParameterGroup
+from workbench.encoders._log_var import LogVar
 from workbench.encoders._open_clip import build, describe, export, reads_words
 from workbench.encoders._open_clip_blocks import depths, is_projection, text_tower, tower_parameters
+from workbench.encoders._open_clip_branch import Branch, branch_groups, joint_widths, watching
 from workbench.encoders._open_clip_tokens import image_joint, image_tokens, image_width, text_joint, text_tokens, text_width
 from workbench.encoders._pooling import pool
 from workbench.encoders._preparation import INTERPOLATIONS, RESIZES, Preparation
@@ -42,6 +44,9 @@ class Towers(Encoder):
         pooling: of ``head="tokens"``: ``"gpo"``, ``"mean"`` or ``"max"``.
         freeze_image, freeze_text: keep the weights of a tower, and its batch statistics, as they are.
         size_augmentation: drop tokens in training; ``None`` = only with ``head="tokens"``.
+        log_var: also say log sigma squared, by a head of its own.
+        log_var_blocks: with ``head="tokens"``, that head reads a copy of so many last blocks of the tower, which trains as they
+            do and is not frozen with the tower; 0 = the same tokens as the mean.
 
     Raises:
         KeyError: an unknown model; FileNotFoundError: a missing file; ValueError: an option outside its range.
@@ -56,8 +61,13 @@ class Towers(Encoder):
     std: Tensor
     size: Tensor
     recipe: Tensor
+    image_log_var: LogVar | None
+    text_log_var: LogVar | None
+    image_branch: Branch | None
+    text_branch: Branch | None
 
-    def __init__(
+    # Ten options: each is a choice of its own that a config names, and a group of them would only hide it.
+    def __init__(  # noqa: PLR0913
         self,
         *,
         model: str = "scenes",
@@ -68,6 +78,8 @@ class Towers(Encoder):
         freeze_image: bool = False,
         freeze_text: bool = False,
         size_augmentation: bool | None = None,
+        log_var: bool = False,
+        log_var_blocks: int = 1,
     ) -> None:
         super().__init__()
         if head not in ("pooled", "tokens"):
@@ -87,8 +99,16 @@ class Towers(Encoder):
         if self.by_tokens:
             self.image_head = TokenHead(image_width(self.network.visual), self.embed_dim, pooling)
             self.text_head = TokenHead(text_width(text_tower(self.network)), self.embed_dim, pooling)
+        self.image_log_var = self.text_log_var = self.image_branch = self.text_branch = None
+        if log_var:
+            self._add_log_var(pooling, log_var_blocks if self.by_tokens else 0)
         self._choose_parameters()
         self._keep_recipe(self.network.visual.preprocess_cfg)
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """Parts always, log variances where asked for."""
+        return ("parts", "log_var") if self.image_log_var else ("parts",)
 
     @classmethod
     def signals(cls, **options: Any) -> dict[str, dict[str, Any]]:
@@ -112,23 +132,31 @@ class Towers(Encoder):
         pixels = (batch.inputs["pixels"].to(self.mean.dtype) / 255 - self.mean) / self.std
         pixels = pixels.contiguous(memory_format=torch.channels_last)
         visual = self.network.visual
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_image):
+        with (
+            torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_image),
+            watching(self.image_branch, visual) as seen,
+        ):
             pooled, parts = (None, image_tokens(visual, pixels)) if self.by_tokens else image_joint(visual, pixels)
         mask = torch.ones(parts.shape[:2], dtype=torch.bool, device=parts.device)
-        if pooled is not None:
-            return Embedding(normalize(pooled, dim=-1), parts=parts, mask=mask)
-        return _embedding(self.image_head, parts, drop_tokens(mask) if self.augments and self.training else mask)
+        if self.by_tokens and self.augments and self.training:
+            mask = drop_tokens(mask)
+        spread = self.image_branch(seen) if self.image_branch else parts
+        log_var = self.image_log_var(spread, mask) if self.image_log_var else None
+        if pooled is None:
+            pooled, parts = self.image_head(parts, mask)
+        return Embedding(normalize(pooled, dim=-1), log_var, parts, mask)
 
     def texts(self, batch: Batch) -> Embedding:
         """Embed captions: pooled unit vectors; word tokens up to each caption's length as parts, its start and end included."""
         ids, tower = batch.signals["tokens"], text_tower(self.network)
         ids = touch_words(ids, self.mask_id) if self.augments and self.training else ids
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_text):
-            if not self.by_tokens:
-                pooled, parts, mask = text_joint(tower, ids)
-                return Embedding(normalize(pooled, dim=-1), parts=parts, mask=mask)
-            tokens, mask = text_tokens(tower, ids)
-        return _embedding(self.text_head, tokens, mask)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_text), watching(self.text_branch, tower) as seen:
+            pooled, parts, mask = (None, *text_tokens(tower, ids)) if self.by_tokens else text_joint(tower, ids)
+        spread = self.text_branch(seen, ids) if self.text_branch else parts
+        log_var = self.text_log_var(spread, mask) if self.text_log_var else None
+        if pooled is None:
+            pooled, parts = self.text_head(parts, mask)
+        return Embedding(normalize(pooled, dim=-1), log_var, parts, mask)
 
     def train(self, mode: bool = True) -> Self:
         """Training mode, except for frozen towers: their batch statistics and dropout stay as in evaluation."""
@@ -148,7 +176,9 @@ class Towers(Encoder):
             for level in sorted({depth[name] for name in trainable}):
                 chosen = {f"{role}.{name}": p for name, p in trainable.items() if depth[name] == level}
                 out.append(ParameterGroup(role, chosen, level))
-        heads = {name: p for name, p in self.named_parameters() if not name.startswith("network.")}
+            out += branch_groups(role, self.image_branch if role == "image_backbone" else self.text_branch)
+        others = ("network.", "image_branch.", "text_branch.")
+        heads = {name: p for name, p in self.named_parameters() if not name.startswith(others)}
         return [*out, ParameterGroup("head", heads)] if heads else out
 
     def export(self, folder: str | Path) -> Path:
@@ -161,6 +191,13 @@ class Towers(Encoder):
             The path of the weights.
         """
         return export(self.network, self.description, folder)
+
+    def _add_log_var(self, pooling: str, blocks: int) -> None:
+        tower = text_tower(self.network)
+        widths = (image_width(self.network.visual), text_width(tower)) if self.by_tokens else joint_widths(self.network, tower)
+        self.image_log_var, self.text_log_var = (LogVar(width, self.embed_dim, pooling) for width in widths)
+        if blocks:
+            self.image_branch, self.text_branch = Branch(self.network.visual, blocks), Branch(tower, blocks)
 
     def _choose_parameters(self) -> None:
         """Only what takes part trains: no logit scale (an objective has its own), no decoder, no unused projection."""
@@ -200,11 +237,6 @@ class TokenHead(nn.Module):
         """Tokens ``(N, P, W)`` and mask ``(N, P)`` to the pooled ``(N, D)`` and the mapped tokens ``(N, P, D)``."""
         parts = self.linear(tokens)
         return self.pooling(parts, mask), parts
-
-
-def _embedding(head: TokenHead, tokens: Tensor, mask: Tensor) -> Embedding:
-    pooled, parts = head(tokens, mask)
-    return Embedding(normalize(pooled, dim=-1), parts=parts, mask=mask)
 
 
 MEMBER = Towers
