@@ -27,13 +27,16 @@ def batch(own, images=None, *, seed=0, image_ids=None):
 
 
 def embedding(count, *, seed, dimensions=WIDTH, parts=4, dtype=torch.float64, mean=None):
-    """Unit means, log variances and parts, all differentiable."""
+    """Unit means, log variances, parts and two entities an item, all differentiable."""
     generator = torch.Generator().manual_seed(seed)
     if mean is None:
         mean = functional.normalize(torch.randn(count, dimensions, generator=generator, dtype=dtype), dim=1).requires_grad_()
     log_var = (torch.randn(count, dimensions, generator=generator, dtype=dtype) - 3).requires_grad_()
     tokens = torch.randn(count, parts, dimensions, generator=generator, dtype=dtype).requires_grad_()
-    return Embedding(mean, log_var, tokens, torch.ones(count, parts, dtype=torch.bool))
+    entities = functional.normalize(torch.randn(2 * count, dimensions, generator=generator, dtype=dtype), dim=1).requires_grad_()
+    owner = torch.arange(count).repeat_interleave(2)
+    labels = torch.randint(1, 4, (2 * count, 2), generator=generator)
+    return Embedding(mean, log_var, tokens, torch.ones(count, parts, dtype=torch.bool), entities, owner, labels)
 
 
 class Columns:
@@ -46,7 +49,7 @@ class Columns:
         return len(self.values)
 
     def take(self, rows):
-        return self.values[torch.as_tensor(rows)]
+        return pick(self.values, torch.as_tensor(rows))
 
 
 class Grades:
@@ -85,7 +88,14 @@ def source(objective, own=(0, 0, 1, 2, 2, 2, 3, 3, 4, 4)):
 
 def signals(captions, generator):
     """Random values of every signal that an objective may read, by name."""
-    return {"descriptiveness": torch.rand(captions, generator=generator)}
+    graphs = {"objects": torch.randint(1, 4, (captions, 2), generator=generator)}
+    graphs["attributes"] = torch.randint(0, 4, (captions, 2, 1), generator=generator)
+    return {"descriptiveness": torch.rand(captions, generator=generator), "graph_tokens": graphs}
+
+
+def pick(signal, rows):
+    """The signal of these captions, a tensor or a mapping of tensors."""
+    return {key: value[rows] for key, value in signal.items()} if isinstance(signal, dict) else signal[rows]
 
 
 def relevance(positives, generator):
@@ -118,7 +128,7 @@ def permuted(given, image, text, images, captions):
         [given.image_ids[i] for i in images],
         [given.caption_ids[t] for t in captions],
         place[given.own[captions]],
-        signals={name: value[captions] for name, value in given.signals.items()},
+        signals={name: pick(value, captions) for name, value in given.signals.items()},
         relevance={name: value[images][:, captions] for name, value in given.relevance.items()},
         momentum=tuple(Embedding(made.mean[order]) for made, order in zip(given.momentum, (images, captions), strict=True)),
     )
@@ -127,4 +137,5 @@ def permuted(given, image, text, images, captions):
 
 def rows(made, order):
     """Some rows of an embedding."""
-    return replace(made, **{f: getattr(made, f)[order] for f in ("mean", "log_var", "parts", "mask")})
+    moved = replace(made, **{f: getattr(made, f)[order] for f in ("mean", "log_var", "parts", "mask")})
+    return replace(moved, owner=order.argsort()[made.owner])

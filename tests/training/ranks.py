@@ -45,7 +45,9 @@ class Line(Encoder):
         return self.made(batch.inputs["vectors"], len(batch.image_ids))
 
     def texts(self, batch):
-        return self.made(batch.signals["vectors"], len(batch.caption_ids))
+        graphs = batch.signals["graph_tokens"]
+        said = torch.cat([graphs["objects"][..., None], graphs["attributes"]], dim=-1).flatten(0, 1)
+        return replace(self.made(batch.signals["vectors"], len(batch.caption_ids)), labels=said)
 
 
 def gradients(name, rows=ROWS):
