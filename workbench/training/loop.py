@@ -7,12 +7,11 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
-from accelerate.state import AcceleratorState
 from torch import Tensor
 from tqdm.auto import tqdm
 
@@ -22,6 +21,8 @@ from workbench.encoders._pair import Pair
 from workbench.objectives._base import Objective
 from workbench.records import Batch, Embedding
 from workbench.training import checkpoint, processes
+from workbench.training.machine import accelerator
+from workbench.training.momentum import Momentum
 from workbench.training.optimiser import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
 from workbench.training.processes import Share
 from workbench.training.settings import Settings
@@ -78,7 +79,7 @@ class _Run:
 
     def __init__(self, model: Pair, objective: Objective, source: Source, settings: Settings, folder: Path | None) -> None:
         self.model, self.objective, self.source, self.settings, self.folder = model, objective, source, settings, folder
-        self.accelerator = _accelerator(settings, folder)
+        self.accelerator = accelerator(settings, folder)
         self.device = self.accelerator.device
         model.to(self.device)
         objective.to(self.device)
@@ -87,6 +88,7 @@ class _Run:
         self.optimiser = self.accelerator.prepare(self.optimiser)
         backbone = [p for group in groups if group.role == "image_backbone" for p in group.parameters.values()]
         self.backbone = [parameter for parameter in backbone if parameter.requires_grad]
+        self.momentum = Momentum(model, objective.momentum) if objective.momentum else None
         self.steps_per_epoch = len(self._order(0))
         self.step = 0
         self.history: History = []
@@ -122,10 +124,10 @@ class _Run:
                 self.save()
         return {name: value / self.steps_per_epoch for name, value in self.sums.items()}
 
-    def encode(self, share: Share) -> tuple[Embedding, Embedding]:
+    def encode(self, pair: Pair, share: Share) -> tuple[Embedding, Embedding]:
         """Embed the share; the result is the whole batch, in float32."""
         with self.accelerator.autocast():
-            made = self.model.image.images(share.images), self.model.text.texts(share.captions)
+            made = pair.image.images(share.images), pair.text.texts(share.captions)
         # Half precision ends here: softmax, hinges and logarithms of ratios are computed in float32.
         image, text = (processes.gather(one.in_float32(self.device)) for one in made)
         return image, text
@@ -135,7 +137,10 @@ class _Run:
         steps, settings, batch = self.steps_per_epoch, self.settings, share.batch
         for group in self.optimiser.param_groups:
             group["lr"] = group["base_lr"] * learning_rate_factor(self.step, steps_per_epoch=steps, settings=settings)
-        image, text = self.encode(share)
+        image, text = self.encode(self.model, share)
+        if self.momentum:
+            with torch.no_grad():
+                batch = replace(batch, momentum=self.encode(self.momentum.pair, share))
         terms = self.objective(image, text, batch)
         loss = torch.stack(list(terms.values())).sum()
         values = {**{name: float(term.detach()) for name, term in terms.items()}, "loss": float(loss.detach())}
@@ -147,6 +152,8 @@ class _Run:
             trained = [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
             self.accelerator.clip_grad_norm_(trained, settings.clip_norm)
         self.optimiser.step()
+        if self.momentum:
+            self.momentum.update()
         self.objective.after_step(image, text, batch)
         return values
 
@@ -170,6 +177,7 @@ class _Run:
             | checkpoint.prefixed("best", self.best)
             | checkpoint.prefixed("optimiser", state)
             | checkpoint.prefixed("random", checkpoint.random_state(self.device))
+            | checkpoint.prefixed("momentum", self.momentum.state() if self.momentum else {})
         )
         facts = {
             "step": self.step,
@@ -194,6 +202,8 @@ class _Run:
         checkpoint.load_weights(self.model, self.objective, tensors)
         self.best = checkpoint.under("best", tensors)
         checkpoint.restore_optimiser(self.optimiser, checkpoint.under("optimiser", tensors), facts["numbers"])
+        if self.momentum:
+            self.momentum.load(checkpoint.under("momentum", tensors))
         checkpoint.restore_random_state(checkpoint.under("random", tensors), self.device)
         self.step, self.history, self.sums = facts["step"], facts["history"], facts["sums"]
 
@@ -214,21 +224,6 @@ def _fixed(settings: Settings) -> dict[str, Any]:
     free = {"device", "workers", "checkpoint_every", "tracker"}
     values = {name: getattr(settings, name) for name in sorted(set(Settings.__dataclass_fields__) - free)}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-
-
-def _accelerator(settings: Settings, folder: Path | None) -> Accelerator:
-    cpu = settings.device == "cpu" or not torch.cuda.is_available()
-    if settings.device == "cuda" and cpu:
-        raise ValueError("device='cuda', but PyTorch sees no GPU; use device='auto' or 'cpu'")
-    half = settings.precision == "bf16" or (settings.precision == "auto" and not cpu)
-    # accelerate keeps device and precision for the life of the process; a notebook may train again with others.
-    AcceleratorState._reset_state(reset_partial_state=True)
-    out = Accelerator(
-        cpu=cpu, mixed_precision="bf16" if half else "no", log_with=settings.tracker or None, project_dir=str(folder or ".")
-    )
-    if settings.tracker:
-        out.init_trackers("itm-workbench", config={k: v for k, v in vars(settings).items() if isinstance(v, int | float | str)})
-    return out
 
 
 def _require_finite(values: dict[str, float], batch: Batch) -> None:
