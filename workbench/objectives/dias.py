@@ -1,0 +1,233 @@
+"""DIAS: dimension alignment, spatial constraints and sparse selection for image-text matching.
+
+``L = L_loc + 10 L_dim + 0.05 L_inter + 0.1 L_intra``. A dimension of an image correlates with the same dimension of its captions
+and with no other (alignment); image ``i`` is as far from text ``j`` as image ``j`` from text ``i`` (inter), and two images as far
+from one another as their texts (intra), asked of pairs that are likely to correlate (sparse selection).
+
+Reads with: objectives/_sparse_selection.py, objectives/_cross_attention.py, losses/distance_weighted.py. The paper's batches
+hold neighbouring images: ``sampler="clusters"`` of the configuration.
+Departures:
+- no code is public; margin and cutoff are those of HREM, whose sampling the paper cites;
+- the embedding of an image would depend on the caption it is compared with; by default each side is pooled alone
+  (``scorer="dual"``), and ``"cross"`` is the paper's;
+- Eq. 4 correlates columns with one entry a region and columns with one entry a word, which differ in length; here a row is a pair
+  (``rows="mean"``), or a region beside what it sees in the words and a word beside what it sees in the regions (``"attended"``);
+- the denominators of Eq. 6 sum absolute correlations, since sums of signed ones cross zero (``denominators="printed"``);
+- the constraints need as many captions as images: of every image the caption with the least id is taken;
+- for the selection see objectives/_sparse_selection.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from workbench import similarity
+from workbench.losses._terms import Reduction, choose, full_precision, reduce
+from workbench.losses.distance_weighted import distance_weighted
+from workbench.losses.triplet import triplet
+from workbench.objectives._base import Objective
+from workbench.objectives._cross_attention import CrossAttention, masked_mean, parts_of
+from workbench.objectives._sparse_selection import Selection, constraint
+from workbench.objectives._square import one_caption_an_image, rows_of
+from workbench.records import Batch, Embedding
+from workbench.registry import did_you_mean
+
+WEIGHTS = {"loc": 1.0, "dim": 10.0, "inter": 0.05, "intra": 0.1}
+LEAST = 1e-12
+
+
+def correlation(image: Tensor, text: Tensor) -> Tensor:
+    """Eq. 4. Cosine of every column of the images with every column of the texts; nothing is centred.
+
+    Args:
+        image: ``(N, D)`` rows.
+        text: ``(N, D)`` rows, paired with those of the images.
+
+    Returns:
+        ``(D, D)``; a column of zeros correlates with nothing.
+
+    Raises:
+        ValueError: the two differ in shape.
+    """
+    if image.shape != text.shape:
+        raise ValueError(
+            f"dimension alignment compares {tuple(image.shape)} image rows with {tuple(text.shape)} text rows; "
+            f"give both encoders the same embed_dim"
+        )
+    # A product in half precision would leave two digits of a correlation.
+    with torch.autocast(image.device.type, enabled=False):
+        return normalize(full_precision(image), dim=0).T @ normalize(full_precision(text), dim=0)
+
+
+def alignment(correlations: Tensor, *, denominators: Literal["absolute", "printed"], reduction: Reduction) -> Tensor:
+    """Eq. 6. Minus the share that each dimension's own correlation has of its row, and of its column.
+
+    Args:
+        correlations: ``(D, D)``.
+        denominators: sums of ``"absolute"`` values, or of signed ones as ``"printed"``; they agree where nothing is negative.
+        reduction: over dimensions; the paper's is ``"sum"``.
+
+    Returns:
+        A scalar; its least value under ``"absolute"`` and ``"sum"`` is ``-2 D``. ``(D,)`` with ``reduction="none"``.
+    """
+    own = correlations.diagonal()
+    if denominators == "printed":
+        terms = own / correlations.sum(dim=1) + own / correlations.sum(dim=0)
+    else:
+        sizes = correlations.abs()
+        terms = own / sizes.sum(dim=1).clamp(min=LEAST) + own / sizes.sum(dim=0).clamp(min=LEAST)
+    return -reduce(terms, reduction)
+
+
+def inter_difference(scores: Tensor) -> Tensor:
+    """``X - X^T``: image ``i`` to text ``j`` against image ``j`` to text ``i``.
+
+    Args:
+        scores: ``(N, N)`` of images and texts, where row and column ``i`` are one pair.
+    """
+    return scores - scores.T
+
+
+def intra_difference(image: Tensor, text: Tensor) -> Tensor:
+    """``Y - Z``: similarity of images ``i, j`` against that of their texts.
+
+    Args:
+        image: ``(N, D)`` unit vectors.
+        text: ``(N, D)`` unit vectors of the images' texts.
+    """
+    return similarity.cosine(image, image) - similarity.cosine(text, text)
+
+
+class DIAS(Objective):
+    """Triplet with drawn negatives, dimension alignment, and two spatial constraints.
+
+    Args:
+        scorer: ``"dual"`` = cosine of the pooled embeddings; ``"cross"`` and ``"chan"`` compare parts, see ``CrossAttention``,
+            whose fields may be given as a mapping, e.g. ``{"form": "cross", "attention": "relu"}``.
+        weights: of the terms ``loc``, ``dim``, ``inter`` and ``intra``; those left out keep the paper's, 1, 10, 0.05 and 0.1. A
+            term of weight 0 is not computed. Valid for sums.
+        margin: of the triplet.
+        cutoff: distance beyond which no negative is drawn; 1.7 for Flickr30K, 1.9 for COCO (HREM).
+        rows: what dimensions are correlated over: ``"mean"`` = the mean part of each pair's image and caption, ``"attended"`` =
+            every part beside what it sees, ``"pooled"`` = the embeddings themselves, for encoders without parts.
+        denominators: of the alignment, ``"absolute"`` or ``"printed"``.
+        selection: a rule of ``Selection``, or a mapping of its fields, e.g. ``{"rule": "top_k", "keep": 0.1}``.
+        reduction: ``"sum"`` (the paper's) or ``"mean"``, over pairs, dimensions, and pairs of different instances.
+
+    Raises:
+        ValueError: an unknown value, a negative weight, or no term left.
+        TypeError: an unknown field of a mapping.
+    """
+
+    beta: Tensor
+
+    def __init__(
+        self,
+        *,
+        scorer: str | Mapping[str, Any] = "dual",
+        weights: Mapping[str, float] | None = None,
+        margin: float = 0.2,
+        cutoff: float = 1.7,
+        rows: Literal["mean", "attended", "pooled"] = "mean",
+        denominators: Literal["absolute", "printed"] = "absolute",
+        selection: str | Mapping[str, Any] = "p",
+        reduction: Reduction = "sum",
+    ) -> None:
+        super().__init__()
+        choose("rows", rows, ("mean", "attended", "pooled"))
+        choose("denominators", denominators, ("absolute", "printed"))
+        choose("reduction", reduction, ("sum", "mean"))
+        self.margin, self.cutoff, self.rows, self.denominators, self.reduction = margin, cutoff, rows, denominators, reduction
+        self.weights = _weights(weights or {})
+        self.terms = tuple(name for name, weight in self.weights.items() if weight)
+        self.scores_parts = scorer != "dual"
+        self.attention = CrossAttention.of(scorer if self.scores_parts else "cross")
+        self.selection = Selection.of(selection)
+        start = torch.tensor(self.selection.start())
+        if self.selection.learned:
+            self.beta = nn.Parameter(start)
+        else:
+            self.register_buffer("beta", start, persistent=False)
+        self._declare()
+
+    def select(self, terms: Iterable[str]) -> None:
+        """Compute these terms only; what reads no parts asks for none."""
+        super().select(terms)
+        self._declare()
+
+    def _declare(self) -> None:
+        by_parts = self.scores_parts and any(map(self._on, ("loc", "inter", "intra")))
+        attended = self._on("dim") and self.rows != "pooled"
+        self.reads = ("parts",) if by_parts or attended else ()
+
+    def _on(self, term: str) -> bool:
+        return term in self.terms and self.wants(term)
+
+    def scores(self, image: Embedding, text: Embedding) -> Tensor:
+        """``(I, T)`` cosines of pooled embeddings, or scores of pairs by their parts."""
+        return self.attention.scores(image, text) if self.scores_parts else super().scores(image, text)
+
+    def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
+        """Terms ``loc``, ``dim``, ``inter`` and ``intra``."""
+        scores = full_precision(self.scores(image, text)) if self._on("loc") or self._on("inter") else None
+        terms: dict[str, Tensor] = {}
+        if self._on("loc") and scores is not None:
+            terms["loc"] = self._triplet(scores, batch.positives) + self._triplet(scores.T, batch.positives.T)
+        if self._on("dim"):
+            correlations = correlation(*self._rows(rows_of(image, batch.own), text))
+            terms["dim"] = alignment(correlations, denominators=self.denominators, reduction=self.reduction)
+        images, captions = one_caption_an_image(batch)
+        if self._on("inter") and scores is not None:
+            terms["inter"] = self._constraint(inter_difference(scores[images][:, captions]))
+        if self._on("intra"):
+            terms["intra"] = self._constraint(intra_difference(*self._vectors(rows_of(image, images), rows_of(text, captions))))
+        return {name: self.weights[name] * term for name, term in terms.items()}
+
+    def _triplet(self, scores: Tensor, positives: Tensor) -> Tensor:
+        if self.warming:
+            return triplet(scores, positives, margin=self.margin, negatives="all", reduction=self.reduction)
+        return distance_weighted(scores, positives, margin=self.margin, cutoff=self.cutoff, reduction=self.reduction)
+
+    def _constraint(self, difference: Tensor) -> Tensor:
+        return constraint(full_precision(difference), self.selection, self.beta, reduction=self.reduction)
+
+    def _rows(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+        """Rows of images and captions over which dimensions are correlated; the arguments are pairs."""
+        if self.rows == "pooled":
+            return image.mean, text.mean
+        (regions, seen), (words, read) = parts_of(image), parts_of(text)
+        if self.rows == "mean":
+            return masked_mean(regions, seen), masked_mean(words, read)
+        of_words, of_regions = self.attention.of_pairs(image, text)
+        # Nothing is added to a product by rows of zeros, so padding is zeroed and not taken out.
+        real = torch.cat([seen, read], dim=1)[..., None]
+        sides = torch.cat([regions, of_regions], dim=1), torch.cat([of_words, words], dim=1)
+        return sides[0].masked_fill(~real, 0).flatten(0, 1), sides[1].masked_fill(~real, 0).flatten(0, 1)
+
+    def _vectors(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+        """One unit vector for each image and caption of the given pairs."""
+        if not self.scores_parts:
+            return image.mean, text.mean
+        of_words, of_regions = self.attention.of_pairs(image, text)
+        pooled = masked_mean(of_words, parts_of(image)[1]), masked_mean(of_regions, parts_of(text)[1])
+        return normalize(pooled[0], dim=-1), normalize(pooled[1], dim=-1)
+
+
+def _weights(given: Mapping[str, float]) -> dict[str, float]:
+    for name, weight in given.items():
+        if name not in WEIGHTS:
+            raise ValueError(f"dias has no term {name!r}; {did_you_mean(name, list(WEIGHTS))}")
+        if not weight >= 0:
+            raise ValueError(f"weight of {name!r} is {weight}; it must be at least 0")
+    weights = WEIGHTS | dict(given)
+    if not any(weights.values()):
+        raise ValueError("all weights are 0; at least one term must be left")
+    return weights
+
+
+MEMBER = DIAS
