@@ -57,7 +57,6 @@ class Embedding:
             require(self.parts.ndim == 3 and len(self.parts) == n, f"embedding: parts must be ({n}, P, D)")
             require(self.mask.shape == self.parts.shape[:2], "embedding: mask must be (N, P)")
         require((self.entities is None) == (self.owner is None), "embedding: entities and owner come together")
-        require(self.labels is None or self.entities is not None, "embedding: labels are those of entities")
 
     def __len__(self) -> int:
         return int(self.mean.shape[0])
