@@ -79,6 +79,15 @@ def test_the_gradient_does_not_depend_on_the_size_of_a_block(monkeypatch):
     assert found[0].abs().sum() > 0
 
 
+@pytest.mark.parametrize("ranks", ["definition", "released"])
+@pytest.mark.parametrize("clip", [50.0, 2.0])
+def test_the_gradient_of_the_ranks_is_that_of_finite_differences(ranks, clip):
+    scores = S3.clone().requires_grad_()
+    assert torch.autograd.gradcheck(
+        lambda s: average_semantic_precision(s, Y3, temperature=0.1, clip=clip, ranks=ranks), scores, atol=1e-7
+    )
+
+
 def test_it_is_one_where_both_rank_alike_and_never_leaves_zero_to_one():
     close(both(Y3, 7 * Y3 - 2), (1, 1))
     assert ((both(S3, -S3) > 0) & (both(S3, -S3) < 1)).all()
