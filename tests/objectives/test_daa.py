@@ -80,7 +80,7 @@ def test_the_gradient_does_not_depend_on_the_size_of_a_block(monkeypatch):
 
 
 @pytest.mark.parametrize("ranks", ["definition", "released"])
-@pytest.mark.parametrize("clip", [50.0, 2.0])
+@pytest.mark.parametrize("clip", [50.0, 2.2])
 def test_the_gradient_of_the_ranks_is_that_of_finite_differences(ranks, clip):
     scores = S3.clone().requires_grad_()
     assert torch.autograd.gradcheck(

@@ -21,7 +21,6 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import threshold_
 
 from workbench.losses._terms import choose, full_precision
 from workbench.losses.triplet import triplet
@@ -50,7 +49,7 @@ class _CountAbove(torch.autograd.Function):
         to_others, to_values = [], []
         for others, values, rows in _blocks(*ctx.saved_tensors, gradient):
             p = _compare(others, values, temperature, clip)
-            slope = threshold_(p.mul_(1 - p), floor, 0.0).mul_(rows[:, :, None] / temperature)
+            slope = torch.threshold_(p.mul_(1 - p), floor, 0.0).mul_(rows[:, :, None] / temperature)
             to_others.append(slope.sum(dim=1))
             to_values.append(-slope.sum(dim=2))
         return torch.cat(to_others), torch.cat(to_values), None, None
