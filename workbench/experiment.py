@@ -161,6 +161,7 @@ def build(config: Config, captions: tuple[str, ...], states: Mapping[str, Any] |
     """
     objective: Objective = objectives.load(config.objective, **config.objective_options)
     needs.check_captions(config.objective, objective, config.captions_per_image)
+    needs.check_mix(config.objective, objective, config.mix)
     image_class, text_class = encoders.member(config.image_encoder), encoders.member(config.text_encoder)
     text_options = config.image_options if config.image_encoder == config.text_encoder else config.text_options
     wanted = text_class.signals(**text_options)

@@ -61,6 +61,16 @@ def check_reads(name: str, objective: Objective, pair: Pair) -> None:
                 )
 
 
+def check_mix(name: str, objective: Objective, mix: float) -> None:
+    """Refuse mixed images where the objective reads no soft labels.
+
+    Raises:
+        ValueError: says how to go on without.
+    """
+    if mix and not objective.soft_labels:
+        raise ValueError(f"objective {name!r} reads no soft labels, so images cannot be mixed; set mix=0")
+
+
 def relevance(objective: Objective, train: Split) -> dict[str, Any]:
     """The graded relevance that an objective reads: what a maker of the text shelf finds, or judgements of the split.
 

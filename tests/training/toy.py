@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +48,8 @@ class Picture(Encoder):
         self.backbone, self.head, self.dropout = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH), nn.Dropout(0.3)
 
     def images(self, batch):
-        hidden = self.dropout(self.backbone(batch.inputs["pixels"]).relu())
+        pixels = batch.inputs["pixels"]
+        hidden = self.dropout(self.backbone(pixels.mean(1) if pixels.ndim == 3 else pixels).relu())
         return Embedding(nn.functional.normalize(self.head(hidden), dim=1))
 
     def groups(self):
@@ -81,7 +83,14 @@ def source() -> Source:
     return Source(split, {"pixels": lambda rows: pixels[rows]}, {"bag": Bag(pixels[own] + noise)})
 
 
-def train(folder: Path | None, objective=None, die_at: int = 0, rsum=None, **changes):
+def grid_source() -> Source:
+    """The same with three regions an image, whose mean is its vector."""
+    plain = source()
+    shift = torch.tensor([-1.0, 0.0, 1.0])[:, None]
+    return replace(plain, inputs={"pixels": lambda rows: plain.inputs["pixels"](rows)[:, None] + shift})
+
+
+def train(folder: Path | None, objective=None, die_at: int = 0, rsum=None, of=None, **changes):
     """Train the toy; with ``die_at`` the process kills itself before that step, with no chance to tidy up."""
     values = {"epochs": 4, "batch_size": 6, "captions_per_image": 2, "warmup_epochs": 1, "device": "cpu", "checkpoint_every": 1}
     settings = Settings(**(values | changes))
@@ -99,7 +108,7 @@ def train(folder: Path | None, objective=None, die_at: int = 0, rsum=None, **cha
             os.kill(os.getpid(), 9)
 
     objective.register_forward_pre_hook(count)
-    history = fit(pair, objective, source(), validate, settings, folder=folder, progress=False)
+    history = fit(pair, objective, of or source(), validate, settings, folder=folder, progress=False)
     return pair, history
 
 

@@ -20,7 +20,7 @@ from workbench.batches import Source
 from workbench.encoders._pair import Pair
 from workbench.objectives._base import Objective
 from workbench.records import Batch, Embedding
-from workbench.training import checkpoint, processes
+from workbench.training import averaging, checkpoint, processes
 from workbench.training.machine import accelerator
 from workbench.training.momentum import Momentum
 from workbench.training.optimiser import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
@@ -44,7 +44,7 @@ def fit(
     folder: Path | None = None,
     progress: bool = True,
 ) -> History:
-    """Train a model and leave it with the weights of the epoch whose validation RSUM is best.
+    """Train a model and leave it with the weights of the epoch whose validation RSUM is best, or with the mean of the last.
 
     Args:
         model: the two encoders.
@@ -93,7 +93,7 @@ class _Run:
         self.step = 0
         self.history: History = []
         self.sums: dict[str, float] = {}
-        self.best: dict[str, Tensor] = {}
+        self.kept: dict[str, Tensor] = {}
         self.started = time.perf_counter()
 
     @property
@@ -114,7 +114,8 @@ class _Run:
         self.objective.warm_up(warming)
         self._freeze_image_backbone(warming)
         order = self._order(self.epoch)[self.step % self.steps_per_epoch :]
-        for share in processes.loader(self.source, order, workers=self.settings.workers):
+        s = self.settings
+        for share in processes.loader(self.source, order, workers=s.workers, mix=s.mix, seed=s.seed):
             for name, value in self.one_step(share.to(self.device)).items():
                 self.sums[name] = self.sums.get(name, 0.0) + value
             self.step += 1
@@ -158,10 +159,11 @@ class _Run:
         return values
 
     def close_epoch(self, row: dict[str, float]) -> None:
-        """Note the epoch, keep the weights if they are the best so far, write the checkpoint."""
+        """Note the epoch, keep the weights that the run is for, write the checkpoint."""
         row["seconds"] = time.perf_counter() - self.started
-        if not self.best or row["val/rsum"] > max(earlier["val/rsum"] for earlier in self.history):
-            self.best = checkpoint.weights(self.model, self.objective)
+        best = row["val/rsum"] > max((earlier["val/rsum"] for earlier in self.history), default=-math.inf)
+        now = checkpoint.weights(self.model, self.objective)
+        self.kept = averaging.kept(self.kept, now, epoch=self.epoch, swa_from=self.settings.swa_from, best=best)
         self.history.append(row)
         self.sums = {}
         self.accelerator.log({name: value for name, value in row.items() if name != "epoch"}, step=self.step)
@@ -174,7 +176,7 @@ class _Run:
         state, numbers = checkpoint.optimiser_tensors(self.optimiser)
         tensors = (
             checkpoint.weights(self.model, self.objective)
-            | checkpoint.prefixed("best", self.best)
+            | checkpoint.prefixed("kept", self.kept)
             | checkpoint.prefixed("optimiser", state)
             | checkpoint.prefixed("random", checkpoint.random_state(self.device))
             | checkpoint.prefixed("momentum", self.momentum.state() if self.momentum else {})
@@ -200,7 +202,7 @@ class _Run:
                 f"{path} was made with other settings ({', '.join(changed)}); choose a new folder or the old settings"
             )
         checkpoint.load_weights(self.model, self.objective, tensors)
-        self.best = checkpoint.under("best", tensors)
+        self.kept = checkpoint.under("kept", tensors)
         checkpoint.restore_optimiser(self.optimiser, checkpoint.under("optimiser", tensors), facts["numbers"])
         if self.momentum:
             self.momentum.load(checkpoint.under("momentum", tensors))
@@ -208,9 +210,12 @@ class _Run:
         self.step, self.history, self.sums = facts["step"], facts["history"], facts["sums"]
 
     def finish(self) -> None:
-        """Put the best weights back and close the trackers."""
-        if self.best:
-            checkpoint.load_weights(self.model, self.objective, self.best)
+        """Put the best or the averaged weights in place and close the trackers."""
+        if self.kept:
+            checkpoint.load_weights(self.model, self.objective, self.kept)
+        if self.settings.swa_from and self.kept:
+            shares = processes.loader(self.source, self._order(0), workers=self.settings.workers)
+            averaging.refresh_statistics(self.model, lambda share: self.encode(self.model, share.to(self.device)), shares)
         self._freeze_image_backbone(False)
         self.accelerator.end_training()
 

@@ -9,7 +9,7 @@ parameters the mean, since every process has it whole.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from torch.utils.data import DataLoader, Dataset
 from workbench.batches import Source
 from workbench.batches import to as batch_to
 from workbench.records import Batch, Embedding, Rows
+from workbench.training import mixing
 
 
 @dataclass(frozen=True)
@@ -45,23 +46,41 @@ class Share:
 
 
 class _Shares(Dataset[Share]):
-    def __init__(self, source: Source) -> None:
-        self.source, self.rank, self.world = source, rank(), world()
+    def __init__(self, source: Source, mix: float, seed: int) -> None:
+        self.source, self.rank, self.world, self.mix, self.seed = source, rank(), world(), mix, seed
 
     def __getitem__(self, rows: Rows) -> Share:
-        if self.world == 1:
+        if self.world == 1 and not self.mix:
             batch = self.source.batch(rows)
             return Share(batch, batch, batch)
-        images = np.array_split(self.source.images_of(rows)[0], self.world)[self.rank]
-        captions = np.array_split(rows, self.world)[self.rank]
         whole = self.source.batch(rows, inputs=False)
-        return Share(whole, self.source.of_images(images), self.source.of_captions(captions))
+        images = self.source.images_of(rows)[0]
+        places = np.array_split(np.arange(len(images)), self.world)[self.rank]
+        if self.mix:
+            recipe = mixing.recipe(rows, len(images), share=self.mix, seed=self.seed)
+            whole = replace(whole, labels=recipe.labels(whole.positives))
+            part = mixing.of_images(self.source, images, places, recipe)
+        else:
+            part = self.source.of_images(images[places])
+        if self.world == 1:
+            batch = replace(whole, inputs=part.inputs)
+            return Share(batch, batch, batch)
+        return Share(whole, part, self.source.of_captions(np.array_split(rows, self.world)[self.rank]))
 
 
-def loader(source: Source, batches: Sequence[Rows], *, workers: int = 0) -> Iterator[Share]:
-    """The share that falls to this process of every batch in the given order, read by ``workers`` processes ahead of need."""
+def loader(source: Source, batches: Sequence[Rows], *, workers: int = 0, mix: float = 0.0, seed: int = 0) -> Iterator[Share]:
+    """The share that falls to this process of every batch in the given order.
+
+    Args:
+        source: what batches are made from.
+        batches: caption rows of each.
+        workers: processes that read ahead of need.
+        mix: share of a batch's images that are mixed with another image of the batch.
+        seed: of the mixing.
+    """
     # The loader draws a seed for its workers from this generator instead of the global one, which belongs to the model.
-    return iter(DataLoader(_Shares(source), sampler=batches, batch_size=None, num_workers=workers, generator=torch.Generator()))
+    shares, draws = _Shares(source, mix, seed), torch.Generator()
+    return iter(DataLoader(shares, sampler=batches, batch_size=None, num_workers=workers, generator=draws))
 
 
 def world() -> int:

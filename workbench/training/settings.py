@@ -16,7 +16,7 @@ CHOICES = {
 AT_LEAST = {
     "epochs": 0, "batch_size": 2, "captions_per_image": 1, "warmup_epochs": 0, "ramp_epochs": 0, "lr_warmup_steps": 0,
     "checkpoint_every": 0, "workers": 0, "lr": 0.0, "weight_decay": 0.0, "image_backbone_lr": 0.0, "text_backbone_lr": 0.0,
-    "clip_norm": 0.0, "layer_decay": 0.0,
+    "clip_norm": 0.0, "layer_decay": 0.0, "mix": 0.0, "swa_from": 0,
 }  # fmt: skip
 
 
@@ -39,6 +39,9 @@ class Settings:
         image_backbone_lr, text_backbone_lr: multipliers of ``lr``; 0 freezes.
         layer_decay: the learning rate of a block is multiplied by ``layer_decay ** (n_blocks - block)``.
         clip_norm: gradients are clipped to this norm; 0 = not clipped.
+        mix: share of a batch's images that are mixed with another image, for objectives that read soft labels; 0 = none.
+        swa_from: the result is the mean of the weights at the end of this epoch (counted from 1) and of all later ones, whatever
+            their validation says; 0 = the weights of the best epoch.
         seed: of everything random.
         device: ``"auto"`` takes a GPU where there is one.
         precision: ``"auto"`` is bf16 autocast on a GPU and float32 elsewhere. Losses are always computed in float32.
@@ -66,6 +69,8 @@ class Settings:
     text_backbone_lr: float = 1.0
     layer_decay: float = 1.0
     clip_norm: float = 2.0
+    mix: float = 0.0
+    swa_from: int = 0
     seed: int = 0
     device: str = "auto"
     precision: str = "auto"
@@ -80,6 +85,10 @@ class Settings:
         for name, least in AT_LEAST.items():
             if not getattr(self, name) >= least:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be at least {least}")
+        if self.mix > 1:
+            raise ValueError(f"mix={self.mix!r}: a share of the images, at most 1")
+        if self.epochs and self.swa_from > self.epochs:
+            raise ValueError(f"swa_from={self.swa_from}: the run ends with epoch {self.epochs}; lower it, or set 0")
         if self.precision == "bf16" and self.device == "cpu":
             raise ValueError("precision='bf16' is for a GPU; use precision='auto' or device='cuda'")
 
