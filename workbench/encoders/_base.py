@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -30,11 +31,11 @@ class ParameterGroup:
 class Encoder(nn.Module):
     """Turns a batch into embeddings. An encoder serves images, captions or both.
 
-    ``image_input`` names what it reads from ``Batch.inputs`` for images (``"pixels"``, ``"regions"`` or ``None`` when it
-    encodes no images); ``encodes_text`` says whether it encodes captions.
+    ``image_input`` names what it reads from ``Batch.inputs`` for images (``"pixels"``, ``"regions"``, both as
+    ``"regions+pixels"``, or ``None`` when it encodes no images); ``encodes_text`` says whether it encodes captions.
     """
 
-    image_input: ClassVar[str | None] = None
+    image_input: str | None = None
     encodes_text: ClassVar[bool] = False
     embed_dim: int
 
@@ -51,6 +52,18 @@ class Encoder(nn.Module):
             options: the options that the encoder will be made with.
         """
         return {}
+
+    @classmethod
+    def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Options with what only the experiment knows, as far as the encoder takes it.
+
+        Args:
+            options: as the user gave them; they stand, apart from ``pretrained``.
+            facts: the ``vocabulary`` of the tokens, ``in_dim`` of the region features, ``pretrained=""`` where weights follow.
+        """
+        known = inspect.signature(cls).parameters
+        taken = {name: value for name, value in facts.items() if name in known}
+        return {**taken, **options, **{name: value for name, value in taken.items() if name == "pretrained"}}
 
     @property
     def transform(self) -> Callable[[Any], Tensor]:

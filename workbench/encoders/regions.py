@@ -8,8 +8,6 @@ Source: Chen et al., "Learning the best pooling strategy for visual semantic emb
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
@@ -33,7 +31,7 @@ class Regions(Encoder):
         log_var: also say log sigma squared, by a head of its own over the projected regions.
     """
 
-    image_input: ClassVar[str | None] = "regions"
+    image_input: str | None = "regions"
 
     def __init__(
         self,

@@ -55,7 +55,7 @@ class Towers(Encoder):
     model has one.
     """
 
-    image_input: ClassVar[str | None] = "pixels"
+    image_input: str | None = "pixels"
     encodes_text: ClassVar[bool] = True
     mean: Tensor
     std: Tensor
