@@ -1,6 +1,45 @@
-"""Objectives: one paper, one file. ``names()`` lists them, ``load(name, **options)`` makes one."""
+"""Objectives: one paper, one file. ``names()`` lists them, ``load(name, **options)`` makes one.
 
-from workbench.registry import Shelf
+A name may be a weighted sum of papers, or of some of their terms: ``"ditm+0.5*dias.dim"``. Its options are those of each paper,
+``load("ditm+0.5*dias.dim", ditm={"tau": 5}, dias={"rows": "pooled"})``, and the first paper's scores are those of evaluation.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.objectives._names import is_sum, options_of, parse
+from workbench.registry import Shelf, check_options
 
 _shelf = Shelf(__name__)
-names, load, member = _shelf.names, _shelf.load, _shelf.member
+names, member = _shelf.names, _shelf.member
+
+
+def load(name: str, **options: Any) -> Any:
+    """Make an objective, or a sum of several.
+
+    Args:
+        name: a name of the shelf, or a sum.
+        options: of the objective; of a sum, the options of each paper by its name.
+
+    Raises:
+        KeyError: no such paper or term; TypeError: an unknown option; ValueError: a sum that cannot be read or united.
+    """
+    if not is_sum(name):
+        return _shelf.load(name, **options)
+    from workbench.objectives._sum import Sum
+
+    addends = parse(name)
+    given = options_of(name, addends, options)
+    return Sum(name, addends, {paper: _shelf.load(paper, **given.get(paper, {})) for paper in addends})
+
+
+def check(name: str, options: Mapping[str, Any]) -> None:
+    """Refuse a name or options that ``load`` would refuse by name.
+
+    Raises:
+        KeyError, TypeError, ValueError: as ``load``.
+    """
+    if is_sum(name):
+        load(name, **options)
+    else:
+        check_options(f"objective {name!r}", member(name), dict(options))

@@ -1,0 +1,132 @@
+"""A weighted sum of terms of several papers, with all that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from torch import Tensor, nn
+
+from workbench.objectives._base import Objective
+from workbench.objectives._names import Addends
+from workbench.records import Batch, Embedding
+from workbench.registry import did_you_mean
+
+Options = dict[str, dict[str, object]]
+
+
+class Sum(Objective):
+    """Terms of several objectives, each times its weight; the keys are ``paper.term``.
+
+    A batch must hold what any of them needs. Every paper computes its terms as it does alone, on its own scores; the scores of
+    evaluation are those of the first paper.
+
+    Args:
+        name: the sum as it was written, for messages.
+        addends: weight of each chosen term by paper; the term ``""`` stands for all of a paper's terms.
+        papers: the objectives by name, in the order of the sum.
+
+    Raises:
+        KeyError: a paper has no such term.
+        ValueError: two papers need one thing in two ways.
+    """
+
+    def __init__(self, name: str, addends: Addends, papers: Mapping[str, Objective]) -> None:
+        super().__init__()
+        self.name = name
+        self.papers = nn.ModuleDict(papers)
+        self.weights: dict[str, float] = {}
+        for paper, weights in addends.items():
+            for term, weight in weights.items():
+                self.weights |= dict.fromkeys(_terms(paper, papers[paper], term), weight)
+        self.terms = tuple(self.weights)
+        self.select(self.terms)
+
+    def _each(self) -> Iterable[tuple[str, Objective]]:
+        return ((name, paper) for name, paper in self.papers.items() if isinstance(paper, Objective))
+
+    @property
+    def first(self) -> Objective:
+        """The paper whose scores are those of evaluation."""
+        return next(paper for _, paper in self._each())
+
+    def select(self, terms: Iterable[str]) -> None:
+        """Compute these terms only, and need what they need."""
+        super().select(terms)
+        for name, paper in self._each():
+            paper.select(term for term in paper.terms if f"{name}.{term}" in (self.selected or ()))
+        of_all = [paper for _, paper in self._each()]
+        reads = [field for paper in of_all for field in paper.reads] + (["parts"] if self.first.scores_parts else [])
+        self.reads = tuple(dict.fromkeys(reads))
+        self.needs = tuple(dict.fromkeys(name for paper in of_all for name in paper.needs))
+        self.captions_per_image = max(paper.captions_per_image for paper in of_all)
+        self.soft_labels = all(paper.soft_labels for paper in of_all)
+        self.scores_parts, self.calibrates = self.first.scores_parts, self.first.calibrates
+        self.momentum = self._one_momentum()
+        self.signals()
+        self.relevances()
+
+    def _one_momentum(self) -> float:
+        given = {name: paper.momentum for name, paper in self._each() if paper.momentum}
+        if len(set(given.values())) > 1:
+            raise ValueError(f"objective {self.name!r}: there is one momentum copy, and {given} ask for different ones")
+        return next(iter(given.values()), 0.0)
+
+    def signals(self) -> Options:
+        """The signals of all papers."""
+        return self._united("signal", {name: paper.signals() for name, paper in self._each()})
+
+    def relevances(self) -> Options:
+        """The relevances of all papers."""
+        return self._united("relevance", {name: paper.relevances() for name, paper in self._each()})
+
+    def _united(self, kind: str, asked: Mapping[str, Options]) -> Options:
+        out: Options = {}
+        for paper, wanted in asked.items():
+            for name, options in wanted.items():
+                if out.setdefault(name, options) != options:
+                    raise ValueError(
+                        f"objective {self.name!r}: {paper!r} reads the {kind} {name!r} with {options} and another paper "
+                        f"with {out[name]}; a batch holds it once, so give both the same options"
+                    )
+        return out
+
+    def fit_width(self, embed_dim: int) -> None:
+        """Make what depends on the width of the embeddings, in every paper."""
+        for _, paper in self._each():
+            paper.fit_width(embed_dim)
+
+    def warm_up(self, warming: bool) -> None:
+        """Tell every paper whether training is in its warm-up epochs."""
+        super().warm_up(warming)
+        for _, paper in self._each():
+            paper.warm_up(warming)
+
+    def scores(self, image: Embedding, text: Embedding) -> Tensor:
+        """The scores of the first paper."""
+        return self.first.scores(image, text)
+
+    def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
+        """The chosen terms of all papers by ``paper.term``."""
+        out: dict[str, Tensor] = {}
+        for name, paper in self._each():
+            if paper.selected:
+                found = paper(image, text, batch)
+                out |= {
+                    f"{name}.{term}": self.weights[f"{name}.{term}"] * found[term] for term in paper.terms if paper.wants(term)
+                }
+        return out
+
+    def calibrate(self, image: Embedding, text: Embedding, quality: Callable[[Tensor], float]) -> None:
+        """Let the first paper choose what evaluation uses."""
+        self.first.calibrate(image, text, quality)
+
+    def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:
+        """Update the memory of every paper."""
+        for _, paper in self._each():
+            paper.after_step(image, text, batch)
+
+
+def _terms(paper: str, objective: Objective, term: str) -> list[str]:
+    if term and term not in objective.terms:
+        raise KeyError(f"objective {paper!r} has no term {term!r}; {did_you_mean(term, list(objective.terms))}")
+    return [f"{paper}.{name}" for name in objective.terms if term in ("", name)]
