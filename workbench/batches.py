@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from workbench.clusters import neighbours_together
 from workbench.records import Batch, Rows, Signal, Split
 
 Reader = Callable[[Rows], Tensor]
@@ -77,12 +78,14 @@ class Source:
         inputs: model inputs by name, each a reader of image rows.
         signals: signals by name, each over all captions of the split.
         relevance: graded relevance by name, over all pairs of the split.
+        clusters: ``(I,)`` cluster of each image, where batches hold neighbours.
     """
 
     split: Split
     inputs: Mapping[str, Reader]
     signals: Mapping[str, Signal]
     relevance: Mapping[str, Relevant] = field(default_factory=dict)
+    clusters: Rows | None = None
 
     def batch(self, captions: Rows, *, inputs: bool = True) -> Batch:
         """The batch of these caption rows; each image stands in it once, however many of its captions do.
@@ -140,7 +143,13 @@ def shuffled(own: Rows, size: int, rng: np.random.Generator) -> list[Rows]:
     return _cut(order, size)
 
 
-def grouped(own: Rows, size: int, captions_per_image: int, rng: np.random.Generator) -> list[Rows]:
+def grouped(
+    own: Rows,
+    size: int,
+    captions_per_image: int,
+    rng: np.random.Generator,
+    arrange: Callable[[Rows], Rows] | None = None,
+) -> list[Rows]:
     """An epoch of ``size`` images a batch with ``captions_per_image`` captions each.
 
     Every caption is visited. The epoch goes through all images once a round; where the captions of an image do not divide
@@ -151,6 +160,7 @@ def grouped(own: Rows, size: int, captions_per_image: int, rng: np.random.Genera
         size: images a batch.
         captions_per_image: captions of each image in a batch.
         rng: numpy generator.
+        arrange: puts the images of a round in order; ``None`` = at random.
 
     Raises:
         ValueError: an image has fewer captions.
@@ -167,7 +177,7 @@ def grouped(own: Rows, size: int, captions_per_image: int, rng: np.random.Genera
     batches: list[Rows] = []
     for number in range(rounds):
         window = np.arange(number * captions_per_image, (number + 1) * captions_per_image)
-        images = rng.permutation([i for i, rows in enumerate(by_image) if len(rows) > window[0]])
+        images = (arrange or rng.permutation)(np.array([i for i, rows in enumerate(by_image) if len(rows) > window[0]]))
         groups = [by_image[i][window % len(by_image[i])] for i in images]
         batches += _cut(np.concatenate(groups), size * captions_per_image)
     return batches
@@ -179,9 +189,42 @@ def _cut(order: Rows, size: int) -> list[Rows]:
     return [order] if whole == 0 else list(order[: whole * size].reshape(whole, size))
 
 
-def epoch(own: Rows, *, size: int, captions_per_image: int, seed: int, number: int) -> list[Rows]:
-    """The caption rows of every batch of one epoch; depends on ``seed`` and the epoch's ``number`` alone."""
+def epoch(
+    own: Rows,
+    *,
+    size: int,
+    captions_per_image: int,
+    seed: int,
+    number: int,
+    clusters: Rows | None = None,
+    clusters_per_batch: int = 0,
+) -> list[Rows]:
+    """The caption rows of every batch of one epoch; depends on ``seed`` and the epoch's ``number`` alone.
+
+    Args:
+        own: ``(T,)`` image row of each caption.
+        size: images a batch; captions, where ``captions_per_image`` is 1 and neighbours do not matter.
+        captions_per_image: captions of each image in a batch.
+        seed: of the run.
+        number: of the epoch.
+        clusters: ``(I,)`` cluster of each image.
+        clusters_per_batch: clusters that the images of a batch come from; 0 = from anywhere.
+
+    Raises:
+        ValueError: neighbours were asked for and nobody said which images are.
+    """
     rng = np.random.default_rng([seed, number])
+    if clusters_per_batch:
+        if clusters is None:
+            raise ValueError("sampler='clusters' needs the cluster of every image; give the source clusters=k_means(...)")
+        each = max(size // clusters_per_batch, 1)
+        return grouped(
+            own,
+            size,
+            captions_per_image,
+            rng,
+            lambda images: neighbours_together(images, clusters, each, clusters_per_batch, rng),
+        )
     return shuffled(own, size, rng) if captions_per_image == 1 else grouped(own, size, captions_per_image, rng)
 
 

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, Self, get_type_hints
 
 from workbench import data, encoders, needs, objectives, text
+from workbench.batches import Source
+from workbench.clusters import k_means, mean_regions
 from workbench.encoders._pair import Pair
 from workbench.evaluation import calibrate, evaluate, validation_rsum
 from workbench.model import Model
 from workbench.objectives._base import Objective
-from workbench.records import Split
+from workbench.records import Rows, Split
 from workbench.registry import check_options, did_you_mean
 from workbench.result import CONFIG, MODEL, STATES, Result
 from workbench.text._base import SignalMaker
@@ -120,6 +122,7 @@ def run(config: Config, *, folder: str | Path | None = None, progress: bool = Tr
     history = []
     if config.epochs:
         train = replace(model.source(splits["train"]), relevance=needs.relevance(model.objective, splits["train"]))
+        train = replace(train, clusters=_clusters(config, model, train))
         place = Path(folder) if folder else None
         history = fit(
             model.pair, model.objective, train, lambda: validation_rsum(model, val), config, folder=place, progress=progress
@@ -127,6 +130,15 @@ def run(config: Config, *, folder: str | Path | None = None, progress: bool = Tr
     calibrate(model, val)
     measurements, image, texts = evaluate(model, test, seed=config.seed)
     return Result(config.as_dict(), model, splits["test"], measurements, history, image, texts)
+
+
+def _clusters(config: Config, model: Model, train: Source) -> Rows | None:
+    """The cluster of each training image, where batches hold neighbours; made before training, as a resumed run makes it."""
+    if config.sampler != "clusters":
+        return None
+    regions = train.split.regions
+    features = mean_regions(regions) if regions is not None else model.embed_images_of(train, parts=False).mean.numpy()
+    return k_means(features, config.clusters, seed=config.seed)
 
 
 def load_split(config: Config, name: str, *, progress: bool = True) -> Split:

@@ -53,23 +53,32 @@ class Model:
         return Source(split, self._inputs(split), {name: self.makers[name].of(split.captions) for name in names})
 
     def _inputs(self, split: Split) -> dict[str, Reader]:
-        kind = self.pair.image.image_input
-        return {"pixels": Pixels(split, self.pair.image.transform)} if kind == "pixels" else {"regions": batches.regions(split)}
+        readers: dict[str, Callable[[], Reader]] = {
+            "pixels": lambda: Pixels(split, self.pair.image.transform),
+            "regions": lambda: batches.regions(split),
+        }
+        return {kind: readers[kind]() for kind in (self.pair.image.image_input or "").split("+")}
 
-    def embed(self, source: Source, *, size: int = 256, parts: bool = False) -> tuple[Embedding, Embedding]:
+    def embed(self, source: Source, *, size: int = 256, parts: bool | None = None) -> tuple[Embedding, Embedding]:
         """Embed all images and captions of a split, on the model's device; the result is on the CPU in float32.
 
         Args:
             source: what ``source()`` made.
             size: items a batch.
-            parts: keep token-level parts, which need far more memory than the pooled vectors.
+            parts: keep token-level parts, which need far more memory than the pooled vectors; ``None`` = where ``scores`` reads
+                them.
         """
-        images, captions = len(source.split.image_ids), len(source.split.captions)
-        image = self._embed(lambda rows: self.pair.image.images(self._on_device(source.of_images(rows))), images, size, parts)
+        captions = len(source.split.captions)
+        image = self.embed_images_of(source, size=size, parts=parts)
         text = self._embed(lambda rows: self.pair.text.texts(self._on_device(source.of_captions(rows))), captions, size, parts)
         return image, text
 
-    def embed_texts(self, captions: Sequence[str], *, parts: bool = False) -> Embedding:
+    def embed_images_of(self, source: Source, *, size: int = 256, parts: bool | None = None) -> Embedding:
+        """Embed all images of a split; for the arguments see ``embed``."""
+        count = len(source.split.image_ids)
+        return self._embed(lambda rows: self.pair.image.images(self._on_device(source.of_images(rows))), count, size, parts)
+
+    def embed_texts(self, captions: Sequence[str], *, parts: bool | None = None) -> Embedding:
         """Embed loose captions; the empty string is allowed (it is the root of the hierarchy)."""
         signals = {name: self.makers[name].of(captions) for name in self.reads}
 
@@ -80,7 +89,7 @@ class Model:
 
         return self._embed(one, len(captions), 256, parts)
 
-    def embed_images(self, images: Sequence[Image.Image], *, parts: bool = False) -> Embedding:
+    def embed_images(self, images: Sequence[Image.Image], *, parts: bool | None = None) -> Embedding:
         """Embed loose images; for encoders that read pixels."""
         transform = self.pair.image.transform
 
@@ -110,8 +119,9 @@ class Model:
         return batches.to(batch, self.device)
 
     @torch.no_grad()
-    def _embed(self, one: Callable[[NDArray[np.int64]], Embedding], count: int, size: int, parts: bool) -> Embedding:
+    def _embed(self, one: Callable[[NDArray[np.int64]], Embedding], count: int, size: int, parts: bool | None) -> Embedding:
         was_training = self.pair.training
+        parts = self.objective.scores_parts if parts is None else parts
         self.pair.eval()
         chunks = []
         for start in range(0, count, size):

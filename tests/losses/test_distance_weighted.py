@@ -82,5 +82,5 @@ def test_without_a_negative_or_a_positive_it_is_a_differentiable_zero(positives)
 
 @pytest.mark.parametrize("cutoff", [0.5, 2.0])
 def test_a_cutoff_outside_its_range_is_refused(cutoff):
-    with pytest.raises(ValueError, match="above 0.5 and below 2"):
+    with pytest.raises(ValueError, match=r"above 0\.5 and below 2"):
         distance_weighted(S3, eye(3), margin=0.2, cutoff=cutoff, reduction="sum")

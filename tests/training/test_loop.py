@@ -105,8 +105,8 @@ def test_training_raises_the_scores_of_the_pairs():
     )
 
 
-@pytest.mark.parametrize("name", ["adamw", "adamp"])
-def test_both_optimisers_train_and_resume(tmp_path, name):
+@pytest.mark.parametrize("name", ["adamw", "adamp", "adam"])
+def test_every_optimiser_trains_and_resumes(tmp_path, name):
     toy.train(tmp_path / "a", optimizer=name, epochs=2)
     straight, _ = toy.train(None, optimizer=name, epochs=2)
     assert same(straight.state_dict(), toy.train(tmp_path / "a", optimizer=name, epochs=2)[0].state_dict())
@@ -132,6 +132,9 @@ def test_schedules_by_hand():
     assert [learning_rate_factor(n, steps_per_epoch=1, settings=step) for n in range(6)] == pytest.approx(
         [1, 1, 0.1, 0.1, 0.01, 0.01]
     )
+    exponential = Settings(schedule="exponential")
+    rates = [learning_rate_factor(n, steps_per_epoch=2, settings=exponential) for n in range(6)]
+    assert rates == pytest.approx([1, 1, 0.9, 0.9, 0.81, 0.81])
     warm = Settings(epochs=2, schedule="constant", lr_warmup_steps=3)
     assert [learning_rate_factor(n, steps_per_epoch=9, settings=warm) for n in range(4)] == pytest.approx([0.25, 0.5, 0.75, 1])
 
@@ -144,7 +147,9 @@ def test_the_loss_ramps_up_after_the_warm_up():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"optimizer": "adan"}, "choose one of 'adamw', 'adamp'"),
+        ({"optimizer": "adan"}, "choose one of 'adamw', 'adamp', 'adam'"),
+        ({"sampler": "clusters", "batch_size": 100}, "clusters_per_batch=16: it must divide batch_size=100"),
+        ({"sampler": "clusters", "clusters": 8}, "clusters=8 must be at least as many"),
         ({"epochs": -1}, "at least 0"),
         ({"lr": math.nan}, "at least 0"),
         ({"batch_size": 1}, "at least 2"),

@@ -18,6 +18,7 @@ class Objective(nn.Module):
     - ``needs``: the signals that ``forward`` reads from ``Batch.signals``;
     - ``relevances()``: the graded relevance that it reads from ``Batch.relevance``;
     - ``reads``: optional fields of ``Embedding`` (``"log_var"``, ``"parts"``, ``"entities"``) that the encoders must give;
+    - ``scores_parts``: ``scores`` compares the parts, so evaluation must keep them;
     - ``captions_per_image``: the least number of captions that a batch must hold of each image;
     - ``momentum``: share of itself that a momentum copy of the encoders keeps after a step; 0 = no such copy. Where it is not 0,
       ``Batch.momentum`` holds what the copy makes of the batch;
@@ -31,6 +32,7 @@ class Objective(nn.Module):
     terms: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    scores_parts: bool = False
     captions_per_image: int = 1
     momentum: float = 0.0
     soft_labels: bool = False

@@ -103,7 +103,13 @@ class _Run:
     def _order(self, number: int) -> list[Any]:
         s = self.settings
         return batches.epoch(
-            self.source.split.own, size=s.batch_size, captions_per_image=s.captions_per_image, seed=s.seed, number=number
+            self.source.split.own,
+            size=s.batch_size,
+            captions_per_image=s.captions_per_image,
+            seed=s.seed,
+            number=number,
+            clusters=self.source.clusters,
+            clusters_per_batch=s.clusters_per_batch if s.sampler == "clusters" else 0,
         )
 
     def one_epoch(self, bar: Any) -> dict[str, float]:

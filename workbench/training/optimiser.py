@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from torch import nn
-from torch.optim import AdamW, Optimizer
+from torch.optim import Adam, AdamW, Optimizer
 
 from workbench.encoders._base import ParameterGroup
 from workbench.training.settings import Settings
@@ -39,13 +39,13 @@ def parameter_groups(groups: list[ParameterGroup], extra: nn.Module, settings: S
 
 
 def make_optimiser(groups: list[dict[str, Any]], name: str) -> Optimizer:
-    """``"adamw"`` (PyTorch) or ``"adamp"`` (timm)."""
+    """``"adamw"`` or ``"adam"`` (PyTorch), or ``"adamp"`` (timm)."""
     if name == "adamp":
         from timm.optim.adamp import AdamP
 
         optimiser: Optimizer = AdamP(groups)  # type: ignore[no-untyped-call]
         return optimiser
-    return AdamW(groups)
+    return Adam(groups) if name == "adam" else AdamW(groups)
 
 
 def learning_rate_factor(step: int, *, steps_per_epoch: int, settings: Settings) -> float:
@@ -54,6 +54,8 @@ def learning_rate_factor(step: int, *, steps_per_epoch: int, settings: Settings)
         return (step + 1) / (settings.lr_warmup_steps + 1)
     if settings.schedule == "step":
         return float(settings.step_factor ** sum(step >= epoch * steps_per_epoch for epoch in settings.step_epochs))
+    if settings.schedule == "exponential":
+        return float(settings.epoch_factor ** (step // steps_per_epoch))
     if settings.schedule == "cosine":
         span = max(settings.epochs * steps_per_epoch - settings.lr_warmup_steps, 1)
         return 0.5 * (1 + math.cos(math.pi * (step - settings.lr_warmup_steps) / span))
