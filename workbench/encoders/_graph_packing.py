@@ -76,7 +76,7 @@ def pack(signal: Mapping[str, Tensor]) -> Graphs:
     real = signal["objects"] != 0
     row = (real.flatten().cumsum(0) - 1).view_as(real)
     caption, number = (signal["relations"][..., 1] != 0).nonzero(as_tuple=True)
-    subject, relation, thing = signal["relations"][caption, number].unbind(1)
+    subject, relation, thing = signal["relations"][caption, number].T.contiguous()
     return Graphs(
         len(real),
         signal["objects"][real],
