@@ -53,8 +53,8 @@ def div(figure: dict[str, Any], key: str, *, static: bool = False) -> str:
         key: id of the element, unique on the page.
         static: draw it without tools and hover, as a thumbnail.
     """
-    # "</" would end the script element if a caption contained it.
-    spec = json.dumps(figure).replace("</", "<\\/")
+    # "</script" would end the script element if a caption contained it, "<!--<script" would keep it from ending.
+    spec = json.dumps(figure).replace("<", "\\u003c")
     config = json.dumps({"responsive": True, "displaylogo": False, "staticPlot": static})
     script = f'<script>{{const f = {spec}; Plotly.newPlot("{key}", f.data, f.layout, {config})}}</script>'
     return f'<div id="{key}" class="plotly-graph-div" style="height:{figure["layout"].get("height", 450)}px"></div>{script}'

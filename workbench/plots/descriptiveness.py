@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from workbench.plots._theme import CATEGORIES, INK, escape, figure
+from workbench.plots._theme import CATEGORIES, escape, figure, panels
 from workbench.plots.hierarchy import level_colour
 
 Values = NDArray[Any]
 # from a word that adds nothing to the word that adds most
 FAINT, STRONG = (203, 219, 232), (0, 94, 150)
 GAP = {"color": "rgba(255, 255, 255, 0.7)", "width": 1}
+DASHES = ("solid", "dash", "dot", "dashdot")
 ROW, LETTERS, LINES, TINY = 46, 50, 3, 1e-12
 
 
@@ -49,19 +51,19 @@ def word_bars(captions: Sequence[str], contributions: Sequence[Sequence[tuple[st
     return fig.update_xaxes(domain=[0.36, 1]).update_layout(showlegend=False, barmode="overlay", margin={"t": 50})
 
 
-def distributions(panels: Mapping[str, Mapping[str, Values]], *, title: str, x: str, bins: int = 40) -> go.Figure:
+def distributions(by_scorer: Mapping[str, Mapping[str, Values]], *, title: str, x: str, bins: int = 40) -> go.Figure:
     """One panel a scorer, in it one outline of a histogram a split, over common bins.
 
     Args:
-        panels: scorer -> split -> ``(T,)`` descriptiveness.
+        by_scorer: scorer -> split -> ``(T,)`` descriptiveness.
         title: what the figure shows.
         x: name of the values, with their unit.
         bins: number of equal bins of a panel.
     """
-    fig = _in_panels(list(panels), title, x, "share of the captions")
-    for column, splits in enumerate(panels.values(), 1):
+    fig = panels(list(by_scorer), title, x, "share of the captions")
+    for column, splits in enumerate(by_scorer.values(), 1):
         edges = np.histogram_bin_edges(np.concatenate(list(splits.values())), bins)
-        for (name, values), colour, dash in zip(splits.items(), CATEGORIES, ("solid", "dash", "dot"), strict=False):
+        for (name, values), colour, dash in zip(splits.items(), cycle(CATEGORIES), cycle(DASHES), strict=False):
             share = np.histogram(values, edges)[0] / max(1, len(values))
             line = {"color": colour, "width": 2, "shape": "hv", "dash": dash}
             fig.add_scatter(
@@ -71,18 +73,18 @@ def distributions(panels: Mapping[str, Mapping[str, Values]], *, title: str, x: 
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
-def levels(panels: Mapping[str, Values], level: Values, *, title: str, y: str) -> go.Figure:
+def levels(by_scorer: Mapping[str, Values], level: Values, *, title: str, y: str) -> go.Figure:
     """One panel a scorer, in it one box a level: median, quartiles, and whiskers that leave out 5 % on either side.
 
     Args:
-        panels: scorer -> ``(T,)`` descriptiveness.
+        by_scorer: scorer -> ``(T,)`` descriptiveness.
         level: ``(T,)`` level of each caption, larger = more specific.
         title: what the figure shows.
         y: name of the values, with their unit.
     """
-    fig = _in_panels(list(panels), title, "level, 1 = most generic", y)
+    fig = panels(list(by_scorer), title, "level, 1 = most generic", y)
     present = np.unique(level).tolist()
-    for column, values in enumerate(panels.values(), 1):
+    for column, values in enumerate(by_scorer.values(), 1):
         for one in present:
             low, q1, median, q3, high = ([float(q)] for q in np.quantile(values[level == one], (0.05, 0.25, 0.5, 0.75, 0.95)))
             marks = {"lowerfence": low, "q1": q1, "median": median, "q3": q3, "upperfence": high}
@@ -91,19 +93,19 @@ def levels(panels: Mapping[str, Values], level: Values, *, title: str, y: str) -
     return fig.update_xaxes(type="category").update_layout(showlegend=False)
 
 
-def by_length(panels: Mapping[str, Values], length: Values, *, title: str, y: str) -> go.Figure:
+def by_length(by_scorer: Mapping[str, Values], length: Values, *, title: str, y: str) -> go.Figure:
     """One panel a scorer: the median by number of words, and the band that holds nine captions of ten.
 
     Args:
-        panels: scorer -> ``(T,)`` descriptiveness.
+        by_scorer: scorer -> ``(T,)`` descriptiveness.
         length: ``(T,)`` words of each caption.
         title: what the figure shows.
         y: name of the values, with their unit.
     """
-    fig = _in_panels(list(panels), title, "words of the caption", y)
+    fig = panels(list(by_scorer), title, "words of the caption", y)
     lengths = np.unique(length)
     edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-    for column, values in enumerate(panels.values(), 1):
+    for column, values in enumerate(by_scorer.values(), 1):
         low, median, high = np.array([np.quantile(values[length == n], (0.05, 0.5, 0.95)) for n in lengths]).T
         fig.add_scatter(x=lengths, y=low, **edge, row=1, col=column)
         fig.add_scatter(x=lengths, y=high, fill="tonexty", fillcolor="rgba(0, 114, 178, 0.25)", **edge, row=1, col=column)
@@ -111,15 +113,6 @@ def by_length(panels: Mapping[str, Values], length: Values, *, title: str, y: st
         line = {"color": CATEGORIES[0], "width": 2}
         fig.add_scatter(x=lengths, y=median, line=line, hovertemplate=hover, showlegend=False, row=1, col=column)
     return fig
-
-
-def _in_panels(names: Sequence[str], title: str, x: str, y: str) -> go.Figure:
-    """An empty figure with one panel a name, side by side."""
-    titles = [escape(name) for name in names]
-    fig = figure(title).set_subplots(1, len(names), subplot_titles=titles, horizontal_spacing=0.04, shared_yaxes=True)
-    fig.update_annotations(font={"size": 13, "color": INK}).update_layout(legend={"y": -0.3, "yanchor": "top"})
-    fig.update_xaxes(title=escape(x), col=(len(names) + 1) // 2)
-    return fig.update_yaxes(title=escape(y), col=1)
 
 
 def _wrapped(text: str) -> str:
