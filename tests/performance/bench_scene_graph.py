@@ -1,9 +1,9 @@
 """How fast and how well captions are parsed: ``python tests/performance/bench_scene_graph.py DATA [captions]``.
 
 DATA is a folder of real data as ``WORKBENCH_DATA`` names it. The same captions of Flickr8k and MS-COCO go through spaCy alone,
-our parser and ``scenegraphparser`` of PyPI in one run, the parsers in one process and in two; the other one parses one caption at
-a time, a tenth of them. The captions annotated by hand are scored with both. The bar: the faster way of ours is at least four times
-faster than the faster way of the other, and the graphs are better in all three figures.
+our parser and ``scenegraphparser`` of PyPI in one run, the parsers in one process and in two; the other parses one caption at a
+time, and a tenth of them. The captions annotated by hand are scored with both. The bar: the faster way of ours is at least four
+times faster than the faster way of the other, and the graphs are better in all three figures.
 """
 
 from __future__ import annotations

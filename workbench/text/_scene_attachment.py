@@ -89,13 +89,16 @@ def _of_the_verb(tree: Tree, i: int, noun: int, verb: int, target: int) -> bool:
 def _of_the_first(tree: Tree, before: int, noun: int, target: int) -> bool:
     """Whether the second of two phrases says something of what the first one is about."""
     first, name = tree.given(before), tree.name(target)
-    if tree.tags[target].startswith("PRP") or (name in known.CLOTHES | known.COLOURS and tree.animate(noun)):
+    if (tree.tags[target].startswith("PRP") and tree.given(target) not in known.REFLEXIVE) or (
+        name in known.CLOTHES | known.COLOURS and tree.animate(noun)
+    ):
         return False
     if first == "of":
         return tree.name(tree.heads[before]) not in known.PARTS
     if first == "with":
         filled = tree.verb(tree.heads[before]) and not tree.animate(noun)
-        return (filled or name in known.PLACES) and not _own(tree, target) and name not in known.VIEWS
+        brought = name in known.PLACES and (tree.animate(noun) or tree.name(noun) in known.CLOTHES | known.BODY | known.PORTABLE)
+        return (filled or brought) and not _own(tree, target) and name not in known.VIEWS
     return True
 
 

@@ -46,7 +46,8 @@ def label(tree: Tree, i: int) -> str:
     plural = tree.tags[i] in ("NNS", "NNPS") or word.given in known.SINGULARS or word.kind == "name"
     head = lemma(word.given, "NOUN") if plural else tree.said(i)
     if word.kind == "name":
-        head = word.says if word.says.startswith("pair of ") else word.says[: len(word.says) - len(word.given)] + head
+        start = word.says[: max(word.says.rfind(" "), word.says.rfind("-")) + 1]
+        head = word.says if start == "pair of " else start + lemma(word.says[len(start) :], "NOUN")
     return " ".join([*(tree.said(c) for c in compound(tree, i)), head])
 
 
@@ -66,7 +67,8 @@ def part_of_name(tree: Tree, i: int) -> bool:
         return False
     if tree.tags[i] == "VBG":
         return (
-            word not in known.PARTICIPLES
+            tree.deps[i + 1 : i + 2] != ["amod"]
+            and word not in known.PARTICIPLES
             and tree.given(tree.heads[i]) not in known.ANIMATE
             and not tree.below(i, "advmod", "amod")
         )

@@ -23,7 +23,7 @@ class Word:
 
 
 _PREPOSITIONS = {
-    "near": "in front of|next to|close to|low to|alongside of|along side of|along side|close by|left of|right of",
+    "near": "ahead of|in front of|next to|close to|low to|alongside of|along side of|along side|close by|left of|right of",
     "on": "on top of|atop of|on the side of|on the back of|at the edge of",
     "in": "in the middle of|in the back of|inside of",
     "from": "out of|off of|from under|from behind|from underneath|from beneath|from above|from inside|from between|from within",
@@ -54,10 +54,17 @@ def _moods() -> _Table:
     return dict.fromkeys(full | {("ready", "to"), ("about", "to")}, Word("will"))
 
 
+def _plain(noun: str) -> str:
+    """A noun that no tagger takes for a verb: "street sign" is given as a box."""
+    if noun in known.VERBS:
+        return "box"
+    return "boxes" if noun.endswith("s") and noun[:-1] in known.VERBS else noun
+
+
 def _phrases() -> dict[str, list[tuple[tuple[str, ...], Word]]]:
     """All phrases by their first word, the longest first."""
     mutual = dict.fromkeys((("each", "other"), ("one", "another")), Word("themselves"))
-    names = {name: Word(name[-1], " ".join(name), "name") for name in known.NAMES}
+    names = {name: Word(_plain(name[-1]), " ".join(name), "name") for name in known.NAMES}
     table: dict[str, list[tuple[tuple[str, ...], Word]]] = {}
     for words, word in sorted((_prepositions() | _moods() | mutual | names).items(), key=lambda item: -len(item[0])):
         table.setdefault(words[0], []).append((words, word))

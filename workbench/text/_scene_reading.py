@@ -89,7 +89,9 @@ def _resolve(caption: _Caption, number: int, tree: Tree) -> None:
         if word in known.REFLEXIVE:
             caption.mutual.add((number, i))
             alone = tree.given(tree.heads[i]) == "by"
-            caption.means[number, i] = [] if alone else sorted(_barred(caption, number, tree, i))
+            selves = sorted(_barred(caption, number, tree, i))
+            living = [n for n in range(len(caption.nodes)) if caption.nodes[n].head in known.ANIMATE]
+            caption.means[number, i] = [] if alone else [n for n in selves if n in living] or living or selves
             continue
         found = _antecedent(caption, number, tree, i, word)
         if found:
@@ -98,6 +100,9 @@ def _resolve(caption: _Caption, number: int, tree: Tree) -> None:
 
 def _antecedent(caption: _Caption, number: int, tree: Tree, i: int, word: str) -> list[int]:
     before = [n for n, node in enumerate(caption.nodes) if (node.sentence, node.position) < (number, i)]
+    owners = _owners(caption, number, tree, i)
+    if owners and word in (*known.PLURAL_PRONOUNS, "it"):
+        return owners
     barred = _barred(caption, number, tree, i)
     free = [n for n in before if n not in barred] or before
     if word in known.PLURAL_PRONOUNS:
@@ -113,12 +118,28 @@ def _antecedent(caption: _Caption, number: int, tree: Tree, i: int, word: str) -
     return []
 
 
+def _owners(caption: _Caption, number: int, tree: Tree, i: int) -> list[int]:
+    """Whose thing a phrase speaks of: in "a desk with a laptop on it" the desk's."""
+    noun = tree.heads[tree.heads[i]] if tree.deps[i] == "pobj" else i
+    while tree.deps[noun] in ("conj", "appos"):
+        noun = tree.heads[noun]
+    above = tree.heads[noun]
+    if tree.deps[noun] == "pobj" and tree.given(above) == "with":
+        owner = tree.heads[above]
+        found = [owner] if tree.noun(owner) else relations.subjects(tree, owner)
+    elif tree.deps[noun] == "dobj" and tree.root(above) == "have":
+        found = relations.subjects(tree, above)
+    else:
+        return []
+    return [n for one in found for n in caption.means.get((number, one), ())]
+
+
 def _barred(caption: _Caption, number: int, tree: Tree, i: int) -> set[int]:
     """What a pronoun cannot mean: the noun that its own preposition hangs on, or the subject of its own verb."""
     head = tree.heads[i]
     if tree.deps[i] == "pobj":
         head = tree.heads[head]
-    barred = set(caption.means.get((number, head), ()))
+    barred = {n for one in relations.described(tree, head) for n in caption.means.get((number, one), ())}
     if tree.verb(head) and tree.deps[i] not in relations.SUBJECTS:
         barred |= {n for s in relations.subjects(tree, head) for n in caption.means.get((number, s), ())}
     return barred

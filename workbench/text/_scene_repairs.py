@@ -13,7 +13,18 @@ def repair(tree: Tree) -> Tree:
         tree: one sentence; it is changed.
     """
     for i in range(len(tree.words)):
-        for rule in (_complete, _colour, _clause, _participle, _second_subject, _list, _joined_phrase):
+        for rule in (
+            _complete,
+            _colour,
+            _clause,
+            _participle,
+            _second_subject,
+            _lost_verb,
+            _pair,
+            _list,
+            _of_doing,
+            _joined_phrase,
+        ):
             rule(tree, i)
     return tree
 
@@ -99,10 +110,65 @@ def _second_subject(tree: Tree, i: int) -> None:
             return
 
 
+def _first(tree: Tree, i: int) -> int:
+    """The first noun of all that a phrase hangs on."""
+    while tree.deps[i] in ("pobj", "prep") and not tree.verb(tree.heads[i]):
+        i = tree.heads[i]
+    return i
+
+
+def _lost_verb(tree: Tree, i: int) -> None:
+    """A noun that was given a subject: "a plate with potatoes and meat on it"."""
+    subjects = [s for s in tree.below(i, "nsubj") if s < i and tree.noun(s)] if tree.noun(i) and tree.heads[i] == i else []
+    ands = [c for c in range(subjects[0] if subjects else i, i) if tree.deps[c] == "cc" and tree.noun(tree.heads[c])]
+    if ands and tree.heads[ands[-1]] not in (i, subjects[0]):
+        tree.heads[subjects[0]], tree.deps[subjects[0]] = subjects[0], "ROOT"
+        tree.heads[i], tree.deps[i] = tree.heads[ands[-1]], "conj"
+        tree.link()
+
+
+def _pair(tree: Tree, i: int) -> None:
+    """Two nouns read as one name although "and" stands between: "in a hat and red shirt"."""
+    head = tree.heads[i]
+    if tree.deps[i] not in ("compound", "nmod", "amod") or not tree.noun(i) or head < i or tree.said(i) in known.COLOURS:
+        return
+    if i + 1 >= len(tree.words) or tree.given(i + 1) not in ("and", "or") or not tree.noun(head):
+        return
+    tree.heads[i], tree.deps[i] = (i if tree.heads[head] == head else tree.heads[head]), tree.deps[head]
+    tree.heads[head], tree.deps[head] = i, "conj"
+    for child in [c for c in tree.children[head] if c < i]:
+        tree.heads[child] = i
+    for child in [c for c in tree.children[i] if i < c < head and tree.deps[c] == "conj"]:
+        tree.heads[child], tree.deps[child] = head, "amod"
+    tree.link()
+
+
+def _of_doing(tree: Tree, i: int) -> None:
+    """A participle before its noun, read as a clause: "of wilting flowers"."""
+    verbs = [v for v in tree.below(i, "pcomp") if tree.tags[v] == "VBG"] if tree.given(i) in _NO_CLAUSE else []
+    for verb in verbs:
+        for noun in tree.below(verb, "dobj")[:1]:
+            if noun > verb and not any(tree.tags[c] in ("DT", "PRP$") for c in tree.children[noun]):
+                tree.heads[noun], tree.deps[noun] = i, "pobj"
+                tree.heads[verb], tree.deps[verb] = noun, "amod"
+                for child in tree.children[verb]:
+                    tree.heads[child] = noun if child != noun else i
+                tree.link()
+
+
+_NO_CLAUSE = frozenset(("of", "near", "with", "on", "over", "under", "at", "through", "behind"))
+
+
 def _list(tree: Tree, i: int) -> None:
     """A list goes on where it began: "a man with overalls and a hat"."""
     head = tree.heads[i]
-    if tree.deps[i] != "conj" or not (tree.noun(i) and tree.noun(head)) or not tree.animate(head) or tree.animate(i):
+    if tree.deps[i] != "conj" or not (tree.noun(i) and (tree.noun(head) or tree.tags[head] == "PRP")):
+        return
+    if tree.tags[head] == "PRP":
+        tree.hang(i, _first(tree, head), "conj")
+        return
+    ours = any(tree.tags[t] == "PRP" for p in tree.below(i, "prep") for t in tree.below(p, "pobj"))
+    if not (ours or (tree.animate(head) and not tree.animate(i))):
         return
     inner = [t for p in tree.below(head, "prep") if p < i for t in tree.below(p, "pobj") if not tree.animate(t) and t < i]
     if inner and tree.given(tree.heads[inner[-1]]) in ("in", "with"):

@@ -54,14 +54,15 @@ def again(tree: Tree) -> list[Word] | None:
     Args:
         tree: the first reading.
     """
-    for i in range(1, len(tree.words) - 1):
-        word = tree.words[i]
-        if word.kind or word.says or not tree.noun(i):
-            continue
-        made = _finite(tree, i) or _gerund(tree, i)
-        if made:
-            return [*tree.words[:i], *made, *tree.words[i + 1 :]]
-    return None
+    made = [_otherwise(tree, i) for i in range(len(tree.words))]
+    return [word for words in made for word in words] if any(len(words) > 1 for words in made) else None
+
+
+def _otherwise(tree: Tree, i: int) -> list[Word]:
+    """What one word is replaced by."""
+    word = tree.words[i]
+    inside = 0 < i < len(tree.words) - 1
+    return (inside and not word.says and tree.noun(i) and (_finite(tree, i) or _gerund(tree, i))) or [word]
 
 
 def _followed(tree: Tree, i: int) -> bool:
@@ -92,7 +93,7 @@ def _finite(tree: Tree, i: int) -> list[Word]:
     if not (root in known.VERBS or clash):
         return []
     if word == root:
-        plural = before in ("NNS", "NNPS") and tree.given(i - 1) not in known.SINGULARS
+        plural = before in ("NNS", "NNPS")
         return [Word("are"), Word(_gerund_of(root))] if plural else []
     if not word.endswith("s") or not (before in ("NN", "NNP") or tree.given(i - 1) in known.COLOURS) or not _singular(tree, i):
         return []
@@ -128,5 +129,6 @@ def _gerund(tree: Tree, i: int) -> list[Word]:
         return []
     if not tree.noun(i - 1) and tree.given(i - 1) not in known.CLOTHES | known.PORTABLE:
         return []
-    single = any(tree.given(c) in known.ONE for c in tree.below(i, "det")) and tree.given(i + 1) in FOLLOWERS
+    doing = tree.animate(i - 1) or any(tree.given(c) in known.ONE for c in tree.below(i, "det"))
+    single = doing and tree.given(i + 1) in FOLLOWERS
     return [Word("who"), Word("is"), Word(word)] if single or tree.given(i + 1) in OPENERS else []

@@ -75,7 +75,8 @@ class Tree:
 
     def name(self, i: int) -> str:
         """The dictionary form of a noun, without what is compounded with it."""
-        return lemma(self.given(i), "NOUN") if self.tags[i] in ("NNS", "NNPS") else self.given(i)
+        word = self.said(i).rpartition(" ")[2]
+        return lemma(word, "NOUN") if self.tags[i] in ("NNS", "NNPS") else word
 
     def root(self, i: int) -> str:
         """The dictionary form of a verb."""

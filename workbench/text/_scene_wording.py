@@ -70,6 +70,8 @@ def _shade(words: list[str], at: int) -> tuple[int, list[Word]]:
     pair = words[at : at + 2]
     if len(pair) == 2 and (
         (pair[0] in known.SHADES and pair[1] in known.COLOURS)
+        or (pair[1] in known.MADE and pair[0] not in known.ARTICLES | known.STOPPERS and words[at + 2 : at + 3])
+        or (pair[0] in known.DEPTHS and pair[1] in ("deep", "high", "length"))
         or (pair[1] == "looking" and words[at + 2 : at + 3] and pair[0] in known.LOOKS)
     ):
         return 2, [Word("red", " ".join(pair), "attribute")]
@@ -104,8 +106,15 @@ def _partitive(words: list[str], at: int) -> tuple[int, list[Word]]:
     return 0, []
 
 
+def _worn(words: list[str], at: int) -> tuple[int, list[Word]]:
+    """A tie that is no verb: "in shirt and tie"."""
+    if words[at] not in ("tie", "ties") or at == 0 or words[at - 1] in ("is", "are", "to", "they"):
+        return 0, []
+    return 1, [Word("hat" if words[at] == "tie" else "hats", words[at], "name")]
+
+
 _Folding = Callable[[list[str], int], tuple[int, list[Word]]]
-_FOLDINGS: tuple[_Folding, ...] = (_frame, phrase, _gathering, _partitive, _shade)
+_FOLDINGS: tuple[_Folding, ...] = (_frame, phrase, _gathering, _partitive, _shade, _worn)
 
 
 def _hyphenated(word: str) -> Word:

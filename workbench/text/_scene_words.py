@@ -63,5 +63,8 @@ STOPPERS = _words("of in on at with and or , near by is to are from for through 
 # Shades and looks that make one adjective with the word after them: "dark blue", "nice looking".
 SHADES = _words("dark light bright pale deep neon lime navy hot baby sky")
 LOOKS = _words("nice good odd strange old delicious weird funny young happy bad tough cute")
+# "white haired", "knee deep": one adjective of two words.
+MADE = _words("haired skinned eyed colored coloured shaped sized sleeved legged faced headed wheeled tailed footed topped style")
+DEPTHS = _words("knee waist ankle hip chest shoulder")
 # Colours that are also nouns.
 COLOUR_NOUNS = _words("orange gold silver lime peach rose bronze khaki tan")
