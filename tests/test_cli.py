@@ -171,6 +171,8 @@ def test_train_evaluate_and_resume_speak_of_the_same_run(tmp_path: Path) -> None
     metrics = json.loads(trained.stdout)["results"]["metrics"]
     again = {row["key"]: row["value"] for row in json.loads(call("evaluate", out, "--json").stdout) if row["judgements"] == "own"}
     assert again == {key: value for key, value in metrics.items() if ":" not in key}
+    # An ensemble of a run with itself is the run.
+    assert call("evaluate", out, out, "--json").stdout == call("evaluate", out, "--json").stdout
     assert runs.read(out).status == "ok"
     assert "say --resume" in call("train", config, "-p", "objective", "vsepp", "--out", out).output
     assert call("train", config, "-p", "objective", "vsepp", "--out", out, "--resume").exit_code == 0

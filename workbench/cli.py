@@ -132,12 +132,12 @@ def _literal(text: str) -> Any:
 
 
 @app.command()
-def evaluate(run: str, split: str = "test", root: Root = "runs", as_json: AsJson = False) -> None:
-    """Measure the model of a finished run again."""
+def evaluate(run: list[str], split: str = "test", root: Root = "runs", as_json: AsJson = False) -> None:
+    """Measure the model of a finished run again; of several runs, their ensemble (the mean of their scores)."""
     from workbench import runs, standalone
 
     with _usage():
-        measurements = standalone.evaluate_run(runs.find(run, root).folder, split=split)
+        measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)
     rows = [asdict(m) for m in measurements]
     _emit(rows, as_json, _columns((m.label, f"{m.value:.4f}", _interval(asdict(m))) for m in measurements))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -50,8 +52,18 @@ def evaluate(
         The measurements, and the embeddings of images and captions.
     """
     image, text = model.embed(source)
-    scores = model.scores(image, text)
-    split = source.split
+    return measure(model.scores(image, text), source.split, rounds=rounds, seed=seed), image, text
+
+
+def measure(scores: NDArray[np.float32], split: Split, *, rounds: int = 1000, seed: int = 0) -> list[Measurement]:
+    """All metrics that the split's judgements allow, of any scores.
+
+    Args:
+        scores: ``(I, T)``, larger = more alike.
+        split: whose images and captions are scored.
+        rounds: bootstrap rounds of the intervals; 0 = none.
+        seed: of the bootstrap.
+    """
     out = recall.measure(scores, split.judgements["own"], rounds=rounds, seed=seed)
     for name, judged in split.judgements.items():
         if name != "own":
@@ -59,7 +71,32 @@ def evaluate(
             out += ranking.measure(scores, judged, graded=not binary, rounds=rounds, seed=seed)
     if "exact" in split.judgements:
         out += _false_negatives(scores, split, rounds, seed)
-    return out, image, text
+    return out
+
+
+def ensemble(members: Sequence[tuple[Model, Source]]) -> NDArray[np.float32]:
+    """The mean of the score matrices of several models, as the papers' ensemble rows have it.
+
+    Scores are averaged as they are, so the models should score on one scale, as cosines do.
+
+    Args:
+        members: each model with the split as it reads it; all splits hold the same images and captions in the same order.
+
+    Returns:
+        ``(I, T)`` scores.
+
+    Raises:
+        ValueError: no model, or splits that differ.
+    """
+    if not members:
+        raise ValueError("an ensemble needs at least one model")
+    first = members[0][1].split
+    for _, source in members:
+        split = source.split
+        if (split.image_ids, split.caption_ids) != (first.image_ids, first.caption_ids):
+            raise ValueError(f"an ensemble scores one split: {split.name} and {first.name} differ in their images or captions")
+    total = sum(model.scores(*model.embed(source)).astype(np.float64) for model, source in members)
+    return np.asarray(total / len(members), dtype=np.float32)
 
 
 def _false_negatives(scores: NDArray[np.float32], split: Split, rounds: int, seed: int) -> list[Measurement]:

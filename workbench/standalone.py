@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench import experiment, runs
-from workbench.evaluation import evaluate
+from workbench.evaluation import ensemble, measure
 from workbench.records import Measurement
 from workbench.training import checkpoint
 
@@ -85,17 +85,19 @@ def check_folder(out: Path | str, resume: bool) -> None:
         raise FileNotFoundError(f"nothing to resume in {str(out) or 'no folder'}; name the run folder with --out")
 
 
-def evaluate_run(folder: Path | str, *, split: str = "test") -> list[Measurement]:
-    """Measure the model of a finished run again, on any split of its data.
+def evaluate_run(*folders: Path | str, split: str = "test") -> list[Measurement]:
+    """Measure the model of a finished run again, on any split of its data; of several runs, the mean of their scores.
 
     Args:
-        folder: the run folder.
+        folders: the run folders.
         split: ``train``, ``val`` or ``test``.
 
     Raises:
-        FileNotFoundError: the folder holds no checkpoint.
+        FileNotFoundError: a folder holds no checkpoint.
+        ValueError: the runs read different images or captions.
     """
-    model = experiment.load_model(folder)
-    config = experiment.Config.read(Path(folder) / "config.json")
-    source = model.source(experiment.load_split(config, split), every_signal=False)
-    return evaluate(model, source, seed=config.seed)[0]
+    models = [experiment.load_model(folder) for folder in folders]
+    configs = [experiment.Config.read(Path(folder) / "config.json") for folder in folders]
+    splits = [experiment.load_split(config, split) for config in configs]
+    members = [(model, model.source(one, every_signal=False)) for model, one in zip(models, splits, strict=True)]
+    return measure(ensemble(members), splits[0], seed=configs[0].seed)
