@@ -28,7 +28,8 @@ class Config(Settings):
     """Everything that decides a result: data, encoders, objective, and how to train (see ``Settings``).
 
     Args:
-        objective: a name of the objectives shelf; ``objective_options``: its options.
+        objective: a name of the objectives shelf, or a sum such as ``"ditm+0.5*dias.dim"``; ``objective_options``: its options,
+            of a sum by paper.
         data: a name of the data shelf; ``data_options``: its options, the same for every split.
         train_images, val_images, test_images: the first so many images of each split; 0 = all.
         features: frozen backbone whose cached grid features the ``regions`` encoder reads, e.g. ``"efficientnet_lite0"``.
@@ -57,7 +58,7 @@ class Config(Settings):
         super().__post_init__()
         if self.text_encoder == self.image_encoder and self.text_options:
             raise ValueError(f"text_options: {self.text_encoder!r} serves both sides here; give its options as image_options")
-        check_options(f"objective {self.objective!r}", objectives.member(self.objective), self.objective_options)
+        objectives.check(self.objective, self.objective_options)
         check_options(f"data {self.data!r}", data.member(self.data), self.data_options)
         check_options(f"encoder {self.image_encoder!r}", encoders.member(self.image_encoder), self.image_options)
         check_options(f"encoder {self.text_encoder!r}", encoders.member(self.text_encoder), self.text_options)
