@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from tests.objectives.worlds import batch, embedding, load, rows
+from tests.objectives.worlds import batch, embedding, load
 from tests.oracles import dias as oracle
 from tests.toys import S3, S4, close
 from workbench import objectives
@@ -264,6 +264,16 @@ def test_the_terms_are_the_weighted_equations():
     close(means["loc"], found["loc"].item() / 6)
 
 
+def test_each_constraint_may_have_its_own_selection():
+    image, text, given = embedding(4, seed=0), embedding(4, seed=1), batch(range(4))
+    dense, sparse, both = (
+        load("dias", selection=s)(image, text, given) for s in ("dense", "p", {"inter": "dense", "intra": {"rule": "p"}})
+    )
+    assert both["inter"].item() == dense["inter"].item() > sparse["inter"].item()
+    assert both["intra"].item() == sparse["intra"].item() < dense["intra"].item()
+    assert load("dias", selection={"intra": "dense"}).selections["inter"].rule == "p"
+
+
 def test_cross_compares_images_by_what_they_see_in_their_own_captions():
     image, text, given = padded(3, seed=0), padded(3, seed=1), batch([0, 1, 2])
     found = load("dias", scorer="cross", selection="dense", weights={"loc": 0, "dim": 0, "inter": 1, "intra": 1})
@@ -348,6 +358,7 @@ def test_its_preset_is_the_papers_and_a_learned_beta_is_a_parameter():
         ({"weights": dict.fromkeys(("loc", "dim", "inter", "intra"), 0)}, ValueError, "at least one term"),
         ({"selection": "topk"}, ValueError, "top_k"),
         ({"selection": {"kep": 0.1}}, TypeError, "did you mean keep"),
+        ({"selection": {"inter": "p", "keep": 0.1}}, ValueError, "'keep'.* is none; known: inter, intra"),
         ({"selection": {"keep": 0}}, ValueError, "above 0"),
         ({"selection": {"beta": "free"}}, ValueError, "choose one of learned"),
         ({"selection": {"beta": [1, 2, 3]}}, ValueError, "one number, two"),
@@ -361,8 +372,7 @@ def test_options_that_make_no_sense_are_refused(options, error, message):
 
 
 def test_attended_rows_of_one_part_are_that_part():
-    made = rows(embedding(3, seed=0, parts=1), [0, 1, 2])
-    other = embedding(3, seed=1, parts=1)
+    made, other = (embedding(3, seed=n, parts=1) for n in (0, 1))
     of_words, of_regions = CrossAttention().of_pairs(made, other)
     torch.testing.assert_close(of_words, other.parts)
     torch.testing.assert_close(of_regions, made.parts)

@@ -9,7 +9,9 @@ Departures:
   compares ``P`` (``rule="printed"`` is the formula);
 - the diagonal, where ``P`` is always 1/2, counts for no threshold (``diagonal=True`` counts it);
 - ``beta`` is fixed: a threshold has no gradient, and one through a soft mask always asks for fewer entries, so that the
-  constraint switches itself off. ``beta="learned"`` therefore comes with a price on a share of kept entries other than ``keep``.
+  constraint switches itself off. ``beta="learned"`` therefore comes with a price on a share of kept entries other than ``keep``;
+- a learned ``beta`` is one number for a constraint and a modality; the paper has one an instance, which random batches never meet
+  twice.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ from workbench.records import Batch, Embedding
 from workbench.registry import did_you_mean
 
 WEIGHTS = {"loc": 1.0, "dim": 10.0, "inter": 0.05, "intra": 0.1}
+CONSTRAINTS = ("inter", "intra")
 LEAST = 1e-12
 
 
@@ -116,7 +117,8 @@ class DIAS(Objective):
         rows: what dimensions are correlated over: ``"mean"`` = the mean part of each pair's image and caption, ``"attended"`` =
             every part beside what it sees, ``"pooled"`` = the embeddings themselves, for encoders without parts.
         denominators: of the alignment, ``"absolute"`` or ``"printed"``.
-        selection: a rule of ``Selection``, or a mapping of its fields, e.g. ``{"rule": "top_k", "keep": 0.1}``.
+        selection: of both constraints, a rule of ``Selection`` or a mapping of its fields, e.g. ``{"rule": "top_k", "keep": 0.1}``,
+            or of each, ``{"inter": "dense", "intra": "p"}``.
         reduction: ``"sum"`` (the paper's) or ``"mean"``, over pairs, dimensions, and pairs of different instances.
 
     Raises:
@@ -147,9 +149,9 @@ class DIAS(Objective):
         self.terms = tuple(name for name, weight in self.weights.items() if weight)
         self.scores_parts = scorer != "dual"
         self.attention = CrossAttention.of(scorer if self.scores_parts else "cross")
-        self.selection = Selection.of(selection)
-        start = torch.tensor(self.selection.start())
-        if self.selection.learned:
+        self.selections = _selections(selection)
+        start = torch.tensor([one.start() for one in self.selections.values()])
+        if any(one.learned for one in self.selections.values()):
             self.beta = nn.Parameter(start)
         else:
             self.register_buffer("beta", start, persistent=False)
@@ -161,7 +163,7 @@ class DIAS(Objective):
         self._declare()
 
     def _declare(self) -> None:
-        by_parts = self.scores_parts and any(map(self._on, ("loc", "inter", "intra")))
+        by_parts = self.scores_parts and (self.selected is None or any(map(self._on, ("loc", "inter", "intra"))))
         attended = self._on("dim") and self.rows != "pooled"
         self.reads = ("parts",) if by_parts or attended else ()
 
@@ -183,9 +185,10 @@ class DIAS(Objective):
             terms["dim"] = alignment(correlations, denominators=self.denominators, reduction=self.reduction)
         images, captions = one_caption_an_image(batch)
         if self._on("inter") and scores is not None:
-            terms["inter"] = self._constraint(inter_difference(scores[images][:, captions]))
+            terms["inter"] = self._constraint("inter", inter_difference(scores[images][:, captions]))
         if self._on("intra"):
-            terms["intra"] = self._constraint(intra_difference(*self._vectors(rows_of(image, images), rows_of(text, captions))))
+            vectors = self._vectors(rows_of(image, images), rows_of(text, captions))
+            terms["intra"] = self._constraint("intra", intra_difference(*vectors))
         return {name: self.weights[name] * term for name, term in terms.items()}
 
     def _triplet(self, scores: Tensor, positives: Tensor) -> Tensor:
@@ -193,8 +196,9 @@ class DIAS(Objective):
             return triplet(scores, positives, margin=self.margin, negatives="all", reduction=self.reduction)
         return distance_weighted(scores, positives, margin=self.margin, cutoff=self.cutoff, reduction=self.reduction)
 
-    def _constraint(self, difference: Tensor) -> Tensor:
-        return constraint(full_precision(difference), self.selection, self.beta, reduction=self.reduction)
+    def _constraint(self, term: str, difference: Tensor) -> Tensor:
+        beta = self.beta[list(self.selections).index(term)]
+        return constraint(full_precision(difference), self.selections[term], beta, reduction=self.reduction)
 
     def _rows(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
         """Rows of images and captions over which dimensions are correlated; the arguments are pairs."""
@@ -216,6 +220,15 @@ class DIAS(Objective):
         of_words, of_regions = self.attention.of_pairs(image, text)
         pooled = masked_mean(of_words, parts_of(image)[1]), masked_mean(of_regions, parts_of(text)[1])
         return normalize(pooled[0], dim=-1), normalize(pooled[1], dim=-1)
+
+
+def _selections(given: str | Mapping[str, Any]) -> dict[str, Selection]:
+    if isinstance(given, str) or set(given).isdisjoint(CONSTRAINTS):
+        return dict.fromkeys(CONSTRAINTS, Selection.of(given))
+    odd = set(given) - set(CONSTRAINTS)
+    if odd:
+        raise ValueError(f"selection is of each constraint, and {sorted(odd)} is none; known: {', '.join(CONSTRAINTS)}")
+    return {name: Selection.of(given.get(name, "p")) for name in CONSTRAINTS}
 
 
 def _weights(given: Mapping[str, float]) -> dict[str, float]:
