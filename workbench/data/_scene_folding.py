@@ -1,4 +1,4 @@
-"""From the many words of captions to the canonical ones of the embedded world, so that parsed graphs can be held against true ones."""
+"""From the many words of captions to the canonical ones of the embedded world, to hold parsed graphs against true ones."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ _STAYING = ("sit", "stand", "fly", "park")
 def canonical(graph: SceneGraph) -> SceneGraph:
     """A graph in canonical words: *bunny* is a rabbit, *little* is small, *sits beside* is next to.
 
+    A backdrop is behind all that a picture shows, and a caption ties it to one thing at random (*at night, a cat is on a table*:
+    the cat or the table). Its relation is therefore written as one of the backdrop to itself, whatever thing the graph names.
+
     Args:
         graph: parsed from a caption, or true of one. Words outside the vocabulary stay as they are.
 
     Returns:
         A graph with the same nodes; the attribute that marks a plural is left out, since no word of a caption says it.
     """
-    return SceneGraph(
-        tuple(_OBJECTS.get(name, name) for name in graph.objects),
-        tuple((node, _LOOKS.get(look, look)) for node, look in graph.attributes if look != PLURAL),
-        tuple((subject, _tie(relation), thing) for subject, relation, thing in graph.relations),
-    )
+    objects = tuple(_OBJECTS.get(name, name) for name in graph.objects)
+    looks = tuple((node, _LOOKS.get(look, look)) for node, look in graph.attributes if look != PLURAL)
+    ties = ((thing if objects[thing] in BACKDROPS else subject, _tie(tie), thing) for subject, tie, thing in graph.relations)
+    return SceneGraph(objects, looks, tuple(ties))
 
 
 def _tie(relation: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -50,11 +51,12 @@ def write(fig: go.Figure, corner: Point, lines: Sequence[str]) -> None:
 
 def put(fig: go.Figure, drawing: Drawing) -> None:
     """Draw a placed graph, explain its shapes, and say what is left out."""
-    for line in drawing.lines:
-        fig.add_shape(type="path", path=_rounded(line), line={"color": INK, "width": 1.5}, layer="below")
-    for box in drawing.boxes:
-        colour = LOOK[box.kind][0]
-        fig.add_shape(type="path", path=_outline(box), fillcolor=colour, line={"color": colour}, layer="below")
+    below: dict[str, Any] = {"type": "path", "layer": "below"}
+    lines = [below | {"path": _rounded(line), "line": {"color": INK, "width": 1.5}} for line in drawing.lines]
+    filled = [(LOOK[box.kind][0], _outline(box)) for box in drawing.boxes]
+    boxes = [below | {"path": path, "fillcolor": colour, "line": {"color": colour}} for colour, path in filled]
+    # All at once: adding them one by one checks all that are there each time.
+    fig.update_layout(shapes=[*fig.layout.shapes, *lines, *boxes])
     _arrows(fig, drawing.arrows)
     for kind in KINDS:
         _labels(fig, kind, [box for box in drawing.boxes if box.kind == kind])
