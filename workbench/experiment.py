@@ -159,9 +159,10 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
 
 def resolve(config: Config, train: Split) -> Config:
     """The config with the widths that only the data know, so that a checkpoint can be read without the data."""
-    if "in_dim" in _parameters(config.image_encoder) and "in_dim" not in config.image_options and train.regions is not None:
-        return replace(config, image_options={**config.image_options, "in_dim": int(train.regions.shape[-1])})
-    return config
+    if train.regions is None:
+        return config
+    facts = {"in_dim": int(train.regions.shape[-1])}
+    return replace(config, image_options=encoders.member(config.image_encoder).complete(config.image_options, facts))
 
 
 def build(config: Config, captions: tuple[str, ...], states: Mapping[str, Any] | None = None) -> Model:
@@ -192,16 +193,8 @@ def build(config: Config, captions: tuple[str, ...], states: Mapping[str, Any] |
 
 
 def _encoder(name: str, options: dict[str, Any], vocabulary: Any, pretrained: bool) -> Any:
-    options = dict(options)
-    if "vocabulary" in _parameters(name) and vocabulary is not None:
-        options["vocabulary"] = vocabulary
-    if "pretrained" in _parameters(name) and not pretrained:
-        options["pretrained"] = ""
-    return encoders.load(name, **options)
-
-
-def _parameters(encoder: str) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(encoders.member(encoder)).parameters
+    facts = ({} if vocabulary is None else {"vocabulary": vocabulary}) | ({} if pretrained else {"pretrained": ""})
+    return encoders.load(name, **encoders.member(name).complete(options, facts))
 
 
 def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
