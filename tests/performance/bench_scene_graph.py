@@ -20,7 +20,7 @@ from pathlib import Path
 from workbench import text
 from workbench.records import SceneGraph
 from workbench.text import _scene_tree
-from workbench.text._agreement import TEXTS, _texts, agreement, annotated
+from workbench.text._agreement import TEXTS, agreement, annotated, texts
 
 
 @cache
@@ -68,7 +68,7 @@ def speed(what: str, captions: list[str], run: Callable[[list[str]], object]) ->
 
 def main(root: Path, number: int) -> None:
     """Print the figures."""
-    pool = sorted({caption for source, name in TEXTS.items() for caption in _texts(root / name, source).values()})
+    pool = sorted({caption for source, name in TEXTS.items() for caption in texts(root / name, source).values()})
     captions = random.Random(0).sample(pool, number)
     sys.stdout.write(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, spaCy model {_scene_tree.model()[1]}\n")
     theirs(captions[0])

@@ -52,12 +52,21 @@ def annotated(root: Path | str, part: Literal["dev", "test"] = "test") -> Annota
     """
     lines = assets.path("scene_graphs/annotated.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["part"] == part]
-    texts = {source: _texts(Path(root) / name, source) for source, name in TEXTS.items()}
-    captions = tuple(_checked(row, texts[row["source"]]) for row in rows)
+    known = {source: texts(Path(root) / name, source) for source, name in TEXTS.items()}
+    captions = tuple(_checked(row, known[row["source"]]) for row in rows)
     return Annotated(tuple((row["source"], row["id"]) for row in rows), captions, tuple(map(_graph, rows)))
 
 
-def _texts(path: Path, source: str) -> dict[str, str]:
+def texts(path: Path, source: str) -> dict[str, str]:
+    """All captions of a source by id.
+
+    Args:
+        path: its file of captions.
+        source: ``"flickr8k"`` or ``"coco"``.
+
+    Raises:
+        FileNotFoundError: the file is absent.
+    """
     if not path.is_file():
         raise FileNotFoundError(f"annotated captions: no {path}; the texts of {source} are looked up there")
     if source == "coco":

@@ -12,19 +12,10 @@ def repair(tree: Tree) -> Tree:
     Args:
         tree: one sentence; it is changed.
     """
+    words = (_complete, _colour, _clause, _participle, _of_doing)
+    lists = (_second_subject, _lost_verb, _pair, _list, _joined_phrase)
     for i in range(len(tree.words)):
-        for rule in (
-            _complete,
-            _colour,
-            _clause,
-            _participle,
-            _second_subject,
-            _lost_verb,
-            _pair,
-            _list,
-            _of_doing,
-            _joined_phrase,
-        ):
+        for rule in words + lists:
             rule(tree, i)
     return tree
 

@@ -1,6 +1,9 @@
 """Scene graphs of captions: objects, attributes and relations, read from spaCy's dependencies by rules.
 
-What counts as an object, an attribute or a relation is written down in ``workbench/assets/scene_graphs/README.md``.
+What counts as an object, an attribute or a relation is written down in ``workbench/assets/scene_graphs/README.md``. A caption is
+read in steps, each a file or two: set phrases are folded (``_scene_phrases``, ``_scene_wording``), spaCy parses (``_scene_tree``),
+verbs that were taken for nouns are read again (``_scene_retagging``), the tree is put right (``_scene_repairs``,
+``_scene_attachment``), and rules read it (``_scene_objects``, ``_scene_relations``, ``_scene_reading``).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from workbench.records import Rows, SceneGraph
 from workbench.text import _scene_tree, _scene_wording
-from workbench.text._agreement import agreement, annotated
+from workbench.text._agreement import Annotated, agreement, annotated
 from workbench.text._base import SignalMaker
 from workbench.text._scene_attachment import attach
 from workbench.text._scene_reading import read
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 CHUNK = 512
 
-__all__ = ["SceneGraphSignal", "SceneGraphs", "agreement", "annotated", "from_networkx", "parse", "to_networkx"]
+__all__ = ["Annotated", "SceneGraphSignal", "SceneGraphs", "agreement", "annotated", "from_networkx", "parse", "to_networkx"]
 
 
 @dataclass(frozen=True)
