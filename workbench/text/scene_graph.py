@@ -1,9 +1,10 @@
 """Scene graphs of captions: objects, attributes and relations, read from spaCy's dependencies by rules.
 
-What counts as an object, an attribute or a relation is written down in ``workbench/assets/scene_graphs/README.md``. A caption is
-read in steps, each a file or two: set phrases are folded (``_scene_phrases``, ``_scene_wording``), spaCy parses (``_scene_tree``),
-verbs that were taken for nouns are read again (``_scene_retagging``), the tree is put right (``_scene_repairs``,
-``_scene_attachment``), and rules read it (``_scene_objects``, ``_scene_relations``, ``_scene_reading``).
+What counts as an object, an attribute or a relation is written down in ``workbench/assets/scene_graphs/README.md``.
+
+A caption is read in steps, each a file or two: set phrases are folded (``_scene_phrases``, ``_scene_wording``), spaCy parses
+(``_scene_tree``), verbs that were taken for nouns are read again (``_scene_retagging``), the tree is put right
+(``_scene_repairs``, ``_scene_attachment``), and rules read it (``_scene_objects``, ``_scene_relations``, ``_scene_reading``).
 """
 
 from __future__ import annotations
