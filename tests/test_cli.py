@@ -16,7 +16,7 @@ from workbench import runs
 from workbench.cli import app
 
 VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
-LATER = ("grid", "build", "claims", "explore")
+LATER = ("build", "claims", "explore")
 
 
 def call(*words: object) -> Result:

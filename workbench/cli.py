@@ -29,6 +29,9 @@ FromFile = Annotated[Path | None, typer.Option("-f", "--file", help="YAML or JSO
 Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
+Executor = Annotated[str, typer.Option(help="local, submitit or dask.")]
+Jobs = Annotated[int, typer.Option(help="Runs at a time, with the local executor.")]
+SkipExisting = Annotated[bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")]
 
 
 class WithPairs(TyperCommand):
@@ -49,7 +52,7 @@ class WithPairs(TyperCommand):
 def _usage() -> Iterator[None]:
     try:
         yield
-    except (ValueError, TypeError, LookupError, OSError) as error:
+    except (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError) as error:
         message = error.args[0] if isinstance(error, KeyError) else error
         typer.echo(f"workbench: {message}", err=True)
         raise typer.Exit(2) from None
@@ -96,6 +99,26 @@ def run(notebook: str, parameter: Pairs = None, file: FromFile = None, root: Roo
         typer.echo(note, err=True) if note else None
     _emit(asdict(result), as_json, [f"{result.status}  {result.seconds:.0f} s  {result.folder}"])
     raise typer.Exit(result.exit_code)
+
+
+@app.command(cls=WithPairs)
+def grid(
+    notebook: str, file: Path, parameter: Pairs = None, executor: Executor = "local", jobs: Jobs = 1,
+    skip_existing: SkipExisting = False, root: Root = "runs", as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Run one notebook once for every arm of a grid file; -p goes over the values of all arms."""
+    from workbench.execution import executors
+    from workbench.execution import grid as execution
+
+    with _usage():
+        executors.check(executor)
+        described = execution.read_grid(file)
+        arms = execution.plan(notebook, described, {name: _literal(text) for name, text in _pairs(parameter).items()})
+    options = {**described.get("executor", {}), **({"jobs": jobs} if executor == "local" else {})}
+    done = execution.run_grid(notebook, arms, root=root, executor=executor, options=options, skip_existing=skip_existing)
+    rows = ((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
+    _emit([asdict(outcome) for outcome in done], as_json, _columns(rows))
+    raise typer.Exit(max(outcome.exit_code for outcome in done))
 
 
 @app.command()

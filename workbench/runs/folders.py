@@ -25,8 +25,7 @@ def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs",
     Returns:
         The folder, absolute.
     """
-    key = json.dumps(plain(params, PARAMS), sort_keys=True) + code_hash(code)
-    run_id = f"{datetime.now():%Y%m%d-%H%M%S}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+    run_id = f"{datetime.now():%Y%m%d-%H%M%S}-{run_key(params, code)}"
     parent, name, again = Path(root).resolve() / notebook, run_id, 1
     while True:
         try:
@@ -35,6 +34,26 @@ def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs",
             name, again = f"{run_id}.{again + 1}", again + 1
         else:
             return write_json(parent / name / PARAMS, params).parent
+
+
+def run_key(params: Mapping[str, Any], code: str = "") -> str:
+    """The 8 hex digits in which run ids agree whose parameters and code agree.
+
+    Args:
+        params: all parameters, defaults included.
+        code: the notebook's code.
+    """
+    key = json.dumps(plain(params, PARAMS), sort_keys=True) + code_hash(code)
+    return hashlib.sha256(key.encode()).hexdigest()[:8]
+
+
+def key_of(run_id: str) -> str:
+    """The key in a run id.
+
+    >>> key_of("20260102-000000-0000bbbb.2")
+    '0000bbbb'
+    """
+    return run_id.rpartition("-")[2].partition(".")[0]
 
 
 def folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:

@@ -1,0 +1,127 @@
+"""A grid file becomes runs: what it may say, how arms are made, who executes them, and what is not done twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from workbench import runs
+from workbench.execution import executors, grid
+from workbench.execution.executors import executor
+from workbench.execution.parameters import ParameterError
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    def made(**content) -> Path:
+        path = tmp_path / "grid.yaml"
+        path.write_text(yaml.safe_dump(content))
+        return path
+
+    return made
+
+
+def test_arms_meet_every_combination_and_the_more_special_value_wins():
+    described = {
+        "fixed": {"seed": 0, "options": {"a": 1, "b": 1}},
+        "arms": {"plain": {}, "other": {"options": {"b": 2}}},
+        "grid": {"options.tau": [5, 6], "seed": [1]},
+    }
+    found = grid.expand(described, {"epochs": 9})
+    assert list(found) == [f"{arm}, tau={tau}, seed=1" for arm in ("plain", "other") for tau in (5, 6)]
+    assert found["other, tau=5, seed=1"] == {"seed": 1, "options": {"a": 1, "b": 2, "tau": 5}, "epochs": 9}
+    assert described["fixed"]["options"] == {"a": 1, "b": 1}
+
+
+def test_a_grid_alone_is_named_after_its_values():
+    assert list(grid.expand({"grid": {"x": [1], "o.y": [2, 3]}})) == ["x=1, y=2", "x=1, y=3"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"arm": {}}, "no key 'arm'; did you mean arms"),
+        ({"fixed": {}}, "no arm; give `arms`"),
+        ({"arms": [1]}, "arms must be a mapping"),
+        ({"grid": {"x": 1}}, "grid: x must be a list of values"),
+    ],
+)
+def test_a_file_that_says_something_else_is_refused(write, content, message):
+    with pytest.raises(ParameterError, match=message):
+        grid.read_grid(write(**content))
+
+
+def test_a_plan_checks_every_arm_before_anything_runs(make_notebook):
+    path = make_notebook("1")
+    assert grid.plan(path, {"arms": {"a": {"seed": 3}}}) == {"a": {"seed": 3}}
+    with pytest.raises(ParameterError, match="arm 'b': no parameter 'sed'; did you mean seed"):
+        grid.plan(path, {"arms": {"a": {}, "b": {"sed": 3}}})
+    with pytest.raises(ParameterError, match="the grid is for the notebook 'other', not for 'tiny'"):
+        grid.plan(path, {"notebook": "other", "arms": {"a": {}}})
+
+
+def test_fields_that_a_training_notebook_does_not_name_go_into_its_settings():
+    fields = {"objective": "ditm", "captions_per_image": 2}
+    found = grid.plan("03_train", {"arms": {"a": fields}})["a"]
+    assert (found["objective"], found["settings"]) == ("ditm", {"captions_per_image": 2})
+    with pytest.raises(TypeError, match="arm 'a': config has no field 'captions_per_imag'; did you mean captions_per_image"):
+        grid.plan("03_train", {"arms": {"a": {"captions_per_imag": 2}}})
+    with pytest.raises(TypeError, match=r"arm 'a': .* no option 'taus'; did you mean tau"):
+        grid.plan("03_train", {"arms": {"a": {"objective": "ditm", "objective_options": {"taus": 2}}}})
+
+
+@pytest.mark.slow
+def test_every_arm_is_run_and_a_good_one_is_not_repeated(make_notebook, tmp_path):
+    path, root = make_notebook("1 / (seed - 1)"), tmp_path / "runs"
+    arms = grid.plan(path, {"grid": {"seed": [0, 1, 2]}})
+    first = grid.run_grid(path, arms, root=root)
+    assert [(one.label, one.status, one.exit_code) for one in first] == [
+        ("seed=0", "ok", 0), ("seed=1", "failed:4", 1), ("seed=2", "ok", 0),
+    ]  # fmt: skip
+    assert "ZeroDivisionError" in first[1].error
+    again = grid.run_grid(path, arms, root=root, skip_existing=True)
+    assert [one.skipped for one in again] == [True, False, True]
+    assert again[0].folder == first[0].folder
+    assert json.loads((first[2].folder / runs.RESULTS).read_text())["seed"] == 2
+
+
+def test_runs_of_other_code_or_parameters_are_not_the_same():
+    assert runs.run_key({"seed": 1}, "a") == runs.run_key({"seed": 1}, "a")
+    assert len({runs.run_key({"seed": 1}, "a"), runs.run_key({"seed": 2}, "a"), runs.run_key({"seed": 1}, "b")}) == 3
+
+
+@pytest.mark.parametrize("options", [{}, {"jobs": 2}])
+def test_the_local_executor_works_here_or_in_processes(tmp_path, options):
+    with executor("local", tmp_path, options) as pool:
+        assert [future.result() for future in [pool.submit(pow, 2, 3), pool.submit(pow, 3, 2)]] == [8, 9]
+
+
+@pytest.mark.slow
+def test_submitit_executes_where_there_is_no_scheduler_too(tmp_path):
+    pytest.importorskip("submitit")
+    with executor("submitit", tmp_path, {"timeout_min": 5}) as pool:
+        assert pool.submit(pow, 2, 3).result() == 8
+    assert (tmp_path / "submitit").is_dir()
+
+
+@pytest.mark.slow
+def test_dask_executes_the_same_call_twice(tmp_path):
+    pytest.importorskip("distributed")
+    options = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with executor("dask", tmp_path, options) as pool:
+        futures = [pool.submit(pow, 2, 3) for _ in range(2)]
+        assert [future.result() for future in futures] == [8, 8]
+        assert futures[0].key != futures[1].key
+
+
+def test_an_executor_that_is_not_there_says_how_to_get_it(monkeypatch, tmp_path):
+    with pytest.raises(KeyError, match="no executor 'slurm'; known: local, submitit, dask"):
+        executors.check("slurm")
+    monkeypatch.setattr(executors, "find_spec", lambda package: None)
+    with pytest.raises(
+        ModuleNotFoundError, match=r"'dask' needs distributed; install it with: pip install 'itm-workbench\[cluster\]'"
+    ):
+        executors.check("dask")

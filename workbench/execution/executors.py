@@ -1,0 +1,80 @@
+"""Where the runs of a grid are executed: here, on a cluster through submitit, or on a dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from workbench.registry import did_you_mean
+
+# The package that each executor needs, if any.
+EXECUTORS = {"local": "", "submitit": "submitit", "dask": "distributed"}
+
+
+class _Here:
+    """Executes at once, in this process."""
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(function(*args))
+        return future
+
+
+def check(name: str) -> None:
+    """Refuse an executor that cannot be used.
+
+    Raises:
+        KeyError: no such executor.
+        ModuleNotFoundError: its package is not installed; the message says how to install it.
+    """
+    if name not in EXECUTORS:
+        raise KeyError(f"no executor {name!r}; {did_you_mean(name, list(EXECUTORS))}")
+    if (package := EXECUTORS[name]) and find_spec(package) is None:
+        raise ModuleNotFoundError(f"executor {name!r} needs {package}; install it with: pip install 'itm-workbench[cluster]'")
+
+
+@contextmanager
+def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
+    """Something with ``submit(function, ...)`` that returns a future with ``result()``.
+
+    Args:
+        name: ``"local"`` (option ``jobs``: runs at a time, 1), ``"submitit"`` (options of its ``update_parameters``, e.g.
+            ``slurm_partition``; without a scheduler it starts processes here) or ``"dask"`` (options of ``distributed.Client``;
+            without an address a cluster is started here).
+        root: where logs go.
+        options: of the executor.
+
+    Raises:
+        KeyError, ModuleNotFoundError: as ``check``.
+    """
+    check(name)
+    if name == "local":
+        jobs = int(options.get("jobs", 1))
+        if jobs <= 1:
+            yield _Here()
+        else:
+            # A forked process would inherit whatever threads this one has.
+            with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+                yield pool
+    elif name == "submitit":
+        auto = import_module(EXECUTORS[name]).AutoExecutor(folder=root / "submitit")
+        auto.update_parameters(**{"timeout_min": 24 * 60} | options)
+        yield auto
+    else:
+        with import_module(EXECUTORS[name]).Client(**options) as client:
+            yield _Dask(client)
+
+
+class _Dask:
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
+        # The same call twice is two runs.
+        return self.client.submit(function, *args, pure=False)
