@@ -129,3 +129,18 @@ def test_every_trainable_parameter_is_in_one_group():
 def test_features_of_another_width_are_refused_with_the_remedy(features):
     with pytest.raises(ValueError, match=r"must be \(I, K, 9\), got \(5, 7, 6\); set in_dim"):
         made(in_dim=9).images(batch(features))
+
+
+def test_regions_attend_to_those_that_this_pass_sees_and_to_no_other(features):
+    encoder = made(embed_dim=8, attention_heads=2).eval()
+    with_all = encoder.images(batch(features)).parts
+    assert not torch.allclose(with_all, encoder.projection(features, torch.ones(5, 7, dtype=torch.bool)))
+    encoder.seen = lambda _: torch.arange(7).expand(5, 7) < 4
+    spoilt = features.clone()
+    spoilt[:, 4:] = 1e9
+    found, expected = (encoder.images(batch(given)) for given in (spoilt, features))
+    torch.testing.assert_close(found.mean, expected.mean)
+    assert (found.parts[:, 4:] == 0).all()
+    changed = features.clone()
+    changed[:, 0] += 1
+    assert not torch.allclose(encoder.images(batch(changed)).parts[:, 1], expected.parts[:, 1])

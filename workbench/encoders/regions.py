@@ -16,6 +16,7 @@ from workbench.encoders._base import Encoder
 from workbench.encoders._log_var import LogVar
 from workbench.encoders._pooling import pool
 from workbench.encoders._projection import Projection
+from workbench.encoders._region_attention import RegionAttention
 from workbench.records import Batch, Embedding
 
 
@@ -28,6 +29,7 @@ class Regions(Encoder):
         hidden_dim: width of the residual MLP's hidden layer; 0 = linear layer alone.
         pooling: ``"gpo"``, ``"max"`` or ``"mean"``.
         region_dropout: probability that a training pass leaves a region out; one region of an image always stays.
+        attention_heads: the regions attend to one another, with so many heads, before they are pooled (CORA); 0 = they do not.
         log_var: also say log sigma squared, by a head of its own over the projected regions.
     """
 
@@ -41,11 +43,13 @@ class Regions(Encoder):
         hidden_dim: int = 512,
         pooling: str = "gpo",
         region_dropout: float = 0.2,
+        attention_heads: int = 0,
         log_var: bool = False,
     ) -> None:
         super().__init__()
         self.in_dim, self.embed_dim, self.region_dropout = in_dim, embed_dim, region_dropout
         self.projection = Projection(in_dim, embed_dim, hidden_dim)
+        self.attention = RegionAttention(embed_dim, attention_heads) if attention_heads else None
         self.pooling = pool(pooling)
         self.log_var = LogVar(embed_dim, embed_dim, pooling) if log_var else None
 
@@ -65,6 +69,7 @@ class Regions(Encoder):
             raise ValueError(f"regions: features must be (I, K, {self.in_dim}), got {tuple(features.shape)}; set in_dim")
         mask = self.seen(features)
         parts = self.projection(features, mask)
+        parts = parts if self.attention is None else self.attention(parts, mask)
         log_var = self.log_var(parts, mask) if self.log_var else None
         return Embedding(normalize(self.pooling(parts, mask), dim=-1), log_var, parts, mask)
 
