@@ -70,6 +70,37 @@ def test_pairs_that_nobody_judged_are_not_a_number_and_not_relevant():
     assert judged.relevant().tolist() == [[False, True]]
 
 
+def test_pairs_of_one_kind_count_in_both_directions_with_the_larger_of_two_ratings():
+    # (0, 1) was rated 2 and, turned round, 4; (2, 0) was rated once
+    rated = Judgements("sis", "", (3, 3), np.array([0, 1, 2]), np.array([1, 0, 0]), np.float32([2, 4, 1]), 2.5, None)
+    both = rated.symmetric().dense()
+    assert both[0, 1] == both[1, 0] == 4
+    assert both[0, 2] == both[2, 0] == 1
+    assert np.isnan(both).sum() == 5
+    with pytest.raises(ValueError, match="pairs of one kind"):
+        Judgements("own", "", (1, 2), np.array([0]), np.array([1]), np.ones(1, np.float32)).symmetric()
+
+
+def test_a_cut_split_keeps_judgements_of_image_pairs_caption_pairs_and_the_queries_that_are_left():
+    one = np.ones(1, np.float32)
+    whole = small(
+        judgements={"eccv": Judgements("eccv", "", (2, 3), np.array([0]), np.array([2]), one, caption_queries=np.array([1, 2]))},
+        image_judgements={"sis": Judgements("sis", "", (2, 2), np.array([0]), np.array([1]), one)},
+        caption_judgements={"sts": Judgements("sts", "", (3, 3), np.array([0]), np.array([2]), one)},
+    )
+    cut = whole.first(1)
+    kept = np.flatnonzero(whole.own < 1)
+    assert cut.image_judgements["sis"].shape == (1, 1)
+    assert len(cut.image_judgements["sis"].grades) == 0
+    assert cut.caption_judgements["sts"].shape == (len(kept), len(kept))
+    assert cut.judgements["eccv"].image_queries is None
+    assert cut.judgements["eccv"].caption_queries.tolist() == [n for n, row in enumerate(kept) if row in (1, 2)]
+    with pytest.raises(ValueError, match=r"'sis' have shape \(2, 2\), expected \(3, 3\)"):
+        small(caption_judgements={"sis": whole.image_judgements["sis"]})
+    with pytest.raises(ValueError, match="a caption row lies outside"):
+        Judgements("eccv", "", (2, 3), np.array([0]), np.array([2]), one, caption_queries=np.array([3]))
+
+
 def test_a_scene_graph_refuses_a_node_that_does_not_exist():
     with pytest.raises(ValueError, match="node 2"):
         SceneGraph(("dog",), relations=((0, "on", 2),))

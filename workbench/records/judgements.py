@@ -1,4 +1,8 @@
-"""Sparse grades of image-caption pairs: binary labels, human ratings and exact truth are all of this kind."""
+"""Sparse grades of image-caption pairs: binary labels, human ratings and exact truth are all of this kind.
+
+Grades of image pairs or of caption pairs have the same form: ``shape`` is then ``(I, I)`` or ``(T, T)``, and a pair is listed in
+the order in which it was judged.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,8 @@ class Judgements:
         relevant_from: a pair counts as relevant in binary metrics from this grade on.
         unlisted: the grade of every pair that is not listed; ``None`` = not judged.
         source: what the grades were made from (file, rule, citation).
+        image_queries, caption_queries: rows that are asked; the others are in the gallery only. ``None`` = whoever has a
+            relevant partner is asked.
 
     Raises:
         ValueError: lengths differ, a row or column is outside ``shape``, or a pair is listed twice.
@@ -38,11 +44,15 @@ class Judgements:
     relevant_from: float = 1.0
     unlisted: float | None = 0.0
     source: str = ""
+    image_queries: Rows | None = None
+    caption_queries: Rows | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(self.images), len(self.captions), len(self.grades)}
         require(len(lengths) == 1, f"judgements {self.name!r}: images, captions and grades have lengths {sorted(lengths)}")
-        for axis, rows, size in (("image", self.images, self.shape[0]), ("caption", self.captions, self.shape[1])):
+        images, captions = (self.images, self.image_queries), (self.captions, self.caption_queries)
+        for axis, (listed, asked), size in (("image", images, self.shape[0]), ("caption", captions, self.shape[1])):
+            rows = listed if asked is None else np.concatenate([listed, asked])
             inside = len(rows) == 0 or (rows.min() >= 0 and rows.max() < size)
             require(bool(inside), f"judgements {self.name!r}: a {axis} row lies outside 0..{size - 1}")
         keys = self.images * np.int64(self.shape[1]) + self.captions
@@ -86,16 +96,35 @@ class Judgements:
 
     def cut(self, images: int, captions: Rows) -> Judgements:
         """The judgements of the first ``images`` images and these caption rows, renumbered."""
-        place = np.full(self.shape[1], -1, dtype=np.int64)
-        place[captions] = np.arange(len(captions))
-        kept = (self.images < images) & (place[self.captions] >= 0)
+        return self.among(np.arange(images), captions)
+
+    def among(self, rows: Rows, columns: Rows) -> Judgements:
+        """The judgements among these rows (images) and these columns (captions), renumbered."""
+        row, column = (_places(kept, size) for kept, size in zip((rows, columns), self.shape, strict=True))
+        kept = (row[self.images] >= 0) & (column[self.captions] >= 0)
         return replace(
             self,
-            shape=(images, len(captions)),
-            images=self.images[kept],
-            captions=place[self.captions[kept]],
+            shape=(len(rows), len(columns)),
+            images=row[self.images[kept]],
+            captions=column[self.captions[kept]],
             grades=self.grades[kept],
+            image_queries=_renumbered(self.image_queries, row),
+            caption_queries=_renumbered(self.caption_queries, column),
         )
+
+    def symmetric(self) -> Judgements:
+        """Judgements of pairs of one kind, each pair in both directions; of two ratings of a pair the larger one counts.
+
+        Raises:
+            ValueError: the shape is not square.
+        """
+        size = self.shape[0]
+        require(size == self.shape[1], f"judgements {self.name!r}: shape {self.shape} is not that of pairs of one kind")
+        first, second = np.concatenate([self.images, self.captions]), np.concatenate([self.captions, self.images])
+        keys, place = np.unique(first * np.int64(size) + second, return_inverse=True)
+        grades = np.full(len(keys), -np.inf, dtype=np.float32)
+        np.maximum.at(grades, place, np.concatenate([self.grades, self.grades]))
+        return replace(self, images=keys // size, captions=keys % size, grades=grades)
 
     @staticmethod
     def own(own: Rows, images: int) -> Judgements:
@@ -104,3 +133,17 @@ class Judgements:
         grades = np.ones(len(own), dtype=np.float32)
         rule = "binary: the caption was written for the image"
         return Judgements("own", rule, (images, len(own)), own, columns, grades, source="the split's own pairs")
+
+
+def _places(kept: Rows, size: int) -> Rows:
+    """``(size,)`` new number of each row, -1 where it is dropped."""
+    place = np.full(size, -1, dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    return place
+
+
+def _renumbered(rows: Rows | None, place: Rows) -> Rows | None:
+    if rows is None:
+        return None
+    moved: Rows = place[rows]
+    return moved[moved >= 0]

@@ -33,6 +33,8 @@ class Split:
         chain: ``(T,)`` number of the caption's chain.
         regions: ``(I, K, D)`` pre-extracted features, usually memory-mapped.
         judgements: by name; ``"own"`` is always there. ``LazyJudgements`` check themselves when they are made.
+        image_judgements: by name, of pairs of images ``(I, I)``.
+        caption_judgements: by name, of pairs of captions ``(T, T)``.
         image_graphs, caption_graphs: scene graphs, where the data set knows them.
         notes: facts worth printing (skipped files, sources), in words.
 
@@ -50,6 +52,8 @@ class Split:
     chain: Rows | None = None
     regions: NDArray[Any] | None = None
     judgements: Mapping[str, Judgements] = field(default_factory=dict)
+    image_judgements: Mapping[str, Judgements] = field(default_factory=dict)
+    caption_judgements: Mapping[str, Judgements] = field(default_factory=dict)
     image_graphs: tuple[SceneGraph, ...] | None = None
     caption_graphs: tuple[SceneGraph, ...] | None = None
     notes: tuple[str, ...] = ()
@@ -70,9 +74,14 @@ class Split:
         lone = np.flatnonzero(counts == 0)
         require(len(lone) == 0, f"{self.name}: image {[self.image_ids[i] for i in lone[:1]]} has no caption")
         lazy = isinstance(self.judgements, LazyJudgements)
-        for judged in () if lazy else self.judgements.values():
-            fits = judged.shape == (images, texts)
-            require(fits, f"{self.name}: judgements {judged.name!r} have shape {judged.shape}, expected {(images, texts)}")
+        across: Mapping[str, Judgements] = {} if lazy else self.judgements
+        kinds = ((across, images, texts), (self.image_judgements, images, images), (self.caption_judgements, texts, texts))
+        for judgements, *shape in kinds:
+            for one in judgements.values():
+                expected = (shape[0], shape[1])
+                require(
+                    one.shape == expected, f"{self.name}: judgements {one.name!r} have shape {one.shape}, expected {expected}"
+                )
         if "own" not in self.judgements:
             require(not lazy, f'{self.name}: lazy judgements must contain "own"')
             object.__setattr__(self, "judgements", {"own": Judgements.own(self.own, images), **self.judgements})
@@ -91,8 +100,16 @@ class Split:
             name: _pick(getattr(self, name), keep)
             for name in ("captions", "caption_ids", "own", "level", "chain", "caption_graphs")
         }
-        by_image = {name: _pick(getattr(self, name), np.arange(images)) for name in ("image_ids", "regions", "image_graphs")}
-        return replace(self, judgements=judged, **by_caption, **by_image)
+        # a slice leaves a memory-mapped array on the disk
+        by_image = {name: _pick(getattr(self, name), slice(images)) for name in ("image_ids", "regions", "image_graphs")}
+        return replace(
+            self,
+            judgements=judged,
+            image_judgements=_among(self.image_judgements, np.arange(images)),
+            caption_judgements=_among(self.caption_judgements, keep),
+            **by_caption,
+            **by_image,
+        )
 
     def fingerprint(self) -> dict[str, Any]:
         """Counts that tell one split from another: images, captions, and how many images have how many captions."""
@@ -101,7 +118,11 @@ class Split:
         return {"images": len(self.image_ids), "captions": len(self.captions), "captions_per_image": histogram}
 
 
-def _pick(values: Any, rows: Rows) -> Any:
-    if values is None or isinstance(values, np.ndarray):
+def _pick(values: Any, rows: Rows | slice) -> Any:
+    if values is None or isinstance(values, np.ndarray) or isinstance(rows, slice):
         return None if values is None else values[rows]
     return tuple(values[row] for row in rows)
+
+
+def _among(judgements: Mapping[str, Judgements], rows: Rows) -> dict[str, Judgements]:
+    return {name: one.among(rows, rows) for name, one in judgements.items()}
