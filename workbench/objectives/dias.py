@@ -117,7 +117,7 @@ class DIAS(Objective):
         rows: what dimensions are correlated over: ``"mean"`` = the mean part of each pair's image and caption, ``"attended"`` =
             every part beside what it sees, ``"pooled"`` = the embeddings themselves, for encoders without parts.
         denominators: of the alignment, ``"absolute"`` or ``"printed"``.
-        selection: of both constraints, a rule of ``Selection`` or a mapping of its fields, e.g. ``{"rule": "top_k", "keep": 0.1}``,
+        selection: of both constraints, a rule of ``Selection`` or a mapping of its fields, ``{"rule": "top_k", "keep": 0.1}``,
             or of each, ``{"inter": "dense", "intra": "p"}``.
         reduction: ``"sum"`` (the paper's) or ``"mean"``, over pairs, dimensions, and pairs of different instances.
 
