@@ -10,6 +10,7 @@ import pytest
 import yaml
 from PIL import Image
 
+from tests.data import fixtures
 from workbench import data
 
 FOLDER = Path(__file__).parent.parent / "data_cards"
@@ -46,11 +47,20 @@ def made(fixture, place):
     return place
 
 
-def root_of(name, card, place):
-    """Options that lead a loader to the files that the card counts."""
-    if isinstance(card["fixture"], dict):
-        return {"root": str(made(card["fixture"], place))}
-    return {"root": str(real(name))} if card["files"] else {}
+def is_there(needs):
+    """Whether the real files that a card needs are all there."""
+    root = os.environ.get("WORKBENCH_DATA")
+    return root is not None and all((Path(root) / file).exists() for file in needs)
+
+
+def options_and_counts(name, card, place):
+    """Options that lead a loader to files, and the counts that it must find there: the real ones, else those of a fixture."""
+    fixture = card["fixture"]
+    if isinstance(fixture, str):
+        return {"root": str(real(name))} if card["files"] else {}, card["splits"]
+    if "made_by" not in fixture:
+        return {"root": str(made(fixture, place))}, card["splits"]
+    return ({}, card["splits"]) if is_there(fixture["needs"]) else (getattr(fixtures, name)(place), fixture["splits"])
 
 
 def test_every_loader_has_a_card_and_every_card_a_loader():
@@ -70,18 +80,27 @@ def test_a_card_has_all_keys_and_paragraphs_in_order(name):
 @pytest.mark.parametrize("name", CARDS)
 def test_what_a_card_states_is_what_the_loader_yields(name, tmp_path):
     card, _ = read(name)
-    options = root_of(name, card, tmp_path)
+    options, expected = options_and_counts(name, card, tmp_path)
+    assert expected.keys() == card["splits"].keys()
     judged = set()
-    for split, counts in card["splits"].items():
+    for split, counts in expected.items():
         loaded = data.load(name, split=split, **options)
         assert {"images": len(loaded.image_ids), "captions": len(loaded.captions)} == counts
-        judged |= set(loaded.judgements)
+        judged |= {*loaded.judgements, *loaded.image_judgements, *loaded.caption_judgements}
         assert (loaded.level is not None) == ("level" in card["fields"])
         assert (loaded.caption_graphs is not None) == ("caption_graph" in card["fields"])
         image = loaded.open_image(0)
         found = (image.height, image.width, len(image.getbands()))
         assert all(size in (None, there) for size, there in zip(card["fields"]["image"]["shape"], found, strict=True))
     assert judged == set(card["relevance"])
+
+
+@pytest.mark.parametrize("name", [name for name in CARDS if "made_by" in read(name)[0]["fixture"]])
+def test_the_counts_of_a_card_that_a_fixture_stands_in_for_are_those_that_the_loader_insists_on(name, tmp_path):
+    options = getattr(fixtures, name)(tmp_path)
+    for split, counts in read(name)[0]["splits"].items():
+        with pytest.raises(ValueError, match=f"expected {counts['images']:,} images and {counts['captions']:,} captions, found"):
+            data.load(name, split=split, **{**options, "complete": True})
 
 
 @pytest.mark.real_data

@@ -1,0 +1,151 @@
+"""ECCV Caption: the false negatives of MS-COCO's test split, found by machines and confirmed by people.
+
+Source: Chun, Kim, Park, Chang, Oh, "ECCV Caption: correcting false negatives by collecting machine-and-human-verified
+image-caption associations for MS-COCO", ECCV 2022. The positives come from its package ``eccv-caption``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from workbench.data.coco import coco
+from workbench.records import Judgements, Rows, Split
+from workbench.registry import did_you_mean
+
+REMEDY = "install the positives of ECCV Caption, which come as a package: pip install 'itm-workbench[eccv]'"
+COUNTS = {"test": (5000, 25000)}
+# pairs of image queries, pairs of caption queries, image queries, caption queries
+PUBLISHED = {
+    "eccv": (22550, 11279, 1261, 1332),
+    "cxc": (35585, 35585, 5000, 24972),
+    "original": (25000, 25000, 5000, 25000),
+}
+RULES = {
+    "eccv": "binary: written for the image, or people confirmed the match; 1,261 images and 1,332 captions are asked",
+    "cxc": "binary: people rated the pair 3 or better in Crisscrossed Captions",
+}
+
+
+@dataclass(frozen=True)
+class Positives:
+    """One file pair of the package, by COCO ids.
+
+    Args:
+        by_image: captions relevant to each image that is asked.
+        by_caption: images relevant to each caption that is asked.
+    """
+
+    by_image: Mapping[int, list[int]]
+    by_caption: Mapping[int, list[int]]
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """All (image, caption) pairs of either direction, in order."""
+        images = {(image, caption) for image, captions in self.by_image.items() for caption in captions}
+        return sorted(images | {(image, caption) for caption, images in self.by_caption.items() for image in images})
+
+
+def eccv_caption(*, split: str = "test", root: str | None = None, source: str = "photographs", complete: bool = True) -> Split:
+    """Load the test split of MS-COCO with the positives of ECCV Caption and of Crisscrossed Captions.
+
+    Args:
+        split: ``"test"``.
+        root: folder of MS-COCO; default ``WORKBENCH_DATA/coco``.
+        source: of MS-COCO: ``"photographs"``, ``"captions"`` or ``"precomp"`` (with ``dataset_coco.json`` beside it).
+        complete: refuse a copy that lacks an image or a caption that the positives name; otherwise such pairs are left out.
+
+    Returns:
+        The split with five captions an image and the judgements ``"own"``, ``"cxc"`` and ``"eccv"``. The last states who is
+        asked, ``image_queries`` and ``caption_queries``: a caption that is relevant to an asked image need not be asked itself.
+
+    Raises:
+        ModuleNotFoundError: the package is not installed.
+        FileNotFoundError: a file of MS-COCO is missing; the message says what to download.
+        ValueError: the ids of the split are not those of the positives, or the package holds other counts than published.
+    """
+    if split not in COUNTS:
+        raise ValueError(f"eccv_caption: no split {split!r}; {did_you_mean(split, list(COUNTS))}")
+    folder = _package()
+    base = coco(split=split, root=root, source=source, complete=complete)
+    images = {_coco_id(image): n for n, image in enumerate(base.image_ids)}
+    captions = {int(caption): n for n, caption in enumerate(base.caption_ids) if caption.isdigit()}
+    if complete:
+        own = _positives(folder, "original").by_caption
+        _require_same("captions", own, captions)
+        _require_same("images", {image for images in own.values() for image in images}, images)
+    found = {name: _positives(folder, name) for name in RULES}
+    judged = {name: _judgements(name, one, images, captions, base) for name, one in found.items()}
+    # two of the published pairs name the sixth caption of an image, which no gallery of 25,000 captions holds
+    absent = {name: len(one.pairs()) - len(judged[name].grades) for name, one in found.items()}
+    notes = tuple(f"{name}: {count:,} positives name what the split lacks" for name, count in absent.items() if count)
+    judgements = {"own": base.judgements["own"], **judged}
+    return replace(base, name=f"eccv_caption/{split}", judgements=judgements, notes=(*base.notes, *notes))
+
+
+def _package() -> Path:
+    # the package is found and not imported: it warns of a JSON library that is not needed here
+    spec = find_spec("eccv_caption")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(f"eccv_caption: {REMEDY}")
+    return Path(spec.submodule_search_locations[0]) / "data"
+
+
+def _positives(folder: Path, name: str) -> Positives:
+    def read(direction: str) -> dict[int, list[int]]:
+        content = json.loads((folder / f"{name}_{direction}.json").read_text(encoding="utf-8"))
+        return {int(query): [int(item) for item in items] for query, items in content.items()}
+
+    found = Positives(read("image_to_caption"), read("caption_to_image"))
+    sides = (found.by_image, found.by_caption)
+    counts = (*(sum(len(items) for items in side.values()) for side in sides), *map(len, sides))
+    if counts != PUBLISHED[name]:
+        raise ValueError(
+            f"{name}_*.json of the package: expected {PUBLISHED[name]} pairs and queries of images and captions, found {counts}"
+        )
+    return found
+
+
+def _coco_id(image: str) -> int:
+    """391895 of ``COCO_val2014_000000391895.jpg``."""
+    digits = re.search(r"(\d+)\D*$", image)
+    if digits is None:
+        raise ValueError(f"eccv_caption: expected an image id that ends in MS-COCO's number, found {image!r}")
+    return int(digits[1])
+
+
+def _require_same(what: str, expected: Iterable[int], found: Mapping[int, int]) -> None:
+    wanted = set(expected)
+    if wanted != set(found):
+        raise ValueError(
+            f"eccv_caption: expected the {len(wanted):,} {what} of the test split, found {len(wanted & set(found)):,} of them "
+            f"and {len(set(found) - wanted):,} others; with source='precomp', dataset_coco.json must lie beside it"
+        )
+
+
+def _judgements(name: str, found: Positives, images: Mapping[int, int], captions: Mapping[int, int], base: Split) -> Judgements:
+    pairs = [(images[i], captions[c]) for i, c in found.pairs() if i in images and c in captions]
+    table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return Judgements(
+        name=name,
+        rule=RULES[name],
+        shape=(len(base.image_ids), len(base.captions)),
+        images=table[:, 0],
+        captions=table[:, 1],
+        grades=np.ones(len(table), dtype=np.float32),
+        source="eccv-caption 0.1.0; Chun et al. 2022",
+        image_queries=_rows(found.by_image, images),
+        caption_queries=_rows(found.by_caption, captions),
+    )
+
+
+def _rows(queries: Iterable[int], rows: Mapping[int, int]) -> Rows:
+    return np.array(sorted(rows[query] for query in queries if query in rows), dtype=np.int64)
+
+
+MEMBER = eccv_caption

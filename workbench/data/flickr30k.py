@@ -1,0 +1,56 @@
+"""Flickr30K in Karpathy's split: 31,014 photographs of people and animals in action with five captions each.
+
+Source: Young, Lai, Hodosh, Hockenmaier, "From image descriptions to visual denotations", Transactions of the ACL 2, 2014.
+"""
+
+from __future__ import annotations
+
+from workbench.data._benchmark import Benchmark, Choice, load_benchmark
+from workbench.records import Split
+
+COUNTS = {"train": (29000, 145000), "val": (1014, 5070), "test": (1000, 5000)}
+BENCHMARK = Benchmark(
+    "flickr30k",
+    "dataset_flickr30k.json",
+    {"train": ("train",), "val": ("val",), "test": ("test",)},
+    {"train": "train", "val": "dev", "test": "test"},
+    COUNTS,
+    "Flickr30K is for research use: ask for its photographs on https://shannon.cs.illinois.edu/DenotationGraph/ and put them "
+    "into images/, and get dataset_flickr30k.json from https://cs.stanford.edu/people/karpathy/deepimagesent/; for "
+    "source='precomp' get f30k_precomp as described on https://github.com/kuanghuei/SCAN and put its files into precomp/",
+)
+
+
+def flickr30k(
+    *,
+    split: str = "train",
+    root: str | None = None,
+    source: str = "photographs",
+    share: float = 1.0,
+    seed: int = 0,
+    on_error: str = "raise",
+    complete: bool = True,
+) -> Split:
+    """Load one split of Flickr30K.
+
+    Args:
+        split: ``"train"`` (29,000 images), ``"val"`` (1,014) or ``"test"`` (1,000).
+        root: folder with ``dataset_flickr30k.json``, ``images/`` and ``precomp/``, as far as they are needed; default
+            ``WORKBENCH_DATA/flickr30k``.
+        source: ``"photographs"``, ``"captions"`` or ``"precomp"``, as in ``coco``.
+        share: of the training images, e.g. 0.1 or 0.25 for a reduced split.
+        seed: of the share.
+        on_error: ``"raise"`` or ``"skip"``, as in ``coco``.
+        complete: refuse a copy whose counts are not those of the split.
+
+    Returns:
+        The split; image ids are filenames, caption ids are the file's ``sentid``.
+
+    Raises:
+        FileNotFoundError: a file is missing; the message says which, and where to ask for it.
+        ValueError: a file is damaged, truncated or shuffled; the message names it, and the expected and the found.
+    """
+    return load_benchmark(BENCHMARK, Choice(split, root, source, 5, share, seed, on_error, complete))
+
+
+MEMBER = flickr30k
