@@ -336,6 +336,27 @@ def test_a_phrase_may_be_read_by_the_text_tower_as_a_caption():
     torch.testing.assert_close(found, expected)
 
 
+def test_the_graph_may_add_to_what_the_tower_makes_of_the_whole_caption():
+    concepts = {"kind": "towers", "name": "scenes", "whole": True}
+    wanted = encoders.member("graph").signals(concepts=concepts)
+    assert set(wanted) == {"graph_tokens", "tokens"}
+    captions = ["a big brown dog", "two men"]
+    graphs = (SceneGraph(("dog",), ((0, "brown"), (0, "big"))), SceneGraph(("man",)))
+    taken = {
+        "graph_tokens": signal(graphs, tokens=wanted["graph_tokens"]["tokens"]).take(np.arange(2)),
+        "tokens": text.load("tokens", **wanted["tokens"]).of(captions).take(np.arange(2)),
+    }
+    given = Batch([], captions, torch.arange(2), signals=taken)
+    encoder = made(vocabulary=None, concepts=concepts, pretrained="scenes", embed_dim=0)
+    tower = encoders.load("towers").eval().texts(given).mean
+    assert ((encoder.texts(given).mean * tower).sum(1) > 0.98).all()
+    with torch.no_grad():
+        encoder.gate.fill_(0)
+    torch.testing.assert_close(encoder.texts(given).mean, tower)
+    read = encoder.reader.read(text.load("tokens", **wanted["tokens"]).of(["dog", "brown", "big"]).take(np.arange(3)))
+    torch.testing.assert_close(encoder.texts(given).entities[0], torch.nn.functional.normalize(read.mean(0), dim=0))
+
+
 def test_vectors_of_a_frozen_encoder_are_read_as_they_are():
     concepts = {"kind": "features", "name": "minilm-package", "word_dim": 5}
     assert encoders.member("graph").signals(concepts=concepts)["graph_tokens"]["features"] == "minilm-package"
@@ -380,6 +401,8 @@ def test_half_precision_gives_almost_the_same_embedding():
         ({"concepts": {"kind": "towers"}}, ValueError, "need a name"),
         ({"concepts": {"name": "minilm-package"}}, ValueError, "take no name"),
         ({"vocabulary": None}, ValueError, "graph: give the vocabulary"),
+        ({"concepts": {"whole": True}}, ValueError, "do not read whole captions"),
+        ({"concepts": {"kind": "towers", "name": "scenes", "whole": True}}, ValueError, "have width 128; set embed_dim=0"),
     ],
 )
 def test_bad_options_are_named(options, error, message):

@@ -148,8 +148,12 @@ class TextTower(ConceptEncoder):
 
     def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Encode every distinct phrase once."""
-        vectors = normalize(text_joint(self.tower, words)[0], dim=-1)
+        vectors = self.read(words)
         return {kind: vectors[at] for kind, at in rows.items()}
+
+    def read(self, ids: Tensor) -> Tensor:
+        """``(n, width)`` unit vectors of phrases or captions, ``(n, L)`` token ids."""
+        return normalize(text_joint(self.tower, ids)[0], dim=-1)
 
 
 def numbers_of(vocabulary: Sequence[str]) -> dict[int, int]:

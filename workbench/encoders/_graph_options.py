@@ -19,12 +19,15 @@ class Concepts:
         name: the frozen encoder, by the names of the signal ``word_features``; or the open_clip model, as for ``towers``.
         word_dim: width of the word vectors, or of the frozen features.
         bidirectional: the GRU reads both ways, as the paper has it; the released code reads one way.
+        whole: of kind ``"towers"``: what the tower makes of the whole caption, and of an entity's phrases, is kept, and the graph
+            adds to it. Not in the paper: training starts where the pre-trained tower is, instead of from nothing.
     """
 
     kind: str = "gru"
     name: str = ""
     word_dim: int = 300
     bidirectional: bool = False
+    whole: bool = False
 
     def __post_init__(self) -> None:
         known = ["gru", "features", "towers"]
@@ -32,6 +35,8 @@ class Concepts:
             raise ValueError(f"graph: no concepts of kind {self.kind!r}; {did_you_mean(self.kind, known)}")
         if bool(self.name) == (self.kind == "gru"):
             raise ValueError(f"graph: concepts of kind {self.kind!r} {'take no' if self.name else 'need a'} name")
+        if self.whole and self.kind != "towers":
+            raise ValueError(f"graph: concepts of kind {self.kind!r} do not read whole captions; choose 'towers' or whole=False")
 
 
 @dataclass(frozen=True)

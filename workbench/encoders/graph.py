@@ -23,7 +23,7 @@ from torch.nn.functional import normalize
 from workbench.encoders._base import Encoder, ParameterGroup
 from workbench.encoders._concepts import ConceptEncoder, FrozenVectors, TextTower, WordGru
 from workbench.encoders._features import cache_folder
-from workbench.encoders._graph_attention import GraphAttention, edge_context
+from workbench.encoders._graph_attention import GraphAttention, edge_context, segment_mean
 from workbench.encoders._graph_options import Augmentation, Concepts, Structure, made
 from workbench.encoders._graph_packing import Graphs, pack, same_caption, thin
 from workbench.encoders._open_clip_blocks import depths
@@ -33,6 +33,7 @@ from workbench.records import Batch, Embedding
 
 CODE = 16
 VALUE_DROPOUT = 0.05
+GATE = 0.1
 
 
 class Graph(Encoder):
@@ -71,8 +72,12 @@ class Graph(Encoder):
         self.warm_start = bool(pretrained)
         self.structure: Structure = made(Structure, structure)
         self.augmentation: Augmentation = made(Augmentation, augmentation)
-        self.reader = _reader(made(Concepts, concepts), vocabulary, pretrained, asdict(self.augmentation))
+        chosen: Concepts = made(Concepts, concepts)
+        self.reader = _reader(chosen, vocabulary, pretrained, asdict(self.augmentation))
         self.embed_dim = embed_dim = embed_dim or self.reader.width
+        if chosen.whole and embed_dim != self.reader.width:
+            raise ValueError(f"graph: the tower's vectors have width {self.reader.width}; set embed_dim=0, or whole=False")
+        self.gate = nn.Parameter(torch.tensor(GATE)) if chosen.whole else None
         self.concept = nn.ModuleDict({kind: nn.Linear(self.reader.width, embed_dim) for kind in ("entities", "relations")})
         layers = self.structure.attribute_layers, self.structure.object_layers
         self.stars, self.links = (nn.ModuleList(self._layers(n, p)) for n, p in zip(layers, (0.0, VALUE_DROPOUT), strict=True))
@@ -96,13 +101,13 @@ class Graph(Encoder):
 
     @classmethod
     def signals(cls, *, concepts: Mapping[str, Any] | None = None, **_: Any) -> dict[str, dict[str, Any]]:
-        """``graph_tokens`` with the phrases as this concept encoder reads them, kept beside the image features."""
+        """``graph_tokens``, its phrases as this concept encoder reads them, kept beside the image features; maybe captions."""
         chosen: Concepts = made(Concepts, concepts)
         if chosen.kind == "towers":
             reads: dict[str, Any] = Towers.signals(model=chosen.name)
         else:
             reads = {"features": chosen.name} if chosen.kind == "features" else {}
-        return {"graph_tokens": {**reads, "cache": str(cache_folder())}}
+        return {"graph_tokens": {**reads, "cache": str(cache_folder())}, **(reads if chosen.whole else {})}
 
     def texts(self, batch: Batch) -> Embedding:
         """Embed the captions."""
@@ -124,8 +129,11 @@ class Graph(Encoder):
             links = graphs.links(fully_connected=self.structure.fully_connected)
             objects = self._attend(self.links, self._in_context(graphs, entities, relations), links)
         parts, mask = padded(objects, graphs)
-        mean = normalize(self.pooling(parts, mask), dim=-1)
-        return Embedding(mean, None, parts, mask, normalize(entities, dim=-1), graphs.owner, graphs.labels)
+        mean, entities = normalize(self.pooling(parts, mask), dim=-1), normalize(entities, dim=-1)
+        if self.gate is not None and isinstance(self.reader, TextTower):
+            mean = normalize(self.reader.read(batch.signals["tokens"]) + self.gate * mean, dim=-1)
+            entities = normalize(_of_phrases(graphs, read) + self.gate * entities, dim=-1)
+        return Embedding(mean, None, parts, mask, entities, graphs.owner, graphs.labels)
 
     def _concept(self, kind: str, vectors: Tensor) -> Tensor:
         made: Tensor = self.dropout(self.concept[kind](vectors).relu())
@@ -184,6 +192,14 @@ def padded(nodes: Tensor, graphs: Graphs) -> tuple[Tensor, Tensor]:
     mask = torch.zeros(graphs.captions, int(place.max()) + 1, dtype=torch.bool, device=nodes.device)
     mask[graphs.owner, place] = True
     return nodes.new_zeros(*mask.shape, nodes.shape[1]).masked_scatter(mask[..., None], nodes), mask
+
+
+def _of_phrases(graphs: Graphs, read: Mapping[str, Tensor]) -> Tensor:
+    """``(N, D)`` unit vectors of the entities, each the mean of what its object and its attributes mean."""
+    objects = torch.arange(len(graphs.objects), device=graphs.objects.device)
+    holder = torch.cat([objects, graphs.attributes.nonzero(as_tuple=True)[0]])
+    phrases = torch.cat([read["objects"], read["attributes"]])
+    return normalize(segment_mean(phrases, holder, len(objects)), dim=-1)
 
 
 def _reader(
