@@ -84,6 +84,7 @@ def test_a_whole_file_with_too_few_images_is_refused_with_the_expected_and_found
         (lambda images: images[4]["sentences"].pop(), r"sentids|expected at least 5, found 4"),
         (lambda images: images[4].update(split="dev"), "the split is 'dev', expected one of train"),
         (lambda images: images[5].update(filename=images[4]["filename"]), "occurs twice"),
+        (lambda images: images[4].update(filepath="../val2014"), "expected a file below the folder .* found '../val2014/COCO"),
         (lambda images: images[4]["sentences"][0].pop("raw"), "expected a text 'raw', found None"),
     ],
 )

@@ -23,23 +23,26 @@ def check_order(name: str, rows: list[Row]) -> None:
     Raises:
         ValueError: too few captions are like the others of their image; the message names file, expected and found.
     """
-    blocks: dict[str, list[set[str]]] = {}
+    blocks: dict[str, list[str]] = {}
     for row in rows:
-        blocks.setdefault(row.image, []).append(set(WORD.findall(row.caption.lower())) - COMMON)
+        blocks.setdefault(row.image, []).append(row.caption)
     images = list(blocks.values())
     if len(images) < LEAST or min(map(len, images)) < 2:
         return
-    right = [
-        _common(caption, [other for other in images[n] if other is not caption]) > _common(caption, images[n - 1])
-        for n in range(0, len(images), max(1, len(images) // SAMPLE))
-        for caption in images[n]
-    ]
+    right: list[bool] = []
+    for n in range(0, len(images), max(1, len(images) // SAMPLE)):
+        own, other = _words(images[n]), _words(images[n - 1])
+        right += [_common(words, own[:t] + own[t + 1 :]) > _common(words, other) for t, words in enumerate(own)]
     share = sum(right) / len(right)
     if share < SIBLINGS:
         raise ValueError(
             f"{name}, from {rows[0].where.split()[0]}: expected at least {SIBLINGS:.0%} of the captions to share more words with "
             f"the others of their image than with another image's, found {share:.0%}; the captions are shuffled or moved"
         )
+
+
+def _words(captions: list[str]) -> list[set[str]]:
+    return [set(WORD.findall(caption.lower())) - COMMON for caption in captions]
 
 
 def _common(caption: set[str], others: list[set[str]]) -> float:

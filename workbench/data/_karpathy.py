@@ -57,11 +57,14 @@ def read_karpathy(file: Path, parts: tuple[str, ...], captions: int | None, prob
                 continue
             if image in paths:
                 raise ValueError(f"{image} occurs twice")
+            path = f"{record['filepath']}/{image}" if record.get("filepath") else image
+            if path.startswith("/") or ".." in path.split("/"):
+                raise ValueError(f"expected a file below the folder of the images, found {path!r}")
             found = list(_sentences(record, image, where, captions))
         except ValueError as error:
             problems.add("malformed image", ValueError(f"{where}: {error}"))
             continue
-        paths[image] = str(Path(record.get("filepath", "")) / image)
+        paths[image] = path
         rows += found
     return Annotated(rows, paths)
 
