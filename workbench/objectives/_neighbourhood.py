@@ -39,6 +39,7 @@ class Graph:
         detach: no gradient passes through the similarity of regions with words.
         after: steps of training before the neighbourhood takes part; 8,000 in HREM.
         cross: also the triplets between plain and enhanced embeddings.
+        residual: what a node hears is added to its plain embedding; without, as printed, all nodes soon say the same.
     """
 
     epsilon: float = 1.0
@@ -51,6 +52,7 @@ class Graph:
     detach: bool = True
     after: int = 0
     cross: bool = True
+    residual: bool = True
 
     def __post_init__(self) -> None:
         choose("keep", self.keep, ("block", "row", "all"))
@@ -182,7 +184,7 @@ class Neighbourhood(nn.Module):
         v, u = self.convolved(image.mean, of_images, self.of_images), self.convolved(text.mean, of_texts, self.of_texts)
         hidden = self.convolved(torch.cat([v, u]), whole, self.joint)
         heard = self.attended(hidden, attention_bias(whole, n, alpha=self.graph.alpha, keep=self.graph.keep))
-        enhanced = normalize(heard, dim=1)
+        enhanced = normalize(heard + torch.cat([image.mean, text.mean]) if self.graph.residual else heard, dim=1)
         return enhanced[:n], enhanced[n:]
 
     def convolved(self, hidden: Tensor, similarity: Tensor, layers: nn.ModuleList) -> Tensor:

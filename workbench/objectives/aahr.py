@@ -11,6 +11,8 @@ Departures:
 - a bank remembers the image of each entry, and what belongs to the anchor's image is no negative; means, not sums, over a batch;
 - the batch may hold several captions of an image: all its images and captions are the nodes of the graph, and every caption with
   its image is a pair. Where each image has one caption, this is the paper's square batch;
+- what a node hears is added to its plain embedding (``residual=False`` is the print: all nodes come out alike, and triplets of
+  enhanced embeddings stay at twice the margin);
 - regions and words are unit vectors in the graph and receive no gradient from it, and negative similarities are no neighbours;
 - ``tri(v, t)`` stays when the neighbourhood is left out, as the rows of its Table 4 without it must train on something.
 """
@@ -44,7 +46,7 @@ class AAHR(Objective):
         alignment: options of ``Alignment``: ``prototypes``, ``tau``, ``epsilon``, ``iterations``, ``form``.
         contrast: options of ``Contrast``: ``bank``, ``tau``, ``momentum``, ``reduction``.
         graph: options of ``Graph``: ``epsilon``, ``alpha``, ``layers``, ``heads``, ``dropout``, ``attention_dropout``, ``keep``,
-            ``detach``, ``after``, ``cross``.
+            ``detach``, ``after``, ``cross``, ``residual``.
 
     Raises:
         TypeError: an unknown option; ValueError: all weights are 0, or an option is outside its range.
