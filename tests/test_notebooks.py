@@ -12,7 +12,8 @@ import papermill
 import pytest
 
 from workbench import objectives, runs
-from workbench.execution.parameters import inspect
+from workbench.execution.notebook import check, run_notebook
+from workbench.execution.parameters import inspect, read_file
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))
@@ -39,7 +40,7 @@ def lines(cell: nbformat.NotebookNode) -> int:
 
 
 def test_there_are_notebooks() -> None:
-    assert {"01_descriptiveness", "03_train", "05_hierarchy"} <= {path.stem for path in PATHS}
+    assert {"01_descriptiveness", "02_scene_graphs", "03_train", "05_hierarchy"} <= {path.stem for path in PATHS}
 
 
 def test_it_is_valid_and_asks_for_the_kernel_that_everybody_has(book: nbformat.NotebookNode) -> None:
@@ -110,6 +111,41 @@ def test_the_training_notebook_names_its_parameters_after_the_fields_of_config()
 
     names = set(inspect(FOLDER / "03_train.ipynb")) - {"settings", "out"}
     assert names <= {field.name for field in fields(Config)}
+
+
+PARAMETERS = sorted((FOLDER / "parameters").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", PARAMETERS, ids=lambda path: path.stem)
+def test_a_file_of_parameters_fits_the_notebook_of_its_number(path: Path) -> None:
+    (book,) = FOLDER.glob(f"{path.stem[:2]}_*.ipynb")
+    assert set(check(book, read_file(path))) == set(inspect(book)) - {"out"}
+
+
+CAPTIONS = {
+    "01_descriptiveness": {"images": 60, "scorers": ["printed", "l2_sum"]},
+    "02_scene_graphs": {"images": 12, "sentence": "<b>dog</b> & <script>alert(1)</script> $x$ on a red table"},
+}
+REAL = {"01_descriptiveness": "01_hierarcaps", "02_scene_graphs": "02_flickr8k"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CAPTIONS)
+def test_the_notebooks_on_captions_run_under_plain_papermill(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    papermill.execute_notebook(FOLDER / f"{name}.ipynb", "out.ipynb", CAPTIONS[name], progress_bar=False)
+    (run,) = runs.list_runs()
+    assert (run.notebook, run.status) == (name, "unwatched")
+    assert run.results["metrics"]
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", REAL)
+def test_the_notebooks_on_captions_run_on_real_data_by_parameter(name: str, tmp_path: Path, real_data: Path) -> None:
+    parameters = {**read_file(FOLDER / "parameters" / f"{REAL[name]}.yaml"), "images": 30}
+    result = run_notebook(FOLDER / f"{name}.ipynb", parameters, folder=tmp_path / "run")
+    assert (result.status, result.error) == ("ok", "")
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from workbench.execution.notebook import find, run_notebook
 from workbench.tour import STOPS, TourResult
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -17,6 +18,7 @@ def _open(browser: Any, path: Path, **options: Any) -> tuple[Any, list[str]]:
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 1400}, **options)
     page, trouble = context.new_page(), []
     page.on("request", lambda r: trouble.append(r.url) if r.url.startswith("http") else None)
+    page.on("requestfailed", lambda r: trouble.append(r.url))
     page.on("pageerror", lambda error: trouble.append(str(error)))
     page.goto(path.as_uri())
     return page, trouble
@@ -45,3 +47,54 @@ def test_a_notebook_as_a_page_draws_its_figures(browser: Any, real_tour: TourRes
     assert trouble == []
     page.screenshot(path=path.with_suffix(".png"), full_page=True)
     page.context.close()
+
+
+HOSTILE = "<b>dog</b> </script><script>document.title = 'owned'</script> $x$ كلب on a red table"
+SMALL = {"01_descriptiveness": {"images": 60}, "02_scene_graphs": {"images": 12, "sentence": HOSTILE}}
+
+
+@pytest.fixture(scope="module", params=SMALL)
+def captions_page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a notebook on captions, run on a little of the embedded world."""
+    folder = tmp_path_factory.mktemp("runs") / request.param
+    result = run_notebook(find(request.param), SMALL[request.param], folder=folder)
+    assert (result.status, result.error) == ("ok", "")
+    return folder / "notebook.html"
+
+
+@pytest.mark.parametrize("ground", ["#ffffff", "#111111"])
+def test_every_figure_of_the_notebooks_on_captions_is_drawn_and_can_be_read(
+    browser: Any, captions_page: Path, ground: str
+) -> None:
+    page, trouble = _open(browser, captions_page)
+    page.add_style_tag(content=f"body.jp-Notebook {{ background: {ground} !important; }}")
+    figures = page.locator(".plotly-graph-div")
+    figures.last.locator(".main-svg").first.wait_for(timeout=120_000)
+    assert figures.count() == page.locator(".plotly-graph-div:has(.main-svg)").count() >= 5
+    marks = ".trace, .bars path, .scatterlayer text, .shapelayer path"
+    assert figures.evaluate_all(f"all => all.filter(one => !one.querySelector('{marks}')).map(one => one.id)") == []
+    fills = figures.evaluate_all(AXES)
+    assert fills
+    assert [fill for fill in set(fills) if contrast(fill, ground) < 3.9] == []
+    assert page.title() != "owned"
+    assert trouble == []
+    page.screenshot(path=captions_page.with_name(f"notebook-{ground[1:]}.png"), full_page=True)
+    page.context.close()
+
+
+# The words that stand on the page itself, and not on a bar or in a box.
+AXES = """all => all.flatMap(one => [...one.querySelectorAll('.gtitle, .xtick text, .ytick text, .legendtext, .annotation-text')])
+  .map(text => getComputedStyle(text).fill)"""
+
+
+def contrast(fill: str, ground: str) -> float:
+    """Contrast of ``rgb(r, g, b)`` with ``#rrggbb`` (WCAG 2.1)."""
+    ink = [int(part) for part in re.findall(r"\d+", fill)[:3]]
+    light = sorted(map(_luminance, (ink, [int(ground[i : i + 2], 16) for i in (1, 3, 5)])))
+    return (light[1] + 0.05) / (light[0] + 0.05)
+
+
+def _luminance(parts: list[int]) -> float:
+    shares = [part / 255 for part in parts]
+    linear = [share / 12.92 if share <= 0.03928 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return sum(weight * share for weight, share in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

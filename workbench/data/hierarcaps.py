@@ -66,11 +66,12 @@ def hierarcaps(
     rows = list(_rows(folder / file, column, first, problems))
     needed: Callable[[str], Path] = path if texts == "chains" or check_images else lambda image: folder / file
     kept = good(rows, needed, problems, check_images=check_images)
-    made = to_split(f"hierarcaps/{split}", kept, path, notes=problems.notes())
+    name = f"hierarcaps/{split}" if texts == "chains" else f"hierarcaps/{split}, {texts}"
+    made = to_split(name, kept, path, notes=problems.notes())
     found = (len(made.image_ids), len(made.captions))
     if complete and on_error == "raise" and found != COUNTS[texts]:
         raise ValueError(
-            f"{made.name} ({texts}) has {found[0]} images and {found[1]} texts, the published set has {COUNTS[texts][0]} and "
+            f"{made.name} has {found[0]} images and {found[1]} texts, the published set has {COUNTS[texts][0]} and "
             f"{COUNTS[texts][1]}; get a whole copy, or say complete=False"
         )
     return made

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
+from PIL import Image
 
-from workbench.plots._theme import CATEGORIES, escape, figure, panels
+from workbench.plots._theme import CATEGORIES, INK, data_uri, escape, figure, panels
 from workbench.plots.hierarchy import level_colour
 
 Values = NDArray[Any]
@@ -22,7 +23,15 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 ROW, LETTERS, LINES, TINY = 46, 50, 3, 1e-12
 
 
-def word_bars(captions: Sequence[str], contributions: Sequence[Sequence[tuple[str, float]]], *, title: str, x: str) -> go.Figure:
+def word_bars(
+    captions: Sequence[str],
+    contributions: Sequence[Sequence[tuple[str, float]]],
+    *,
+    title: str,
+    x: str,
+    values: Sequence[float] | None = None,
+    image: Image.Image | None = None,
+) -> go.Figure:
     """One bar a caption, made of its words: the wider and the darker, the more a word adds.
 
     Args:
@@ -30,15 +39,18 @@ def word_bars(captions: Sequence[str], contributions: Sequence[Sequence[tuple[st
         contributions: for each caption its words with what they add, in the order they are drawn in.
         title: what the figure shows.
         x: name of the sum, with its unit.
+        values: ``(n,)`` what the sum becomes in the end, e.g. on the scale of a pool; written behind each bar.
+        image: what the captions describe; drawn at the left.
     """
-    fig = figure(title, x, height=120 + ROW * len(captions))
+    fig = figure(title, x, height=120 + ROW * max(len(captions), 1 if image is None else 4))
+    start = 0.36 if image is None else 0.52
     rows = [row for row, words in enumerate(contributions) for _ in words]
     words = [word for pairs in contributions for word, _ in pairs]
     weights = np.array([weight for pairs in contributions for _, weight in pairs])
     starts = np.array([start for pairs in contributions for start in np.cumsum([0.0, *(w for _, w in pairs)])[:-1]])
     shades = [_shade(weight / weights.max(initial=TINY)) for weight in weights]
-    # About 85 letters fit beside the captions; a word that its segment cannot hold is left to the hover text.
-    room = 85 * weights / (starts + weights).max(initial=TINY)
+    # About 130 letters fit into the page; a word that its segment cannot hold is left to the hover text.
+    room = 130 * (1 - start) * weights / (starts + weights).max(initial=TINY)
     fig.add_bar(
         x=weights, y=rows, base=starts, orientation="h", width=0.62, marker={"color": [back for back, _ in shades], "line": GAP},
         text=[escape(word) if len(word) + 0.5 < fits else "" for word, fits in zip(words, room, strict=True)],
@@ -46,9 +58,17 @@ def word_bars(captions: Sequence[str], contributions: Sequence[Sequence[tuple[st
         hovertext=[f"{escape(word)}: {weight:.3f}" for word, weight in zip(words, weights, strict=True)],
         hoverinfo="text", constraintext="none", textangle=0,
     )  # fmt: skip
-    names = [_wrapped(caption) for caption in captions]
+    for row, value in enumerate(() if values is None else values):
+        end = sum(weight for _, weight in contributions[row])
+        fig.add_annotation(
+            x=end, y=row, text=f"<b>{value:.2f}</b>", showarrow=False, xanchor="left", xshift=4, font={"color": INK}
+        )
+    if image is not None:
+        place = {"xref": "paper", "yref": "paper", "x": 0, "y": 0.5, "sizex": 0.17, "sizey": 1, "yanchor": "middle"}
+        fig.add_layout_image(source=data_uri(image, 224), sizing="contain", **place)
+    names = [_wrapped(caption, LETTERS if image is None else 42) for caption in captions]
     fig.update_yaxes(tickvals=list(range(len(captions))), ticktext=names, autorange="reversed", tickfont={"size": 11})
-    return fig.update_xaxes(domain=[0.36, 1]).update_layout(showlegend=False, barmode="overlay", margin={"t": 50})
+    return fig.update_xaxes(domain=[start, 1]).update_layout(showlegend=False, barmode="overlay", margin={"t": 50})
 
 
 def distributions(by_scorer: Mapping[str, Mapping[str, Values]], *, title: str, x: str, bins: int = 40) -> go.Figure:
@@ -115,9 +135,9 @@ def by_length(by_scorer: Mapping[str, Values], length: Values, *, title: str, y:
     return fig
 
 
-def _wrapped(text: str) -> str:
+def _wrapped(text: str, letters: int) -> str:
     """A caption in at most three lines; the rest of a longer one is left out and marked."""
-    return "<br>".join(escape(line) for line in textwrap.wrap(text, LETTERS, max_lines=LINES, placeholder=" …"))
+    return "<br>".join(escape(line) for line in textwrap.wrap(text, letters, max_lines=LINES, placeholder=" …"))
 
 
 def _shade(share: float) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from workbench.plots._theme import escape
 # the class twice: a notebook page aligns all cells to the right by a rule of two classes
 STYLE = """<style>
 .listing { border-collapse: collapse; font: 13px system-ui, sans-serif; color: inherit; background: transparent; }
-.listing caption { text-align: left; font-size: 15px; padding: 4px 0 8px; color: inherit; }
+.listing caption { text-align: left; font-size: 15px; padding: 4px 0 8px; color: inherit; white-space: nowrap; }
 table.listing.listing td, table.listing.listing th { border-top: 1px solid rgba(128, 128, 128, .4); padding: 5px 14px 5px 0; }
 table.listing.listing td, table.listing.listing th { text-align: left; vertical-align: top; background: transparent; }
 table.listing.listing td { white-space: normal; overflow-wrap: anywhere; min-width: 7em; max-width: 32em; }

@@ -34,6 +34,11 @@ class Stop:
 
 STOPS = (
     Stop("01_descriptiveness", "01_descriptiveness", "How much a caption says, measured from the words alone."),
+    Stop(
+        "02_scene_graphs",
+        "02_scene_graphs",
+        "What captions say about what: objects, attributes, relations, and how well they are read.",
+    ),
     *(
         Stop(f"03_train-{name}", "03_train", f"Train with {title} and see which errors were errors.", {"objective": name})
         for name, title in (("infonce", "InfoNCE"), ("vsepp", "VSE++"), ("ditm", "DITM"))
