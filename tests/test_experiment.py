@@ -37,7 +37,7 @@ def tiny(tmp_path_factory):
     return config
 
 
-@pytest.mark.parametrize("objective", ["vsepp", "infonce", "ditm"])
+@pytest.mark.parametrize("objective", ["vsepp", "infonce", "ditm", "ditm+0.5*dias.dim"])
 def test_every_objective_runs_and_its_curves_add_up(tiny, objective):
     result = run(tiny(objective=objective), progress=False)
     row = result.history[0]
@@ -82,6 +82,8 @@ def test_the_root_of_a_hierarchy_can_be_embedded(tiny, tmp_path):
         ({"objectiv": "ditm"}, TypeError, "no field 'objectiv'; did you mean objective"),
         ({"objective": "dtim"}, KeyError, "did you mean ditm"),
         ({"objective_options": {"taus": 5}, "objective": "ditm"}, TypeError, "no option 'taus'; did you mean tau"),
+        ({"objective": "ditm+dias.dims"}, KeyError, "'dias' has no term 'dims'; did you mean dim"),
+        ({"objective_options": {"tau": 5}, "objective": "ditm+dias.dim"}, TypeError, "Options of a sum are given by paper"),
         ({"epochs": "3"}, TypeError, "'epochs' is '3'; expected int"),
         ({"epochs": True}, TypeError, "expected int"),
         ({"data": "scene"}, KeyError, "did you mean scenes"),
