@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 def _open(browser: Any, path: Path, **options: Any) -> tuple[Any, list[str]]:
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 1400}, **options)
     page, trouble = context.new_page(), []
+    page.set_default_timeout(180_000)
     page.on("request", lambda r: trouble.append(r.url) if r.url.startswith("http") else None)
     page.on("requestfailed", lambda r: trouble.append(r.url))
     page.on("pageerror", lambda error: trouble.append(str(error)))

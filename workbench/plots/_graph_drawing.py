@@ -19,7 +19,7 @@ LOOK: dict[Kind, tuple[str, str, str]] = {
 }
 KINDS: tuple[Kind, ...] = ("object", "attribute", "relation")
 # pixels: around the drawing, above it for the title, a letter and a line of text, below it for the legend and the note
-MARGIN, TITLE, LETTER, LINE, NOTE = 14, 44, 6.6, 17.0, 40.0
+MARGIN, TITLE, LETTER, LINE, NOTE = 14, 44, 7.6, 17.0, 40.0
 
 
 def canvas(title: str, x: Point, y: Point) -> go.Figure:
