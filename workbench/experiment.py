@@ -100,6 +100,27 @@ def _as(name: str, value: Any, kind: Any) -> Any:
     return value
 
 
+ENCODERS = ("image_encoder", "image_options", "text_encoder", "text_options")
+
+
+def complete(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a configuration, and where they name no encoder, those that give the objective what it reads.
+
+    Args:
+        values: fields of ``Config``. A choice of an encoder or of its options is left as it is.
+
+    Returns:
+        The fields, with encoders that start from the pre-trained one of the embedded world.
+    """
+    out = dict(values)
+    if any(name in values for name in ENCODERS):
+        return out
+    objective: Objective = objectives.load(values.get("objective", Config.objective), **values.get("objective_options", {}))
+    for field_name in objective.reads:
+        out |= needs.FROM_SCENES.get(field_name, {})
+    return out
+
+
 def run(config: Config, *, folder: str | Path | None = None, progress: bool = True) -> Result:
     """Load, build, train, evaluate.
 

@@ -16,6 +16,19 @@ HOW_TO_GIVE = {
     "entities": "set text_encoder='graph'",
 }
 
+# Fields of a configuration with which the pre-trained encoder of the embedded world gives it.
+FROM_SCENES: dict[str, dict[str, Any]] = {
+    "log_var": {"image_options": {"log_var": True}},
+    "entities": {
+        "text_encoder": "graph",
+        "text_options": {
+            "concepts": {"kind": "towers", "name": "scenes", "whole": True},
+            "pretrained": "scenes",
+            "embed_dim": 0,
+        },
+    },
+}
+
 
 def check_captions(name: str, objective: Objective, captions_per_image: int) -> None:
     """Refuse batches with too few captions of an image.
