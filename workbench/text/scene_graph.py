@@ -63,7 +63,7 @@ class SceneGraphs(SignalMaker):
     """Parses captions, and remembers what it parsed.
 
     Args:
-        processes: worker processes; 1 parses in this one. Each loads the model first, which takes a few seconds.
+        processes: processes that parse, this one among them. Each of the others loads the model first, which takes seconds.
 
     Raises:
         ValueError: ``processes`` is below 1.
@@ -112,12 +112,15 @@ def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
     if processes == 1 or len(captions) <= CHUNK:
         return _read(captions)
     chunks = [captions[start : start + CHUNK] for start in range(0, len(captions), CHUNK)]
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_alone) as pool:
-        return [graph for chunk in pool.map(_read, chunks) for graph in chunk]
+    with ProcessPoolExecutor(processes - 1, mp_context=get_context("spawn"), initializer=_alone) as pool, threadpool_limits(1):
+        futures = [pool.submit(_read, chunk) for chunk in chunks]
+        # A worker needs seconds to start; this process reads from the other end meanwhile, and until they meet.
+        here = {i: _read(chunks[i]) for i in reversed(range(len(chunks))) if futures[i].cancel()}
+        return [graph for i, future in enumerate(futures) for graph in (here[i] if i in here else future.result())]
 
 
 def _alone() -> None:
-    """One thread a worker: the workers share the cores already."""
+    """One thread a worker: the processes share the cores already."""
     threadpool_limits(1)
 
 
