@@ -89,4 +89,4 @@ def main(root: Path, number: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 5_000)
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 12_000)
