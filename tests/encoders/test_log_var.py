@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 
 import pytest
 import torch
 
-from tests.encoders.test_towers import ALL, CONFIGS, a_batch
+from tests.encoders.test_towers import ALL, a_batch
 from workbench.encoders import load
 from workbench.encoders._log_var import LogVar
 from workbench.encoders._open_clip_blocks import text_tower
@@ -17,14 +17,8 @@ COPIED = ["vit", "vit-custom-text", "vit-siglip", "timm-vit", "coca"]
 
 
 @pytest.fixture
-def towers(tmp_path):
-    def make(kind, **options):
-        torch.manual_seed(0)
-        path = tmp_path / f"{kind}.json"
-        path.write_text(json.dumps(CONFIGS[kind]))
-        return load("towers", **{"model": str(path), "pretrained": "", "log_var": True, **options})
-
-    return make
+def towers(towers):
+    return partial(towers, log_var=True)
 
 
 def test_one_part_is_mapped_and_pooled_without_a_norm():

@@ -48,17 +48,6 @@ PARTS = {"vit": (16, 17), "resnet": (4, 5), "timm-vit": (100, 101), "timm-resnet
 ALL = sorted(CONFIGS)
 
 
-@pytest.fixture
-def towers(tmp_path):
-    def make(kind, **options):
-        torch.manual_seed(0)
-        path = tmp_path / f"{kind}.json"
-        path.write_text(json.dumps(CONFIGS[kind]))
-        return load("towers", **{"model": str(path), "pretrained": "", **options})
-
-    return make
-
-
 def a_batch(encoder, images=3):
     height, width = encoder.size.tolist()
     pixels = torch.randint(0, 256, (images, 3, height, width), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))

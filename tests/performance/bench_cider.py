@@ -7,14 +7,12 @@ from the moment at which it has cut the texts into n-grams. The bar: 3,000 times
 
 from __future__ import annotations
 
-import json
-import os
 import resource
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
+from _coco_pairs import read_pairs
 from pycocoevalcap.cider.cider_scorer import CiderScorer
 
 from workbench import text
@@ -26,12 +24,8 @@ def main(size: int) -> None:
     Args:
         size: captions a block.
     """
-    path = Path(os.environ["WORKBENCH_DATA"]) / "coco" / "karpathy_test_captions.json"
-    references = [image["caption"] for image in json.loads(path.read_text(encoding="utf-8"))]
-    captions = [caption for image in references for caption in image]
-    own = np.repeat(np.arange(len(references)), [len(image) for image in references])
-    hypotheses = np.random.default_rng(0).integers(0, len(captions), len(references))
-    hypotheses[::2] = np.searchsorted(own, np.arange(0, len(references), 2))
+    read = read_pairs()
+    references, captions, own, hypotheses = read.references, read.captions, read.own, read.sample
 
     start = time.perf_counter()
     maker = text.load("cider").fit(captions, own)
@@ -40,8 +34,7 @@ def main(size: int) -> None:
     made = time.perf_counter()
     ours, largest = np.empty(len(references)), 0.0
     for block, scores in relevance.blocks(size):
-        here = np.flatnonzero((hypotheses >= block.start) & (hypotheses < block.stop))
-        ours[here] = scores[here, hypotheses[here] - block.start]
+        read.taken(block, scores, ours)
         largest = max(largest, float(scores.max()))
     end = time.perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

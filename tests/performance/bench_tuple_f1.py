@@ -6,14 +6,12 @@ thread, and compares a sample with the pairwise function. The bar: peak memory u
 
 from __future__ import annotations
 
-import json
-import os
 import resource
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
+from _coco_pairs import read_pairs
 
 from workbench import text
 from workbench.text.tuple_f1 import TupleF1Relevance, tuple_f1
@@ -25,12 +23,8 @@ def main(size: int) -> None:
     Args:
         size: captions a block.
     """
-    path = Path(os.environ["WORKBENCH_DATA"]) / "coco" / "karpathy_test_captions.json"
-    references = [image["caption"] for image in json.loads(path.read_text(encoding="utf-8"))]
-    captions = [caption for image in references for caption in image]
-    own = np.repeat(np.arange(len(references)), [len(image) for image in references])
-    sample = np.random.default_rng(0).integers(0, len(captions), len(references))
-    sample[::2] = np.searchsorted(own, np.arange(0, len(references), 2))
+    read = read_pairs()
+    references, captions, own, sample = read.references, read.captions, read.own, read.sample
 
     start = time.perf_counter()
     graphs = text.load("scene_graph").of(captions).graphs
@@ -39,8 +33,7 @@ def main(size: int) -> None:
     made = time.perf_counter()
     found, shared = np.empty(len(references)), 0
     for block, scores in relevance.blocks(size):
-        here = np.flatnonzero((sample >= block.start) & (sample < block.stop))
-        found[here] = scores[here, sample[here] - block.start]
+        read.taken(block, scores, found)
         shared += np.count_nonzero(scores)
     end = time.perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

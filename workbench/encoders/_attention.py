@@ -74,7 +74,11 @@ class Gate(nn.Module):
         return out
 
 
+def fitting_heads(embed_dim: int, most: int) -> int:
+    """As many attention heads as divide the width, up to ``most``."""
+    return next(count for count in HEADS if count <= most and embed_dim % count == 0)
+
+
 def meeting(embed_dim: int, heads: int, hidden_dim: int, dropout: float) -> nn.TransformerEncoderLayer:
     """One transformer layer over a set; as many heads as divide the width, up to ``heads``."""
-    fitting = next(count for count in HEADS if count <= heads and embed_dim % count == 0)
-    return nn.TransformerEncoderLayer(embed_dim, fitting, hidden_dim, dropout, batch_first=True)
+    return nn.TransformerEncoderLayer(embed_dim, fitting_heads(embed_dim, heads), hidden_dim, dropout, batch_first=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from torch import nn
 
 from workbench.encoders._base import Encoder, ParameterGroup
-from workbench.records import Batch, Embedding
 
 
 class Pair(nn.Module):
@@ -37,10 +36,6 @@ class Pair(nn.Module):
     def text(self) -> Encoder:
         """The text encoder. A module that serves both sides is registered once, so that its weights are stored once."""
         return self.other if hasattr(self, "other") else self.image
-
-    def forward(self, batch: Batch) -> tuple[Embedding, Embedding]:
-        """Embed both sides of a batch."""
-        return self.image.images(batch), self.text.texts(batch)
 
     def groups(self) -> list[ParameterGroup]:
         """Parameter groups of both sides, without the tower that serves no side."""

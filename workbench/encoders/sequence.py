@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from workbench.encoders._attention import fitting_heads
 from workbench.encoders._base import Encoder, ParameterGroup
 from workbench.encoders._features import cache_folder
 from workbench.encoders._log_var import LogVar
@@ -28,7 +29,7 @@ from workbench.records import Batch, Embedding
 from workbench.registry import did_you_mean
 
 LAYERS = ["gru", "linear", "mlp", "transformer"]
-MLP_DIM, HEADS = 512, (8, 6, 5, 4, 3, 2, 1)
+MLP_DIM, MOST_HEADS = 512, 8
 CACHE_FROM = 256
 
 
@@ -148,8 +149,9 @@ class _Reader(nn.Module):
 
     def __init__(self, layer: str, in_dim: int, out_dim: int) -> None:
         super().__init__()
-        heads = next(count for count in HEADS if in_dim % count == 0)
-        block = nn.TransformerEncoderLayer(in_dim, heads, 4 * in_dim, batch_first=True, norm_first=True)
+        block = nn.TransformerEncoderLayer(
+            in_dim, fitting_heads(in_dim, MOST_HEADS), 4 * in_dim, batch_first=True, norm_first=True
+        )
         self.block = block if layer == "transformer" else None
         self.projection = Projection(in_dim, out_dim, MLP_DIM if layer == "mlp" else 0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Literal
 
 from torch import Tensor, nn
 
@@ -49,8 +50,13 @@ class Objective(nn.Module):
         self.selected = frozenset(terms)
 
     def wants(self, term: str) -> bool:
-        """Whether ``forward`` must return this term."""
-        return self.selected is None or term in self.selected
+        """Whether ``forward`` must return this term: the options leave it in, and nobody selected others."""
+        return term in self.terms and (self.selected is None or term in self.selected)
+
+    @property
+    def mining(self) -> Literal["all", "hardest"]:
+        """Which negatives a triplet loss takes: all in the warm-up epochs, the hardest afterwards."""
+        return "all" if self.warming else "hardest"
 
     def fit_width(self, embed_dim: int) -> None:
         """Make what depends on the width ``D`` of the embeddings (prototypes, banks, layers); most objectives have nothing.

@@ -20,7 +20,7 @@ Departures:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -84,17 +84,14 @@ class AAHR(Objective):
         self._declare()
 
     def _declare(self) -> None:
-        self.momentum = self.contrast.momentum if self._has("mcl") else 0.0
-        self.reads = ("parts",) if self._has("nsi", "nsi_cross", "nsi_pga") else ()
-
-    def _has(self, *terms: str) -> bool:
-        return any(term in self.weights and self.wants(term) for term in terms)
+        self.momentum = self.contrast.momentum if self.wants("mcl") else 0.0
+        self.reads = ("parts",) if any(map(self.wants, ("nsi", "nsi_cross", "nsi_pga"))) else ()
 
     def fit_width(self, embed_dim: int) -> None:
         """Make prototypes, banks and the layers of the neighbourhood."""
-        if self._has("pga", "nsi_pga"):
+        if self.wants("pga") or self.wants("nsi_pga"):
             self.prototypes = Prototypes(embed_dim, self.alignment)
-        if self._has("mcl"):
+        if self.wants("mcl"):
             self.images, self.texts = (Bank(self.contrast.bank, embed_dim) for _ in range(2))
         if self.reads:
             self.neighbourhood = Neighbourhood(embed_dim, self.graph)
@@ -104,29 +101,28 @@ class AAHR(Objective):
         # Layers and similarities of the graph would be taken to half precision by an autocast around this.
         with torch.autocast(image.mean.device.type, enabled=False):
             found: dict[str, Tensor] = {}
-            if self._has("triplet"):
+            if self.wants("triplet"):
                 found["triplet"] = self._triplet(image.mean, text.mean, batch)
-            if self._has("pga"):
+            if self.wants("pga"):
                 found["pga"] = self._aligned(image.mean, text.mean, batch)
-            if self._has("mcl"):
+            if self.wants("mcl"):
                 found["mcl"] = self._contrasted(image.mean, text.mean, batch)
             if self.reads:
                 found |= self._interacted(image, text, batch)
-        return {term: self.weights[term] * value for term, value in found.items() if self._has(term)}
+        return {term: self.weights[term] * value for term, value in found.items() if self.wants(term)}
 
     def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:
         """Count the step, and put the momentum outputs of the batch into the banks."""
         self.steps.add_(1)
-        if self._has("mcl"):
+        if self.wants("mcl"):
             numbers = numbers_of(batch.image_ids, self.steps.device)
             for bank, made, ids in zip((self.images, self.texts), _outputs(batch), (numbers, numbers[batch.own]), strict=True):
                 bank.push(made, ids)
 
     def _triplet(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
         scores, positives = self.scores(Embedding(image), Embedding(text)), batch.positives
-        which: Literal["all", "hardest"] = "all" if self.warming else "hardest"
         i2t, t2i = (
-            triplet(s, p, margin=self.margin, negatives=which, reduction="mean")
+            triplet(s, p, margin=self.margin, negatives=self.mining, reduction="mean")
             for s, p in ((scores, positives), (scores.T, positives.T))
         )
         return i2t + t2i
@@ -161,9 +157,9 @@ class AAHR(Objective):
             return {term: image.mean.sum() * 0 for term in ("nsi", "nsi_cross", "nsi_pga")}
         v, u = self.neighbourhood(image, text)
         found = {"nsi": self._triplet(v, u, batch)}
-        if self._has("nsi_cross"):
+        if self.wants("nsi_cross"):
             found["nsi_cross"] = self._triplet(image.mean, u, batch) + self._triplet(v, text.mean, batch)
-        if self._has("nsi_pga"):
+        if self.wants("nsi_pga"):
             found["nsi_pga"] = self._aligned(v, u, batch)
         return found
 

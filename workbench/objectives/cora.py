@@ -177,9 +177,9 @@ class CORA(Objective):
         plain, positives = self.scores(image, replace(text, entities=None, owner=None, labels=None)), batch.positives
         out: dict[str, Tensor] = {}
         if self.wants("hard"):
-            which: Literal["all", "hardest"] = "all" if self.warming else "hardest"
             both = (
-                triplet(s, p, margin=self.margin, negatives=which, reduction="mean") for s, p in _directions(plain, positives)
+                triplet(s, p, margin=self.margin, negatives=self.mining, reduction="mean")
+                for s, p in _directions(plain, positives)
             )
             out["hard"] = torch.stack(list(both)).sum()
         if text.entities is not None and text.owner is not None:

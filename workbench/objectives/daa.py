@@ -150,11 +150,10 @@ class DAA(Objective):
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i`` of the triplet, ``asp_i2t`` and ``asp_t2i``."""
         scores, positives = full_precision(self.scores(image, text)), batch.positives
-        which: Literal["all", "hardest"] = "all" if self.warming else "hardest"
         relevance = batch.relevance[self.relevance].detach().to(scores.dtype)
         terms = {
-            "i2t": triplet(scores, positives, margin=self.margin, negatives=which, reduction="sum"),
-            "t2i": triplet(scores.T, positives.T, margin=self.margin, negatives=which, reduction="sum"),
+            "i2t": triplet(scores, positives, margin=self.margin, negatives=self.mining, reduction="sum"),
+            "t2i": triplet(scores.T, positives.T, margin=self.margin, negatives=self.mining, reduction="sum"),
         }
         if self.ranks == "released":
             scores, relevance = scores[batch.own], relevance[batch.own]

@@ -163,12 +163,9 @@ class DIAS(Objective):
         self._declare()
 
     def _declare(self) -> None:
-        by_parts = self.scores_parts and (self.selected is None or any(map(self._on, ("loc", "inter", "intra"))))
-        attended = self._on("dim") and self.rows != "pooled"
+        by_parts = self.scores_parts and (self.selected is None or any(map(self.wants, ("loc", "inter", "intra"))))
+        attended = self.wants("dim") and self.rows != "pooled"
         self.reads = ("parts",) if by_parts or attended else ()
-
-    def _on(self, term: str) -> bool:
-        return term in self.terms and self.wants(term)
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
         """``(I, T)`` cosines of pooled embeddings, or scores of pairs by their parts."""
@@ -176,17 +173,17 @@ class DIAS(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``loc``, ``dim``, ``inter`` and ``intra``."""
-        scores = full_precision(self.scores(image, text)) if self._on("loc") or self._on("inter") else None
+        scores = full_precision(self.scores(image, text)) if self.wants("loc") or self.wants("inter") else None
         terms: dict[str, Tensor] = {}
-        if self._on("loc") and scores is not None:
+        if self.wants("loc") and scores is not None:
             terms["loc"] = self._triplet(scores, batch.positives) + self._triplet(scores.T, batch.positives.T)
-        if self._on("dim"):
+        if self.wants("dim"):
             correlations = correlation(*self._rows(rows_of(image, batch.own), text))
             terms["dim"] = alignment(correlations, denominators=self.denominators, reduction=self.reduction)
         images, captions = one_caption_an_image(batch)
-        if self._on("inter") and scores is not None:
+        if self.wants("inter") and scores is not None:
             terms["inter"] = self._constraint("inter", inter_difference(scores[images][:, captions]))
-        if self._on("intra"):
+        if self.wants("intra"):
             vectors = self._vectors(rows_of(image, images), rows_of(text, captions))
             terms["intra"] = self._constraint("intra", intra_difference(*vectors))
         return {name: self.weights[name] * term for name, term in terms.items()}

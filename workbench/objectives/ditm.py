@@ -149,13 +149,12 @@ class DITM(Objective):
 
     def _triplet(self, scores: Tensor, positives: Tensor, delta: Tensor) -> dict[str, Tensor]:
         # The margin depends on the negative, so the most similar negative is not the one that violates most: similarity decides.
-        which: Literal["all", "hardest"] = "all" if self.warming else "hardest"
         caption, own = positives.nonzero(as_tuple=True)[1], positives.T.nonzero(as_tuple=True)[0]
         i2t: float | Tensor = image_to_text_margin(delta[caption], delta, self.tau) if self.adaptive else CONSTANT_MARGIN
         t2i: float | Tensor = text_to_image_margin(delta[own], self.tau) if self.adaptive else CONSTANT_MARGIN
         return {
-            "i2t": triplet(scores, positives, margin=i2t, negatives=which, reduction=self.reduction),
-            "t2i": triplet(scores.T, positives.T, margin=t2i, negatives=which, reduction=self.reduction),
+            "i2t": triplet(scores, positives, margin=i2t, negatives=self.mining, reduction=self.reduction),
+            "t2i": triplet(scores.T, positives.T, margin=t2i, negatives=self.mining, reduction=self.reduction),
         }
 
     def _delta(self, batch: Batch, scale: str) -> Tensor:

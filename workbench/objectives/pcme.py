@@ -127,7 +127,7 @@ class PCME(Objective):
             log_odds = full_precision(self.scores(image, text))
             labels = batch.targets.to(log_odds.dtype)
             made["match"] = 2 * binary_cross_entropy_with_logits(log_odds, labels, reduction=self.reduction)
-        if self.beta and self.wants("vib"):
+        if self.wants("vib"):
             made["vib"] = self.beta * both_bottlenecks(image, text, self.variant.bottleneck)
         return made
 

@@ -106,12 +106,12 @@ class PCMEPP(Objective):
         logits = self.scale * full_precision(self.scores(image, text)) + self.shift
         labels = smoothed(batch.targets.to(logits.dtype), self.label_smoothing)
         made = {"match": 2 * matching(logits, labels, self.reduction)}
-        if "pseudo" in self.terms and self.wants("pseudo"):
+        if self.wants("pseudo"):
             made["pseudo"] = self.alpha * sum(
                 (matching(s, pseudo_labels(s, m), self.reduction) for s, m in ((logits, labels), (logits.T, labels.T))),
                 start=logits.new_zeros(()),
             )
-        if "vib" in self.terms and self.wants("vib"):
+        if self.wants("vib"):
             made["vib"] = self.beta * both_bottlenecks(image, text, self.reduction)
         return {name: value for name, value in made.items() if self.wants(name)}
 

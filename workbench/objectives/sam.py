@@ -137,11 +137,10 @@ class SAM(Objective):
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i`` of the kept triplet, ``semantic_i2t`` and ``semantic_t2i``."""
         scores, positives = full_precision(self.scores(image, text)), batch.positives
-        which: Literal["all", "hardest"] = "all" if self.warming else "hardest"
         terms: dict[str, Tensor] = {}
         if self.margin is not None:
             for name, s, own in (("i2t", scores, positives), ("t2i", scores.T, positives.T)):
-                terms[name] = triplet(s, own, margin=self.margin, negatives=which, reduction="sum")
+                terms[name] = triplet(s, own, margin=self.margin, negatives=self.mining, reduction="sum")
         i2t, t2i = self.semantic(scores, batch)
         return terms | {"semantic_i2t": self.weight * i2t.sum(), "semantic_t2i": self.weight * t2i.sum()}
 

@@ -48,7 +48,7 @@ class VSEPP(Objective):
         return {"i2t": self._one_way(scores, positives), "t2i": self._one_way(scores.T, positives.T)}
 
     def _one_way(self, scores: Tensor, positives: Tensor) -> Tensor:
-        which: Literal["all", "hardest"] = "all" if self.warming or self.negatives == "sum" else "hardest"
+        which: Literal["all", "hardest"] = "all" if self.negatives == "sum" else self.mining
         return triplet(scores, positives, margin=self.margin, negatives=which, reduction=self.reduction)
 
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 from workbench import assets
 from workbench.records import SceneGraph
+from workbench.text.tuple_f1 import PARTS, TupleScore, tuple_scores
 
-PARTS = ("objects", "attributes", "relations")
 TEXTS = {"flickr8k": "flickr8k/Flickr8k.token.txt", "coco": "coco/captions_val2017.json"}
 
 
@@ -110,14 +110,8 @@ def agreement(parsed: Sequence[SceneGraph], truth: Sequence[SceneGraph]) -> dict
     """
     if len(parsed) != len(truth):
         raise ValueError(f"agreement: {len(parsed)} parsed graphs, {len(truth)} annotated ones; give the same captions")
-    counts = {part: [0, 0, 0] for part in PARTS}
+    totals = dict.fromkeys(PARTS, TupleScore(0, 0, 0))
     for mine, theirs in zip(parsed, truth, strict=True):
-        for length, part in enumerate(PARTS, 1):
-            a, b = ({t for t in graph.tuples() if len(t) == length} for graph in (mine, theirs))
-            for i, number in enumerate((len(a & b), len(a), len(b))):
-                counts[part][i] += number
-    return {part: _figures(*numbers) for part, numbers in counts.items()}
-
-
-def _figures(shared: int, parsed: int, truth: int) -> Agreement:
-    return Agreement(shared / max(parsed, 1), shared / max(truth, 1), 2 * shared / max(parsed + truth, 1))
+        scores = tuple_scores(mine, [theirs])
+        totals = {part: total + scores[part] for part, total in totals.items()}
+    return {part: Agreement(total.precision, total.recall, total.f1) for part, total in totals.items()}

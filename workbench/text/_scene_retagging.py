@@ -8,45 +8,6 @@ from workbench.text import _scene_words as known
 from workbench.text._scene_phrases import Word
 from workbench.text._scene_tree import Tree, lemma
 
-OPENERS = frozenset(("a", "an", "the", "his", "her", "its", "their", "two", "some", "another"))
-FOLLOWERS = OPENERS | frozenset(
-    (
-        "in",
-        "on",
-        "at",
-        "through",
-        "over",
-        "down",
-        "up",
-        "across",
-        "into",
-        "along",
-        "to",
-        "with",
-        "near",
-        "around",
-        "by",
-        "off",
-        "from",
-        "for",
-        "out",
-        "under",
-        "past",
-        "toward",
-        "towards",
-        "behind",
-        "while",
-        "as",
-        "and",
-        ",",
-        ".",
-        "outside",
-        "inside",
-        "against",
-        "together",
-    )
-)
-
 
 def again(tree: Tree) -> list[Word] | None:
     """The words to be parsed instead, or None where the sentence was read well.
@@ -67,7 +28,7 @@ def _otherwise(tree: Tree, i: int) -> list[Word]:
 
 def _followed(tree: Tree, i: int) -> bool:
     """Whether what comes next may follow a verb."""
-    return tree.given(i + 1) in FOLLOWERS or tree.tags[i + 1] == "VBN"
+    return tree.given(i + 1) in known.FOLLOWERS or tree.tags[i + 1] == "VBN"
 
 
 def _verbs_before(tree: Tree, i: int) -> bool:
@@ -99,7 +60,7 @@ def _finite(tree: Tree, i: int) -> list[Word]:
         return []
     living = tree.given(i - 1) in known.ANIMATE and tree.tags[i - 1] == "NN"
     loose = living or (tree.deps[i] in ("ROOT", "appos", "dep") and tree.given(i + 1) not in ("and", ",", ".", "with", "in"))
-    if not (clash or loose or tree.given(i + 1) in OPENERS):
+    if not (clash or loose or tree.given(i + 1) in known.OPENERS):
         return []
     return [Word("is"), Word(_gerund_of(root))]
 
@@ -130,5 +91,5 @@ def _gerund(tree: Tree, i: int) -> list[Word]:
     if not tree.noun(i - 1) and tree.given(i - 1) not in known.CLOTHES | known.PORTABLE:
         return []
     doing = tree.animate(i - 1) or any(tree.given(c) in known.ONE for c in tree.below(i, "det"))
-    single = doing and tree.given(i + 1) in FOLLOWERS
-    return [Word("who"), Word("is"), Word(word)] if single or tree.given(i + 1) in OPENERS else []
+    single = doing and tree.given(i + 1) in known.FOLLOWERS
+    return [Word("who"), Word("is"), Word(word)] if single or tree.given(i + 1) in known.OPENERS else []

@@ -68,3 +68,9 @@ MADE = _words("haired skinned eyed colored coloured shaped sized sleeved legged 
 DEPTHS = _words("knee waist ankle hip chest shoulder")
 # Colours that are also nouns.
 COLOUR_NOUNS = _words("orange gold silver lime peach rose bronze khaki tan")
+# What may come after a verb that was read as a noun: "a dog runs | on the grass".
+OPENERS = _words("a an the his her its their two some another")
+FOLLOWERS = OPENERS | _words(
+    "in on at through over down up across into along to with near around by off from for out under past "
+    "toward towards behind while as and , . outside inside against together"
+)

@@ -97,15 +97,12 @@ def gather(embedding: Embedding) -> Embedding:
     """The embeddings of all processes, in the order of their ranks, with gradient; with one process the embedding itself."""
     if world() == 1:
         return embedding
-    made: dict[str, Tensor] = {}
-    for f in fields(embedding):
-        value = getattr(embedding, f.name)
-        if value is not None:
-            shapes = _everywhere(tuple(value.shape))
-            # An owner is a row among its own process's captions.
-            start = sum(_everywhere(len(embedding))[: rank()]) if f.name == "owner" else 0
-            made[f.name] = torch.cat(_gathered(value + start if start else value, shapes))
-    return Embedding(**made)
+    given = {f.name: value for f in fields(embedding) if (value := getattr(embedding, f.name)) is not None}
+    shapes = _everywhere({name: tuple(value.shape) for name, value in given.items()})
+    if embedding.owner is not None:
+        # An owner is a row among its own process's captions.
+        given["owner"] = embedding.owner + sum(shape["mean"][0] for shape in shapes[: rank()])
+    return Embedding(**{name: torch.cat(_gathered(value, [shape[name] for shape in shapes])) for name, value in given.items()})
 
 
 def average_gradients(encoders: Iterable[Tensor], objective: Iterable[Tensor]) -> None:
