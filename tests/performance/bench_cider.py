@@ -1,4 +1,4 @@
-"""How fast CIDEr-D is, beside ``pycocoevalcap``: ``WORKBENCH_DATA=... python tests/performance/bench_cider.py``.
+"""How fast CIDEr-D is, beside ``pycocoevalcap``: ``WORKBENCH_DATA=... python -m tests.performance.bench_cider``.
 
 Scores all captions of the Karpathy test split of MS-COCO against all of its images, from the texts to the last block, in one
 thread. Then ``pycocoevalcap`` scores one pair an image with the same document frequencies; the two must agree. Its time counts
@@ -12,9 +12,9 @@ import sys
 import time
 
 import numpy as np
-from _coco_pairs import read_pairs
 from pycocoevalcap.cider.cider_scorer import CiderScorer
 
+from tests.performance._coco_pairs import read_pairs
 from workbench import text
 
 

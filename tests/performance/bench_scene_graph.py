@@ -1,4 +1,4 @@
-"""How fast and how well captions are parsed: ``python tests/performance/bench_scene_graph.py DATA [captions]``.
+"""How fast and how well captions are parsed: ``python -m tests.performance.bench_scene_graph DATA [captions]``.
 
 DATA is a folder of real data as ``WORKBENCH_DATA`` names it. The same captions of Flickr8k and MS-COCO go through spaCy alone,
 our parser and ``scenegraphparser`` of PyPI in one run, the parsers in one process and in two; the other parses one caption at a

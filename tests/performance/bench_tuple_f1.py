@@ -1,4 +1,4 @@
-"""How fast tuple F1 is, parsing apart: ``WORKBENCH_DATA=... python tests/performance/bench_tuple_f1.py``.
+"""How fast tuple F1 is, parsing apart: ``WORKBENCH_DATA=... python -m tests.performance.bench_tuple_f1``.
 
 Parses all captions of the Karpathy test split of MS-COCO, then scores all of them against all of its images in blocks, in one
 thread, and compares a sample with the pairwise function. The bar: peak memory under 3 GiB.
@@ -11,8 +11,8 @@ import sys
 import time
 
 import numpy as np
-from _coco_pairs import read_pairs
 
+from tests.performance._coco_pairs import read_pairs
 from workbench import text
 from workbench.text.tuple_f1 import TupleF1Relevance, tuple_f1
 
