@@ -1,0 +1,77 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import ttest_1samp
+
+from workbench.metrics import seeds
+from workbench.metrics.seeds import t_interval
+
+
+def long_table(values, key="rsum"):
+    rows = [(name, seed, key, value) for name, column in values.items() for seed, value in enumerate(column)]
+    return pd.DataFrame(rows, columns=["objective", "seed", "key", "value"])
+
+
+def test_the_worked_interval_of_three_seeds():
+    # mean 0.6, sd 0.1, t(2) = 4.302653: half width 4.302653 * 0.1 / 1.7320508 = 0.248414
+    low, high = t_interval(np.array([0.5, 0.6, 0.7]))
+    assert (low, high) == pytest.approx((0.351586, 0.848414), abs=1e-6)
+
+
+def test_means_differences_and_verdicts_against_the_starting_point():
+    table = long_table({"a": [0.5, 0.6, 0.7], "b": [0.90, 0.91, 0.92], "c": [0.1, 0.11, 0.12]})
+    found = seeds.measure(table, start={"rsum": 0.55}).loc["rsum"]
+    assert list(found.index) == ["b", "a", "c"]  # best mean first
+    assert found["mean"].tolist() == pytest.approx([0.91, 0.6, 0.11])
+    assert found["sd"].tolist() == pytest.approx([0.01, 0.1, 0.01])
+    assert found["difference"].tolist() == pytest.approx([0.36, 0.05, -0.44])
+    assert found["verdict"].tolist() == ["above", "undecided", "below"]
+    assert found.loc["a", ["difference_low", "difference_high"]].tolist() == pytest.approx([-0.198414, 0.298414], abs=1e-6)
+
+
+def test_the_interval_is_that_of_scipys_one_sample_test(rng):
+    values = rng.standard_normal(7)
+    expected = ttest_1samp(values, 0.0).confidence_interval(0.9)
+    assert t_interval(values, 0.9) == pytest.approx((expected.low, expected.high))
+
+
+def test_about_95_of_100_intervals_hold_the_true_mean(rng):
+    held = [low <= 2.0 <= high for low, high in (t_interval(2.0 + rng.standard_normal(3)) for _ in range(2000))]
+    assert np.mean(held) == pytest.approx(0.95, abs=0.02)
+
+
+def test_a_single_seed_has_no_interval_and_no_verdict():
+    found = seeds.measure(long_table({"a": [0.5]}), start={"rsum": 0.4}).loc[("rsum", "a")]
+    assert (found["mean"], found["difference"], found["verdict"]) == (0.5, pytest.approx(0.1), "")
+    assert math.isnan(found["low"])
+    assert math.isnan(found["sd"])
+
+
+def test_without_a_starting_point_there_is_no_difference():
+    found = seeds.measure(long_table({"a": [0.5, 0.6]})).loc[("rsum", "a")]
+    assert math.isnan(found["difference"])
+    assert found["verdict"] == ""
+
+
+def test_seeds_that_agree_have_an_interval_of_no_width():
+    found = seeds.measure(long_table({"a": [0.5, 0.5, 0.5]}), start={"rsum": 0.5}).loc[("rsum", "a")]
+    assert (found["low"], found["high"], found["verdict"]) == (0.5, 0.5, "undecided")
+
+
+def test_keys_are_kept_apart():
+    table = pd.concat([long_table({"a": [1.0, 2.0]}), long_table({"a": [3.0, 5.0]}, key="t2i/R@1")])
+    found = seeds.measure(table, start={"rsum": 0.0})
+    assert found["mean"].to_dict() == {("rsum", "a"): 1.5, ("t2i/R@1", "a"): 4.0}
+    assert found["start"].isna().tolist() == [False, True]
+
+
+def test_a_table_that_cannot_be_read_is_refused_by_name():
+    table = long_table({"a": [0.5, 0.6]})
+    with pytest.raises(ValueError, match=r"missing: \['value'\]"):
+        seeds.measure(table.drop(columns="value"))
+    with pytest.raises(ValueError, match=r"not finite, first .*'seed': 1"):
+        seeds.measure(long_table({"a": [0.5, math.nan]}))
+    with pytest.raises(ValueError, match="seed 0 of a comes twice for rsum"):
+        seeds.measure(pd.concat([table, table]))
