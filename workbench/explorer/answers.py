@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from workbench.records import SceneGraph
+
 Seeks = Literal["images", "captions", "entities"]
 Mark = Literal["own", "relevant", "not", "unknown"]
 MARKS: dict[Mark, str] = {
@@ -19,6 +21,15 @@ MARKS: dict[Mark, str] = {
     "not": "not relevant by the judgements",
     "unknown": "nobody judged this pair",
 }
+
+
+def thumbnail_key(row: int) -> str:
+    """Key of the thumbnail of an image of the split.
+
+    >>> thumbnail_key(7)
+    'i7'
+    """
+    return f"i{row}"
 
 
 @dataclass(frozen=True)
@@ -73,15 +84,22 @@ class Edit:
     """One counterfactual: the query with one thing dropped or swapped.
 
     Args:
-        label: what was done, e.g. ``"without: red"``; the first edit of a list is the sentence made again, unedited.
+        kind: ``"asked"`` = the sentence as it was asked; ``"remade"`` = made again from its graph, unedited, which is what edits
+            are compared with, so that the effect of the wording is not counted as theirs; ``"edited"`` = after the edits so
+            far; ``"drop"`` = what would come of dropping one more thing.
+        label: what was done, e.g. ``"without red"``.
         sentence: the sentence of the edited graph.
         scores, ranks: of the watched item, one a run.
+        part, index: of a drop: which thing of the graph, e.g. ``"attributes", 0``.
     """
 
+    kind: Literal["asked", "remade", "edited", "drop"]
     label: str
     sentence: str
     scores: tuple[float, ...]
     ranks: tuple[int, ...]
+    part: str = ""
+    index: int = -1
 
 
 @dataclass(frozen=True)
@@ -126,6 +144,7 @@ class Answer:
         grades: name of the judgements that grade.
         pins: rows that are pinned.
         watched: row of the item that edits and words speak of; ``None`` = none.
+        graph: scene graph of the sentence after the edits so far.
         edits, way, words: counterfactuals, hierarchy walk, effect of each word; empty where nobody asked.
         note: what a reader must know of this answer, in a sentence.
         thumbnails: key -> data URL; filled for static pages only.
@@ -140,6 +159,7 @@ class Answer:
     grades: str
     pins: tuple[int, ...] = ()
     watched: int | None = None
+    graph: SceneGraph | None = None
     edits: tuple[Edit, ...] = ()
     way: tuple[Step, ...] = ()
     words: tuple[Word, ...] = ()
