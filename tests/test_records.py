@@ -116,6 +116,14 @@ def test_positives_come_from_ids_and_not_from_position():
     assert batch.positives.tolist() == [[False, True, True], [True, False, False], [False, True, True]]
 
 
+def test_judgements_add_positives_and_take_none_away():
+    also = torch.tensor([[True, False, False], [False, False, False], [False, False, False]])
+    batch = Batch(["a", "b", "a"], ["0", "1", "2"], torch.tensor([1, 0, 2]), also=also)
+    assert batch.positives.tolist() == [[True, True, True], [True, False, False], [False, True, True]]
+    with pytest.raises(ValueError, match=r"batch: also of shape \(1, 2\), expected \(3, 3\)"):
+        Batch(["a", "b", "a"], ["0", "1", "2"], torch.tensor([1, 0, 2]), also=also[:1, :2])
+
+
 def test_an_embedding_refuses_parts_without_a_mask():
     with pytest.raises(ValueError, match="parts and mask"):
         Embedding(torch.zeros(2, 3), parts=torch.zeros(2, 4, 3))

@@ -79,6 +79,7 @@ class Source:
         signals: signals by name, each over all captions of the split.
         relevance: graded relevance by name, over all pairs of the split.
         clusters: ``(I,)`` cluster of each image, where batches hold neighbours.
+        positives: which pairs are right beside those that belong together, as truth values; ``None`` = no other.
     """
 
     split: Split
@@ -86,6 +87,7 @@ class Source:
     signals: Mapping[str, Signal]
     relevance: Mapping[str, Relevant] = field(default_factory=dict)
     clusters: Rows | None = None
+    positives: Relevant | None = None
 
     def batch(self, captions: Rows, *, inputs: bool = True) -> Batch:
         """The batch of these caption rows; each image stands in it once, however many of its captions do.
@@ -104,6 +106,7 @@ class Source:
             self.of_images(images).inputs if inputs else {},
             texts.signals,
             relevance,
+            also=None if self.positives is None else torch.as_tensor(self.positives.take(images, captions)),
         )
 
     def images_of(self, captions: Rows) -> tuple[Rows, Rows]:
@@ -230,7 +233,7 @@ def epoch(
 
 def to(batch: Batch, device: torch.device) -> Batch:
     """The batch with all its tensors on a device."""
-    moved = {name: _move(getattr(batch, name), device) for name in ("own", "inputs", "signals", "relevance", "labels")}
+    moved = {name: _move(getattr(batch, name), device) for name in ("own", "inputs", "signals", "relevance", "labels", "also")}
     return replace(batch, **moved)
 
 

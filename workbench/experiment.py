@@ -30,6 +30,8 @@ class Config(Settings):
     Args:
         objective: a name of the objectives shelf, or a sum such as ``"ditm+0.5*dias.dim"``; ``objective_options``: its options,
             of a sum by paper.
+        positives: name of the training split's judgements whose relevant pairs count as positive beside those that belong
+            together, e.g. ``"exact"``; ``"own"`` = no others.
         data: a name of the data shelf; ``data_options``: its options, the same for every split.
         train_images, val_images, test_images: the first so many images of each split; 0 = all.
         features: frozen backbone whose cached grid features the ``regions`` encoder reads, e.g. ``"efficientnet_lite0"``.
@@ -43,6 +45,7 @@ class Config(Settings):
 
     objective: str = "infonce"
     objective_options: dict[str, Any] = field(default_factory=dict)
+    positives: str = "own"
     data: str = "scenes"
     data_options: dict[str, Any] = field(default_factory=dict)
     train_images: int = 0
@@ -143,7 +146,9 @@ def run(config: Config, *, folder: str | Path | None = None, progress: bool = Tr
     val, test = (model.source(splits[name], every_signal=False) for name in ("val", "test"))
     history = []
     if config.epochs:
-        train = replace(model.source(splits["train"]), relevance=needs.relevance(model.objective, splits["train"]))
+        relevance = needs.relevance(model.objective, splits["train"])
+        right = needs.positives(config.positives, splits["train"])
+        train = replace(model.source(splits["train"]), relevance=relevance, positives=right)
         train = replace(train, clusters=_clusters(config, model, train))
         place = Path(folder) if folder else None
         history = fit(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workbench import text
 from workbench.encoders._pair import Pair
 from workbench.objectives._base import Objective
-from workbench.records import LazyJudgements, Split
+from workbench.records import Judgements, LazyJudgements, Rows, Split
+from workbench.records.lazy_judgements import Taken
 from workbench.text._relevance import RelevanceMaker
 
 HOW_TO_GIVE = {
@@ -99,12 +104,39 @@ def relevance(objective: Objective, train: Split) -> dict[str, Any]:
     for name, options in objective.relevances().items():
         if name in makers:
             out[name] = text.load(name, **options).fit(train.captions, train.own).of(train.captions, train.own)
-        elif name in train.judgements:
-            judged = train.judgements
-            out[name] = judged.relevance(name) if isinstance(judged, LazyJudgements) else judged[name]
         else:
-            raise ValueError(
-                f"the objective needs the relevance {name!r}; {train.name} has the judgements {', '.join(train.judgements)}, "
-                f"and captions give {', '.join(makers)}"
+            out[name] = _judged(
+                name, train, f"the objective needs the relevance {name!r}; captions give {', '.join(makers)}, and"
             )
     return out
+
+
+@dataclass(frozen=True)
+class Right:
+    """Which pairs judgements call right."""
+
+    judged: Judgements | Taken
+
+    def take(self, images: Rows, captions: Rows) -> NDArray[np.bool_]:
+        """``(n, m)`` truth values of these image rows and caption rows; a pair that nobody judged is not right."""
+        return np.greater_equal(self.judged.take(images, captions), self.judged.relevant_from)
+
+
+def positives(name: str, train: Split) -> Right | None:
+    """The pairs that count as positive in training beside those that belong together.
+
+    Args:
+        name: of the split's judgements; ``"own"`` = no others.
+        train: the split.
+
+    Raises:
+        ValueError: the split has no such judgements.
+    """
+    return None if name == "own" else Right(_judged(name, train, f"positives={name!r} names judgements;"))
+
+
+def _judged(name: str, train: Split, wanted: str) -> Judgements | Taken:
+    judged = train.judgements
+    if name not in judged:
+        raise ValueError(f"{wanted} {train.name} has {', '.join(judged)}")
+    return judged.relevance(name) if isinstance(judged, LazyJudgements) else judged[name]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
@@ -11,7 +10,6 @@ from tests.objectives.worlds import batch, embedding, loss
 from tests.oracles import losses as oracle
 from tests.toys import S3, S4
 from workbench import objectives
-from workbench.losses.contrastive import contrastive
 
 
 def total(scores, own, **options):
@@ -46,19 +44,6 @@ def test_a_square_batch_of_pairs_is_the_mean_of_two_cross_entropies():
     targets = torch.arange(4)
     expected = (functional.cross_entropy(5 * S4, targets) + functional.cross_entropy(5 * S4.T, targets)) / 2
     assert total(S4, range(4), scale="fixed", initial=5.0) == pytest.approx(expected.item(), abs=1e-9)
-
-
-def test_a_relevance_adds_positives_and_its_own_are_never_taken_away():
-    # Caption 1 is true of image 0 too; the zeros beside the own captions change nothing.
-    grades = torch.tensor([[0.0, 1.0, 0.9], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    objective = objectives.load("infonce", positives="exact", scale="fixed", initial=1.0)
-    objective.scores = lambda image, text: S3
-    given = replace(batch(range(3)), relevance={"exact": grades})
-    positives = torch.eye(3, dtype=torch.bool)
-    positives[0, 1] = True
-    expected = (contrastive(S3, positives, reduction="mean").item() + contrastive(S3.T, positives.T, reduction="mean").item()) / 2
-    assert objective.relevances() == {"exact": {}}
-    assert loss(objective, embedding(1, seed=0), embedding(1, seed=1), given).item() == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(("scale", "expected"), [("learnable_exp", 1 / 0.07), ("learnable_linear", 1.0), ("fixed", 1 / 0.07)])

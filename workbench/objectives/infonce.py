@@ -32,8 +32,6 @@ class InfoNCE(Objective):
         initial: the scale at the start, 1 / temperature; ``None`` = 1 / 0.07, or 1 for ``"learnable_linear"``.
         weights: of image-to-text and text-to-image.
         extra_positives: how several positives share, see ``contrastive``.
-        positives: ``"own"`` = the captions of the image, by id; else the name of a relevance (``"exact"``) whose pairs of grade
-            1 or more are positive as well.
         reduction: over anchors; the paper's is ``"mean"``.
 
     Raises:
@@ -50,7 +48,6 @@ class InfoNCE(Objective):
         initial: float | None = None,
         weights: tuple[float, float] = (0.5, 0.5),
         extra_positives: Literal["uniform", "mask"] = "uniform",
-        positives: str = "own",
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__()
@@ -60,15 +57,10 @@ class InfoNCE(Objective):
         if not 0 < start < math.inf or (scale == "learnable_exp" and start > CAP):
             raise ValueError(f"initial is {start}; it must be positive, and at most {CAP} where the scale is learnable_exp")
         self.kind, self.weights, self.extra_positives, self.reduction = scale, weights, extra_positives, reduction
-        self.relevance = "" if positives == "own" else positives
         if scale == "fixed":
             self.register_buffer("parameter", torch.tensor(start))
         else:
             self.parameter = nn.Parameter(torch.tensor(math.log(start) if scale == "learnable_exp" else start))
-
-    def relevances(self) -> dict[str, dict[str, object]]:
-        """The relevance that adds positives, if any."""
-        return {self.relevance: {}} if self.relevance else {}
 
     @property
     def scale(self) -> Tensor:
@@ -78,8 +70,6 @@ class InfoNCE(Objective):
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i``."""
         logits, positives = self.scale * full_precision(self.scores(image, text)), batch.positives
-        if self.relevance:
-            positives = positives | (batch.relevance[self.relevance] >= 1)
         return {
             "i2t": self.weights[0] * self._one_way(logits, positives),
             "t2i": self.weights[1] * self._one_way(logits.T, positives.T),

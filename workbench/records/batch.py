@@ -83,6 +83,7 @@ class Batch:
         relevance: ``(I, T)`` graded relevance of every pair of the batch, by name (``"cider"``, ``"exact"``); no gradient.
         momentum: what the momentum copies of the encoders make of the same images and captions; no gradient.
         labels: ``(I, T)`` share of each caption in what each image shows, where images were mixed; ``None`` = the positives.
+        also: ``(I, T)`` bool, pairs that judgements call right beside those that belong together; ``None`` = none.
     """
 
     image_ids: Sequence[str]
@@ -93,6 +94,7 @@ class Batch:
     relevance: Mapping[str, torch.Tensor] = field(default_factory=dict)
     momentum: tuple[Embedding, Embedding] | None = None
     labels: torch.Tensor | None = None
+    also: torch.Tensor | None = None
 
     def __post_init__(self) -> None:
         images, captions = len(self.image_ids), len(self.caption_ids)
@@ -100,18 +102,21 @@ class Batch:
         for name, grades in self.relevance.items():
             fits = tuple(grades.shape) == (images, captions)
             require(fits, f"batch: relevance {name!r} has shape {tuple(grades.shape)}, expected {(images, captions)}")
-        if self.labels is not None:
-            fits = tuple(self.labels.shape) == (images, captions)
-            require(fits, f"batch: labels have shape {tuple(self.labels.shape)}, expected {(images, captions)}")
+        for name, pairs in (("labels", self.labels), ("also", self.also)):
+            fits = pairs is None or tuple(pairs.shape) == (images, captions)
+            require(
+                fits, f"batch: {name} of shape {None if pairs is None else tuple(pairs.shape)}, expected {(images, captions)}"
+            )
 
     @property
     def positives(self) -> torch.Tensor:
-        """``(I, T)`` bool: the caption belongs to the image, by id and never by position."""
+        """``(I, T)`` bool: the caption belongs to the image, by id and never by position, or judgements call the pair right."""
         import torch
 
         number: dict[str, int] = {}
         of_image = torch.tensor([number.setdefault(i, len(number)) for i in self.image_ids], device=self.own.device)
-        return of_image[:, None] == of_image[self.own][None, :]
+        own = of_image[:, None] == of_image[self.own][None, :]
+        return own if self.also is None else own | self.also
 
     @property
     def targets(self) -> torch.Tensor:

@@ -30,6 +30,8 @@ class Judgements:
         source: what the grades were made from (file, rule, citation).
         image_queries, caption_queries: rows that are asked; the others are in the gallery only. ``None`` = whoever has a
             relevant partner is asked.
+        missing_captions: image row of each relevant pair whose caption the split lacks; it counts as relevant, and no list holds
+            it. Cutting the judgements to fewer images or captions drops these.
 
     Raises:
         ValueError: lengths differ, a row or column is outside ``shape``, or a pair is listed twice.
@@ -46,13 +48,15 @@ class Judgements:
     source: str = ""
     image_queries: Rows | None = None
     caption_queries: Rows | None = None
+    missing_captions: Rows | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(self.images), len(self.captions), len(self.grades)}
         require(len(lengths) == 1, f"judgements {self.name!r}: images, captions and grades have lengths {sorted(lengths)}")
         images, captions = (self.images, self.image_queries), (self.captions, self.caption_queries)
         for axis, (listed, asked), size in (("image", images, self.shape[0]), ("caption", captions, self.shape[1])):
-            rows = listed if asked is None else np.concatenate([listed, asked])
+            absent = self.missing_captions if axis == "image" else None
+            rows = np.concatenate([rows for rows in (listed, asked, absent) if rows is not None])
             inside = len(rows) == 0 or (rows.min() >= 0 and rows.max() < size)
             require(bool(inside), f"judgements {self.name!r}: a {axis} row lies outside 0..{size - 1}")
         keys = self.images * np.int64(self.shape[1]) + self.captions
@@ -81,8 +85,12 @@ class Judgements:
         Returns:
             ``(n, m)``; pairs that nobody judged are NaN.
         """
+        return self.at(images[:, None], captions[None, :])
+
+    def at(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+        """The grade of each pair of two arrays of rows that fit together; a pair that nobody judged is NaN."""
         keys, grades = self._sorted
-        wanted = images[:, None] * np.int64(self.shape[1]) + captions
+        wanted = images * np.int64(self.shape[1]) + captions
         place = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
         fill = np.float32(np.nan if self.unlisted is None else self.unlisted)
         return np.where(keys[place] == wanted, grades[place], fill) if len(keys) else np.full(wanted.shape, fill)
@@ -110,6 +118,7 @@ class Judgements:
             grades=self.grades[kept],
             image_queries=_renumbered(self.image_queries, row),
             caption_queries=_renumbered(self.caption_queries, column),
+            missing_captions=None,
         )
 
     def symmetric(self) -> Judgements:

@@ -19,6 +19,7 @@ class Taken:
     """Grades of any images and captions, computed for these alone."""
 
     taker: Taker
+    relevant_from: float = 1.0
 
     def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
         """``(n, m)`` grades of these image rows and caption rows."""
