@@ -74,3 +74,21 @@ def test_the_colours_of_the_levels_stretch_over_as_many_levels_as_there_are():
     assert [hierarchy.level_colour(level, (1, 2, 3, 4)) for level in (1, 2, 3, 4)] == list(LEVELS)
     assert [hierarchy.level_colour(level, (0, 7)) for level in (0, 7)] == [LEVELS[0], LEVELS[3]]
     assert hierarchy.level_colour(2, (2,)) == LEVELS[0]
+
+
+def test_shares_by_value_stand_at_the_means_of_groups_of_equal_size_with_wilson_intervals():
+    answered = {"own": np.array([False, False, True, False]), "exact <b>": np.array([True, True, True, False])}
+    fig = hierarchy.share_by_value(answered, np.array([0.4, 0.2, 0.8, 1.0]), title="t", x="x", y="y", groups=2)
+    assert [trace.name for trace in fig.data] == ["own", "exact &lt;b&gt;"]
+    assert_allclose(fig.data[0].x, [0.3, 0.9])
+    assert_allclose(fig.data[0].y, [0.0, 0.5])
+    assert_allclose(fig.data[1].y, [1.0, 0.5])
+    # Wilson, 0 of 2: from 0 to z^2 / (2 + z^2) = 3.8416 / 5.8416; 1 of 2: 0.5 -+ z sqrt(1/8 + z^2/16) / (1 + z^2/2)
+    assert_allclose(fig.data[0].error_y.array[0], 0.657628, atol=1e-6)
+    assert_allclose(fig.data[0].error_y.arrayminus, [0.0, 0.405471], atol=1e-6)
+
+
+def test_equal_values_stay_in_one_group():
+    fig = hierarchy.share_by_value({"own": np.ones(4)}, np.array([1.0, 1.0, 1.0, 2.0]), title="t", x="x", y="y", groups=4)
+    assert fig.data[0].customdata.sum() == 4
+    assert len(set(fig.data[0].x)) == len(fig.data[0].x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from workbench.plots._theme import CATEGORIES, GRID, INK, LEVELS, data_uri, esca
 from workbench.records import Measurement
 
 Values = NDArray[Any]
+MARKERS = ("circle", "diamond", "square", "triangle-up")
 
 
 def level_colour(level: int, levels: Sequence[int]) -> str:
@@ -89,6 +90,47 @@ def recall_by_level(measurements: Sequence[Measurement]) -> go.Figure:
         whiskers = {"type": "data", "array": up, "arrayminus": down, "color": INK, "thickness": 1.5}
         fig.add_bar(**bars, name=escape(name), marker={"color": colour}, error_y=whiskers)
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero").update_xaxes(type="category").update_layout(barmode="group")
+
+
+def share_by_value(answered: Mapping[str, Values], values: Values, *, title: str, x: str, y: str, groups: int = 8) -> go.Figure:
+    """Share of captions that were answered, from the lowest value to the highest, one line a judgement.
+
+    Args:
+        answered: judgement -> ``(T,)`` whether a caption was answered.
+        values: ``(T,)`` what orders the captions, e.g. descriptiveness; equal values stay in one group.
+        title: what the figure shows.
+        x: name of the values, with their unit.
+        y: name of the share.
+        groups: about equally many captions each; a point stands at its group's mean value, its bar is the 95 % Wilson interval.
+    """
+    fig = figure(title, x, y)
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, groups + 1)))
+    _, group = np.unique(np.searchsorted(edges[1:-1], values, side="right"), return_inverse=True)
+    sizes = np.bincount(group)
+    at = np.bincount(group, values) / sizes
+    for (name, found), colour, symbol in zip(answered.items(), CATEGORIES, MARKERS, strict=False):
+        share = np.bincount(group, found) / sizes
+        low, high = _wilson(share, sizes)
+        whiskers = {"type": "data", "array": high - share, "arrayminus": share - low, "color": colour, "thickness": 1.5}
+        look = {"line": {"color": colour, "width": 2.5}, "marker": {"size": 9, "symbol": symbol}}
+        hover = f"{escape(name)}: %{{y:.1%}} of %{{customdata}} captions<extra></extra>"
+        fig.add_scatter(
+            x=at,
+            y=share,
+            customdata=sizes,
+            error_y=whiskers,
+            name=escape(name),
+            mode="lines+markers",
+            hovertemplate=hover,
+            **look,
+        )
+    return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
+
+
+def _wilson(share: Values, sizes: Values, z: float = 1.96) -> tuple[Values, Values]:
+    middle = (share + z**2 / (2 * sizes)) / (1 + z**2 / sizes)
+    half = z * np.sqrt(share * (1 - share) / sizes + z**2 / (4 * sizes**2)) / (1 + z**2 / sizes)
+    return middle - half, middle + half
 
 
 @dataclass(frozen=True)
