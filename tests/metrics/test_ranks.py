@@ -80,12 +80,6 @@ def test_pairs_that_are_not_listed_may_be_relevant():
     assert Relevant.of(judged).item.tolist() == [0, 2]
 
 
-def test_cutting_pairs_renumbers_them():
-    pairs = Relevant.of(np.array([[1, 0, 1], [0, 1, 0], [1, 1, 1]], dtype=bool)).cut(np.array([2, 0]), np.array([2, 1]))
-    # query 2 becomes 0 and keeps items 2 and 1, now 0 and 1; query 0 becomes 1 and keeps item 2, now 0
-    assert list(zip(pairs.query.tolist(), pairs.item.tolist(), strict=True)) == [(0, 0), (0, 1), (1, 0)]
-
-
 def test_unjudged_items_stand_at_the_end_of_a_graded_order():
     ranked = order(np.array([[0.9, 0.8, -np.inf, 0.1]]), np.array([[np.nan, 2.0, 1.0, np.nan]]))
     assert ranked.codes.tolist() == [[2, 1, 0, 0]]

@@ -6,23 +6,31 @@ follow the same rule: larger scores first, among equal scores the lower grade fi
 never their sign or scale, and scores are compared in the type they come in.
 
 A direction is written once: rows are queries. Image to text is ``rank(scores, relevant)``, text to image is
-``rank(scores.T, relevant.T)``.
+``rank(scores.T, relevant.T)``, and ``both(scores, judgements)`` is the two. The pass counts, for each relevant item, the items
+that score at least as much; no list is sorted for it, and many judgements share it (``rank_all``, ``Ranked``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.metrics._orders import Grades, Ordered, order, orders
+from workbench.metrics._relevant import Relevant
+from workbench.metrics._rows import AnyScores, Codes, RowScores, Scores, Values, blocks, by_rows
 from workbench.records import Judgements, Rows
 
-Scores = NDArray[Any]
-Values = NDArray[np.float64]
-Codes = NDArray[Any]
+__all__ = [
+    "AnyScores", "Codes", "Direction", "Grades", "Ordered", "Ranked", "Ranks", "Relevant", "RowScores", "Scores", "Values",
+    "both", "by_rows", "order", "orders", "rank", "rank_all", "ratio",
+]  # fmt: skip
+Direction = Literal["i2t", "t2i"]
+# up to so many relevant items of a query are counted one by one; sorting the row is faster beyond
+FEW = 24
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any]) -> Values:
@@ -33,63 +41,14 @@ def ratio(part: NDArray[Any], whole: NDArray[Any]) -> Values:
 
 
 @dataclass(frozen=True)
-class Relevant:
-    """Which items are relevant to which query, as a sorted list of pairs.
-
-    Args:
-        query: ``(M,)`` query rows, ascending.
-        item: ``(M,)`` gallery rows, ascending within a query.
-        shape: number of queries and gallery size.
-    """
-
-    query: Rows
-    item: Rows
-    shape: tuple[int, int]
-
-    @staticmethod
-    def of(pairs: Judgements | NDArray[np.bool_]) -> Relevant:
-        """Relevant pairs of judgements (images as queries) or of a matrix ``(queries, gallery)`` of truth values."""
-        if not isinstance(pairs, Judgements):
-            query, item = np.nonzero(pairs)
-            return Relevant(query, item, (pairs.shape[0], pairs.shape[1]))
-        if pairs.unlisted is not None and pairs.unlisted >= pairs.relevant_from:
-            return Relevant.of(pairs.relevant())
-        good = pairs.grades >= pairs.relevant_from
-        return _sorted(pairs.images[good], pairs.captions[good], pairs.shape)
-
-    @property
-    def T(self) -> Relevant:  # noqa: N802  the name that numpy gives it
-        """The other direction: items become queries."""
-        return _sorted(self.item, self.query, self.shape[::-1])
-
-    @property
-    def start(self) -> Rows:
-        """``(queries + 1,)`` where each query's items begin."""
-        return np.searchsorted(self.query, np.arange(self.shape[0] + 1))
-
-    def cut(self, queries: Rows, items: Rows) -> Relevant:
-        """The pairs among these queries and these items, renumbered."""
-        place = [np.full(size, -1, dtype=np.int64) for size in self.shape]
-        for numbers, rows in zip(place, (queries, items), strict=True):
-            numbers[rows] = np.arange(len(rows))
-        query, item = place[0][self.query], place[1][self.item]
-        kept = (query >= 0) & (item >= 0)
-        return _sorted(query[kept], item[kept], (len(queries), len(items)))
-
-
-def _sorted(query: Rows, item: Rows, shape: tuple[int, int]) -> Relevant:
-    order = np.lexsort((item, query))
-    return Relevant(query[order], item[order], shape)
-
-
-@dataclass(frozen=True)
 class Ranks:
     """Ranks of all relevant items, query by query.
 
     Args:
         query: ``(M,)`` query of each relevant item, ascending.
         rank: ``(M,)`` its rank, 1 = top, ascending within a query.
-        counts: ``(queries,)`` relevant items of each query; 0 = a query that has no answer and does not count.
+        counts: ``(queries,)`` R, the relevant items of each query, those that the gallery lacks among them; 0 = a query that has
+            no answer, or is not asked, and does not count.
         gallery: number of items ranked.
     """
 
@@ -101,13 +60,12 @@ class Ranks:
     @property
     def place(self) -> Rows:
         """``(M,)`` 1 for a query's best ranked relevant item, 2 for its next, and so on."""
-        start = np.cumsum(self.counts) - self.counts
-        return np.arange(len(self.rank)) - start[self.query] + 1
+        return np.arange(len(self.rank)) - np.searchsorted(self.query, self.query) + 1
 
     @property
     def first(self) -> Values:
-        """``(queries,)`` rank of the best ranked relevant item; NaN where nothing is relevant."""
-        out = np.full(len(self.counts), np.nan)
+        """``(queries,)`` rank of the best ranked relevant item; NaN where nothing is relevant, infinite where none is listed."""
+        out = np.where(self.counts > 0, np.inf, np.nan)
         out[self.query[self.place == 1]] = self.rank[self.place == 1]
         return out
 
@@ -117,13 +75,13 @@ class Ranks:
         return ratio(total, self.counts)
 
 
-def rank(scores: Scores, relevant: Relevant | NDArray[np.bool_], *, block: int = 512) -> Ranks:
+def rank(scores: AnyScores, relevant: Relevant | NDArray[np.bool_], *, block: int | None = None) -> Ranks:
     """Ranks of all relevant items.
 
     Args:
         scores: ``(queries, gallery)``, larger = more alike; ``-inf`` removes an item (a query from its own gallery).
         relevant: the relevant pairs, or a matrix ``(queries, gallery)`` of truth values.
-        block: queries sorted at a time, which bounds the memory.
+        block: queries looked at at a time, which bounds the memory; ``None`` = as the scores prefer.
 
     Raises:
         ValueError: shapes differ, or a score is NaN.
@@ -131,80 +89,74 @@ def rank(scores: Scores, relevant: Relevant | NDArray[np.bool_], *, block: int =
     >>> rank(np.array([[-0.1, -0.3, -0.2]]), np.array([[False, True, True]])).rank.tolist()
     [2, 3]
     """
-    pairs = relevant if isinstance(relevant, Relevant) else Relevant.of(relevant)
-    start, parts = pairs.start, [np.zeros(0, dtype=np.int64)]
-    for first, rows in _blocks(scores, pairs.shape, block):
-        ordered = np.sort(rows, axis=1)
+    return rank_all(scores, [relevant if isinstance(relevant, Relevant) else Relevant.of(relevant)], block=block)[0]
+
+
+def rank_all(scores: AnyScores, relevant: Sequence[Relevant], *, block: int | None = None) -> list[Ranks]:
+    """Ranks by several judgements of the same queries and gallery, from one pass; for the arguments see ``rank``."""
+    queries, gallery = relevant[0].shape
+    listed = [one.answers() for one in relevant]
+    names = [one.query * np.int64(gallery) + one.item for one in listed]
+    pairs = np.unique(np.concatenate(names))
+    query, item = np.divmod(pairs, max(gallery, 1))
+    start, not_below = np.searchsorted(query, np.arange(queries + 1)).tolist(), np.empty(len(pairs), dtype=np.int64)
+    for first, rows in blocks(scores, relevant[0].shape, block):
         for row in range(len(rows)):
-            items = pairs.item[start[first + row] : start[first + row + 1]]
-            if len(items):
-                parts.append(_ranks_of(rows[row, items], ordered[row]))
-    return Ranks(pairs.query, np.concatenate(parts), np.diff(start), scores.shape[1])
+            begin, end = start[first + row], start[first + row + 1]
+            if begin < end:
+                not_below[begin:end] = _not_below(rows[row], item[begin:end])
+    return [_ranks(one, not_below[np.searchsorted(pairs, name)]) for one, name in zip(listed, names, strict=True)]
 
 
-def _ranks_of(relevant: Scores, ordered: Scores) -> Rows:
-    """Ranks of the relevant scores of one query, given all its scores in ascending order."""
-    own = np.sort(relevant)
-    not_below = len(ordered) - np.searchsorted(ordered, own, "left")
-    relevant_not_below = len(own) - np.searchsorted(own, own, "left")
-    irrelevant_above: Rows = (not_below - relevant_not_below)[::-1]
-    return irrelevant_above + np.arange(1, len(own) + 1)
+def _not_below(scores: Scores, items: Rows) -> Rows:
+    """How many of all scores are at least those of these items."""
+    own = scores[items]
+    if len(own) <= FEW:
+        return np.array([np.count_nonzero(scores >= value) for value in own])
+    return np.asarray(len(scores) - np.searchsorted(np.sort(scores), own, "left"))
 
 
-def _blocks(scores: Scores, shape: tuple[int, int], size: int) -> Iterator[tuple[int, Scores]]:
-    if scores.shape != shape:
-        raise ValueError(f"scores are {scores.shape}, the judgements (queries, gallery) are {shape}")
-    for first in range(0, len(scores), size):
-        rows = np.ascontiguousarray(scores[first : first + size])
-        bad = int(np.isnan(rows).sum())
-        if bad:
-            raise ValueError(f"{bad} scores are NaN among queries {first} to {first + len(rows) - 1}; a NaN has no rank")
-        yield first, rows
+def _ranks(relevant: Relevant, not_below: Rows) -> Ranks:
+    """Ranks from the number of items that score at least as much: more of them = a smaller score, as many = an equal one."""
+    query, gallery = relevant.query, relevant.shape[1]
+    names = np.sort(query * np.int64(gallery + 1) + not_below)
+    start = np.searchsorted(query, query)
+    relevant_not_below = np.searchsorted(names, names, "right") - start
+    irrelevant_above = names % (gallery + 1) - relevant_not_below
+    return Ranks(query, irrelevant_above + np.arange(len(names)) - start + 1, relevant.counts, gallery)
 
 
-@dataclass(frozen=True)
-class Ordered:
-    """Grades in the order of the scores, best score first.
+class Ranked:
+    """Ranks of both directions by several judgements, from one pass a direction: every metric of ranks takes it for scores.
 
     Args:
-        codes: ``(queries, gallery)`` index into ``grades``; 0 = nobody judged the pair, and such pairs stand at the end.
-        grades: ``(G,)`` distinct grades, ascending, after a leading 0 for "not judged".
-    """
-
-    codes: Codes
-    grades: Values
-
-
-def order(scores: Scores, grades: NDArray[Any], *, block: int = 512) -> Ordered:
-    """Grades in the order of the scores; among equal scores the lower grade stands first.
-
-    Args:
-        scores: ``(queries, gallery)``, larger = more alike.
-        grades: ``(queries, gallery)``, larger = more relevant; NaN = not judged, which takes the pair out of the list.
-        block: queries sorted at a time.
+        scores: ``(I, T)``, larger = more alike.
+        judgements: those that will be asked for.
 
     Raises:
         ValueError: shapes differ, or a score is NaN.
-
-    >>> ranked = order(np.array([[0.2, 0.9, 0.2]]), np.array([[5.0, 1.0, 3.0]]))
-    >>> ranked.grades[ranked.codes].tolist()
-    [[1.0, 3.0, 5.0]]
     """
-    known = np.unique(grades[~np.isnan(grades)])
-    codes = np.empty(grades.shape, dtype=np.min_scalar_type(len(known)))
-    for first, rows in _blocks(scores, (grades.shape[0], grades.shape[1]), block):
-        part = grades[first : first + len(rows)]
-        code = np.where(np.isnan(part), 0, np.searchsorted(known, part) + 1)
-        codes[first : first + len(rows)] = _codes_in_order(rows, code, len(known) + 1)
-    return Ordered(codes, np.concatenate([[0.0], known.astype(np.float64)]))
+
+    def __init__(self, scores: AnyScores, judgements: Sequence[Judgements]) -> None:
+        self.judgements, relevant = tuple(judgements), [Relevant.of(one) for one in judgements]
+        self.shape, rows = relevant[0].shape, by_rows(scores)
+        self._ranks: dict[Direction, list[Ranks]] = {
+            "i2t": rank_all(rows, relevant),
+            "t2i": rank_all(rows.T, [one.T for one in relevant]),
+        }
+
+    def by(self, judgements: Judgements) -> dict[Direction, Ranks]:
+        """The ranks by one of the judgements.
+
+        Raises:
+            ValueError: these judgements were not among those ranked.
+        """
+        for number, one in enumerate(self.judgements):
+            if one is judgements:
+                return {direction: ranks[number] for direction, ranks in self._ranks.items()}
+        raise ValueError(f"judgements {judgements.name!r} were not ranked, only {[one.name for one in self.judgements]}")
 
 
-def _codes_in_order(scores: Scores, codes: Rows, size: int) -> Rows:
-    by_score = np.argsort(-scores, axis=1)
-    sorted_scores, sorted_codes = np.take_along_axis(scores, by_score, 1), np.take_along_axis(codes, by_score, 1)
-    group = np.zeros(codes.shape, dtype=np.int64)
-    np.cumsum(sorted_scores[:, 1:] != sorted_scores[:, :-1], axis=1, out=group[:, 1:])
-    group[sorted_codes == 0] = codes.shape[1]
-    # group and code in one integer: sorting it keeps the order of the scores and sorts equal scores by grade
-    codes_in_order: Rows = np.sort(group * size + sorted_codes, axis=1) % size
-    return codes_in_order
+def both(scores: AnyScores | Ranked, judgements: Judgements) -> dict[Direction, Ranks]:
+    """Ranks of image to text and of text to image."""
+    return (scores if isinstance(scores, Ranked) else Ranked(scores, [judgements])).by(judgements)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.metrics._bootstrap import columns
-from workbench.metrics._ranks import Relevant, Scores, Values, rank
+from workbench.metrics._ranks import AnyScores, Ranked, Ranks, Relevant, Values, both, rank_all
 from workbench.records import Judgements, Measurement
 
 Mask = NDArray[np.bool_]
@@ -42,13 +42,20 @@ class TopOne:
     own: Values
     true: Values
 
+    @staticmethod
+    def of(own: Ranks, true: Ranks) -> TopOne:
+        """What the ranks by both judgements say."""
+        counted = ~np.isnan(own.first)
+        # nothing truly relevant (a NaN rank) compares as not on top
+        return TopOne(np.where(counted, own.first == 1, np.nan), np.where(counted, true.first == 1, np.nan))
+
     @property
     def false_negative(self) -> Values:
         """``(queries,)`` 1 where an error of the first judgements is right by the second, 0 where it is wrong, NaN = no error."""
         return np.where(self.own == 0, self.true, np.nan)
 
 
-def top_one(scores: Scores, own: Relevant, true: Relevant) -> TopOne:
+def top_one(scores: AnyScores, own: Relevant, true: Relevant) -> TopOne:
     """Judge each query's best scored item twice.
 
     Args:
@@ -61,14 +68,11 @@ def top_one(scores: Scores, own: Relevant, true: Relevant) -> TopOne:
     >>> top.own.tolist(), top.true.tolist(), top.false_negative.tolist()
     ([1.0, 0.0], [1.0, 1.0], [nan, 1.0])
     """
-    first = rank(scores, own).first
-    counted = ~np.isnan(first)
-    # nothing truly relevant (a NaN rank) compares as not on top
-    return TopOne(np.where(counted, first == 1, np.nan), np.where(counted, rank(scores, true).first == 1, np.nan))
+    return TopOne.of(*rank_all(scores, [own, true]))
 
 
 def measure(
-    scores: Scores,
+    scores: AnyScores | Ranked,
     judgements: Judgements,
     truth: Judgements,
     *,
@@ -84,7 +88,7 @@ def measure(
     is none.
 
     Args:
-        scores: ``(I, T)``, larger = more alike.
+        scores: ``(I, T)``, larger = more alike; or ranks by both judgements.
         judgements: the labels, usually ``split.judgements["own"]``.
         truth: the denser judgements.
         images: ``(I,)`` True where an image is a query; the gallery stays whole.
@@ -97,13 +101,12 @@ def measure(
         ValueError: shapes differ, a score is NaN, or no query has an answer.
     """
     rng, suffix = np.random.default_rng(seed), f"[{part}]" if part else ""
-    own, true, out = Relevant.of(judgements), Relevant.of(truth), []
-    for direction, mask, top in (
-        ("i2t", images, top_one(scores, own, true)),
-        ("t2i", captions, top_one(scores.T, own.T, true.T)),
-    ):
+    ranked = scores if isinstance(scores, Ranked) else Ranked(scores, [judgements, truth])
+    own, true, out = both(ranked, judgements), both(ranked, truth), []
+    for direction, ranks in own.items():
+        top, mask = TopOne.of(ranks, true[direction]), images if direction == "i2t" else captions
         asked = np.ones(len(top.own), dtype=bool) if mask is None else mask
-        contract = Measurement("", 0.0, judgements=truth.name, gallery=scores.shape[1 if direction == "i2t" else 0])
+        contract = Measurement("", 0.0, judgements=truth.name, gallery=ranks.gallery)
         estimates = columns({"own@1": top.own[asked], "true@1": top.true[asked], "errors": 1 - top.own[asked]}, rounds, rng)
         wrong = top.false_negative[asked]
         if not np.isnan(wrong).all():

@@ -18,17 +18,33 @@ Source: K. Musgrave et al., A metric learning reality check, ECCV 2020 (mAP@R, R
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 from workbench.metrics._bootstrap import columns
 from workbench.metrics._concordance import discordant, pairs_of_different_grades
-from workbench.metrics._ranks import Codes, Ordered, Ranks, Relevant, Scores, Values, order, rank, ratio
+from workbench.metrics._ranks import (
+    AnyScores,
+    Grades,
+    Ordered,
+    Ranked,
+    Ranks,
+    RowScores,
+    Values,
+    both,
+    by_rows,
+    order,
+    orders,
+    rank,
+    ratio,
+)
 from workbench.metrics.recall import hit_at_k
 from workbench.records import Judgements, Measurement
 
+# a notebook ranks scores and measures the ranks with what this file offers
+__all__ = ["kendall_tau", "map_at_r", "measure", "ndcg", "order", "r_precision", "rank"]
 Gain = Literal["linear", "exponential"]
 GRADED_TIES = "an equally scored item of a lower grade ranks above"
 
@@ -85,13 +101,9 @@ def ndcg(ordered: Ordered, k: int | None = None, *, gain: Gain = "linear") -> Va
     gains = ordered.grades if gain == "linear" else np.exp2(ordered.grades) - 1
     depth = ordered.codes.shape[1] if k is None else min(k, ordered.codes.shape[1])
     discount = 1 / np.log2(2 + np.arange(depth))
-
-    def share(codes: Codes) -> Values:
-        best = np.sort(codes, axis=1, kind="stable")[:, ::-1]
-        found, ideal = (gains[rows[:, :depth]] @ discount for rows in (codes, best))
-        return ratio(found, ideal)
-
-    return _by_block(share, ordered.codes)
+    best = np.sort(ordered.codes, axis=1, kind="stable")[:, ::-1]
+    found, ideal = (gains[rows[:, :depth]] @ discount for rows in (ordered.codes, best))
+    return ratio(found, ideal)
 
 
 def kendall_tau(ordered: Ordered) -> Values:
@@ -106,21 +118,14 @@ def kendall_tau(ordered: Ordered) -> Values:
     >>> kendall_tau(order(np.array([[4.0, 3.0, 2.0, 1.0]]), np.array([[3.0, 1.0, 2.0, 1.0]]))).tolist()  # 1 of 5 pairs discordant
     [0.6]
     """
-
-    def tau(codes: Codes) -> Values:
-        return 1 - 2 * ratio(discordant(codes), pairs_of_different_grades(codes))
-
-    return _by_block(tau, ordered.codes)
-
-
-def _by_block(function: Callable[[Codes], Values], codes: Codes, size: int = 512) -> Values:
-    return np.concatenate([function(codes[first : first + size]) for first in range(0, len(codes), size)])
+    return 1 - 2 * ratio(discordant(ordered.codes), pairs_of_different_grades(ordered.codes))
 
 
 def measure(
-    scores: Scores,
+    scores: AnyScores,
     judgements: Judgements,
     *,
+    ranked: Ranked | None = None,
     ks: Sequence[int] = (10,),
     gain: Gain = "linear",
     graded: bool = True,
@@ -132,6 +137,7 @@ def measure(
     Args:
         scores: ``(I, T)``, larger = more alike.
         judgements: relevant pairs for the first three, grades for the others.
+        ranked: ranks by these judgements, where other metrics have made them already.
         ks: depths of nDCG beside the whole list.
         gain: of nDCG.
         graded: whether to compute nDCG and Kendall tau.
@@ -141,16 +147,15 @@ def measure(
     Raises:
         ValueError: shapes differ, a score is NaN, a grade is negative, or no query has an answer.
     """
-    rng = np.random.default_rng(seed)
-    relevant, out = Relevant.of(judgements), []
-    grades = judgements.dense() if graded else None
-    for direction, turned in (("i2t", False), ("t2i", True)):
-        rows, pairs = (scores.T, relevant.T) if turned else (scores, relevant)
-        groups = [(_binary(rank(rows, pairs)), Measurement.ties)]
+    rng, out = np.random.default_rng(seed), list[Measurement]()
+    rows, grades = by_rows(scores), Grades.of(judgements) if graded else None
+    for direction, ranks in both(scores if ranked is None else ranked, judgements).items():
+        groups = [(_binary(ranks), Measurement.ties)]
         if grades is not None:
-            groups += [(group, GRADED_TIES) for group in _graded(order(rows, grades.T if turned else grades), ks, gain)]
+            turned = (rows, grades) if direction == "i2t" else (rows.T, grades.T)
+            groups += [(group, GRADED_TIES) for group in _graded(*turned, ks, gain)]
         for group, ties in groups:
-            contract = Measurement("", 0.0, judgements=judgements.name, gallery=rows.shape[1], ties=ties)
+            contract = Measurement("", 0.0, judgements=judgements.name, gallery=ranks.gallery, ties=ties)
             estimates = columns(group, rounds, rng)
             out += [e.report(contract, f"{direction}/{key}", _hit(key, gain)) for key, e in estimates.items()]
     return out
@@ -160,9 +165,16 @@ def _binary(ranks: Ranks) -> dict[str, Values]:
     return {"map_at_r": map_at_r(ranks), "r_precision": r_precision(ranks), "R@1": hit_at_k(ranks, 1)}
 
 
-def _graded(ordered: Ordered, ks: Sequence[int], gain: Gain) -> list[dict[str, Values]]:
+def _graded(scores: RowScores, grades: Grades, ks: Sequence[int], gain: Gain) -> list[dict[str, Values]]:
+    """The metrics of graded orders, a block of queries at a time."""
     depths = {"ndcg": None} | {f"ndcg@{k}": k for k in ks}
-    return [{key: ndcg(ordered, k, gain=gain) for key, k in depths.items()}, {"kendall_tau": kendall_tau(ordered)}]
+    parts: dict[str, list[Values]] = {key: [] for key in (*depths, "kendall_tau")}
+    for ordered in orders(scores, grades):
+        for key, k in depths.items():
+            parts[key].append(ndcg(ordered, k, gain=gain))
+        parts["kendall_tau"].append(kendall_tau(ordered))
+    values = {key: np.concatenate(found) for key, found in parts.items()}
+    return [{key: values[key] for key in depths}, {"kendall_tau": values["kendall_tau"]}]
 
 
 def _hit(key: str, gain: Gain) -> str:

@@ -14,12 +14,11 @@ Source: F. Faghri et al., VSE++, BMVC 2018, section 4 (R@K, median rank).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import numpy as np
 
 from workbench.metrics._bootstrap import Estimate, columns, median_rank, over_folds, total
-from workbench.metrics._ranks import Ranks, Relevant, Scores, Values, rank
+from workbench.metrics._ranks import AnyScores, Direction, Ranked, Ranks, Relevant, Values, both, by_rows, rank
 from workbench.records import Judgements, Measurement, Rows
 
 SUMMED = (1, 5, 10)
@@ -58,7 +57,7 @@ def recall_at_k(ranks: Ranks, k: int) -> Values:
     return ranks.mean(ranks.rank <= k)
 
 
-def best_ranks(scores: Scores, judgements: Judgements, direction: Literal["i2t", "t2i"]) -> Values:
+def best_ranks(scores: AnyScores | Ranked, judgements: Judgements, direction: Direction) -> Values:
     """Rank of each query's best relevant item.
 
     Args:
@@ -67,14 +66,16 @@ def best_ranks(scores: Scores, judgements: Judgements, direction: Literal["i2t",
         direction: whether images or captions are the queries.
 
     Returns:
-        ``(I,)`` or ``(T,)``, 1 = top, NaN where nothing is relevant.
+        ``(I,)`` or ``(T,)``, 1 = top, NaN where nothing is relevant or the query is not asked.
     """
-    relevant = Relevant.of(judgements)
-    return rank(scores, relevant).first if direction == "i2t" else rank(scores.T, relevant.T).first
+    if isinstance(scores, Ranked):
+        return scores.by(judgements)[direction].first
+    rows, relevant = by_rows(scores), Relevant.of(judgements)
+    return rank(rows, relevant).first if direction == "i2t" else rank(rows.T, relevant.T).first
 
 
 def measure(
-    scores: Scores,
+    scores: AnyScores | Ranked,
     judgements: Judgements,
     *,
     own: Rows | None = None,
@@ -86,7 +87,7 @@ def measure(
     """All of this file in both directions: ``i2t/R@1``, ``i2t/recall@1``, ``i2t/medr``, the same for ``t2i``, and ``rsum``.
 
     Args:
-        scores: ``(I, T)``, larger = more alike.
+        scores: ``(I, T)``, larger = more alike; or ranks by these judgements, without folds.
         judgements: which pairs are relevant.
         own: ``(T,)`` row of each caption's image; needed to cut folds only.
         ks: depths; ``rsum`` is always made of 1, 5 and 10.
@@ -98,15 +99,16 @@ def measure(
         ValueError: shapes differ, a score is NaN, nothing is relevant, or the images cannot be cut into equal folds.
     """
     rng = np.random.default_rng(seed)
-    blocks = list(_folds(scores, Relevant.of(judgements), own, folds))
-    out, sums = [], []
-    for direction, turned in (("i2t", False), ("t2i", True)):
-        parts = [_estimates(s.T, r.T, ks, rounds, rng) if turned else _estimates(s, r, ks, rounds, rng) for s, r in blocks]
+    blocks = list(_folds(scores, judgements, own, folds))
+    out, sums, galleries = [], [], []
+    for direction in blocks[0]:
+        parts = [_estimates(block[direction], ks, rounds, rng) for block in blocks]
         merged = {key: over_folds([part[key] for part in parts]) for key in parts[0]}
         sums.append(merged.pop("sum"))
-        contract = Measurement("", 0.0, judgements=judgements.name, gallery=blocks[0][0].shape[0 if turned else 1], folds=folds)
+        galleries.append(blocks[0][direction].gallery)
+        contract = Measurement("", 0.0, judgements=judgements.name, gallery=galleries[-1], folds=folds)
         out += [estimate.report(contract, f"{direction}/{key}", _hit(key)) for key, estimate in merged.items()]
-    contract = Measurement("", 0.0, judgements=judgements.name, gallery=sum(blocks[0][0].shape), folds=folds)
+    contract = Measurement("", 0.0, judgements=judgements.name, gallery=sum(galleries), folds=folds)
     return [
         *out,
         total(sums).report(
@@ -115,28 +117,26 @@ def measure(
     ]
 
 
-def _estimates(
-    scores: Scores, relevant: Relevant, ks: Sequence[int], rounds: int, rng: np.random.Generator
-) -> dict[str, Estimate]:
-    ranks = rank(scores, relevant)
+def _estimates(ranks: Ranks, ks: Sequence[int], rounds: int, rng: np.random.Generator) -> dict[str, Estimate]:
     values = {f"R@{k}": hit_at_k(ranks, k) for k in ks} | {f"recall@{k}": recall_at_k(ranks, k) for k in ks}
     values["sum"] = np.sum([hit_at_k(ranks, k) for k in SUMMED], axis=0)
     return columns(values, rounds, rng) | {"medr": median_rank(ranks.first, rounds, rng)}
 
 
-def _folds(scores: Scores, relevant: Relevant, own: Rows | None, folds: int) -> Iterator[tuple[Scores, Relevant]]:
+def _folds(scores: AnyScores | Ranked, judgements: Judgements, own: Rows | None, folds: int) -> Iterator[dict[Direction, Ranks]]:
+    """Ranks within each block of images and their captions."""
     if folds == 1:
-        yield scores, relevant
+        yield both(scores, judgements)
         return
-    images = scores.shape[0]
-    if own is None or len(own) != scores.shape[1] or images % folds:
+    if isinstance(scores, Ranked):
+        raise ValueError("ranks of the whole gallery cannot be cut into folds: give the scores")
+    images, captions = scores.shape
+    if own is None or len(own) != captions or images % folds:
         have = "none" if own is None else str(len(own))
-        raise ValueError(
-            f"{folds} folds need own of {scores.shape[1]} captions (got {have}) and {folds} to divide {images} images"
-        )
+        raise ValueError(f"{folds} folds need own of {captions} captions (got {have}) and {folds} to divide {images} images")
     for rows in np.split(np.arange(images), folds):
-        captions = np.flatnonzero(np.isin(own, rows))
-        yield scores[np.ix_(rows, captions)], relevant.cut(rows, captions)
+        theirs = np.flatnonzero(np.isin(own, rows))
+        yield both(by_rows(scores).cut(rows, theirs), judgements.among(rows, theirs))
 
 
 def _hit(key: str) -> str:

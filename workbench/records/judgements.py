@@ -85,10 +85,15 @@ class Judgements:
         Returns:
             ``(n, m)``; pairs that nobody judged are NaN.
         """
-        return self.at(images[:, None], captions[None, :])
+        return self.at(images[:, None], captions)
 
     def at(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
-        """The grade of each pair of two arrays of rows that fit together; a pair that nobody judged is NaN."""
+        """The grade of each pair ``(images[n], captions[n])``; NaN where nobody judged it.
+
+        Args:
+            images: image rows.
+            captions: caption rows, of a shape that fits by numpy's rules.
+        """
         keys, grades = self._sorted
         wanted = images * np.int64(self.shape[1]) + captions
         place = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))

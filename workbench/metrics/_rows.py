@@ -1,0 +1,189 @@
+"""Scores by blocks of queries, so that a matrix of any size never lies in memory whole.
+
+Whatever has ``shape``, ``T``, ``step``, ``rows(part)`` and ``cut(rows, columns)`` can be ranked: a matrix, inner products of
+embeddings made as they are asked for, or a model that scores slices. The blocks' scores are compared with one another within a
+row only, and a row comes from one block, so that rounding in a matrix product cannot tear equal scores apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records import Rows
+
+Scores = NDArray[Any]
+Values = NDArray[np.float64]
+Codes = NDArray[Any]
+# entries of a block: 2 MB of float32 stay in the cache; 128 MB are enough to keep a matrix product busy
+CACHED, COMPUTED = 2**19, 2**25
+
+
+class RowScores(Protocol):
+    """Scores ``(queries, gallery)`` made by blocks of rows, larger = more alike."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of queries and gallery size."""
+
+    @property
+    def step(self) -> int:
+        """How many rows are best asked for at a time."""
+
+    @property
+    def T(self) -> RowScores:  # noqa: N802  the name that numpy gives it
+        """The other direction: items become queries."""
+
+    def rows(self, part: slice) -> Scores:
+        """``(rows of the part, gallery)`` scores."""
+
+    def cut(self, rows: Rows, columns: Rows) -> RowScores:
+        """The scores of these queries and these items."""
+
+
+AnyScores = Scores | RowScores
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A matrix that lies in memory."""
+
+    scores: Scores
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of queries and gallery size."""
+        return self.scores.shape
+
+    @property
+    def step(self) -> int:
+        """Few rows at a time: a turned matrix is copied, and counting is fast in the cache."""
+        return max(1, CACHED // max(self.shape[-1], 1))
+
+    @property
+    def T(self) -> Whole:  # noqa: N802
+        """The turned matrix."""
+        return Whole(self.scores.T)
+
+    def rows(self, part: slice) -> Scores:
+        """Contiguous rows."""
+        return np.ascontiguousarray(self.scores[part])
+
+    def cut(self, rows: Rows, columns: Rows) -> Whole:
+        """A smaller matrix."""
+        return Whole(self.scores[np.ix_(rows, columns)])
+
+
+@dataclass(frozen=True)
+class Products:
+    """Inner products of embeddings; cosines where the vectors have unit length.
+
+    Args:
+        query: ``(Q, D)`` vectors; images, for the convention ``(I, T)``.
+        gallery: ``(N, D)`` vectors; captions.
+
+    >>> Products(np.eye(2), np.array([[0.6, 0.8]])).T.rows(slice(0, 1)).tolist()
+    [[0.6, 0.8]]
+    """
+
+    query: Scores
+    gallery: Scores
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of queries and gallery size."""
+        return len(self.query), len(self.gallery)
+
+    @property
+    def step(self) -> int:
+        """As many rows as a block of bounded size holds."""
+        return max(1, COMPUTED // max(len(self.gallery), 1))
+
+    @property
+    def T(self) -> Products:  # noqa: N802
+        """The other direction."""
+        return Products(self.gallery, self.query)
+
+    def rows(self, part: slice) -> Scores:
+        """The products of some queries with the whole gallery."""
+        return np.asarray(self.query[part] @ self.gallery.T)
+
+    def cut(self, rows: Rows, columns: Rows) -> Products:
+        """The products of these vectors."""
+        return Products(self.query[rows], self.gallery[columns])
+
+
+@dataclass(frozen=True)
+class WithoutSelf:
+    """Scores of pairs of one kind, each query removed from its own gallery (score ``-inf``).
+
+    Args:
+        scores: ``(N, N)``; ``[n, n]`` is the score of an item with itself.
+    """
+
+    scores: RowScores
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(N, N)``: the gallery that counts is one smaller."""
+        return self.scores.shape
+
+    @property
+    def step(self) -> int:
+        """That of the scores."""
+        return self.scores.step
+
+    @property
+    def T(self) -> WithoutSelf:  # noqa: N802
+        """The other direction."""
+        return WithoutSelf(self.scores.T)
+
+    def rows(self, part: slice) -> Scores:
+        """Rows whose own column is ``-inf``."""
+        rows = self.scores.rows(part)
+        rows = np.array(rows, dtype=np.result_type(rows, np.float32))
+        rows[np.arange(len(rows)), np.arange(part.start, part.start + len(rows))] = -np.inf
+        return rows
+
+    def cut(self, rows: Rows, columns: Rows) -> WithoutSelf:
+        """The scores of these items.
+
+        Raises:
+            ValueError: rows and columns differ, so that a query no longer knows itself.
+        """
+        if not np.array_equal(rows, columns):
+            raise ValueError("pairs of one kind are cut to the same rows and columns")
+        return WithoutSelf(self.scores.cut(rows, columns))
+
+
+def by_rows(scores: AnyScores) -> RowScores:
+    """The scores as blocks of rows; a matrix is wrapped, anything else is taken as it is."""
+    return Whole(scores) if isinstance(scores, np.ndarray) else scores
+
+
+def blocks(scores: AnyScores, shape: tuple[int, ...], step: int | None = None) -> Iterator[tuple[int, Scores]]:
+    """Consecutive blocks of queries: number of the first query, and the rows.
+
+    Args:
+        scores: ``(queries, gallery)``.
+        shape: of the judgements.
+        step: queries at a time; ``None`` = as the scores prefer.
+
+    Raises:
+        ValueError: shapes differ, or a score is NaN.
+    """
+    source = by_rows(scores)
+    if tuple(source.shape) != tuple(shape):
+        raise ValueError(f"scores are {tuple(source.shape)}, the judgements (queries, gallery) are {tuple(shape)}")
+    size = source.step if step is None else step
+    for first in range(0, shape[0], size):
+        rows = source.rows(slice(first, min(first + size, shape[0])))
+        # the least of numbers among which one is NaN is NaN: one pass without a copy
+        if rows.size and np.isnan(rows.min()):
+            bad = int(np.isnan(rows).sum())
+            raise ValueError(f"{bad} scores are NaN among queries {first} to {first + len(rows) - 1}; a NaN has no rank")
+        yield first, rows
