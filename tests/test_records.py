@@ -127,3 +127,10 @@ def test_judgements_add_positives_and_take_none_away():
 def test_an_embedding_refuses_parts_without_a_mask():
     with pytest.raises(ValueError, match="parts and mask"):
         Embedding(torch.zeros(2, 3), parts=torch.zeros(2, 4, 3))
+
+
+def test_the_grades_of_single_pairs_are_those_of_the_matrix():
+    grades = np.array([2.0, 1.0], dtype=np.float32)
+    judged = Judgements("toy", "toy", (2, 3), np.array([0, 1]), np.array([2, 0]), grades, unlisted=None)
+    assert judged.at(np.array([0, 1, 1]), np.array([2, 0, 1])).tolist()[:2] == [2.0, 1.0]
+    np.testing.assert_array_equal(judged.take(np.arange(2), np.arange(3)), judged.dense())
