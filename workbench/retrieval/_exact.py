@@ -1,0 +1,177 @@
+"""Exact nearest neighbours by blocks, so that a score matrix of any size never lies in memory whole.
+
+Among equal scores the lower row comes first. Scores are those of the blocks' matrix products, whose last digit may depend on the
+block's shape, so that two equal gallery vectors in different blocks may differ by rounding.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from workbench.records import Rows
+from workbench.retrieval._banned import Banned
+from workbench.retrieval._found import Found
+
+Vectors = NDArray[Any]
+QUERIES = 1024
+SCORES = 2**23
+# torch copies so few numbers in one thread; to wake the others thousands of times costs more than they give on shared cores
+SMALL_COPY = 2**15
+CONVERTED_ROWS = 4096
+
+
+def blocks(size: int, step: int) -> Iterator[slice]:
+    """Consecutive slices of at most ``step`` that cover ``size`` rows.
+
+    >>> list(blocks(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    if step < 1:
+        raise ValueError(f"a block needs at least one row, got {step}")
+    for first in range(0, size, step):
+        yield slice(first, min(first + step, size))
+
+
+def top_k(
+    query: Vectors, gallery: Vectors, k: int, *, exclude: Rows | None = None, chunk: int = SCORES, device: str = "cpu"
+) -> tuple[Vectors, Rows]:
+    """The ``k`` gallery rows with the largest inner product, for each query; to ask a gallery often, make an ``Index``.
+
+    Args:
+        query: ``(Q, D)`` vectors; unit length makes the score a cosine.
+        gallery: ``(N, D)`` vectors in float16, float32 or float64, memory-mapped or not.
+        k: how many, at most ``N``.
+        exclude: gallery rows that are never found; see ``Index.top_k``.
+        chunk: scores that lie in memory at a time.
+        device: where the products are made; a CPU reads the gallery where it lies, another device gets a copy.
+
+    Returns:
+        Scores ``(Q, k)``, largest first, and gallery rows ``(Q, k)``.
+
+    Raises:
+        ValueError: ``k`` is not in 1..N less those excluded, or a vector holds a NaN or an infinite number.
+
+    >>> top_k(np.eye(2), np.array([[0.6, 0.8], [1.0, 0.0], [0.6, 0.8]]), 2)[1].tolist()
+    [[1, 0], [0, 2]]
+    """
+    found = Index(gallery, device=device, chunk=chunk).top_k(query, k, exclude=exclude)
+    return found.scores, found.rows
+
+
+class Index:
+    """A gallery that is checked once and asked often.
+
+    Args:
+        gallery: ``(N, D)`` vectors in float16, float32 or float64. A memory-mapped array stays on the disk, and float16 is
+            turned into float32 a few thousand rows at a time.
+        device: where the products are made.
+        chunk: scores that lie in memory at a time.
+
+    Raises:
+        ValueError: the gallery is no table of floating-point numbers, or a row of it holds a NaN or an infinite number.
+    """
+
+    def __init__(self, gallery: Vectors, *, device: str = "cpu", chunk: int = SCORES) -> None:
+        if gallery.ndim != 2 or gallery.dtype not in (np.float16, np.float32, np.float64):
+            raise ValueError(f"a gallery is (N, D) in float16, float32 or float64, got {gallery.shape} in {gallery.dtype}")
+        self._gallery, self.chunk = _as_tensor(gallery).to(device), chunk
+        self._precision = torch.float32 if self._gallery.dtype == torch.float16 else self._gallery.dtype
+        # one product tells of every row, at the price of one query
+        sums = self._scores(torch.ones(1, gallery.shape[1], dtype=self._precision, device=device), slice(0, len(gallery)))
+        bad = (~sums[0].isfinite()).nonzero()
+        if len(bad):
+            raise ValueError(f"row {int(bad[0])} of the gallery holds a NaN or an infinite number, which is near to nothing")
+
+    def __len__(self) -> int:
+        """Rows of the gallery."""
+        return len(self._gallery)
+
+    def top_k(self, query: Vectors, k: int, *, exclude: Rows | None = None) -> Found:
+        """The ``k`` gallery rows with the largest inner product, for each query.
+
+        Args:
+            query: ``(Q, D)``; it is brought to the precision of the gallery, float32 for float16.
+            k: how many, at most ``N`` less those excluded.
+            exclude: gallery rows that are never found: ``(E,)`` for all queries, or ``(Q, E)`` for each its own.
+
+        Raises:
+            ValueError: ``k`` does not fit, a width does not fit, or a query holds a NaN or an infinite number.
+        """
+        asked, banned = self._checked(query), Banned(exclude, len(self), len(query))
+        if not 1 <= k <= len(self) - banned.most:
+            raise ValueError(f"k = {k} must lie in 1..{len(self) - banned.most}, the size of the gallery less those excluded")
+        found = [self._of_part(asked, part, k, banned) for part in blocks(len(asked), min(QUERIES, self.chunk))]
+        empty = (asked.new_zeros(0, k), torch.zeros(0, k, dtype=torch.long, device=asked.device))
+        scores, rows = (torch.cat(each).cpu().numpy() for each in zip(empty, *found, strict=True))
+        return Found(scores, rows)
+
+    def scores(self, query: Vectors) -> Vectors:
+        """``(Q, N)`` scores of every gallery row; for a few queries."""
+        return self._scores(self._checked(query), slice(0, len(self))).cpu().numpy()
+
+    def places(self, query: Vectors, rows: Rows) -> Rows:
+        """``(Q, R)`` places of gallery rows ``(R,)`` in the order of each query: 1 = first, equal scores in the order of rows."""
+        scores, rows = self.scores(query), np.asarray(rows, dtype=np.int64)
+        before = [(line > line[row]).sum() + (line[:row] == line[row]).sum() for line in scores for row in rows]
+        return 1 + np.array(before, dtype=np.int64).reshape(len(scores), len(rows))
+
+    def _checked(self, query: Vectors) -> Tensor:
+        if query.ndim != 2 or query.shape[1] != self._gallery.shape[1]:
+            raise ValueError(f"queries of shape {query.shape} do not fit a gallery of width {self._gallery.shape[1]}")
+        if not np.isfinite(query).all():
+            raise ValueError("a query holds a NaN or an infinite number, which is near to nothing")
+        return torch.tensor(query, dtype=self._precision, device=self._gallery.device)
+
+    def _of_part(self, asked: Tensor, part: slice, k: int, banned: Banned) -> tuple[Tensor, Tensor]:
+        query = asked[part]
+        scores, rows = query.new_zeros(len(query), 0), torch.zeros(len(query), 0, dtype=torch.long, device=query.device)
+        for block in blocks(len(self), max(1, self.chunk // len(query))):
+            new = self._scores(query, block)
+            banned.hide(new, part, block)
+            new, columns = _best(new, min(k, new.shape[1]))
+            scores, rows = torch.hstack([scores, new]), torch.hstack([rows, columns + block.start])
+            scores, columns = _best(scores, min(k, scores.shape[1]))
+            rows = rows.gather(1, columns)
+        order = torch.argsort(scores, dim=1, descending=True, stable=True)
+        return scores.gather(1, order), rows.gather(1, order)
+
+    def _scores(self, query: Tensor, block: slice) -> Tensor:
+        stored = self._gallery[block]
+        if stored.dtype == self._precision:
+            return (stored @ query[0])[None] if len(query) == 1 else query @ stored.T
+        scores = query.new_empty(len(query), len(stored))
+        room = query.new_empty(min(CONVERTED_ROWS, len(stored)), stored.shape[1])
+        for part in blocks(len(stored), CONVERTED_ROWS):
+            converted = _convert(stored[part], room)
+            scores[:, part] = (converted @ query[0])[None] if len(query) == 1 else query @ converted.T
+        return scores
+
+
+def _convert(stored: Tensor, room: Tensor) -> Tensor:
+    step = max(1, SMALL_COPY // stored.shape[1]) if stored.device.type == "cpu" else len(stored)
+    for part in blocks(len(stored), step):
+        room[part].copy_(stored[part])
+    return room[: len(stored)]
+
+
+def _as_tensor(gallery: Vectors) -> Tensor:
+    with warnings.catch_warnings():
+        # a file mapped for reading; nothing writes to it here
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(gallery)
+
+
+def _best(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The ``k`` largest of each line, and their columns in rising order; of those equal to the last one kept, the leftmost."""
+    least = scores.topk(k, dim=1).values[:, -1:]
+    above, equal = scores > least, scores == least
+    room = k - above.sum(1, keepdim=True)
+    columns = (above | (equal & (equal.cumsum(1) <= room))).nonzero()[:, 1].reshape(len(scores), k)
+    return scores.gather(1, columns), columns
