@@ -1,0 +1,15 @@
+"""The numbers that the five papers print, as data: 2,940 values with their protocol, their errors, and what compares with what.
+
+``load`` filters them, ``wide`` puts one row of a paper's table on one line, ``sums`` holds every printed sum against its parts,
+and ``why_not`` says whether a number of one's own was measured as they were.
+"""
+
+from workbench.published.protocols import PROTOCOLS, Protocol, why_not
+from workbench.published.remarks import CONTRADICTED, beside, marked, remarks
+from workbench.published.sums import sums, warnings
+from workbench.published.values import COLUMNS, LABELS, load, wide
+
+__all__ = [
+    "COLUMNS", "CONTRADICTED", "LABELS", "PROTOCOLS", "Protocol", "beside", "load", "marked", "remarks", "sums", "warnings",
+    "why_not", "wide",
+]  # fmt: skip
