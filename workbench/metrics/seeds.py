@@ -53,8 +53,8 @@ def measure(table: pd.DataFrame, *, start: Mapping[str, float] | None = None, co
 
     Returns:
         One row for each ``(key, objective)``, best mean first within a key: ``seeds``, ``mean``, ``sd``, ``low``, ``high``, then
-        ``start``, ``difference``, ``difference_low``, ``difference_high`` and ``verdict``: ``above`` or ``below`` where the interval
-        leaves the starting point out, ``undecided`` where it does not, empty where there is no interval or no starting point.
+        ``start``, ``difference``, ``difference_low``, ``difference_high`` and ``verdict``: ``above`` or ``below`` where the
+        interval leaves the starting point out, ``undecided`` where it does not, empty where there is no interval or no start.
 
     Raises:
         ValueError: a column is missing, a value is not finite, or a seed comes twice.
