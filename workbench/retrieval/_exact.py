@@ -171,7 +171,11 @@ def _as_tensor(gallery: Vectors) -> Tensor:
 def _best(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The ``k`` largest of each line, and their columns in rising order; of those equal to the last one kept, the leftmost."""
     least = scores.topk(k, dim=1).values[:, -1:]
-    above, equal = scores > least, scores == least
-    room = k - above.sum(1, keepdim=True)
-    columns = (above | (equal & (equal.cumsum(1) <= room))).nonzero()[:, 1].reshape(len(scores), k)
+    kept = scores >= least
+    columns = kept.nonzero()[:, 1]
+    if len(columns) > k * len(scores):
+        above = scores > least
+        equal = kept & ~above
+        columns = (above | (equal & (equal.cumsum(1) <= k - above.sum(1, keepdim=True)))).nonzero()[:, 1]
+    columns = columns.reshape(len(scores), k)
     return scores.gather(1, columns), columns
