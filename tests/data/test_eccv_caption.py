@@ -87,7 +87,9 @@ def test_the_whole_test_split_has_all_published_positives_but_two(whole):
     assert (len(eccv.image_queries), len(eccv.caption_queries)) == (1261, 1332)
     assert len(cxc.grades) == 35585
     assert (len(cxc.image_queries), len(cxc.caption_queries)) == (5000, 24972)
-    assert whole.notes == ("eccv: 2 positives name what the split lacks",)
+    assert whole.notes == ("eccv: 2 positives name what the split lacks; they count into R, as in the package",)
+    assert {whole.image_ids[row][-10:-4] for row in eccv.missing_captions} == {"421999", "575916"}
+    assert len(cxc.missing_captions) == 0
 
 
 @pytest.mark.real_data

@@ -137,3 +137,16 @@ def nearest(query, gallery, k):
     """Rows of the ``k`` largest inner products; among equal ones the lower row first."""
     order = sorted(range(len(gallery)), key=lambda row: (-dot(query, gallery[row]), row))
     return order[:k]
+
+
+def within(scores, rated, own, k):
+    """Hits among all others of a kind; ``rated`` = pairs in either order, ``own`` = group of each item or ``None``."""
+    out = []
+    for query in range(len(scores)):
+        others = [item for item in range(len(scores)) if item != query]
+        relevant = []
+        for item in others:
+            pair = (query, item) in rated or (item, query) in rated
+            relevant.append(pair or (own is not None and own[query] == own[item]))
+        out += hit([[scores[query][item] for item in others]], [relevant], k)
+    return out

@@ -1,0 +1,60 @@
+"""Our numbers are those of the package ``eccv-caption``; the whole split is compared in tests/performance/bench_eccv.py."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+pytest.importorskip("eccv_caption", reason="needs the package eccv-caption, pip install 'itm-workbench[eccv]'")
+from tests.oracles import eccv
+from workbench.metrics import cxc, ranking
+from workbench.metrics._ranks import Ranked
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return eccv.whole_split(tmp_path_factory.mktemp("coco"))
+
+
+@pytest.fixture(scope="module")
+def sample(whole):
+    """Asked and other images, and the two whose sixth captions are positives."""
+    sixth = np.unique(whole.judgements["eccv"].missing_captions)
+    assert len(sixth) == 2
+    others = np.random.default_rng(0).choice(5000, 78, replace=False)
+    return eccv.cut(whole, np.union1d(others, sixth)[:80])
+
+
+@pytest.fixture(scope="module")
+def package(sample):
+    return eccv.package(sample)
+
+
+@pytest.mark.parametrize("case", ["random", "negative", "worst", "model", "hub"])
+def test_all_numbers_equal_those_of_the_package(case, sample, package):
+    scores = eccv.case(case, np.random.default_rng(1), sample)
+    expected, found = eccv.theirs(package, eccv.retrieved(scores, sample)), eccv.ours(scores, sample)
+    assert len(expected) == 24
+    assert expected.keys() == found.keys()
+    for key, value in expected.items():
+        assert_allclose(found[key], value, rtol=0, atol=1e-9, err_msg=key)
+
+
+def test_a_sixth_caption_counts_into_r_and_is_never_found(sample):
+    # a perfect model: of an image with R positives, one of them outside of the gallery, R - 1 of the R best are right
+    judged = sample.judgements["eccv"]
+    ranks = Ranked(judged.dense(), [judged]).by(judged)["i2t"]
+    row = judged.missing_captions[0]
+    listed = int((judged.images == row).sum())
+    assert ranks.counts[row] == listed + 1
+    assert ranking.r_precision(ranks)[row] == listed / (listed + 1)
+    assert ranking.map_at_r(ranks)[row] == listed / (listed + 1)
+
+
+def test_only_the_queries_of_eccv_caption_are_asked_and_the_contract_counts_them(whole):
+    judged, equal = whole.judgements["eccv"], np.broadcast_to(np.float32(0), (5000, 25000))
+    found = {m.key: m for m in ranking.measure(equal, judged, graded=False, rounds=0)}
+    first, second = found["i2t/map_at_r"], found["t2i/map_at_r"]
+    assert (first.queries, first.left_out, first.gallery) == (1261, 3739, 25000)
+    assert (second.queries, second.left_out, second.gallery) == (1332, 23668, 5000)
+    found = {m.key: m for m in cxc.measure(equal, whole.judgements["cxc"], rounds=0)}
+    assert (found["t2i/R@1"].queries, found["t2i/R@1"].left_out, found["t2i/R@1"].value) == (24972, 28, 0)

@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from workbench.metrics import cxc, judgement, ranking, recall
+from workbench.metrics import _rows
+from workbench.metrics._orders import Grades, order
+from workbench.metrics._ranks import Ranked, both, rank
+from workbench.metrics._rows import Products, Whole, WithoutSelf
+from workbench.records import Judgements
+
+
+@pytest.fixture
+def world(rng):
+    """Embeddings of small whole numbers, whose products are exact and often equal, with graded judgements."""
+    image, text = rng.integers(-2, 3, (23, 3)).astype(np.float32), rng.integers(-2, 3, (60, 3)).astype(np.float32)
+    pairs = np.unravel_index(rng.choice(23 * 60, 300, replace=False), (23, 60))
+    grades = rng.integers(0, 4, 300).astype(np.float32)
+    graded = Judgements("graded", "x", (23, 60), *pairs, grades, relevant_from=2)
+    return image, text, graded
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(_rows, "COMPUTED", 100)
+    monkeypatch.setattr(_rows, "CACHED", 100)
+
+
+def test_scores_made_by_rows_give_what_the_whole_matrix_gives(world, small_blocks):
+    image, text, graded = world
+    own = Judgements.own(np.arange(60) % 23, 23)
+    lazy, whole = Products(image, text), image @ text.T
+    assert 60 // lazy.step > 5
+    for measure in (
+        lambda s: recall.measure(s, own, rounds=20),
+        lambda s: ranking.measure(s, graded, rounds=20),
+        lambda s: judgement.measure(s, own, graded, rounds=20),
+        lambda s: cxc.measure(s, graded, rounds=20),
+    ):
+        assert measure(lazy) == measure(whole)
+
+
+def test_blocks_of_any_size_give_the_same_ranks_and_orders(world):
+    image, text, graded = world
+    scores = image @ text.T
+    ranks, codes = rank(scores, graded.relevant()), order(scores, graded.dense()).codes
+    for block in (1, 7, 23, 100):
+        assert_array_equal(rank(scores, graded.relevant(), block=block).rank, ranks.rank)
+        assert_array_equal(order(scores, Grades.of(graded), block=block).codes, codes)
+
+
+def test_folds_can_be_cut_from_embeddings(rng):
+    image, text, own = rng.integers(-2, 3, (20, 3)), rng.integers(-2, 3, (60, 3)), np.repeat(np.arange(20), 3)
+    judged = Judgements.own(own, 20)
+    lazy, whole = Products(image, text), image @ text.T
+    assert recall.measure(lazy, judged, own=own, folds=5) == recall.measure(whole, judged, own=own, folds=5)
+
+
+def test_one_pass_by_many_judgements_gives_what_each_gives_alone(world):
+    image, text, graded = world
+    own = Judgements.own(np.arange(60) % 23, 23)
+    ranked = Ranked(image @ text.T, [own, graded])
+    for judged in (own, graded):
+        for direction, ranks in both(image @ text.T, judged).items():
+            assert_array_equal(ranked.by(judged)[direction].rank, ranks.rank)
+            assert_array_equal(ranked.by(judged)[direction].counts, ranks.counts)
+
+
+def test_ranks_by_other_judgements_and_folds_of_ranks_are_refused(world):
+    image, text, graded = world
+    own = Judgements.own(np.arange(60) % 23, 23)
+    ranked = Ranked(image @ text.T, [graded])
+    with pytest.raises(ValueError, match=r"'own' were not ranked, only \['graded'\]"):
+        recall.measure(ranked, own)
+    with pytest.raises(ValueError, match="cannot be cut into folds"):
+        recall.measure(ranked, graded, own=own.images, folds=5)
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+def test_counting_and_sorting_give_the_same_ranks(world, monkeypatch, few):
+    image, text, graded = world
+    expected = rank(image @ text.T, graded.relevant()).rank
+    monkeypatch.setattr("workbench.metrics._ranks.FEW", few)
+    assert_array_equal(rank(image @ text.T, graded.relevant()).rank, expected)
+
+
+def test_a_turned_matrix_is_copied_right_beyond_the_size_of_a_tile(rng):
+    scores = rng.standard_normal((150, 70)).astype(np.float32)
+    assert_array_equal(Whole(scores).T.rows(slice(3, 50)), scores.T[3:50])
+
+
+def test_a_query_is_removed_from_its_own_gallery_and_the_scores_are_left_alone():
+    scores = np.ones((3, 3), dtype=np.float32)
+    rows = WithoutSelf(Whole(scores)).rows(slice(1, 3))
+    assert_array_equal(rows, [[1, -np.inf, 1], [1, 1, -np.inf]])
+    assert_array_equal(WithoutSelf(Whole(scores)).T.cut(np.array([2, 0]), np.array([2, 0])).rows(slice(0, 1)), [[-np.inf, 1]])
+    assert scores.min() == 1
+    with pytest.raises(ValueError, match="the same rows and columns"):
+        WithoutSelf(Whole(scores)).cut(np.arange(2), np.arange(3))
+
+
+@pytest.mark.parametrize("unlisted", [None, 0.0, 2.0])
+def test_sparse_grades_give_the_rows_of_their_matrix_in_both_directions(world, unlisted):
+    _, _, graded = world
+    judged = Judgements("g", "x", (23, 60), graded.images, graded.captions, graded.grades, unlisted=unlisted)
+    grades, dense = Grades.of(judged), judged.dense()
+    assert_array_equal(grades.rows(5, 9), dense[5:14])
+    assert_array_equal(grades.T.rows(0, 60), dense.T)
+    assert_array_equal(grades.distinct, np.unique(dense[~np.isnan(dense)]))
+
+
+def test_queries_that_are_not_asked_are_in_the_gallery_only():
+    # caption 1 is relevant to both images, but only image 1 is asked, and no caption but 0
+    judged = Judgements(
+        "some", "x", (2, 2), np.array([0, 0, 1]), np.array([0, 1, 1]), np.ones(3, np.float32),
+        image_queries=np.array([1]), caption_queries=np.array([0]),
+    )  # fmt: skip
+    ranks = both(np.array([[1.0, 0.0], [1.0, 0.0]]), judged)
+    assert ranks["i2t"].counts.tolist() == [0, 1]
+    assert_array_equal(ranks["i2t"].first, [np.nan, 2])
+    assert ranks["t2i"].counts.tolist() == [1, 0]
+    assert_array_equal(ranks["t2i"].first, [2, np.nan])
+
+
+def test_a_query_whose_only_answer_the_gallery_lacks_is_asked_and_fails():
+    judged = Judgements("some", "x", (2, 2), np.array([1]), np.array([1]), np.ones(1, np.float32), missing_captions=np.array([0]))
+    found = {m.key: m for m in ranking.measure(np.eye(2), judged, graded=False, rounds=0)}
+    assert {key: (found[f"i2t/{key}"].value, found[f"i2t/{key}"].queries) for key in ("R@1", "map_at_r", "r_precision")} == {
+        "R@1": (0.5, 2), "map_at_r": (0.5, 2), "r_precision": (0.5, 2)
+    }  # fmt: skip
+    assert_allclose(found["t2i/R@1"].value, 1)
