@@ -1,0 +1,208 @@
+"""How far a cheaper metric lies from the truth when several models are put in order.
+
+"The models are ordered by the truth, mAP@R with all that is relevant, over all queries. A metric is computed again on resamples
+of the queries, and Kendall's tau between its order and the truth's is the share of pairs of models in the same order less the
+share in the opposite order; equal values count as neither." 1 = the same order, -1 = the reversed one. The truth's own tau under
+resampling is the ceiling: where it is far from 1, the models are too close together for any metric to order them. All metrics of
+one direction see the same resamples.
+
+``pooled`` builds labels as ECCV Caption did on photographs: some queries are asked, and positives are looked for only among the
+items that a few models put first; here the truth answers in place of the annotators.
+
+Source: M. Kendall, A new measure of rank correlation, Biometrika 30, 1938; S. Chun et al., ECCV Caption, ECCV 2022 (pooling).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.metrics._bootstrap import interval, resamples
+from workbench.metrics._grades import AnyPhi, grade_rows
+from workbench.metrics._ranks import Direction, Ranked
+from workbench.metrics._retrieved import retrieve
+from workbench.metrics._rows import AnyScores, RowScores, Values, by_rows
+from workbench.metrics.pmrp import Codes, r_precision
+from workbench.metrics.ranking import map_at_r
+from workbench.metrics.recall import SUMMED, hit_at_k
+from workbench.metrics.semantic import ncs
+from workbench.records import Judgements, Rows
+
+TRUTH = "mAP@R, truth"
+Table = Mapping[str, Mapping[str, Values]]
+
+
+def pooled(
+    truth: Judgements,
+    own: Rows,
+    pool: Sequence[AnyScores],
+    *,
+    depth: int = 5,
+    images: float = 0.25,
+    captions: float = 0.05,
+    seed: int = 0,
+) -> Judgements:
+    """Labels as ECCV Caption has them: few queries, and of each the positives that a pool of models found.
+
+    Args:
+        truth: answers whether a pooled pair is relevant.
+        own: ``(T,)`` row of each caption's image; own pairs are positive without being asked.
+        pool: ``(I, T)`` scores of the models that propose items.
+        depth: items that each model proposes for a query.
+        images: share of the images that are asked; ECCV Caption has 1,261 of 5,000.
+        captions: share of the captions that are asked; ECCV Caption has 1,332 of 25,000.
+        seed: of the choice of queries.
+    """
+    rng, shape = np.random.default_rng(seed), truth.shape
+    asked = [np.sort(rng.choice(n, max(1, round(share * n)), replace=False)) for n, share in zip(shape, (images, captions))]
+    pairs = [own * np.int64(shape[1]) + np.arange(shape[1])]
+    for scores in map(by_rows, pool):
+        query, item = _first(scores, asked[0], depth)
+        pairs.append(query * shape[1] + item)
+        query, item = _first(scores.T, asked[1], depth)
+        pairs.append(item * shape[1] + query)
+    rows, columns = np.divmod(np.unique(np.concatenate(pairs)), shape[1])
+    good = (truth.at(rows, columns) >= truth.relevant_from) | (own[columns] == rows)
+    rule = (
+        f"relevant by {truth.name!r} and among the {depth} first of {len(pool)} models, or the caption was written for the image"
+    )
+    listed = rows[good], columns[good], np.ones(int(good.sum()), dtype=np.float32)
+    return Judgements("pooled", rule, shape, *listed, source=truth.source, image_queries=asked[0], caption_queries=asked[1])
+
+
+def _first(scores: RowScores, queries: Rows, depth: int) -> tuple[Rows, Rows]:
+    """The best scored items of some queries, as pairs."""
+    found = [np.argsort(-scores.rows(slice(q, q + 1))[0], kind="stable")[:depth] for q in queries.tolist()]
+    return np.repeat(queries, [len(items) for items in found]), np.concatenate(found)
+
+
+def per_query(
+    scores: AnyScores,
+    own: Rows,
+    truth: Judgements,
+    *,
+    labels: Judgements | None = None,
+    phi: AnyPhi | None = None,
+    categories: Codes | None = None,
+    ks: Sequence[int] = SUMMED,
+) -> dict[str, Values]:
+    """What each metric says of each query of one model, by direction: ``i2t/mAP@R, truth``, ``i2t/R@1``, ``i2t/NCS@1``, ...
+
+    Args:
+        scores: ``(I, T)``, larger = more alike.
+        own: ``(T,)`` row of each caption's image: the labels of R@K.
+        truth: which pairs are truly relevant.
+        labels: incomplete labels, such as ``pooled``, for ``mAP@R, <name>``.
+        phi: grades for NCS.
+        categories: ``(I, C)`` of the images, for PMRP.
+        ks: depths of R@K and NCS.
+
+    Returns:
+        ``(queries,)`` by key; NaN where a query does not count.
+    """
+    binary, rows = Judgements.own(own, truth.shape[0]), by_rows(scores)
+    ranked, out = Ranked(rows, [binary, truth, *([labels] if labels else [])]), dict[str, Values]()
+    sides: tuple[tuple[Direction, bool], ...] = (("i2t", False), ("t2i", True))
+    for direction, turned in sides:
+        values, lists = {TRUTH: map_at_r(ranked.by(truth)[direction])}, rows.T if turned else rows
+        values |= {f"R@{k}": hit_at_k(ranked.by(binary)[direction], k) for k in ks}
+        if labels:
+            values[f"mAP@R, {labels.name}"] = map_at_r(ranked.by(labels)[direction])
+        if phi is not None:
+            found = retrieve(lists, grade_rows(phi).T if turned else grade_rows(phi), max(ks))
+            values |= {f"NCS@{k}": ncs(found, k) for k in ks}
+        if categories is not None:
+            codes = (categories[own], categories) if turned else (categories, categories[own])
+            values["PMRP"] = np.mean(list(r_precision(lists, *codes).values()), axis=0)
+        out |= {f"{direction}/{key}": value for key, value in values.items()}
+    return out
+
+
+def measure(table: Table, *, truth: str = TRUTH, rounds: int = 1000, seed: int = 0) -> pd.DataFrame:
+    """How well each metric puts the models into the truth's order.
+
+    Args:
+        table: model -> key -> ``(queries,)``, as ``per_query`` gives it; at least two models.
+        truth: the key, without direction, that decides.
+        rounds: resamples of the queries; 0 = no intervals and no shares.
+        seed: of the resamples.
+
+    Returns:
+        One row a key: ``tau`` on all queries, its bootstrap interval ``low`` and ``high``, ``order`` = share of resamples with
+        exactly the truth's order, ``best`` = share with the truth's best model on top, ``distance`` = mean over models of the
+        value less the truth's, with its interval, and ``queries`` that count.
+
+    Raises:
+        ValueError: fewer than two models.
+    """
+    if len(table) < 2:
+        raise ValueError(f"{len(table)} model has no order; give at least two")
+    means = _means(table, rounds, seed)
+    rows = {}
+    for key, (value, drawn, queries) in means.items():
+        right, right_drawn, _ = means[f"{key.partition('/')[0]}/{truth}"]
+        taus, apart = _tau(drawn, right), (drawn - right_drawn).mean(axis=1)
+        low, high = interval(taus)
+        near, far = interval(apart)
+        rows[key] = {
+            "tau": float(_tau(value[None], right)[0]), "low": low, "high": high,
+            "order": _share(taus == _tau(right[None], right)), "best": _share(drawn.argmax(axis=1) == right.argmax()),
+            "distance": float((value - right).mean()), "distance_low": near, "distance_high": far, "queries": queries,
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def differences(table: Table, *, truth: str = TRUTH, rounds: int = 1000, seed: int = 0) -> pd.DataFrame:
+    """Differences between neighbours in the truth's order, better less worse, with paired intervals.
+
+    Args:
+        table: model -> key -> ``(queries,)``, as ``per_query`` gives it; at least two models.
+        truth: the key, without direction, that decides who is better.
+        rounds: resamples of the queries.
+        seed: of the resamples.
+
+    Returns:
+        One row for each key and pair: ``key``, ``better``, ``worse``, ``difference``, ``low``, ``high``. By the truth it is at
+        least 0; a metric whose interval lies below 0 contradicts it.
+    """
+    names, means, rows = list(table), _means(table, rounds, seed), []
+    for key, (value, drawn, _) in means.items():
+        order = np.argsort(-means[f"{key.partition('/')[0]}/{truth}"][0], kind="stable").tolist()
+        for better, worse in pairwise(order):
+            low, high = interval(drawn[:, better] - drawn[:, worse])
+            ends = {"difference": float(value[better] - value[worse]), "low": low, "high": high}
+            rows.append({"key": key, "better": names[better], "worse": names[worse], **ends})
+    return pd.DataFrame(rows)
+
+
+def _means(table: Table, rounds: int, seed: int) -> dict[str, tuple[Values, Values, int]]:
+    """By key: ``(models,)`` means over the queries that count, ``(rounds, models)`` those of resamples, and how many count."""
+    out = {}
+    for key in next(iter(table.values())):
+        values = np.stack([model[key] for model in table.values()], axis=1)
+        counts = np.where(np.isnan(values).any(axis=1), 0.0, 1.0)
+        kept, drawn = np.where(counts[:, None] > 0, values, 0.0), [np.zeros((0, len(table)))]
+        # the same seed for every key: queries are drawn alike
+        for weights in resamples(len(values), rounds, np.random.default_rng(seed)):
+            drawn.append(weights @ kept / np.maximum(weights @ counts, 1)[:, None])
+        out[key] = (kept.sum(axis=0) / max(counts.sum(), 1), np.concatenate(drawn), int(counts.sum()))
+    return out
+
+
+def _share(hits: NDArray[np.bool_]) -> float:
+    return float(hits.mean()) if len(hits) else float("nan")
+
+
+def _tau(drawn: Values, right: Values) -> Values:
+    """``(rounds,)`` Kendall tau of rows of values with the truth's values."""
+    first, second = np.array(list(combinations(range(len(right)), 2))).T
+    agree: NDArray[Any] = np.sign(drawn[:, first] - drawn[:, second]) * np.sign(right[first] - right[second])
+    return np.asarray(agree.mean(axis=1))
+
+
+MEMBER = measure
