@@ -9,9 +9,10 @@ from workbench.audit.candidates import candidates, select
 from workbench.audit.corrected import corrected, measures, recompute
 from workbench.audit.files import read_parquet, read_qrels, write_parquet, write_qrels
 from workbench.audit.in_batches import false_negatives_in_batches
+from workbench.audit.labeller import Labeller
 from workbench.audit.labels import LABELS, Decision, Labels, judged
 
 __all__ = [
-    "LABELS", "Decision", "Labels", "candidates", "corrected", "false_negatives_in_batches", "judged", "measures",
+    "LABELS", "Decision", "Labeller", "Labels", "candidates", "corrected", "false_negatives_in_batches", "judged", "measures",
     "read_parquet", "read_qrels", "recompute", "select", "write_parquet", "write_qrels",
 ]  # fmt: skip
