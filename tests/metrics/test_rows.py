@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from workbench.metrics import cxc, judgement, ranking, recall
-from workbench.metrics import _rows
+from workbench.metrics import _rows, cxc, judgement, ranking, recall
 from workbench.metrics._orders import Grades, order
 from workbench.metrics._ranks import Ranked, both, rank
 from workbench.metrics._rows import Products, Whole, WithoutSelf

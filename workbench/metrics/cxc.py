@@ -91,8 +91,8 @@ def measure(
         ValueError: shapes differ, a score is NaN, or no query of a direction has a positive.
     """
     rng = np.random.default_rng(seed)
-    ranks: dict[str, Ranks] = {**both(scores, judgements)}
-    ranks |= {direction: one for direction, one in (("i2i", images), ("t2t", captions)) if one is not None}
+    given = [*both(scores, judgements).items(), ("i2i", images), ("t2t", captions)]
+    ranks = {str(direction): one for direction, one in given if one is not None}
     out, sums = list[Measurement](), list[Estimate]()
     for direction, one in ranks.items():
         # a query is not in its own gallery
