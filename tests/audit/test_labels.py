@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -87,6 +88,19 @@ def test_a_killed_process_loses_no_label(tmp_path):
     assert len(Labels(path, "ann")) == len(kept)
 
 
+def test_two_people_who_label_at_the_same_time_lose_nothing(tmp_path):
+    path = tmp_path / "labels.json"
+
+    def label(name):
+        labels = Labels(path, name)
+        for number in range(25):
+            labels.give("a", f"c{number}", "valid")
+
+    with ThreadPoolExecutor(2) as people:
+        list(people.map(label, ["ann", "bob"]))
+    assert Labels(path, "cy").table()["annotator"].value_counts().to_dict() == {"ann": 25, "bob": 25}
+
+
 def test_a_judgement_can_take_the_place_of_a_person(split, scores, tmp_path):
     table = candidates(scores, split, {"exact": split.judgements["exact"]}, k=3)
     labels = Labels(tmp_path / "labels.json", "exact")
@@ -105,6 +119,10 @@ def test_what_is_no_label_is_refused(tmp_path):
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(ValueError, match=r"other.json is not a file of labels"):
         Labels(tmp_path / "other.json", "ann")
+    spoilt = '{"format": "workbench labels 1", "decisions": [{"image": "a"}]}'
+    (tmp_path / "spoilt.json").write_text(spoilt)
+    with pytest.raises(ValueError, match=r"spoilt.json holds a label that cannot be read"):
+        Labels(tmp_path / "spoilt.json", "ann")
     (tmp_path / "half.json").write_text('{"format": ')
     with pytest.raises(ValueError, match=r"half.json is not a file of labels"):
         Labels(tmp_path / "half.json", "ann")

@@ -1,15 +1,17 @@
 """What people say of candidates: valid, invalid or unsure, in one file that is whole at any time.
 
 Every label is on the disk before ``give`` returns: the file is written beside the old one and takes its place. A killed process
-loses nothing, and whoever opens the file again goes on where it stopped. Before each change the file is read again if another
-process has changed it, so that several annotators may share it.
+loses nothing, and whoever opens the file again goes on where it stopped. Several annotators may share a file: a change waits for
+the others' (by a lock on the folder, where the system has such locks) and starts from what is on the disk.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +19,11 @@ from pathlib import Path
 import pandas as pd
 
 from workbench import runs
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
 
 VALID, INVALID, UNSURE = LABELS = ("valid", "invalid", "unsure")
 FORMAT = "workbench labels 1"
@@ -83,18 +90,20 @@ class Labels:
         """Label many pairs ``(image, caption, label)`` at once; either all are kept or none."""
         at = datetime.now(UTC).isoformat(timespec="seconds")
         new = [Decision(image, caption, label, self.annotator, at) for image, caption, label in labels]
-        self._refresh()
-        self._write([*self._decisions, *new])
+        with _alone(self.path.parent):
+            self._refresh()
+            self._write([*self._decisions, *new])
 
     def undo(self) -> Decision | None:
         """Take back this annotator's last label; an earlier one of the same pair holds again. ``None`` = there was none."""
-        self._refresh()
-        mine = [number for number, one in enumerate(self._decisions) if one.annotator == self.annotator]
-        if not mine:
-            return None
-        last = self._decisions[mine[-1]]
-        self._write(self._decisions[: mine[-1]] + self._decisions[mine[-1] + 1 :])
-        return last
+        with _alone(self.path.parent):
+            self._refresh()
+            mine = [number for number, one in enumerate(self._decisions) if one.annotator == self.annotator]
+            if not mine:
+                return None
+            last = self._decisions[mine[-1]]
+            self._write(self._decisions[: mine[-1]] + self._decisions[mine[-1] + 1 :])
+            return last
 
     def in_force(self) -> list[Decision]:
         """The last label of each pair by each annotator, in the order in which they were given."""
@@ -157,6 +166,21 @@ def _majority(count: Counter[str]) -> str:
     return VALID if count[VALID] > count[INVALID] else INVALID
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Nobody else changes labels in this folder meanwhile; the lock ends with its process, however that ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def _stamp(path: Path) -> tuple[int, int] | None:
     if not path.is_file():
         return None
@@ -171,4 +195,7 @@ def _read(path: Path) -> list[Decision]:
         raise ValueError(f"{path} is not a file of labels: {error}; name another file, or move this one away") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path} is not a file of labels (no format {FORMAT!r}); name another file")
-    return [Decision(**one) for one in content["decisions"]]
+    try:
+        return [Decision(**one) for one in content["decisions"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} holds a label that cannot be read: {error}; mend it, or move the file away") from error
