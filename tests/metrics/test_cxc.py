@@ -44,8 +44,9 @@ def test_co_captions_are_positive_and_the_query_itself_is_not():
 
 def test_the_query_is_removed_where_all_scores_are_negative():
     # a diagonal of 0 would still beat the others
-    sis = rated("sis", (2, 2), [(0, 1)], [5])
-    assert cxc.within(np.array([[-0.1, -0.9], [-0.8, -0.1]]), sis).first.tolist() == [1, 1]
+    scores, sis = np.array([[-0.1, -0.9], [-0.8, -0.1]]), rated("sis", (2, 2), [(0, 1)], [5])
+    assert cxc.within(scores, sis).first.tolist() == [1, 1]
+    assert scores.min() == -0.9
 
 
 def test_either_of_two_ratings_of_a_pair_makes_it_positive():

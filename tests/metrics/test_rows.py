@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from workbench.metrics import _rows, cxc, judgement, ranking, recall
 from workbench.metrics._orders import Grades, order
 from workbench.metrics._ranks import Ranked, both, rank
-from workbench.metrics._rows import Products, Whole, WithoutSelf
+from workbench.metrics._rows import Products, Whole
 from workbench.records import Judgements
 
 
@@ -86,16 +86,6 @@ def test_counting_and_sorting_give_the_same_ranks(world, monkeypatch, few):
 def test_a_turned_matrix_is_copied_right_beyond_the_size_of_a_tile(rng):
     scores = rng.standard_normal((150, 70)).astype(np.float32)
     assert_array_equal(Whole(scores).T.rows(slice(3, 50)), scores.T[3:50])
-
-
-def test_a_query_is_removed_from_its_own_gallery_and_the_scores_are_left_alone():
-    scores = np.ones((3, 3), dtype=np.float32)
-    rows = WithoutSelf(Whole(scores)).rows(slice(1, 3))
-    assert_array_equal(rows, [[1, -np.inf, 1], [1, 1, -np.inf]])
-    assert_array_equal(WithoutSelf(Whole(scores)).T.cut(np.array([2, 0]), np.array([2, 0])).rows(slice(0, 1)), [[-np.inf, 1]])
-    assert scores.min() == 1
-    with pytest.raises(ValueError, match="the same rows and columns"):
-        WithoutSelf(Whole(scores)).cut(np.arange(2), np.arange(3))
 
 
 @pytest.mark.parametrize("unlisted", [None, 0.0, 2.0])

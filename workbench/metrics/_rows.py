@@ -124,49 +124,6 @@ class Products:
         return Products(self.query[rows], self.gallery[columns])
 
 
-@dataclass(frozen=True)
-class WithoutSelf:
-    """Scores of pairs of one kind, each query removed from its own gallery (score ``-inf``).
-
-    Args:
-        scores: ``(N, N)``; ``[n, n]`` is the score of an item with itself.
-    """
-
-    scores: RowScores
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """``(N, N)``: the gallery that counts is one smaller."""
-        return self.scores.shape
-
-    @property
-    def step(self) -> int:
-        """That of the scores."""
-        return self.scores.step
-
-    @property
-    def T(self) -> WithoutSelf:  # noqa: N802
-        """The other direction."""
-        return WithoutSelf(self.scores.T)
-
-    def rows(self, part: slice) -> Scores:
-        """Rows whose own column is ``-inf``."""
-        rows = self.scores.rows(part)
-        rows = np.array(rows, dtype=np.result_type(rows, np.float32))
-        rows[np.arange(len(rows)), np.arange(part.start, part.start + len(rows))] = -np.inf
-        return rows
-
-    def cut(self, rows: Rows, columns: Rows) -> WithoutSelf:
-        """The scores of these items.
-
-        Raises:
-            ValueError: rows and columns differ, so that a query no longer knows itself.
-        """
-        if not np.array_equal(rows, columns):
-            raise ValueError("pairs of one kind are cut to the same rows and columns")
-        return WithoutSelf(self.scores.cut(rows, columns))
-
-
 def by_rows(scores: AnyScores) -> RowScores:
     """The scores as blocks of rows; a matrix is wrapped, anything else is taken as it is."""
     return Whole(scores) if isinstance(scores, np.ndarray) else scores

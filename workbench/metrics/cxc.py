@@ -20,8 +20,8 @@ from dataclasses import replace
 import numpy as np
 
 from workbench.metrics._bootstrap import Estimate, columns, total
-from workbench.metrics._ranks import AnyScores, Ranked, Ranks, Relevant, RowScores, both, by_rows, rank
-from workbench.metrics._rows import WithoutSelf
+from workbench.metrics._grades import WithoutOwn
+from workbench.metrics._ranks import AnyScores, Ranked, Ranks, Relevant, both, by_rows, rank
 from workbench.metrics.recall import hit_at_k
 from workbench.records import Judgements, Measurement, Rows
 
@@ -44,8 +44,8 @@ def within(scores: AnyScores, rated: Judgements, group: Rows | None = None) -> R
     >>> within(np.array([[9.0, 3.0, 1.0], [0.0, 9.0, 0.0], [2.0, 1.0, 9.0]]), pairs).first.tolist()
     [2.0, nan, 1.0]
     """
-    rows: RowScores = WithoutSelf(by_rows(scores))
-    return rank(rows, Relevant.of(_of_one_kind(rated, group)))
+    itself = np.arange(rated.shape[0])
+    return rank(WithoutOwn(by_rows(scores), itself, itself), Relevant.of(_of_one_kind(rated, group)))
 
 
 def _of_one_kind(rated: Judgements, group: Rows | None) -> Judgements:
