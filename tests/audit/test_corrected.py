@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from workbench.audit import corrected, measures, recompute
+from workbench.audit import Labels, candidates, corrected, judged, measures, recompute
 from workbench.metrics import ranking, recall
 from workbench.records import Judgements
 
@@ -36,6 +36,13 @@ def test_graded_judgements_keep_grades_that_the_labels_agree_with(split):
     # kept, raised to the least relevant grade, taken back, judged for the first time
     assert [after[0, 0], after[0, 1], after[1, 2], after[2, 4]] == [5.0, 3.0, 0.0, 0.0]
     assert np.isnan(after[2, 5])
+
+
+def test_when_the_truth_labels_every_pair_the_corrected_labels_are_the_truth(split, scores, tmp_path):
+    labels = Labels(tmp_path / "labels.json", "exact")
+    labels.give_all(judged(candidates(scores, split, {"exact": split.judgements["exact"]}, k=6), "exact"))
+    after = corrected(split.judgements["own"], labels.settled(), split)
+    np.testing.assert_array_equal(after.relevant(), split.judgements["exact"].relevant())
 
 
 def test_ids_of_another_split_are_refused(split):

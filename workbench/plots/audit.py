@@ -25,6 +25,8 @@ table.audit-sheet.audit-sheet td { white-space: normal; overflow-wrap: anywhere;
 .audit-sheet img { display: block; border-radius: 4px; } .audit-sheet q { display: block; font-size: 15px; margin-bottom: 6px; }
 .audit-sheet ul { margin: 2px 0; padding-left: 1.2em; } .audit-sheet small { display: block; opacity: .8; }
 </style>"""
+# lines of runs that agree lie on one another: marks and dashes let the lower one be seen
+LOOKS = (("circle-open", "solid"), ("diamond-open", "dash"), ("square-open", "dot"), ("triangle-up-open", "dashdot"))
 SHARES = {
     "pairs": "negative pairs",
     "t2i/any": "captions with at least one",
@@ -90,12 +92,11 @@ def before_and_after(table: pd.DataFrame, *, names: tuple[str, str] = ("before",
     """Each metric by two judgements: a hollow mark before, a filled one after, with their intervals; one panel a run.
 
     Args:
-        table: from ``audit.recompute``; keys whose values lie outside [0, 1] (``rsum``, ``medr``) are left out.
+        table: from ``audit.recompute``; ``rsum`` and ``medr``, which do not lie in [0, 1], are left out.
         names: of the two judgements.
         title: what the figure shows.
     """
-    inside = table.xs("value", axis=1, level=1).to_numpy().max(axis=1) <= 1
-    shown = table[inside]
+    shown = table[[not key.endswith(("medr", "rsum")) for key in table.index.get_level_values("key")]]
     runs = shown.index.get_level_values("run").unique().tolist()
     fig = panels(runs, title, "value", "", spacing=0.03)
     for column, run in enumerate(runs, 1):
@@ -116,7 +117,7 @@ def before_and_after(table: pd.DataFrame, *, names: tuple[str, str] = ("before",
                 hovertemplate=f"{escape(name)} %{{y}}: %{{x:.3f}}<extra></extra>", row=1, col=column,
             )  # fmt: skip
     fig.update_layout(height=200 + 24 * len(shown.index.unique(1)), legend={"y": 1.06, "yanchor": "bottom"}, margin={"t": 100})
-    return fig.update_yaxes(autorange="reversed", type="category").update_xaxes(range=[0, 1.02])
+    return fig.update_yaxes(autorange="reversed", type="category").update_xaxes(range=[-0.02, 1.02])
 
 
 def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
@@ -133,7 +134,7 @@ def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> g
         drawn = tables if key.endswith("hardest") else {"all models": first}
         for number, (name, table) in enumerate(drawn.items()):
             part = table[table["key"] == key]
-            _line(fig, column, part, name, INK if name == "all models" else CATEGORIES[number % len(CATEGORIES)])
+            _line(fig, column, part, name, None if name == "all models" else number)
     ticks = {
         "type": "log",
         "tickvals": sorted(set(first["size"])),
@@ -142,14 +143,16 @@ def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> g
     return fig.update_xaxes(**ticks).update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
-def _line(fig: go.Figure, column: int, part: pd.DataFrame, name: str, colour: str) -> None:
+def _line(fig: go.Figure, column: int, part: pd.DataFrame, name: str, number: int | None) -> None:
+    colour = INK if number is None else CATEGORIES[number % len(CATEGORIES)]
+    symbol, dash = ("circle", "solid") if number is None else LOOKS[number % len(LOOKS)]
     value = part["value"].to_numpy()
     low, high = (part[what].to_numpy(dtype=float) for what in ("low", "high"))
     bars: dict[str, Any] = {"type": "data", "array": high - value, "arrayminus": value - low, "color": colour, "thickness": 1.5}
     seen = {trace.name for trace in fig.data}
     look = {
-        "line": {"color": colour, "width": 2.5},
-        "marker": {"size": 7},
+        "line": {"color": colour, "width": 2.5, "dash": dash},
+        "marker": {"size": 8, "symbol": symbol},
         "legendgroup": name,
         "showlegend": escape(name) not in seen,
     }
@@ -166,8 +169,8 @@ def _line(fig: go.Figure, column: int, part: pd.DataFrame, name: str, colour: st
         **look,
     )
     if np.isfinite(part["expected"]).any():
-        dash = {"color": colour, "dash": "dot", "width": 1.5}
+        dotted = {"color": colour, "dash": "dot", "width": 1.5}
         expected = {"name": "expected", "legendgroup": "expected", "showlegend": "expected" not in seen}
         fig.add_scatter(
-            x=part["size"], y=part["expected"], mode="lines", line=dash, row=1, col=column, hoverinfo="skip", **expected
+            x=part["size"], y=part["expected"], mode="lines", line=dotted, row=1, col=column, hoverinfo="skip", **expected
         )
