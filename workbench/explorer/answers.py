@@ -32,6 +32,15 @@ def thumbnail_key(row: int) -> str:
     return f"i{row}"
 
 
+def image_row(key: str) -> int:
+    """Row of the image that a key names.
+
+    >>> image_row("i7")
+    7
+    """
+    return int(key.removeprefix("i"))
+
+
 @dataclass(frozen=True)
 class Query:
     """What was asked.

@@ -100,6 +100,9 @@ class Engine:
 
     def _passes(self, question: Question) -> NDArray[np.bool_] | None:
         passes = self.gallery.passes(question.seeks, question.filters)
+        if question.seeks == "captions":
+            once = self.gallery.once(self.grader.image_of(question))
+            passes = once if passes is None else passes & once
         if not question.filters.marks:
             return passes
         rows: Rows = np.arange(self.gallery.size(question.seeks))
@@ -131,6 +134,8 @@ class Engine:
 
     def _note(self, question: Question, passes: NDArray[np.bool_] | None) -> str:
         notes = [PARTING] if passes is not None else []
+        if question.seeks == "captions":
+            notes.append("Captions that read the same are shown once.")
         if self.grader.about(question) is None:
             notes.append("This question is not one of the data, so nobody judged what is right.")
         return " ".join(notes)

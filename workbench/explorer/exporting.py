@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.atomic import replacing
-from workbench.explorer.answers import Answer, Item
+from workbench.explorer.answers import Answer, Item, image_row
 from workbench.explorer.engine import Engine
 from workbench.records import Split
 
@@ -70,6 +70,6 @@ def selection(engine: Engine, answer: Answer | None, rows: Sequence[int]) -> pd.
 
 def described(item: Item, run: int, split: Split) -> dict[str, Any]:
     """An item as a program reads it: ``id``, ``caption``, ``image``, ``similarity``, ``grade``."""
-    image = split.open_image(int(item.thumbnail[1:])) if item.thumbnail else None
+    image = split.open_image(image_row(item.thumbnail)) if item.thumbnail else None
     told = {"id": item.id, "caption": item.captions[0] if item.captions else "", "image": image}
     return {**told, "similarity": item.scores[run], "grade": item.grade}

@@ -43,9 +43,9 @@ class Gallery:
         return names.get(seeks, self.entities.names)[row]
 
     def captions(self, seeks: Seeks, row: int) -> tuple[str, ...]:
-        """The captions of an image, or the one caption."""
+        """The captions of an image, the longest first, since it tells most; or the one caption."""
         if seeks == "images":
-            return tuple(self.split.captions[caption] for caption in self.captions_of(row))
+            return tuple(sorted((self.split.captions[caption] for caption in self.captions_of(row)), key=len, reverse=True))
         return (self.split.captions[row],) if seeks == "captions" else (self.entities.names[row],)
 
     def thumbnail(self, seeks: Seeks, row: int) -> str:
@@ -105,6 +105,17 @@ class Gallery:
             "relations": [word for graph in graphs for _, word, _ in graph.relations],
         }
         return {part: tuple(word for word, _ in Counter(words).most_common(OFFERED)) for part, words in said.items()}
+
+    def once(self, image: int | None) -> NDArray[np.bool_]:
+        """``(T,)`` one caption of each that read the same: the first one, or that of this image."""
+        names = [self._rows[caption] for caption in self.split.captions]
+        kept = np.array(names) == np.arange(len(names))
+        own = [] if image is None else self.captions_of(image).tolist()
+        for row in reversed(own):
+            kept[names[row]] = False
+        for row in {names[row]: row for row in reversed(own)}.values():
+            kept[row] = True
+        return kept
 
     def row_of(self, caption: str) -> int | None:
         """Row of the first caption of the data that reads so."""

@@ -48,6 +48,11 @@ class Grader:
             return None if row is None else ("caption", row)
         return (term.kind, term.value) if term.kind in ("caption", "image") else None
 
+    def image_of(self, question: Question) -> int | None:
+        """Row of the image that a question is about, by itself or as a caption's own; ``None`` = of none in the data."""
+        about = self.about(question)
+        return None if about is None else self._image_of(about)
+
     def grades(self, question: Question, rows: Rows) -> tuple[list[float | None], list[Mark]]:
         """Grade and mark of each of these rows of the gallery."""
         about = self.about(question)
