@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench import __version__
 from workbench.atomic import replacing
 from workbench.registry import did_you_mean
 
@@ -68,8 +69,8 @@ def places(
         ids: ``(N,)`` their names, saved beside the places.
         settings: method and its numbers.
         folder: ``<method>.parquet`` and ``<method>.json`` lie here; ``None`` saves nothing.
-        start: ``(N, 2)`` places to start from, e.g. those of another run, so that the maps can be compared; ``None`` = the
-            method's own start.
+        start: ``(N, 2)`` places of the same items in another run, from which points move only as far as they must, so that
+            the maps can be compared; ``None`` = the method's own start.
 
     Raises:
         ValueError: fewer than four points.
@@ -98,10 +99,11 @@ def _tsne(vectors: Points, settings: Settings, start: NDArray[Any] | None) -> ND
 
     # Of unit vectors the squared Euclidean distance is twice the cosine distance: the same neighbours, the same probabilities.
     perplexity = min(settings.neighbours, (len(vectors) - 1) / 3)
-    # The method wants a small start, or the points cannot pass one another.
-    first: Any = "pca" if start is None else ((start - start.mean(axis=0)) / start[:, 0].std() * 1e-4).astype(np.float32)
-    how = {"perplexity": perplexity, "init": first, "max_iter": settings.steps, "random_state": settings.seed}
-    found: NDArray[Any] = TSNE(2, **how, learning_rate="auto").fit_transform(vectors)
+    how: dict[str, Any] = {"perplexity": perplexity, "max_iter": settings.steps, "random_state": settings.seed}
+    if start is not None:
+        # The early exaggeration would pull a finished map together and turn it over.
+        how |= {"init": start.astype(np.float32), "early_exaggeration": 1.0}
+    found: NDArray[Any] = TSNE(2, **how).fit_transform(vectors)
     return found
 
 
@@ -121,7 +123,8 @@ def _umap(vectors: Points, settings: Settings, start: NDArray[Any] | None) -> ND
 def _facts(vectors: NDArray[Any], settings: Settings, start: NDArray[Any] | None) -> dict[str, Any]:
     seen = hashlib.sha256(np.ascontiguousarray(vectors, dtype=np.float32).tobytes()).hexdigest()
     begun = None if start is None else hashlib.sha256(np.ascontiguousarray(start, dtype=np.float32).tobytes()).hexdigest()
-    return {**asdict(settings), "points": len(vectors), "dimensions": vectors.shape[1], "vectors": seen, "start": begun}
+    made = {"workbench": __version__, "vectors": seen, "start": begun}
+    return {**asdict(settings), **made, "points": len(vectors), "dimensions": vectors.shape[1]}
 
 
 def _key(facts: dict[str, Any]) -> bytes:

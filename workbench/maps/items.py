@@ -91,3 +91,21 @@ def cluster_names(cluster: Rows, kind: Sequence[str], captions: Sequence[str], *
         best = sorted(lead, key=lambda word: (-lead[word], word))[:each]
         names.append(f"{number + 1}: {', '.join(best)}" if best else str(number + 1))
     return names
+
+
+def exemplars(vectors: NDArray[Any], items: pd.DataFrame) -> Rows:
+    """One image for each cluster that has images: the one nearest to the middle of the cluster's images.
+
+    Args:
+        vectors: ``(N, D)`` unit vectors of the items.
+        items: ``table`` with a column ``cluster``.
+
+    Returns:
+        Rows, in the order of the clusters' names.
+    """
+    image = (items["kind"] == "image").to_numpy()
+    found = []
+    for _, rows in sorted(items[image].groupby("cluster").groups.items()):
+        members = np.asarray(rows, dtype=np.int64)
+        found.append(members[np.argmax(vectors[members] @ vectors[members].mean(axis=0))])
+    return np.array(found, dtype=np.int64)

@@ -54,6 +54,10 @@ class Marks:
         known = values[~np.isnan(values.astype(float))]
         return len(np.unique(known)) > len(SHAPES) or bool((known % 1).any())
 
+    def categories(self) -> list[str]:
+        """The values as names; missing ones are ``""``."""
+        return ["" if one != one else one if isinstance(one, str) else str(int(one)) for one in self.values]
+
     def about(self, row: int) -> str:
         """The hover text of a point."""
         value = self.values[row]
@@ -99,8 +103,7 @@ class Panel:
 
     def categories(self, looks: Looks) -> None:
         """Draw all points, each category in its own look; hollow where the value is missing."""
-        names = np.array(["" if value != value else value if isinstance(value, str) else str(int(value))
-                          for value in self.marks.values])  # fmt: skip
+        names = np.array(self.marks.categories())
         self._unknown(np.flatnonzero(names == ""))
         for name, (colour, shape) in looks.items():
             shown = f"{self.marks.name} {name}" if name.isdigit() else name
