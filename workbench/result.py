@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from workbench import runs
 from workbench.atomic import replacing
-from workbench.metrics._ranks import Relevant, rank
+from workbench.metrics import recall
+from workbench.metrics._ranks import AnyScores, by_rows
 from workbench.model import Model
 from workbench.records import Embedding, Measurement, Split
+from workbench.scoring import WHOLE, best, scored
 from workbench.training import checkpoint
 
 CONFIG, STATES, MODEL = "config.json", "text.json", "model.safetensors"
@@ -47,6 +49,11 @@ class Result:
         """``(I, T)`` scores of the test split."""
         return self.model.scores(self.image, self.text)
 
+    def _scored(self) -> AnyScores:
+        """The scores, by rows where the matrix is too large for memory."""
+        whole = len(self.image) * len(self.text) <= WHOLE
+        return self.scores if whole else scored(self.model, self.image, self.text)
+
     def table(self) -> pd.DataFrame:
         """The measurements with their contracts, one a row, indexed by label."""
         return pd.DataFrame([{"label": m.label, **asdict(m)} for m in self.measurements]).set_index("label")
@@ -66,8 +73,7 @@ class Result:
             direction: image to text or text to image.
             judgements: name of the split's judgements that say what is relevant.
         """
-        relevant = Relevant.of(self.split.judgements[judgements])
-        return rank(self.scores, relevant).first if direction == "i2t" else rank(self.scores.T, relevant.T).first
+        return recall.best_ranks(self._scored(), self.split.judgements[judgements], direction)
 
     def as_dict(self) -> dict[str, Any]:
         """What ``results.json`` holds: the same seed gives the same values, so no time is among them."""
@@ -99,17 +105,15 @@ class Result:
 
     def rankings(self, k: int = 10) -> pd.DataFrame:
         """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the split's own pairs."""
-        own = self.split.judgements["own"].dense()
+        own, scores = self.split.judgements["own"], by_rows(self._scored())
         ids = (np.array(self.split.image_ids), np.array(self.split.caption_ids))
         tables = []
-        for direction, scores, grades, (query, item) in (
-            ("i2t", self.scores, own, ids),
-            ("t2i", self.scores.T, own.T, ids[::-1]),
-        ):
-            best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            at = (np.repeat(np.arange(len(best)), best.shape[1]), best.ravel())
-            rank = np.tile(np.arange(1, best.shape[1] + 1), len(best))
-            values = {"query_id": query[at[0]], "rank": rank, "item_id": item[at[1]], "score": scores[at], "grade": grades[at]}
+        for direction, rows, (query, item) in (("i2t", scores, ids), ("t2i", scores.T, ids[::-1])):
+            found, items = best(rows, min(k, len(item)))
+            at = (np.repeat(np.arange(len(items)), items.shape[1]), items.ravel())
+            rank = np.tile(np.arange(1, items.shape[1] + 1), len(items))
+            grades = own.at(*(at if direction == "i2t" else at[::-1]))
+            values = {"query_id": query[at[0]], "rank": rank, "item_id": item[at[1]], "score": found.ravel(), "grade": grades}
             tables.append(pd.DataFrame({"direction": direction, **values}))
         return pd.concat(tables, ignore_index=True)
 

@@ -151,3 +151,23 @@ def blocks(scores: AnyScores, shape: tuple[int, ...], step: int | None = None) -
             bad = int(np.isnan(rows).sum())
             raise ValueError(f"{bad} scores are NaN among queries {first} to {first + len(rows) - 1}; a NaN has no rank")
         yield first, rows
+
+
+def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Scores:
+    """``(N,)`` scores of single pairs.
+
+    Args:
+        scores: ``(queries, gallery)``.
+        queries: ``(N,)`` rows.
+        items: ``(N,)`` columns.
+    """
+    if isinstance(scores, np.ndarray):
+        return np.asarray(scores[queries, items])
+    order = np.argsort(queries, kind="stable")
+    parts = [np.zeros(0)]
+    for first, rows in blocks(scores, scores.shape):
+        start, end = np.searchsorted(queries[order], [first, first + len(rows)])
+        kept = order[start:end]
+        parts.append(rows[queries[kept] - first, items[kept]])
+    out = np.concatenate(parts)
+    return out[np.argsort(order, kind="stable")]

@@ -61,6 +61,25 @@ class Embedding:
     def __len__(self) -> int:
         return int(self.mean.shape[0])
 
+    def take(self, rows: Rows) -> Embedding:
+        """Some rows, with the entities that belong to them.
+
+        Args:
+            rows: ``(n,)`` distinct rows.
+        """
+        import torch
+
+        picked = torch.as_tensor(rows, device=self.mean.device)
+        values = (self.mean, self.log_var, self.parts, self.mask)
+        mean, log_var, parts, mask = (None if value is None else value[picked] for value in values)
+        if self.entities is None or self.owner is None or mean is None:
+            return Embedding(self.mean[picked], log_var, parts, mask)
+        place = torch.full((len(self),), -1, device=self.owner.device)
+        place[picked] = torch.arange(len(rows), device=place.device)
+        kept = place[self.owner] >= 0
+        labels = None if self.labels is None else self.labels[kept]
+        return Embedding(mean, log_var, parts, mask, self.entities[kept], place[self.owner[kept]], labels)
+
     def in_float32(self, device: torch.device) -> Embedding:
         """The embedding on a device with floating-point values in float32; gradients pass."""
         moved: dict[str, Any] = {}
