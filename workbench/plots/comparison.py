@@ -91,12 +91,12 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     names = list(dict.fromkeys(table["run"]))
     fig.update_layout(height=230 + 42 * len(names), margin={"t": 80, "b": 95}, legend={"y": -0.32})
     for col, key in enumerate(keys, 1):
-        fig.add_vline(0, line={"color": INK, "dash": "dot", "width": 2}, row=1, col=col)
         for told, style in TOLD.items():
             part = table[(table["key"] == key) & (table["told_apart"] == told)]
             if len(part):
                 hover = [f"p (Holm) {p:.3g}, better on {won}, worse on {lost}" for p, won, lost in _signs(part)]
                 _dots(fig, part, [escape(name) for name in part["run"]], style, hover, col)
+        fig.add_vline(0, line={"color": INK, "dash": "dot", "width": 2}, row=1, col=col)
     fig.update_yaxes(categoryorder="array", categoryarray=[escape(name) for name in names[::-1]])
     return fig.update_xaxes(nticks=5)
 
@@ -130,7 +130,7 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
             fig.add_scatter(x=epochs, y=y, row=1, col=col, **about, **style)
     fig.update_xaxes(title="epoch", dtick=max(1, max(map(len, trained.values())) // 10))
     fig.update_yaxes(title="validation RSUM, of 600", col=1)
-    return fig.update_yaxes(title="loss, share of its first epoch", rangemode="tozero", col=2)
+    return fig.update_yaxes(title="loss, share of its first epoch", col=2)
 
 
 def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure:

@@ -71,6 +71,7 @@ def sheet(
     Returns:
         HTML, with thumbnails inside it and all texts escaped.
     """
+    title = f"{TITLES[direction]} ({escape(split.name)}: {len(split.image_ids)} images, {len(split.captions)} captions)"
     body = []
     for why, query in queries:
         asked = escape(split.captions[query]) if direction == "t2i" else _picture(split, query)
@@ -78,8 +79,8 @@ def sheet(
         lines = [_line(name, answers, query, split, direction, grade, k) for name, answers in runs.items()]
         body.append(f"<tbody>{head}{''.join(lines)}</tbody>")
     if not body:
-        return f'{STYLE}<p class="answers">{TITLES[direction]}: the runs give the same rank to every query.</p>'
-    return f'{STYLE}<table class="answers"><caption>{TITLES[direction]}</caption>{"".join(body)}</table>'
+        return f'{STYLE}<p class="answers">{title}: the runs give the same rank to every query.</p>'
+    return f'{STYLE}<table class="answers"><caption>{title}</caption>{"".join(body)}</table>'
 
 
 def _line(name: str, answers: Answers, query: int, split: Split, direction: str, grade: Grade | None, k: int) -> str:
