@@ -95,6 +95,15 @@ def test_grades_can_be_kept_from_the_annotator(split, table, tmp_path):
     assert [name for name, _ in widget.view["facts"]] == ["found", "score"]
 
 
+def test_a_picture_that_cannot_be_read_is_grey_and_says_why(split, table, tmp_path):
+    def missing(row):
+        raise FileNotFoundError(f"no file {row}.jpg")
+
+    widget = Labeller(replace(split, open_image=missing), table, Labels(tmp_path / "labels.json", "ann"))
+    assert dict(widget.view["facts"])["image b"] == "cannot be read: no file 1.jpg"
+    assert widget.view["image"].startswith("data:image/png;base64,")
+
+
 def test_no_candidate_is_refused_with_a_remedy(split, table, tmp_path):
     with pytest.raises(ValueError, match="loosen the filters"):
         Labeller(split, table[:0], Labels(tmp_path / "labels.json", "ann"))

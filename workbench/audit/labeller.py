@@ -11,6 +11,7 @@ import anywidget
 import numpy as np
 import pandas as pd
 import traitlets
+from PIL import Image
 
 from workbench.audit.candidates import COLUMNS
 from workbench.audit.labels import LABELS, Labels
@@ -40,8 +41,17 @@ def card(split: Split, row: pd.Series[Any], label: str = "", *, grades: bool = T
         known = "not judged" if pd.isna(row[name]) else f"{row[name]:.3g}, {'right' if name in said else 'wrong'}"
         facts.append((str(name), known))
     own = tuple(split.captions[other] for other in np.flatnonzero(split.own == image))
-    pictures = split.open_image(image), split.open_image(int(split.own[caption]))
-    return Card(*pictures, split.captions[caption], own, tuple(facts), label)
+    pictures = [_opened(split, row, facts) for row in (image, int(split.own[caption]))]
+    return Card(pictures[0], pictures[1], split.captions[caption], own, tuple(facts), label)
+
+
+def _opened(split: Split, row: int, facts: list[tuple[str, str]]) -> Image.Image:
+    """A picture, or a grey one and why it cannot be read: texts can be judged by texts."""
+    try:
+        return split.open_image(row)
+    except (OSError, ValueError) as error:
+        facts.append((f"image {split.image_ids[row]}", f"cannot be read: {error}"))
+        return Image.new("RGB", (96, 96), (128, 128, 128))
 
 
 class Labeller(anywidget.AnyWidget):
