@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,16 @@ def test_what_nobody_judged_is_no_vote(split, scores):
     table = candidates(scores, split, {"part": partly}, k=1, directions=["t2i"])
     assert np.isnan(table["part"][0])
     assert table["votes"].tolist() == [0, 0]
+
+
+def test_judgements_that_ask_some_queries_say_nothing_of_the_others(split, scores):
+    exact = split.judgements["exact"]
+    few = replace(exact, image_queries=np.array([0]), caption_queries=np.array([], dtype=np.int64))
+    table = candidates(scores, split, {"few": few}, k=1)
+    # image a is asked and caption b0 is listed; neither image b nor caption c1 is asked
+    np.testing.assert_array_equal(table["few"], [1.0, np.nan])
+    errors = candidates(scores, split, {}, labels=replace(few, caption_queries=np.array([5])), k=2)
+    assert set(errors["direction"] + errors["image"] + errors["caption"]) == {"t2ibc1"}
 
 
 def test_filters_choose_by_judgement_rank_and_whether_the_error_costs_recall(split, scores):

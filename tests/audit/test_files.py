@@ -28,12 +28,12 @@ def test_qrels_come_back_as_they_were(split, after, tmp_path, direction, line):
 
 
 def test_parquet_brings_back_the_whole_record(split, after, tmp_path):
-    rich = replace(after, unlisted=None, relevant_from=0.5, image_queries=np.array([2, 0]), caption_queries=None)
+    rich = replace(after, unlisted=None, relevant_from=0.5, image_queries=np.array([2, 0]), missing_captions=np.array([1]))
     again = read_parquet(write_parquet(tmp_path / "corrected.parquet", rich, split), split)
     assert pairs(again) == pairs(rich)
     for name in ("name", "rule", "shape", "relevant_from", "unlisted", "source", "caption_queries"):
         assert getattr(again, name) == getattr(rich, name)
-    assert again.image_queries.tolist() == [2, 0]
+    assert (again.image_queries.tolist(), again.missing_captions.tolist()) == ([2, 0], [1])
 
 
 def test_rows_follow_the_ids_into_a_split_of_another_order(split, after, tmp_path):

@@ -38,7 +38,7 @@ def candidates(
         scores: ``(I, T)``, larger = more alike.
         split: whose images and captions are scored.
         by: judgements by name, each ``(I, T)``; signals of captions join as ``Relevance.judgements(minimum=...)``.
-        labels: what an error is an error by; ``None`` = the split's own pairs.
+        labels: what an error is an error by; ``None`` = the split's own pairs. Queries that they do not ask have no errors.
         k: places looked at.
         directions: ``"t2i"``: a caption asks for images; ``"i2t"``: an image asks for captions.
 
@@ -59,11 +59,24 @@ def candidates(
     images, captions = table["image_row"].to_numpy(), table["caption_row"].to_numpy()
     table["image"] = np.array(split.image_ids, dtype=object)[images]
     table["caption"] = np.array(split.caption_ids, dtype=object)[captions]
-    grades = {name: one.at(images, captions) for name, one in by.items()}
+    grades = {name: _grades(one, images, captions) for name, one in by.items()}
     right = np.array([grades[name] >= by[name].relevant_from for name in by], dtype=bool).reshape(len(by), len(table))
     table["right_by"] = [", ".join(name for name, yes in zip(by, column, strict=True) if yes) for column in right.T]
     table["votes"] = right.sum(axis=0)
     return table[list(COLUMNS)].assign(**grades)
+
+
+def _grades(judged: Judgements, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    """Grades of pairs; NaN where nobody judged them, also since neither of the two was asked and the pair is not listed."""
+    grades = judged.at(images, captions)
+    if judged.image_queries is None and judged.caption_queries is None:
+        return grades
+    asked = _asked(images, judged.image_queries) | _asked(captions, judged.caption_queries)
+    return np.where(asked | (grades >= judged.relevant_from), grades, np.float32(np.nan))
+
+
+def _asked(rows: Rows, queries: Rows | None) -> NDArray[np.bool_]:
+    return np.zeros(len(rows), dtype=bool) if queries is None else np.isin(rows, queries)
 
 
 def _check(scores: Scores, judged: Sequence[Judgements], by: Mapping[str, Judgements]) -> None:
@@ -83,8 +96,10 @@ def _errors(scores: Scores, labels: Judgements, k: int, direction: Direction) ->
     item = np.concatenate([items for _, items in best]) if best else query
     rank = np.concatenate([np.arange(1, len(items) + 1) for _, items in best]) if best else query
     images, captions = (item, query) if turned else (query, item)
+    queries = labels.caption_queries if turned else labels.image_queries
+    counted = np.ones(len(query), dtype=bool) if queries is None else _asked(query, queries)
     # a NaN, a pair that nobody judged, is not relevant
-    wrong = ~(labels.at(images, captions) >= labels.relevant_from)
+    wrong = ~(labels.at(images, captions) >= labels.relevant_from) & counted
     first = best_ranks(scores, labels, direction)
     columns = {"rank": rank, "score": rows[query, item], "own_rank": first[query], "image_row": images, "caption_row": captions}
     return pd.DataFrame(columns)[wrong].assign(direction=direction)

@@ -22,10 +22,18 @@ from workbench.records import Judgements, Rows, Split
 from workbench.runs import write_text
 
 KEY = b"workbench.judgements"
+# fields of the record that hold rows beside those of the pairs, whose ids they are, and the kind for messages
+ROWS = {
+    "image_queries": ("image_ids", "image"),
+    "caption_queries": ("caption_ids", "caption"),
+    "missing_captions": ("image_ids", "image"),
+}
 
 
 def write_qrels(path: Path | str, judgements: Judgements, split: Split, *, direction: Direction = "t2i") -> Path:
     """Write the listed pairs as qrels, sorted by query and item; a pair that is not listed is not relevant to TREC's tools.
+
+    Who is asked, and pairs whose caption the split lacks, cannot be said in this format.
 
     Args:
         path: the file.
@@ -98,9 +106,10 @@ def write_parquet(path: Path | str, judgements: Judgements, split: Split) -> Pat
     captions = [split.caption_ids[row] for row in judgements.captions]
     columns = {"image": pa.array(images, pa.string()), "caption": pa.array(captions, pa.string())}
     table = pa.table({**columns, "grade": pa.array(judgements.grades, pa.float32())})
-    asked = {"images": judgements.image_queries, "captions": judgements.caption_queries}
-    ids = {"images": split.image_ids, "captions": split.caption_ids}
-    queries = {kind: None if rows is None else [ids[kind][row] for row in rows] for kind, rows in asked.items()}
+    queries = {
+        name: None if (rows := getattr(judgements, name)) is None else [getattr(split, ids)[row] for row in rows]
+        for name, (ids, _) in ROWS.items()
+    }
     about = {name: getattr(judgements, name) for name in ("name", "rule", "relevant_from", "unlisted", "source")}
     path = Path(path)
     with replacing(path) as temporary:
@@ -127,16 +136,16 @@ def read_parquet(path: Path | str, split: Split) -> Judgements:
         raise ValueError(f"{path} has columns {table.column_names}; judgements have image, caption and grade, and their rule")
     about: dict[str, Any] = json.loads(metadata[KEY])
     queries = about.pop("queries")
+    rows: dict[str, Any] = {name: _rows(queries[name], getattr(split, ids), kind) for name, (ids, kind) in ROWS.items()}
     return Judgements(
         shape=(len(split.image_ids), len(split.caption_ids)),
         images=rows_of(table["image"].to_pylist(), split.image_ids, "image"),
         captions=rows_of(table["caption"].to_pylist(), split.caption_ids, "caption"),
         grades=table["grade"].to_numpy().astype(np.float32),
-        image_queries=_asked(queries["images"], split.image_ids, "image"),
-        caption_queries=_asked(queries["captions"], split.caption_ids, "caption"),
         **about,
+        **rows,
     )
 
 
-def _asked(ids: list[str] | None, known: tuple[str, ...], kind: str) -> Rows | None:
+def _rows(ids: list[str] | None, known: tuple[str, ...], kind: str) -> Rows | None:
     return None if ids is None else rows_of(ids, known, kind)
