@@ -134,3 +134,23 @@ def test_the_grades_of_single_pairs_are_those_of_the_matrix():
     judged = Judgements("toy", "toy", (2, 3), np.array([0, 1]), np.array([2, 0]), grades, unlisted=None)
     assert judged.at(np.array([0, 1, 1]), np.array([2, 0, 1])).tolist()[:2] == [2.0, 1.0]
     np.testing.assert_array_equal(judged.take(np.arange(2), np.arange(3)), judged.dense())
+
+
+def test_some_rows_of_an_embedding_keep_their_entities():
+    mean, entities = torch.arange(6.0).view(3, 2), torch.arange(8.0).view(4, 2)
+    whole = Embedding(mean, entities=entities, owner=torch.tensor([0, 2, 1, 2]), labels=torch.arange(4)[:, None])
+    part = whole.take(np.array([2, 0]))
+    # row 2 becomes 0 and row 0 becomes 1; row 1 and its entity 2 are gone
+    assert part.mean.tolist() == [[4, 5], [0, 1]]
+    assert part.owner.tolist() == [1, 0, 0]
+    assert part.labels.ravel().tolist() == [0, 1, 3]
+    assert part.entities.tolist() == entities[[0, 1, 3]].tolist()
+    assert Embedding(mean).take(np.array([1])).entities is None
+
+
+def test_judgements_name_positives_that_the_split_lacks_and_drop_them_when_cut():
+    one, missing = np.zeros(1, dtype=np.int64), np.array([1])
+    judged = Judgements("j", "r", (2, 2), one, one, np.ones(1, np.float32), missing_captions=missing)
+    assert judged.among(np.arange(2), np.arange(1)).missing_captions is None
+    with pytest.raises(ValueError, match=r"a image row lies outside 0\.\.1"):
+        Judgements("j", "r", (2, 2), one, one, np.ones(1, np.float32), missing_captions=np.array([2]))

@@ -22,7 +22,8 @@ from workbench.scoring import scored
 Vectors = NDArray[Any]
 # what says which captions are positive in Crisscrossed Captions: the pairs of the package eccv-caption, and the ratings
 CXC = ("cxc", "sits")
-COCO = ("coco", "cxc", "eccv_caption")
+# data sets whose test split of so many images is also read as so many galleries
+COCO, FOLDED, FOLDS = ("coco", "cxc", "eccv_caption"), 5000, 5
 
 
 class Draws(NamedTuple):
@@ -134,9 +135,9 @@ def ensemble(members: Sequence[tuple[Model, Source]]) -> NDArray[np.float32]:
 
 def _one_k(scores: AnyScores, split: Split, draws: Draws) -> list[Measurement]:
     """The mean over five galleries of 1,000 images, for the test split of MS-COCO."""
-    if split.name.partition("/")[0] not in COCO or len(split.image_ids) != 5000:
+    if split.name.partition("/")[0] not in COCO or len(split.image_ids) != FOLDED:
         return []
-    found = recall.measure(scores, split.judgements["own"], own=split.own, folds=5, rounds=draws.rounds, seed=draws.seed)
+    found = recall.measure(scores, split.judgements["own"], own=split.own, folds=FOLDS, rounds=draws.rounds, seed=draws.seed)
     return [replace(m, key=f"{m.key}[1K]") for m in found]
 
 
