@@ -19,7 +19,7 @@ from workbench.explorer.asker import Asker, Scores, by_objective
 from workbench.explorer.entities import Entities
 from workbench.explorer.gallery import Gallery
 from workbench.explorer.grading import Grader
-from workbench.explorer.questions import Question
+from workbench.explorer.questions import Filters, Question
 from workbench.records import Rows
 from workbench.space import Space
 
@@ -76,7 +76,7 @@ class Engine:
             self.grader.name,
             question.pins,
             watched,
-            note=self._note(question, passes),
+            note=self._note(question),
         )
         return self._with_extras(answer, question, asked)
 
@@ -132,8 +132,8 @@ class Engine:
             for row, grade, mark, place in zip(rows, grades, marks, places, strict=True)
         )
 
-    def _note(self, question: Question, passes: NDArray[np.bool_] | None) -> str:
-        notes = [PARTING] if passes is not None else []
+    def _note(self, question: Question) -> str:
+        notes = [PARTING] if question.filters != Filters() else []
         if question.seeks == "captions":
             notes.append("Captions that read the same are shown once.")
         if self.grader.about(question) is None:

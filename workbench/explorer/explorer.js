@@ -306,7 +306,7 @@ class View {
     await Promise.all([...this.root.querySelectorAll("img")].map(image => image.decode().catch(() => null)));
     if (answer !== this.answer) return;
     const shown = Math.max(0, ...answer.columns.map(column => column.length));
-    const passed = answer.passed === answer.gallery ? "" : ` of the ${answer.passed} that pass the filters,`;
+    const passed = answer.passed === answer.gallery ? "" : ` of the ${answer.passed} that may be shown,`;
     const took = Math.round(performance.now() - began);
     this.status.dataset.milliseconds = took;
     this.say(`${shown}${passed} of ${answer.gallery} ${answer.query.seeks} · ${answer.query.measure} · ${took} ms`);

@@ -108,12 +108,10 @@ class Gallery:
 
     def once(self, image: int | None) -> NDArray[np.bool_]:
         """``(T,)`` one caption of each that read the same: the first one, or that of this image."""
-        names = [self._rows[caption] for caption in self.split.captions]
-        kept = np.array(names) == np.arange(len(names))
+        kept: NDArray[np.bool_] = self._names == np.arange(len(self._names))
         own = [] if image is None else self.captions_of(image).tolist()
         for row in reversed(own):
-            kept[names[row]] = False
-        for row in {names[row]: row for row in reversed(own)}.values():
+            kept[self._names == self._names[row]] = False
             kept[row] = True
         return kept
 
@@ -136,6 +134,11 @@ class Gallery:
     @cached_property
     def _rows(self) -> dict[str, int]:
         return {caption: row for row, caption in reversed(list(enumerate(self.split.captions)))}
+
+    @cached_property
+    def _names(self) -> Rows:
+        """``(T,)`` row of the first caption that reads the same."""
+        return np.array([self._rows[caption] for caption in self.split.captions], dtype=np.int64)
 
     @cached_property
     def _by_image(self) -> tuple[Rows, Rows]:

@@ -1,7 +1,8 @@
 """A sentence made again from a scene graph, and the graph changed part by part.
 
 The sentence is plain on purpose: things in their order, attributes before the noun, relations behind it, "a" at the first mention
-and "the" at the next. Edited sentences are compared with the unedited one of the same maker, so that what differs is the edit.
+and a new sentence with "the" at the next. Edited sentences are compared with the unedited one of the same maker, so that what
+differs is the edit.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from workbench.records import SceneGraph
 
 COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "many", "several", "some", "few", "multiple")
 MASS = frozenset({
-    "air", "beer", "bread", "coffee", "dirt", "food", "furniture", "grass", "hair", "ice", "milk", "mud", "rice",
-    "rain", "sand", "smoke", "snow", "tea", "traffic", "water",
+    "air", "beer", "bread", "coffee", "dawn", "day", "dirt", "dusk", "food", "furniture", "grass", "hair", "ice", "milk", "mud", "night",
+    "rain", "rice", "sand", "smoke", "snow", "sunset", "tea", "traffic", "water",
 })  # fmt: skip
 IRREGULAR = {"man": "men", "woman": "women", "child": "children", "person": "people", "foot": "feet", "mouse": "mice",
              "sheep": "sheep", "fish": "fish", "people": "people", "bus": "buses"}  # fmt: skip
@@ -39,9 +40,13 @@ def sentence(graph: SceneGraph) -> str:
     'a man riding a brown horse'
     """
     mentioned: set[int] = set()
-    clauses = [_clause(graph, node, mentioned) for node in _subjects(graph)]
+    said = ""
+    for node in _subjects(graph):
+        known = node in mentioned
+        said += (". " if known else ", ") + _clause(graph, node, mentioned)
     alone = [_noun(graph, node, mentioned) for node in range(len(graph.objects)) if node not in mentioned]
-    return ", ".join([*clauses, *([" and ".join(alone)] if alone else [])])
+    said = f"{said}, {' and '.join(alone)}" if alone else said
+    return said.removeprefix(", ") + ("." if ". " in said else "")
 
 
 def _subjects(graph: SceneGraph) -> list[int]:
@@ -49,7 +54,11 @@ def _subjects(graph: SceneGraph) -> list[int]:
 
 
 def _clause(graph: SceneGraph, subject: int, mentioned: set[int]) -> str:
+    """A thing and its relations; a sentence of its own where the thing was mentioned before."""
     told = [_noun(graph, subject, mentioned)]
+    if told[0].startswith("the "):
+        several = any(word in COUNTS for node, word in graph.attributes if node == subject)
+        told = [told[0].capitalize(), "are" if several else "is"]
     relations = [(word, thing) for node, word, thing in graph.relations if node == subject]
     for number, (word, thing) in enumerate(relations):
         told += [*(["and"] if number else []), participle(word), _noun(graph, thing, mentioned)]
