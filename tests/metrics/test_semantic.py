@@ -153,6 +153,16 @@ def test_votes_equal_the_double_loops(case, ground_truth):
     assert_allclose(found[f"t2i/sr_votes3@4{suffix}"].value, np.nanmean(numbers(t2i)))
 
 
+def test_curves_are_semantic_recall_by_m(case):
+    scores, grades = case
+    found = semantic.curves(scores, grades, [1, 3, 7], k=4)
+    for direction, rows, worth in (("i2t", scores, grades), ("t2i", scores.T, grades.T)):
+        several = [
+            numbers(oracle.semantic_recall(s, g, 4, m) for s, g in zip(rows, listed(worth), strict=True)) for m in (1, 3, 7)
+        ]
+        assert_allclose(found[direction], np.nanmean(several, axis=1))
+
+
 def test_retrieving_by_phi_itself_is_ideal(rng):
     phi = rng.random((6, 20))
     found = by_key(semantic.measure(phi, phi, ms=(1, 5), ks=(5,), rounds=0))

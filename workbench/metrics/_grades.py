@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.metrics._orders import Grades
-from workbench.metrics._rows import RowScores, Scores
+from workbench.metrics._rows import COMPUTED, RowScores, Scores, Whole
 from workbench.records import Judgements, Rows
 
 # entries of a relevance that are made at once and kept: 128 MB of float32; a larger one is made block by block
@@ -106,6 +106,36 @@ def grade_rows(phi: AnyPhi) -> GradeRows:
 def name_of(phi: AnyPhi) -> str:
     """How contracts call these grades."""
     return "grades" if isinstance(phi, np.ndarray) else phi.name
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Grades read as scores: what retrieval by phi itself would find."""
+
+    grades: GradeRows
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of queries and gallery size."""
+        return self.grades.shape
+
+    @property
+    def step(self) -> int:
+        """As many rows as a block of bounded size holds."""
+        return max(1, COMPUTED // max(self.shape[1], 1))
+
+    @property
+    def T(self) -> Scored:  # noqa: N802
+        """The other direction."""
+        return Scored(self.grades.T)
+
+    def rows(self, part: slice) -> Scores:
+        """The grades of some queries."""
+        return self.grades.rows(part.start, part.stop - part.start)
+
+    def cut(self, rows: Rows, columns: Rows) -> RowScores:
+        """The grades of these queries and items, held."""
+        return Whole(np.concatenate([self.grades.rows(row, 1)[:, columns] for row in rows.tolist()]))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.metrics._bootstrap import interval, resamples
-from workbench.metrics._grades import AnyPhi, grade_rows
+from workbench.metrics._grades import AnyPhi, Scored, grade_rows
 from workbench.metrics._ranks import Direction, Ranked
 from workbench.metrics._retrieved import retrieve
 from workbench.metrics._rows import AnyScores, RowScores, Values, by_rows
@@ -79,6 +79,24 @@ def _first(scores: RowScores, queries: Rows, depth: int) -> tuple[Rows, Rows]:
     """The best scored items of some queries, as pairs."""
     found = [np.argsort(-scores.rows(slice(q, q + 1))[0], kind="stable")[:depth] for q in queries.tolist()]
     return np.repeat(queries, [len(items) for items in found]), np.concatenate(found)
+
+
+def true_share(phi: AnyPhi, truth: Judgements, ms: Sequence[int]) -> dict[str, Values]:
+    """Which share of the m best items by phi is truly relevant; equal phi counts against it.
+
+    Args:
+        phi: ``(I, T)`` grades.
+        truth: which pairs are truly relevant.
+        ms: sizes of the set.
+
+    Returns:
+        For ``"i2t"`` and ``"t2i"`` ``(len(ms),)`` means over queries.
+    """
+    ranked, out = Ranked(Scored(grade_rows(phi)), [truth]).by(truth), {}
+    for side, ranks in ranked.items():
+        found = np.stack([np.bincount(ranks.query[ranks.rank <= m], minlength=len(ranks.counts)) for m in ms], axis=1)
+        out[str(side)] = (found[ranks.counts > 0] / np.asarray(ms)).mean(axis=0)
+    return out
 
 
 def per_query(

@@ -22,6 +22,7 @@ from workbench.metrics._grades import Phi
 from workbench.metrics._rows import Values
 from workbench.records import Judgements, Measurement, Rows
 
+LEAST = 4  # queries, half of which are a sample
 TIES = "equal values have their average rank"
 Query = Literal["i2t", "t2i", "i2i", "t2t"]
 
@@ -81,8 +82,8 @@ def half_of_the_queries(
     """
     order = np.argsort(query, kind="stable")
     _, start, size = np.unique(query[order], return_index=True, return_counts=True)
-    if len(start) < 4:
-        raise ValueError(f"a bootstrap over half of {len(start)} queries is none; at least 4 are needed")
+    if len(start) < LEAST:
+        raise ValueError(f"a bootstrap over half of {len(start)} queries is none; at least {LEAST} are needed")
     out = np.empty(rounds)
     for number in range(rounds):
         drawn = rng.choice(len(start), len(start) // 2, replace=False)
@@ -166,11 +167,11 @@ def measure(
         judgements: graded pairs, larger = more alike.
         own: ``(T,)`` row of each caption's image; the same numbers without own pairs, marked ``[without own]``, are added.
         queries: which sides are drawn; for pairs of one kind ``("i2i",)`` or ``("t2t",)``, where the first of a pair asks.
-        rounds: bootstrap rounds; 0 = no intervals and no ``spearman_half``.
+        rounds: bootstrap rounds; 0 = no intervals and no ``spearman_half``, which needs four queries as well.
         seed: of the bootstrap.
 
     Raises:
-        ValueError: shapes differ, or fewer than four queries have a pair.
+        ValueError: shapes differ.
     """
     whole = isinstance(values, np.ndarray) and values.ndim == 1
     at = np.asarray(values, dtype=np.float64) if whole else at_pairs(values, judgements)
@@ -196,8 +197,8 @@ def _of(
     for key, value in (("pearson", pearson(x, y)), ("spearman", spearman(x, y))):
         estimate = Estimate(value, drawn[key], int(query.max(initial=-1)) + 1)
         yield estimate.report(contract, f"{key}{part}", f"{key} correlation over the pairs; gallery = pairs")
-    if rounds and np.ptp(x) > 0 and np.ptp(y) > 0:
-        for name, rows in asked.items():
+    for name, rows in asked.items():
+        if rounds and np.ptp(x) > 0 and np.ptp(y) > 0 and len(np.unique(rows)) >= LEAST:
             half = half_of_the_queries(x, y, rows, rounds=rounds, rng=rng)
             hit = f"mean over {rounds} rounds, each half of the queries with one pair; standard deviation {np.nanstd(half):.4f}"
             estimate = Estimate(float(np.nanmean(half)), half[~np.isnan(half)], len(np.unique(rows)))

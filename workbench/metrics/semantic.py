@@ -16,7 +16,7 @@ does not fill up a set of m; in ASP a tie of scores counts against the model, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -78,6 +78,23 @@ def semantic_recall(found: Retrieved, k: int, m: int) -> Values:
     """
     hits = ((found.place[:, :k] <= m) & (found.grade[:, :k] > 0)).sum(axis=1)
     return ratio(hits, (found.best[:, :m] > 0).sum(axis=1))
+
+
+def curves(scores: AnyScores, phi: AnyPhi, ms: Sequence[int], *, k: int = 10) -> dict[str, Values]:
+    """Semantic Recall at K as the set of relevant items grows.
+
+    Args:
+        scores: ``(I, T)``, larger = more alike.
+        phi: ``(I, T)`` grades of at least 0.
+        ms: sizes of the relevant set.
+        k: how many items are retrieved.
+
+    Returns:
+        For ``"i2t"`` and ``"t2i"`` ``(len(ms),)`` means over queries.
+    """
+    rows, grades = by_rows(scores), grade_rows(phi)
+    found = {"i2t": retrieve(rows, grades, k, max(ms)), "t2i": retrieve(rows.T, grades.T, k, max(ms))}
+    return {side: np.array([np.nanmean(semantic_recall(one, k, m)) for m in ms]) for side, one in found.items()}
 
 
 def average_semantic_precision(scores: AnyScores, grades: GradeRows) -> Values:
@@ -152,8 +169,7 @@ def measure(
         values = _values(lists, grades, ks, ms)
         if kept is not None and own is not None:
             values |= _by_votes(lists, own, kept, direction, (ks, ms))
-        answered = {key: value for key, value in values.items() if not np.isnan(value).all()}
-        estimates = {key: columns({key: value}, rounds, rng)[key] for key, value in answered.items()}
+        estimates = _estimates(values, rounds, rng)
         sums.append(estimates.pop("sum"))
         out += [one.report(contract, f"{direction}/{key}{suffix}", _hit(key)) for key, one in estimates.items()]
     contract = Measurement("", 0.0, judgements=name_of(phi), gallery=sum(rows.shape), ties=TIES)
@@ -169,6 +185,16 @@ def _values(scores: RowScores, grades: GradeRows, ks: Sequence[int], ms: Sequenc
         | {f"sr_top{m}@{k}": semantic_recall(found, k, m) for m in ms for k in ks}
         | {"sum": np.sum([ncs(found, k) for k in SUMMED], axis=0), "asp": average_semantic_precision(scores, grades)}
     )
+
+
+def _estimates(values: Mapping[str, Values], rounds: int, rng: np.random.Generator) -> dict[str, Estimate]:
+    """Means and draws; numbers to which the same queries have an answer share their draws, one to which none has is left out."""
+    groups: dict[bytes, dict[str, Values]] = {}
+    for key, value in values.items():
+        if not np.isnan(value).all():
+            groups.setdefault(np.isnan(value).tobytes(), {})[key] = value
+    found = {key: one for group in groups.values() for key, one in columns(group, rounds, rng).items()}
+    return {key: found[key] for key in values if key in found}
 
 
 def _by_votes(scores: RowScores, own: Rows, kept: Rows, direction: str, sizes: tuple[Sequence[int], ...]) -> dict[str, Values]:
