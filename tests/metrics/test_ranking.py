@@ -34,6 +34,14 @@ def test_the_worked_example_of_eccv_caption(ranked, expected):
     assert_allclose((map_at_r(ranks)[0], r_precision(ranks)[0], first), expected, atol=5e-7)
 
 
+@pytest.mark.parametrize(("ranked", "expected"), [((3, 7, 1, 9, 5), 0.755556), ((7, 3, 9, 1, 5), 0.533333)])
+def test_map_at_r_is_not_the_average_precision_that_runs_to_the_last_relevant_item(ranked, expected):
+    # the worked example by AAHR's Eq. 30: (1/1 + 2/3 + 3/5) / 3 and (1/2 + 2/4 + 3/5) / 3
+    ranks = rank(scores_of(ranked), np.isin(np.arange(10), [1, 3, 5])[None])
+    assert_allclose(ranks.mean(ranks.place / ranks.rank), [expected], atol=5e-7)
+    assert map_at_r(ranks)[0] < expected
+
+
 def test_ndcg_by_hand():
     # order of grades 1 3 0 2: 1 + 3/log2(3) + 0 + 2/log2(5) = 3.754142; best 3 2 1 0: 3 + 2/log2(3) + 1/2 = 4.761860
     ranked = order(np.array([[4.0, 3.0, 2.0, 1.0]]), np.array([[1.0, 3.0, 0.0, 2.0]]))

@@ -84,6 +84,18 @@ def test_both_conventions_equal_the_double_loop_with_ties_and_uneven_captions(se
         assert_allclose(recall_at_k(ranks, k), oracle.recall(s, r, k))
 
 
+@pytest.mark.parametrize("folds", [1, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_hit_rates_folds_and_rsum_equal_the_double_loop_with_ties_negative_scores_and_uneven_captions(folds, seed):
+    rng = np.random.default_rng(seed)
+    own = rng.permutation(np.concatenate([np.arange(25), rng.integers(0, 25, 40)]))
+    scores = rng.integers(-6, 2, (25, 65)) / 3 + (rng.random((25, 65)) < 0.3) * (own == np.arange(25)[:, None])
+    expected = oracle.rates(scores.tolist(), own.tolist(), folds)
+    found = values(recall.measure(scores, Judgements.own(own, 25), own=own, folds=folds, rounds=0))
+    assert_allclose([found[f"{d}/R@{k}"] for d in ("i2t", "t2i") for k in (1, 5, 10)], [*expected.values()][:-1])
+    assert_allclose(found["rsum"], expected["rsum"])
+
+
 def test_five_folds_are_the_mean_of_five_separate_galleries(rng):
     scores, own, judged = world(rng)
     whole = values(recall.measure(scores, judged, own=own, folds=5, rounds=0))
@@ -114,6 +126,21 @@ def test_a_collapsed_model_scores_nothing_and_a_perfect_one_everything(rng):
     scores, _, judged = world(rng)
     assert values(recall.measure(np.zeros_like(scores), judged))["rsum"] == 0.0
     assert values(recall.measure(judged.dense(), judged))["rsum"] == 6.0
+
+
+@pytest.mark.parametrize("folds", [1, 5])
+def test_a_model_that_gives_all_captions_one_place_scores_chance_in_both_directions(rng, folds):
+    # 50 images, 5 captions each: every caption finds the same image first, every image the same caption
+    own = np.repeat(np.arange(50), 5)
+    judged, options = Judgements.own(own, 50), {"own": own, "folds": folds, "rounds": 0}
+    images = values(recall.measure(np.repeat(rng.permutation(50)[:, None], 250, axis=1), judged, **options))
+    captions = values(recall.measure(np.repeat(rng.permutation(250)[None], 50, axis=0), judged, **options))
+    gallery = 50 // folds
+    assert_allclose([images[f"t2i/R@{k}"] for k in (1, 5, 10)], [k / gallery for k in (1, 5, 10)])
+    assert_allclose(captions["i2t/R@1"], 1 / gallery)
+    # where all scores are equal a tie counts against the model: its own image is last, found where the whole gallery is looked at
+    equal = values(recall.measure(np.zeros((50, 250)), judged, **options))
+    assert [equal[f"t2i/R@{k}"] for k in (1, 5, 10)] == [float(k >= gallery) for k in (1, 5, 10)]
 
 
 def test_the_interval_of_rsum_is_that_of_the_joint_sample(rng):

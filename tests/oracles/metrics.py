@@ -150,3 +150,19 @@ def within(scores, rated, own, k):
             relevant.append(pair or (own is not None and own[query] == own[item]))
         out += hit([[scores[query][item] for item in others]], [relevant], k)
     return out
+
+
+def rates(scores, own, folds=1, ks=(1, 5, 10)):
+    """``(direction, k)`` -> mean over the folds of the share of queries with a hit; ``"rsum"`` -> sum at 1, 5, 10."""
+    images = len(scores) // folds
+    found = {}
+    for fold in range(folds):
+        rows = range(fold * images, (fold + 1) * images)
+        captions = [t for t in range(len(own)) if own[t] in rows]
+        i2t = [[scores[i][t] for t in captions] for i in rows], [[own[t] == i for t in captions] for i in rows]
+        t2i = [[scores[i][t] for i in rows] for t in captions], [[own[t] == i for i in rows] for t in captions]
+        for direction, (table, relevant) in (("i2t", i2t), ("t2i", t2i)):
+            for k in ks:
+                hits = hit(table, relevant, k)
+                found[direction, k] = found.get((direction, k), 0) + sum(hits) / len(hits) / folds
+    return found | {"rsum": sum(found[direction, k] for direction in ("i2t", "t2i") for k in (1, 5, 10))}
