@@ -48,7 +48,7 @@ def test_a_metric_that_is_sure_of_the_opposite_is_orange():
     pairs = pd.DataFrame(rows, columns=["key", "better", "worse", "difference", "low", "high"])
     fig = relevance.differences(pairs.assign(key="t2i/" + pairs.key), truth="truth")
     assert [trace.marker.color for trace in fig.data] == [INK, CATEGORIES[3], INK, CATEGORIES[0]]
-    assert [note.text for note in fig.layout.annotations[:2]] == ["a less b", "b less c"]
+    assert [note.text for note in fig.layout.annotations[:2]] == ["a<br>less b", "b<br>less c"]
     assert "text to image" in fig.layout.title.text
 
 

@@ -117,9 +117,10 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
         Figure; a metric whose whole interval lies left of 0 contradicts the truth and is drawn in orange.
     """
     several, side = list(pairs.groupby(["better", "worse"], sort=False)), pairs.key.iloc[0].partition("/")[0]
-    titles = [f"{better} less {worse}" for (better, worse), _ in several]
     title = f"Neighbours in the truth's order, {DIRECTIONS[side]}"
-    fig = panels(titles, title, "", "", spacing=0.05)
+    fig = panels([better for (better, _), _ in several], title, "", "", spacing=0.05)
+    for note, ((better, worse), _) in zip(fig.layout.annotations, several, strict=False):
+        note.text = f"{escape(better)}<br>less {escape(worse)}"
     for column, (_, table) in enumerate(several, start=1):
         names = [key.partition("/")[2] for key in table.key]
         colours = [
