@@ -19,7 +19,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 SHELVES = ("data", "text", "encoders", "metrics", "plots")
 FLOORS = {
     "cli": 7, "__main__": 7, "tour": 6, "claims": 6, "doctor": 6, "standalone": 6,
-    "experiment": 5, "finished": 5, "compare": 5, "speed": 5, "leaderboard": 6, "needs": 5, "evaluation": 5, "result": 5, "execution": 5,
+    "experiment": 5, "finished": 5, "compare": 5, "leaderboard": 6, "needs": 5, "evaluation": 5, "result": 5, "execution": 5,
     "training": 4, "model": 4, "scoring": 4, "space": 4, "audit": 4, "maps": 4, "explorer": 4, "objectives": 3,
     "data": 2, "text": 2, "encoders": 2, "metrics": 2, "plots": 2, "retrieval": 2, "batches": 2, "clusters": 2, "similarity": 2,
     "losses": 1, "published": 1, "runs": 1, "registry": 1, "assets": 1, "records": 1, "atomic": 1, "": 1,

@@ -4,12 +4,12 @@
 and ``why_not`` says whether a number of one's own was measured as they were.
 """
 
-from workbench.published.protocols import PROTOCOLS, Protocol, why_not
+from workbench.published.protocols import PROTOCOLS, Protocol, folds_of, why_not
 from workbench.published.remarks import CONTRADICTED, beside, marked, remarks
 from workbench.published.sums import sums, warnings
 from workbench.published.values import COLUMNS, LABELS, load, wide
 
 __all__ = [
-    "COLUMNS", "CONTRADICTED", "LABELS", "PROTOCOLS", "Protocol", "beside", "load", "marked", "remarks", "sums", "warnings",
-    "why_not", "wide",
+    "COLUMNS", "CONTRADICTED", "LABELS", "PROTOCOLS", "Protocol", "beside", "folds_of", "load", "marked", "remarks", "sums",
+    "warnings", "why_not", "wide",
 ]  # fmt: skip

@@ -45,6 +45,24 @@ PROTOCOLS = {
 }
 
 
+def folds_of(dataset: str, protocol: str, images: int) -> int:
+    """In how many galleries to measure one's own numbers, so that they stand beside these rows.
+
+    Args:
+        dataset: of the printed rows.
+        protocol: of the printed rows.
+        images: of one's own test split.
+
+    Returns:
+        The protocol's number of folds where the images can be cut into so many equal parts, else 1.
+
+    >>> folds_of("MS-COCO 1K", "5-fold mean", 5000), folds_of("MS-COCO 5K", "full", 5000)
+    (5, 1)
+    """
+    asked = PROTOCOLS.get((dataset, protocol))
+    return asked.folds if asked and images % asked.folds == 0 else 1
+
+
 def why_not(dataset: str, protocol: str, *, data: str, images: int, captions: int, folds: int = 1) -> str:
     """Why a number of one's own does not compare with the rows of a data set and protocol.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -144,7 +146,26 @@ def test_ones_own_runs_stand_above_the_printed_rows(spaces):
     assert "its parts add up to 355.7" in columns["beside"][at]
 
 
+def test_folds_are_measured_as_the_printed_rows_are(spaces):
+    rows = published.load(paper="DITM", dataset="MS-COCO 1K", protocol="5-fold mean")
+    whole, folded = (compare.beside_printed(spaces, rows, folds=folds)["rsum"][1] for folds in (1, 5))
+    own = spaces[1].split.judgements["own"]
+    expected = recall.measure(spaces[1].scores, own, own=OWN, folds=5, rounds=0)[-1]
+    assert folded == f"{100 * expected.value:.1f}" != whole
+
+
 def test_numbers_that_are_not_known_of_ones_own_runs_stay_empty(spaces):
-    columns = compare.beside_printed(spaces, published.load(dataset="ECCV Caption"))
-    assert columns["i2t/map_at_r"][:2] == ["", ""]
-    assert columns["t2i/R@1"][0]
+    for dataset in ("ECCV Caption", "CxC", "HierarCaps"):
+        columns = compare.beside_printed(spaces, published.load(dataset=dataset))
+        assert {columns[name][0] for name in columns if name not in ("paper", "method")} == {""}
+
+
+def test_eccv_caption_is_measured_by_its_own_positives(spaces):
+    split = spaces[0].split
+    judged = {"own": split.judgements["own"], "eccv": replace(split.judgements["exact"], name="eccv")}
+    one = replace(spaces[0], split=replace(split, judgements=judged))
+    columns = compare.beside_printed([one], published.load(dataset="ECCV Caption"))
+    exact = compare.per_query(spaces[0], ["exact:i2t/map_at_r", "exact:t2i/R@1"])
+    assert columns["i2t/map_at_r"][0] == f"{100 * np.nanmean(exact['exact:i2t/map_at_r']):.1f}"
+    # R@1 for many relevant items: the best scored one is relevant
+    assert columns["t2i/R@1"][0] == f"{100 * np.nanmean(exact['exact:t2i/R@1']):.1f}"

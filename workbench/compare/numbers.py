@@ -1,21 +1,17 @@
-"""Several open runs on the same queries: numbers with intervals, paired tests, the queries on which they differ."""
+"""Numbers of several open runs on the same queries, with intervals, and each run against the first."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Literal
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 
-from workbench import published
 from workbench.metrics import comparison, ranking, recall
 from workbench.metrics._ranks import Direction, Ranks, both
-from workbench.records import LazyJudgements, Measurement, Rows, Split
+from workbench.records import Measurement, Rows, Split
 from workbench.space import Space
 
 Values = NDArray[np.float64]
@@ -27,6 +23,7 @@ AT_K: dict[str, tuple[Callable[[Ranks, int], Values], str]] = {
     "R": (recall.hit_at_k, "at least one relevant item among the {} best"),
     "recall": (recall.recall_at_k, "share of the relevant items among the {} best"),
 }
+DENSE = ("exact", "eccv", "human")
 RSUM = "sum of the hit rates at 1, 5 and 10 of both directions, image by image"
 
 
@@ -36,7 +33,7 @@ def default_keys(split: Split) -> list[str]:
     Args:
         split: with judgements.
     """
-    dense = next((name for name in ("exact", "eccv_caption", "human") if name in split.judgements), None)
+    dense = next((name for name in DENSE if name in split.judgements), None)
     return ["rsum", "i2t/R@1", "t2i/R@1", *([f"{dense}:{d}/map_at_r" for d in ("i2t", "t2i")] if dense else [])]
 
 
@@ -133,102 +130,3 @@ def table(
     told = comparison.measure(by_key, spaces[0].name, groups=_groups(keys, split), rounds=rounds, seed=seed)
     differences = pd.DataFrame([{**asdict(one), "told_apart": one.told_apart} for one in told])
     return pd.DataFrame(numbers).set_index(["run", "label"]), differences
-
-
-def ranks(spaces: Sequence[Space], direction: Literal["i2t", "t2i"]) -> Values:
-    """``(runs, queries)`` rank of each query's best own item.
-
-    Args:
-        spaces: open runs of one split.
-        direction: image to text or text to image.
-    """
-    return np.stack([both(space.scores, space.split.judgements["own"])[direction].first for space in spaces])
-
-
-def chosen(
-    ranked: Values, split: Split, direction: Literal["i2t", "t2i"], asked: Sequence[str], count: int
-) -> list[tuple[str, int]]:
-    """The queries to show: those asked for by id, then those on which the runs differ most, one an image.
-
-    Args:
-        ranked: ``(runs, queries)`` from ``ranks``.
-        split: that was measured on.
-        direction: whether images or captions are the queries.
-        asked: ids of images or captions; those of the other kind are passed over.
-        count: how many on which the runs differ.
-
-    Returns:
-        Pairs of the reason and the query row.
-
-    Raises:
-        KeyError: an id that is neither an image's nor a caption's.
-    """
-    ids = split.image_ids if direction == "i2t" else split.caption_ids
-    known = {*split.image_ids, *split.caption_ids}
-    for one in asked:
-        if one not in known:
-            near = difflib.get_close_matches(one, sorted(known), n=3) or [*split.image_ids[:2], *split.caption_ids[:2]]
-            raise KeyError(f"no image or caption {one!r} in {split.name}; there is {', '.join(near)}")
-    given = [("asked for", ids.index(one)) for one in asked if one in ids]
-    groups = split.own if direction == "t2i" else None
-    most = comparison.most_different(ranked, count, groups)
-    spread = [f"the runs differ: ranks {ranked[:, row].min():.0f} to {ranked[:, row].max():.0f}" for row in most]
-    return given + list(zip(spread, most, strict=True))
-
-
-def grader(split: Split) -> Callable[[Rows, Rows], NDArray[np.float32]] | None:
-    """What grades any image and caption of a split between 0 and 1, where its data know; else ``None``."""
-    name = next((name for name in ("graded", "exact") if name in split.judgements), None)
-    if name is None:
-        return None
-    judged = split.judgements
-    return judged.relevance(name).take if isinstance(judged, LazyJudgements) else judged[name].take
-
-
-def noisy(space: Space, amount: float, *, name: str, seed: int = 0) -> Space:
-    """The same model with random numbers added to its vectors: a baseline that is known to be worse.
-
-    Args:
-        space: an open run whose scores read the mean vectors alone.
-        amount: length of what is added to each vector of length 1; 0 changes nothing.
-        name: of the baseline.
-        seed: of the random numbers.
-    """
-    generator = torch.Generator().manual_seed(seed)
-
-    def blurred(mean: torch.Tensor) -> torch.Tensor:
-        added = torch.nn.functional.normalize(torch.randn(mean.shape, generator=generator), dim=1)
-        return torch.nn.functional.normalize(mean + amount * added, dim=1)
-
-    image, text = (replace(one, mean=blurred(one.mean)) for one in (space.image, space.text))
-    return replace(space, name=name, image=image, text=text, folder=None)
-
-
-def beside_printed(spaces: Sequence[Space], rows: pd.DataFrame) -> dict[str, list[str]]:
-    """One's own runs above the papers' rows, in percent, with what is to be said beside each.
-
-    Args:
-        spaces: open runs of one split; one gallery, no folds.
-        rows: what ``published.load`` gave.
-
-    Returns:
-        Columns of texts: ``paper``, ``group``, ``method``, one for each metric, ``beside``. A number that is not known is empty;
-        R@K and RSUM are known of one's own runs.
-    """
-    wide = published.wide(rows)
-    labels = {metric: published.LABELS.get(metric, metric) for metric in wide.columns}
-    keys = [label for label in labels.values() if label == "rsum" or label.startswith(("i2t/R@", "t2i/R@"))]
-    own = [{key: 100 * column.mean() for key, column in per_query(space, keys).items()} for space in spaces]
-    notes = published.beside(rows)
-    numbers = {
-        label: [_percent(found.get(label)) for found in own] + [_percent(value) for value in wide[metric]]
-        for metric, label in labels.items()
-    }
-    about = list(zip(*wide.index, strict=True))
-    heads = {"paper": ["measured here"] * len(own) + [f"{p}, table {t}" for p, t in zip(about[0], about[1], strict=True)]}
-    heads |= {"group": [""] * len(own) + list(about[4]), "method": [space.name for space in spaces] + list(about[5])}
-    return heads | numbers | {"beside": [""] * len(own) + [notes[key] for key in wide.index]}
-
-
-def _percent(value: float | None) -> str:
-    return "" if value is None or np.isnan(value) else f"{value:.1f}"

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import torch
 
-from workbench import runs, speed
+from workbench import runs
+from workbench.compare import speed
 from workbench.training import checkpoint
 
 
