@@ -6,6 +6,7 @@ The Python side only passes messages on. What is answered is made by ``engine``,
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 import pandas as pd
 import traitlets
 
-from workbench.explorer import exporting, uploads
+from workbench.explorer import exporting, twin, uploads
 from workbench.explorer.answers import MARKS, Answer
 from workbench.explorer.engine import Engine
 from workbench.explorer.questions import Kind, Question, Term, asked_by
@@ -132,9 +133,23 @@ class Explorer(anywidget.AnyWidget):
 
     def to_html(self, path: Path | str, *, questions: Sequence[Question] = ()) -> Path:
         """Write a page that reads without kernel or network: the last answer, or the answers to these questions."""
-        from workbench.explorer import twin
-
         return twin.write(path, self.static(questions))
+
+    def show(self, questions: Sequence[Question] = ()) -> Any:
+        """The widget where a person looks, and the static page of these questions where a notebook is run in a batch.
+
+        A kernel that a Jupyter server has started is looked at; one that papermill has started is not, and a widget would leave
+        nothing that can be read there.
+        """
+        if "JPY_SESSION_NAME" in os.environ and "WORKBENCH_BATCH" not in os.environ:
+            return self
+        from IPython.display import HTML
+
+        return HTML(twin.html(self.static(questions)))
+
+    def table(self) -> pd.DataFrame:
+        """The last answer as ``export`` writes it: one line for each item and run."""
+        return exporting.table(self._answered())
 
     def static(self, questions: Sequence[Question] = ()) -> tuple[Answer, ...]:
         """Answers with their pictures in them: to these questions, or the last one."""

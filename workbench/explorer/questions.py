@@ -26,7 +26,7 @@ class Term:
             ``"picture"`` = a loose ``PIL.Image``; ``"embedding"`` = a vector ``(D,)``, the same for every run, or one a run.
         value: words, row, image or vectors.
         sign: 1 is added, -1 is taken away.
-        name: how a heading calls it.
+        name: how a heading calls it; a text is called by its words.
 
     Raises:
         ValueError: an unknown kind, or a sign that is not 1 or -1.
@@ -42,6 +42,8 @@ class Term:
             raise ValueError(f"no kind of question {self.kind!r}; {did_you_mean(self.kind, list(KINDS))}")
         if self.sign not in (1, -1):
             raise ValueError(f"a term is added (1) or taken away (-1), got sign {self.sign}")
+        if self.kind == "text" and not self.name:
+            object.__setattr__(self, "name", self.value)
 
     @property
     def key(self) -> tuple[Any, ...]:

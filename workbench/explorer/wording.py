@@ -15,8 +15,8 @@ from workbench.records import SceneGraph
 
 COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "many", "several", "some", "few", "multiple")
 MASS = frozenset({
-    "air", "beer", "bread", "coffee", "dawn", "day", "dirt", "dusk", "food", "furniture", "grass", "hair", "ice", "milk", "mud", "night",
-    "rain", "rice", "sand", "smoke", "snow", "sunset", "tea", "traffic", "water",
+    "air", "beer", "bread", "coffee", "dawn", "day", "dirt", "dusk", "food", "furniture", "grass", "hair", "ice", "milk", "mud",
+    "night", "rain", "rice", "sand", "smoke", "snow", "sunset", "tea", "traffic", "water",
 })  # fmt: skip
 IRREGULAR = {"man": "men", "woman": "women", "child": "children", "person": "people", "foot": "feet", "mouse": "mice",
              "sheep": "sheep", "fish": "fish", "people": "people", "bus": "buses"}  # fmt: skip
