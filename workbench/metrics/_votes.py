@@ -35,7 +35,8 @@ def votes(phi: AnyPhi, own: Rows, m: int, *, ballots: int = 30) -> Rows:
         given.append(np.take_along_axis(rows, best, axis=1).ravel().astype(np.float64))
     at = (np.concatenate(voters), np.concatenate(chosen))
     box = sparse.csr_array((np.concatenate(given), at), shape=(images, images))
-    return np.concatenate([np.argsort(-box[[row]].toarray(), axis=1, kind="stable")[:, :m] for row in range(images)])
+    parts = (box[first : first + 512].toarray() for first in range(0, images, 512))
+    return np.concatenate([np.argsort(-part, axis=1, kind="stable")[:, :m] for part in parts])
 
 
 def voted(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -> Relevant:

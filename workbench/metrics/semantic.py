@@ -117,10 +117,10 @@ def average_semantic_precision(scores: AnyScores, grades: GradeRows) -> Values:
         listed = ~np.isnan(grade) & (rows > -np.inf)
         grade = np.where(listed, grade, -np.inf)
         by_score = np.lexsort((grade, -np.where(listed, rows, -np.inf)), axis=1)
-        in_order = np.take_along_axis(grade, by_score, axis=1)
         # a stable sort: equal grades keep the order of the scores
-        places = np.argsort(np.argsort(-in_order, axis=1, kind="stable"), axis=1) + 1
-        ranks = np.arange(1, grade.shape[1] + 1)
+        by_grade = np.argsort(-np.take_along_axis(grade, by_score, axis=1), axis=1, kind="stable")
+        places, ranks = np.empty_like(by_grade), np.arange(1, grade.shape[1] + 1)
+        np.put_along_axis(places, by_grade, ranks[None], axis=1)
         shares = np.minimum(ranks, places) / np.maximum(ranks, places)
         counted = np.take_along_axis(listed, by_score, axis=1)
         out.append(ratio((shares * counted).sum(axis=1), counted.sum(axis=1)))
