@@ -28,8 +28,8 @@ def test_each_category_has_a_colour_and_a_shape_of_its_own():
 
 def test_images_are_dots_within_a_category_that_holds_both():
     fig = plots.embedding_map(POINTS, marks(["a", "b", "a", "b", "a", "b"], "cluster"), title="map")
-    assert fig.data[0].marker.symbol == ("circle", "triangle-up", "triangle-up")
-    assert fig.data[1].marker.symbol == ("circle", "square", "square")
+    assert fig.data[0].marker.symbol == ("triangle-up", "triangle-up", "circle")
+    assert fig.data[1].marker.symbol == ("square", "square", "circle")
 
 
 def test_real_numbers_get_a_scale_and_missing_ones_are_hollow():

@@ -115,7 +115,7 @@ class Grid {
 function fitted(points) {
   const low = [Infinity, Infinity], high = [-Infinity, -Infinity], xy = new Float32Array(points.length);
   points.forEach((value, i) => { low[i % 2] = Math.min(low[i % 2], value); high[i % 2] = Math.max(high[i % 2], value); });
-  const half = Math.max(high[0] - low[0], high[1] - low[1]) / 1.92 || 1;
+  const half = Math.max(high[0] - low[0], high[1] - low[1]) / 1.84 || 1;
   points.forEach((value, i) => { xy[i] = ((i % 2 ? -1 : 1) * (value - (low[i % 2] + high[i % 2]) / 2)) / half; });
   return xy;
 }

@@ -104,19 +104,20 @@ class Panel:
     def categories(self, looks: Looks) -> None:
         """Draw all points, each category in its own look; hollow where the value is missing."""
         names = np.array(self.marks.categories())
-        self._unknown(np.flatnonzero(names == ""))
+        self._unknown(self._rows(names == ""))
         for name, (colour, shape) in looks.items():
             shown = f"{self.marks.name} {name}" if name.isdigit() else name
-            self.put(np.flatnonzero(names == name), {"color": colour}, shown, shape)
+            self.put(self._rows(names == name), {"color": colour}, shown, shape)
 
     def scale(self, ends: tuple[float, float]) -> None:
         """Draw all points in colours of a scale; hollow where the value is missing."""
         values = np.asarray(self.marks.values, dtype=float)
         known = ~np.isnan(values)
-        self._unknown(np.flatnonzero(~known))
+        self._unknown(self._rows(~known))
         bar = {"title": {"text": escape(self.marks.name)}, "thickness": 12, "len": 0.8, "outlinewidth": 0, "x": 1}
         look = {"colorscale": RAMP, "cmin": ends[0], "cmax": ends[1], "showscale": self._first, "colorbar": bar}
-        self.put(np.flatnonzero(known), {"color": values[known], **look})
+        rows = self._rows(known)
+        self.put(rows, {"color": values[rows], **look})
 
     def put(self, rows: NDArray[np.int64], look: Mapping[str, Any], name: str = "", shape: str = SHAPES[0]) -> None:
         """Draw some points.
@@ -159,6 +160,11 @@ class Panel:
     @property
     def _first(self) -> bool:
         return self.column in (None, 1)
+
+    def _rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Captions first: the legend shows the shape of the first row, and images lie on top."""
+        rows = np.flatnonzero(chosen)
+        return rows[np.argsort([self.marks.kind[row] == "image" for row in rows], kind="stable")]
 
     def _unknown(self, rows: NDArray[np.int64]) -> None:
         images = all(self.marks.kind[row] == "image" for row in rows)

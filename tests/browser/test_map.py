@@ -1,0 +1,123 @@
+"""The live map in a real JupyterLab: lasso, hover, keyboard, legend, link and hostile captions; nothing leaves the machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+import pytest
+
+from tests.browser.test_jupyterlab import RUN_ALL
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Lab
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script> $x$ كلب " + "w" * 300
+MAKE = f"""
+import numpy as np, torch
+from PIL import Image
+from workbench.maps.space_map import map_spaces
+from workbench.maps.coordinates import Settings
+from workbench.maps.widget import EmbeddingMap
+from workbench.records import Embedding, Split
+from workbench.space import Space
+rng = np.random.default_rng(0)
+vectors = rng.normal(size=(120, 8)).astype(np.float32)
+vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+texts = tuple({HOSTILE!r} if i % 2 else f"caption number {{i}} of a dog" for i in range(80))
+ids = tuple(f"i{{i}}" for i in range(40)), tuple(f"c{{i}}" for i in range(80))
+own, level = np.repeat(np.arange(40), 2), np.tile([1, 2], 40)
+paint = lambda row: Image.new("RGB", (40, 30), (row * 6, 90, 40))
+split = Split("toy/test", ids[0], texts, ids[1], own, paint, level=level, chain=own)
+def space(name, vectors):
+    return Space(name, None, split, Embedding(torch.from_numpy(vectors[:40])), Embedding(torch.from_numpy(vectors[40:])))
+maps = map_spaces([space("one", vectors), space("<b>two</b>", vectors[:, ::-1].copy())], Settings(steps=250))
+live, second = EmbeddingMap(maps), EmbeddingMap(maps[0], colour="descriptiveness")
+live.link(second)
+"""
+# A selection is seen as soon as a cell shows it: what the kernel has, not what the page says.
+SELECTED = """async () => {
+  const { panel } = window; const kernel = panel.sessionContext.session.kernel; let said = '';
+  const code = 'print(len(live.selection()), len(live.selected_ids), second.selected_rows == live.selected_rows)';
+  const future = kernel.requestExecute({ code });
+  future.onIOPub = message => { if (message.header.msg_type === 'stream') said += message.content.text; };
+  await future.done; return said.trim();
+}"""
+
+
+@pytest.fixture
+def page(browser: Any, lab: Lab) -> Any:
+    cells = [nbformat.v4.new_code_cell(source) for source in (MAKE, "live", "second")]
+    book = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    nbformat.write(book, lab.folder / "map.ipynb")
+    page = browser.new_page(viewport={"width": 1400, "height": 3000})
+    page.set_default_timeout(120_000)
+    page.trouble = []
+    page.on("request", lambda r: page.trouble.append(r.url) if r.url.startswith("http") and "127.0.0.1" not in r.url else None)
+    page.on("pageerror", lambda error: page.trouble.append(str(error)))
+    page.on("console", lambda said: page.trouble.append(said.text) if said.type == "error" else None)
+    page.goto(f"{lab.url}/lab/tree/map.ipynb?reset")
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    assert [cell["errors"] for cell in page.evaluate(RUN_ALL) if cell["errors"]] == []
+    page.evaluate("() => { window.panel = window.jupyterapp.shell.currentWidget; }")
+    page.get_by_test_id("embedding-map").nth(1).wait_for()
+    yield page
+    page.close()
+
+
+def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab) -> None:
+    live, other = (page.get_by_test_id("embedding-map").nth(i) for i in (0, 1))
+    canvas, status = live.get_by_test_id("map-canvas-0"), live.get_by_test_id("map-status")
+
+    live.get_by_test_id("map-lasso").click()
+    box = canvas.bounding_box()
+    corners = [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98)]
+    places = [(box["x"] + box["width"] * x, box["y"] + box["height"] * y) for x, y in corners]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=5)
+    page.mouse.up()
+    assert status.inner_text() == "120 selected: 40 images, 80 captions"
+    assert page.evaluate(SELECTED) == "120 120 True"
+    other.get_by_text("120 selected: 40 images, 80 captions").wait_for()
+    assert live.get_by_test_id("map-list").locator("button").count() == 50
+
+    live.get_by_role("button", name="Clear selection").click()
+    other.get_by_text("nothing selected").wait_for()
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.keyboard.press("n")
+    page.keyboard.press(" ")
+    other.get_by_text("2 selected").wait_for()
+    assert page.evaluate(SELECTED) == "2 2 True"
+    live.get_by_test_id("map-list").locator("button").first.focus()
+    card = live.get_by_test_id("map-card")
+    assert card.is_visible()
+    card.get_by_test_id("map-picture").and_(page.locator("[src^='data:image/png']")).wait_for()
+
+    canvas.focus()
+    page.keyboard.press("Escape")
+    assert status.inner_text() == "nothing selected"
+    for i in range(40):
+        page.mouse.move(box["x"] + box["width"] * (0.2 + 0.015 * i), box["y"] + box["height"] * 0.5)
+        if card.is_visible():
+            break
+    assert card.is_visible()
+    card.get_by_test_id("map-picture").and_(page.locator("[src^='data:image/png']")).wait_for()
+    page.screenshot(path=lab.folder / "map.png")
+
+    live.get_by_test_id("map-category").first.click()
+    live.get_by_test_id("map-colour").select_option("level")
+    live.get_by_test_id("map-category").first.click()
+    live.get_by_role("button", name="Select what moved most").click()
+    other.get_by_text("20 selected").wait_for()
+    page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
+    page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
+    page.screenshot(path=lab.folder / "map-dark.png")
+    assert page.get_by_text("<b>two</b>").first.is_visible()
+    assert page.locator(".wbm script, .wbm b b, .wbm [onerror]").count() == 0
+    assert page.title() != "owned"
+    assert page.trouble == []
