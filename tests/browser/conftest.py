@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,13 @@ class Lab:
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """JupyterLab with configuration, data and runtime folders of its own."""
-    private, folder = tmp_path_factory.mktemp("jupyter"), tmp_path_factory.mktemp("lab")
+    with serving(tmp_path_factory.mktemp("jupyter"), tmp_path_factory.mktemp("lab")) as found:
+        yield found
+
+
+@contextmanager
+def serving(private: Path, folder: Path) -> Iterator[Lab]:
+    """A JupyterLab that shows a folder and keeps everything else in another."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -1,0 +1,167 @@
+"""axe finds nothing serious in what notebooks show, and no string of the data is executed there."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.browser.test_jupyterlab import RUN_ALL
+from tests.explorer.toy_answers import HOSTILE, answer, hostile
+from workbench.execution.report import to_html
+from workbench.explorer import twin
+from workbench.plots.listing import listing
+from workbench.plots.retrieval import sheet
+from workbench.tour import STOPS, TourResult
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Lab
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+AXE = """async places => {
+  const found = await axe.run({ include: places }, { resultTypes: ["violations"] });
+  return found.violations.filter(one => ["serious", "critical"].includes(one.impact))
+    .map(one => [one.id, one.nodes.length, one.nodes[0].html.slice(0, 300), one.nodes[0].failureSummary]);
+}"""
+# Every string is an attack or a nuisance; the model is a stand-in, since what it finds does not matter here.
+LIVE = f"""
+import json, numpy as np, torch
+from PIL import Image
+from IPython.display import HTML
+from workbench import audit
+from workbench.explorer import twin
+from workbench.explorer.explorer import Explorer
+from workbench.maps.coordinates import Settings
+from workbench.maps.space_map import map_spaces
+from workbench.maps.widget import EmbeddingMap
+from workbench.records import Embedding, Judgements, Split
+from workbench.space import Space
+hostile = json.loads({json.dumps(json.dumps(HOSTILE))})
+rng = np.random.default_rng(0)
+def unit(rows):
+    made = rng.normal(size=(rows, 8)).astype(np.float32)
+    return Embedding(torch.from_numpy(made / np.linalg.norm(made, axis=1, keepdims=True)))
+class Model:
+    makers = {{}}
+    def embed_texts(self, texts, parts=None): return unit(len(texts))
+    def scores(self, image, text): return (image.mean @ text.mean.T).numpy()
+captions = tuple(f"{{hostile[row % len(hostile)]}} {{row}}" for row in range(60))
+ids = tuple(f"{{hostile[row % len(hostile)]}} {{row}}" for row in range(30))
+own = np.repeat(np.arange(30), 2)
+paint = lambda row: Image.new("RGB", (40, 30), (row * 8, 90, 40))
+split = Split("<b>toy</b>", ids, captions, tuple(f"c {{one}}" for one in captions), own, paint)
+spaces = [Space(f"{{hostile[0]}} {{run}}", Model(), split, unit(30), unit(60)) for run in range(2)]
+live = Explorer(spaces, k=4)
+chart = EmbeddingMap(map_spaces(spaces[0], Settings(steps=250)))
+truth = Judgements("exact", "binary", "by hand", np.arange(30), np.arange(30), np.ones(30, dtype=np.float32), (30, 60))
+table = audit.candidates(spaces[0].scores, split, {{"exact": truth}}, k=3)
+"""
+CELLS = (
+    LIVE,
+    "live",
+    "chart",
+    "audit.Labeller(split, table, audit.Labels('owned.json', 'ann'))",
+    "live.query(text=hostile[1]); HTML(twin.html(live.static()))",
+)
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script of axe-core."""
+    found = importlib.util.find_spec("axe_playwright_python")
+    if found is None or found.origin is None:
+        pytest.skip("axe-playwright-python is not installed")
+    return Path(found.origin).with_name("axe.min.js").read_text(encoding="utf-8")
+
+
+def trouble_on(page: Any, script: str, places: list[str]) -> Any:
+    """Serious and critical violations in the chosen parts of the page."""
+    page.evaluate(script)
+    return page.evaluate(AXE, [[place] for place in places])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_static_twin_has_no_serious_violation(browser: Any, axe: str, tmp_path: Path, scheme: str) -> None:
+    path = twin.write(tmp_path / "twin.html", [answer("a red dog"), answer("a dog", (2, 1, 5))])
+    context = browser.new_context(offline=True, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.locator("[data-row='2']").first.click()
+    assert trouble_on(page, axe, ["html"]) == []
+    context.close()
+
+
+def test_widgets_with_hostile_data_have_no_serious_violation_and_run_nothing(browser: Any, lab: Lab, axe: str) -> None:
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
+    book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(book, lab.folder / "hostile.ipynb")
+    elsewhere: list[str] = []
+    page = browser.new_page(viewport={"width": 1400, "height": 6000})
+    page.set_default_timeout(120_000)
+    page.on("request", lambda r: elsewhere.append(r.url) if r.url.startswith("http") and "127.0.0.1" not in r.url else None)
+    page.goto(f"{lab.url}/lab/tree/hostile.ipynb?reset")
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    assert [cell["errors"] for cell in page.evaluate(RUN_ALL) if cell["errors"]] == []
+    page.locator("[data-testid=explorer] [data-testid=columns] img").first.wait_for()
+    page.locator("[data-testid=audit]").wait_for()
+    page.locator("[data-testid=twin-columns] button").first.click()
+    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+        page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", theme)
+        page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=theme)
+        page.locator("#jupyterlab-splash").wait_for(state="detached")
+        page.screenshot(path=lab.folder / f"hostile-{theme.split()[1].lower()}.png")
+        assert trouble_on(page, axe, [".jp-OutputArea-output"]) == []
+    assert page.evaluate("window.owned") is None
+    assert page.locator(".jp-OutputArea-output :is(mjx-container, [onerror], [onload], [onfocus])").count() == 0
+    assert elsewhere == []
+    page.close()
+
+
+def _report() -> str:
+    """A report whose every output is made of hostile strings."""
+    scores, own = np.random.default_rng(0).random((7, 7)), np.arange(7)
+    found = sheet(scores, own + 1.0, HOSTILE, lambda row: Image.new("RGB", (30, 30), (row * 30, 0, 0)), own)
+    back = sheet(scores, own + 1.0, HOSTILE, lambda row: Image.new("RGB", (30, 30), (row * 30, 0, 0)), own, direction="i2t")
+    table = listing({HOSTILE[2]: HOSTILE, "other": HOSTILE}, title=HOSTILE[0])
+    shown = [nbformat.v4.new_output("display_data", {"text/html": one}) for one in (found, back, table, twin.html(hostile()))]
+    said = [
+        nbformat.v4.new_output("stream", text="\n".join(HOSTILE[:6])),
+        nbformat.v4.new_output("display_data", {"text/plain": HOSTILE[1]}),
+    ]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("pass", outputs=[*shown, *said])])
+    return to_html(book, HOSTILE[1])
+
+
+def test_a_report_shows_hostile_strings_as_text(browser: Any, axe: str, tmp_path: Path) -> None:
+    (tmp_path / "notebook.html").write_text(_report(), encoding="utf-8")
+    context = browser.new_context(offline=True, viewport={"width": 1300, "height": 2000})
+    page, trouble = context.new_page(), list[str]()
+    page.on("request", lambda r: trouble.append(r.url) if not r.url.startswith(("file:", "data:")) else None)
+    page.on("requestfailed", lambda r: trouble.append(r.url))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.goto((tmp_path / "notebook.html").as_uri())
+    text = page.locator("body").inner_text()
+    assert text.count(HOSTILE[0]) >= 4
+    assert page.locator(":is([onerror], [onload], [onfocus], img[src=x])").count() == 0
+    assert page.evaluate("window.owned") is None
+    assert page.title() == HOSTILE[1]
+    assert trouble_on(page, axe, [".jp-OutputArea-output"]) == []
+    assert trouble == []
+    context.close()
+
+
+@pytest.mark.parametrize("stop", [stop.name for stop in STOPS])
+def test_the_outputs_of_a_notebook_have_no_serious_violation(browser: Any, axe: str, real_tour: TourResult, stop: str) -> None:
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 1400})
+    page = context.new_page()
+    page.set_default_timeout(180_000)
+    page.goto((real_tour.index.parent / stop / "notebook.html").as_uri())
+    page.locator(".plotly-graph-div .main-svg").first.wait_for()
+    assert trouble_on(page, axe, [".jp-OutputArea-output"]) == []
+    context.close()

@@ -1,0 +1,138 @@
+"""From a key press to decoded thumbnails, in a real JupyterLab and a real Chromium.
+
+Run: ``python -m tests.performance.bench_explorer [rows] [runs]``
+
+A sentence is put into the query field but for its last letter, which is pressed; the clock of the page runs from that key press
+to the moment at which every thumbnail in the columns is decoded. The gallery holds the given number of stored embeddings around
+those of 200 images of the embedded world; each row has a thumbnail of its own to make. The bar on two idle cores: 300 ms at
+10,000 images, 1 s at 1,000,000 stored embeddings.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import torch
+
+from tests.browser.conftest import ARGUMENTS, CHROMIUM, serving
+from workbench.data import load
+from workbench.finished import open_runs
+from workbench.records import Embedding, Split
+from workbench.space import Space
+
+IMAGES, QUERIES, NEAR = 200, 20, 0.7
+ROOT = Path(__file__).parents[2]
+CELL = """import sys
+sys.path.insert(0, {root!r})
+from tests.performance.bench_explorer import explorer
+explorer({rows}, {runs})"""
+RUN_ALL = """async () => {
+  const app = window.jupyterapp; await app.restored;
+  const panel = app.shell.currentWidget;
+  await panel.context.ready; await panel.sessionContext.ready; await panel.revealed;
+  await app.commands.execute('notebook:run-all-cells');
+}"""
+LISTEN = """() => {
+  const field = document.querySelector("[data-testid=query]"), root = document.querySelector("[data-testid=explorer]");
+  field.addEventListener("keydown", () => {
+    const began = performance.now(), before = root.querySelector("[data-testid=columns] img");
+    window.took = null;
+    const look = async () => {
+      const images = [...root.querySelectorAll("[data-testid=columns] img")];
+      if (root.getAttribute("aria-busy") || images[0] === before || !images.length) { requestAnimationFrame(look); return; }
+      await Promise.all(images.map(image => image.decode()));
+      window.took = [performance.now() - began, images.length];
+    };
+    setTimeout(look, 20);
+  }, true);
+}"""
+
+
+def spaces(rows: int, runs: int) -> list[Space]:
+    """The shipped encoder over many rows, each near one of the real images."""
+    real = open_runs(images=IMAGES)[0]
+    near = np.arange(rows) % IMAGES
+    first = [int(np.flatnonzero(real.split.own == image)[0]) for image in range(IMAGES)]
+    split = Split(
+        f"{rows} rows", tuple(map(str, range(rows))), tuple(real.split.captions[first[image]] for image in near),
+        tuple(f"t{row}" for row in range(rows)), np.arange(rows), lambda row: real.split.open_image(row % IMAGES),
+    )  # fmt: skip
+    made = []
+    for run in range(runs):
+        image = real.image.mean[near] + _noise(rows, real.image.mean.shape[1], run)
+        image /= image.norm(dim=1, keepdim=True)
+        made.append(replace(real, name=f"run {run}", split=split, image=Embedding(image), text=Embedding(image)))
+    return made
+
+
+def _noise(rows: int, width: int, seed: int) -> torch.Tensor:
+    return torch.randn(rows, width, generator=torch.Generator().manual_seed(seed)) * NEAR / width**0.5
+
+
+def explorer(rows: int, runs: int) -> Any:
+    """The widget that is measured."""
+    from workbench.explorer.explorer import Explorer
+
+    return Explorer(spaces(rows, runs))
+
+
+@contextmanager
+def _opened(rows: int, runs: int, folder: Path) -> Iterator[Any]:
+    """The page of a notebook that shows the widget."""
+    from playwright.sync_api import sync_playwright
+
+    (folder / "private").mkdir()
+    (folder / "lab").mkdir()
+    cell = nbformat.v4.new_code_cell(CELL.format(root=str(ROOT), rows=rows, runs=runs))
+    book = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    nbformat.write(book, folder / "lab" / "bench.ipynb")
+    with serving(folder / "private", folder / "lab") as lab, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": 1400, "height": 2400})
+        page.set_default_timeout(300_000)
+        page.goto(f"{lab.url}/lab/tree/bench.ipynb?reset")
+        page.wait_for_selector(".jp-Notebook .jp-Cell")
+        page.evaluate(RUN_ALL)
+        page.locator("[data-testid=columns] img").first.wait_for()
+        yield page
+        browser.close()
+
+
+def main(rows: int = 10_000, runs: int = 2) -> None:
+    """Write median and 95th percentile."""
+    captions = load("scenes", split="test", size=IMAGES).captions
+    sentences = [caption for caption in dict.fromkeys(captions) if caption[-1].isalpha()]
+    folder = Path(tempfile.mkdtemp())
+    with _opened(rows, runs, folder) as page:
+        page.evaluate(LISTEN)
+        took, shown = [], 0
+        for sentence in sentences[:: len(sentences) // (QUERIES + 2)][: QUERIES + 2]:
+            page.evaluate(
+                "text => { document.querySelector('[data-testid=query]').value = text; window.took = null; }", sentence[:-1]
+            )
+            page.locator("[data-testid=query]").press(sentence[-1])
+            page.wait_for_function("window.took")
+            milliseconds, shown = page.evaluate("window.took")
+            took.append(milliseconds)
+        status = page.locator("[data-testid=status]").inner_text()
+    shutil.rmtree(folder)
+    # the first two warm up model and page
+    middle, late = np.quantile(took[2:], [0.5, 0.95])
+    sys.stdout.write(
+        f"{rows:,} stored embeddings, {runs} run(s), {shown} thumbnails: median {middle:.0f} ms, p95 {late:.0f} ms over "
+        f"{len(took) - 2} queries, load {os.getloadavg()[0]:.1f}; the widget says: {status}\n"
+    )
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:]))
