@@ -87,7 +87,7 @@ def test_the_worked_asp():
 
 def test_released_semantic_recall_by_hand():
     # by its captions image 0 votes for itself, then image 1 (.100164 of caption 1; image 2 has .087219 of caption 0)
-    assert votes(PHI, OWN, 2).tolist() == [[0, 1], [1, 0], [2, 0]]
+    assert votes(grade_rows(PHI), OWN, 2).tolist() == [[0, 1], [1, 0], [2, 0]]
     found = by_key(semantic.measure(SCORES, PHI, own=OWN, ks=(2,), ms=(2,), rounds=0))
     # two best of image 0: captions 0 and 2, both of images 0 and 1: 2 of 4; of image 1: 2 and 3; of image 2: 5 and 4
     assert found["i2t/sr_votes2@2"].value == 0.5
@@ -141,7 +141,7 @@ def test_votes_equal_the_double_loops(case, ground_truth):
     scores, grades = case
     grades, own = np.nan_to_num(grades), np.arange(14) % 9
     kept = [oracle.voted_images(grades, own, i, 3, ballots=4) for i in range(9)]
-    assert_array_equal(votes(grades, own, 3, ballots=4), kept)
+    assert_array_equal(votes(grade_rows(grades), own, 3, ballots=4), kept)
     kept = [oracle.voted_images(grades, own, i, 3) for i in range(9)]
     found = by_key(semantic.measure(scores, grades, own=own, ground_truth=ground_truth, ks=(4,), rounds=0))
     gone = [[] if ground_truth else np.flatnonzero(own == i) for i in range(9)]

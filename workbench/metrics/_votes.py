@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from workbench.metrics._grades import AnyPhi, grade_rows
+from workbench.metrics._grades import GradeRows
 from workbench.metrics._relevant import Relevant
 from workbench.records import Rows
 
 
-def votes(phi: AnyPhi, own: Rows, m: int, *, ballots: int = 30) -> Rows:
+def votes(phi: GradeRows, own: Rows, m: int, *, ballots: int = 30) -> Rows:
     """Released Semantic Recall: the m images that an image's captions vote for.
 
     Each caption gives its ``ballots`` best images its grade with them; the votes of an image's captions are summed.
 
     Args:
-        phi: ``(I, T)`` grades.
+        phi: ``(I, T)`` grades by rows.
         own: ``(T,)`` row of each caption's image.
         m: images kept.
         ballots: images that a caption votes for.
@@ -24,7 +24,7 @@ def votes(phi: AnyPhi, own: Rows, m: int, *, ballots: int = 30) -> Rows:
     Returns:
         ``(I, m)`` image rows, most votes first; among equal votes the earlier row first.
     """
-    grades = grade_rows(phi).T
+    grades = phi.T
     captions, images = grades.shape
     voters, chosen, given = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
     for first in range(0, captions, 512):

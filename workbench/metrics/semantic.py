@@ -161,10 +161,11 @@ def measure(
     rng, suffix, rows = np.random.default_rng(seed), "" if ground_truth else WITHOUT, by_rows(scores)
     if own is not None and not ground_truth:
         rows = WithoutOwn(rows.T, np.arange(len(own)), own).T
-    kept = None if own is None else votes(phi, own, max(ms, default=0))
+    made = grade_rows(phi)
+    kept = None if own is None else votes(made, own, max(ms, default=0))
     sums, out = list[Estimate](), list[Measurement]()
     for direction, turned in (("i2t", False), ("t2i", True)):
-        grades, lists = (grade_rows(phi).T, rows.T) if turned else (grade_rows(phi), rows)
+        grades, lists = (made.T, rows.T) if turned else (made, rows)
         contract = Measurement("", 0.0, judgements=name_of(phi), gallery=grades.shape[1], ties=TIES)
         values = _values(lists, grades, ks, ms)
         if kept is not None and own is not None:
