@@ -32,7 +32,7 @@ paint = lambda row: Image.new("RGB", (40, 30), (row * 6, 90, 40))
 split = Split("toy/test", ids[0], texts, ids[1], own, paint, level=level, chain=own)
 def space(name, vectors):
     return Space(name, None, split, Embedding(torch.from_numpy(vectors[:40])), Embedding(torch.from_numpy(vectors[40:])))
-maps = map_spaces([space("one", vectors), space("<b>two</b>", vectors[:, ::-1].copy())], Settings(steps=250))
+maps = map_spaces([space("one", vectors), space("<b>two</b>", vectors[:, ::-1].copy())], Settings(steps=400))
 live, second = EmbeddingMap(maps), EmbeddingMap(maps[0], colour="descriptiveness")
 live.link(second)
 """
@@ -43,6 +43,13 @@ SELECTED = """async () => {
   const future = kernel.requestExecute({ code });
   future.onIOPub = message => { if (message.header.msg_type === 'stream') said += message.content.text; };
   await future.done; return said.trim();
+}"""
+
+# The rings of the selection are drawn in the ink of the theme.
+INK_IS_LIGHT = """() => {
+  const canvas = document.querySelector('.wbm-over');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  return data.some((value, i) => i % 4 === 0 && value > 200 && data[i + 3] > 200);
 }"""
 
 
@@ -116,6 +123,7 @@ def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab) -> None:
     other.get_by_text("20 selected").wait_for()
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
     page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
+    page.wait_for_function(INK_IS_LIGHT)
     page.screenshot(path=lab.folder / "map-dark.png")
     assert page.get_by_text("<b>two</b>").first.is_visible()
     assert page.locator(".wbm script, .wbm b b, .wbm [onerror]").count() == 0

@@ -36,7 +36,7 @@ class Settings:
         method: ``"tsne"`` or ``"umap"``.
         seed: of the method.
         neighbours: the perplexity of t-SNE, the neighbours of UMAP; lowered where there are few points.
-        steps: iterations of t-SNE; UMAP chooses its own.
+        steps: iterations of t-SNE, the first 250 of which only gather groups; UMAP chooses its own.
 
     Raises:
         ValueError: an unknown method, or a number that is too small.
@@ -50,8 +50,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise ValueError(f"no map by {self.method!r}; {did_you_mean(self.method, list(METHODS))}")
-        if self.neighbours < 2 or self.steps < 250:
-            raise ValueError(f"neighbours must be at least 2 and steps at least 250, got {self.neighbours} and {self.steps}")
+        if self.neighbours < 2 or self.steps < 300:
+            raise ValueError(f"neighbours must be at least 2 and steps at least 300, got {self.neighbours} and {self.steps}")
 
 
 def places(

@@ -394,11 +394,15 @@ export class MapView {
     this.listeners.forEach(([name, listener]) => model.on(name, listener));
     this.resizing = new ResizeObserver(() => { this.panels.forEach(panel => panel.fit()); this.redraw(); });
     this.panels.forEach(panel => this.resizing.observe(panel.frame));
+    // Rings and lines have the colour of the page's ink, which changes with the theme.
+    this.theme = new MutationObserver(() => requestAnimationFrame(() => this.drawOver()));
+    this.theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light"] });
     this.take(model.get("selected_rows") || []);
   }
 
   stop() {
     this.resizing.disconnect();
+    this.theme.disconnect();
     this.listeners.forEach(([name, listener]) => this.model.off(name, listener));
   }
 

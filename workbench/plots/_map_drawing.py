@@ -75,7 +75,8 @@ def common_looks(marks: Sequence[Marks]) -> Looks:
         return {str(one): (level_colour(one, levels), SHAPES[i % len(SHAPES)]) for i, one in enumerate(levels)}
     # "image" first, and so in the first colour, as everywhere
     names = sorted(map(str, known), key=lambda name: (name != "image", name))
-    return dict(zip(names, zip(cycle(CATEGORIES), cycle(SHAPES)), strict=False))
+    looks = dict(zip(names, zip(cycle(CATEGORIES), cycle(SHAPES)), strict=False))
+    return {name: (colour, "circle" if name == "image" else shape) for name, (colour, shape) in looks.items()}
 
 
 def common_ends(marks: Sequence[Marks]) -> tuple[float, float]:
@@ -164,7 +165,7 @@ class Panel:
     def _rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Captions first: the legend shows the shape of the first row, and images lie on top."""
         rows = np.flatnonzero(chosen)
-        return rows[np.argsort([self.marks.kind[row] == "image" for row in rows], kind="stable")]
+        return rows[np.argsort([self.marks.kind[row] == "image" for row in rows.tolist()], kind="stable")]
 
     def _unknown(self, rows: NDArray[np.int64]) -> None:
         images = all(self.marks.kind[row] == "image" for row in rows)
