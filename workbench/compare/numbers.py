@@ -23,7 +23,7 @@ AT_K: dict[str, tuple[Callable[[Ranks, int], Values], str]] = {
     "R": (recall.hit_at_k, "at least one relevant item among the {} best"),
     "recall": (recall.recall_at_k, "share of the relevant items among the {} best"),
 }
-DENSE = ("exact", "eccv", "human")
+DENSE = ("exact", "eccv")
 RSUM = "sum of the hit rates at 1, 5 and 10 of both directions, image by image"
 
 
