@@ -428,11 +428,20 @@ class View {
     const value = graph[part][index];
     const name = node => graph.objects[node];
     const [before, word, after] = part === "objects" ? ["", value, ""] : part === "attributes" ? ["", value[1], ` ${name(value[0])}`] : [`${name(value[0])} `, value[1], ` ${name(value[2])}`];
-    const change = to => { this.changes.push({ part, index, word: to }); this.ask(); };
+    let done = false;
+    const change = to => {
+      if (done) return;
+      done = true;
+      this.changes.push({ part, index, word: to });
+      this.ask();
+    };
+    const swap = event => { const to = event.target.value.trim(); if (to && to !== word) change(to); };
     const input = h("input", {
       type: "text", value: word, list: `${this.name}-${part}`, "aria-label": `another word for ${word}`, "data-testid": `swap-${part}-${index}`, autocomplete: "off",
       size: Math.max(4, Math.min(24, word.length + 2)), onfocus: event => event.target.select(),
-      onchange: event => { const to = event.target.value.trim(); if (to && to !== word) change(to); },
+      onchange: swap,
+      // with a list open, Enter closes it and tells of no change
+      onkeydown: event => { if (event.key === "Enter") { event.preventDefault(); swap(event); } },
     });
     const only = part === "objects" && graph.objects.length < 2;
     return h("span", { class: "wbx-part" }, before ? words(before) : null, input, after ? words(after) : null,

@@ -1,0 +1,201 @@
+"""The explorer is driven in a real JupyterLab, by mouse and keyboard; it asks nothing of any other place and runs no caption."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+import pandas as pd
+import pytest
+
+from tests.browser.test_jupyterlab import RUN_ALL
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Lab
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+HOSTILE = (
+    "<script>window.owned = 1</script><img src=x onerror='window.owned = 1'> a dog",
+    "\"><svg onload=\"window.owned = 1\"> ' onfocus='window.owned = 1' autofocus='",
+    "${window.owned=1} {{window.owned=1}} $x^2$ javascript:window.owned=1",
+    "w" * 400,
+    "كلب أبيض على العشب",
+)
+CELLS = (
+    f"import sys\nsys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+    "from dataclasses import replace\nfrom tests.explorer.toys import toy_space\nfrom workbench.data import scenes\n"
+    "from workbench.explorer import Explorer",
+    "split = scenes.load('test', size=40, image_size=64)\n"
+    f"captions = (*{HOSTILE!r}, *split.captions[5:])\n"
+    "split = replace(split, captions=captions)\n"
+    "explorer = Explorer([toy_space(split, '<b>first</b>', 0), toy_space(split, 'second', 1)], k=6, start='a red bus')\n"
+    "explorer.show()",
+)
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, lab: Lab) -> Iterator[tuple[Any, Lab, list[str]]]:
+    """A page with a running explorer over two runs, and what went wrong on it."""
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
+    book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(book, lab.folder / "explorer.ipynb")
+    trouble: list[str] = []
+    page = browser.new_page(viewport={"width": 1400, "height": 2200})
+    page.set_default_timeout(120_000)
+    page.on("request", lambda r: trouble.append(r.url) if r.url.startswith("http") and "127.0.0.1" not in r.url else None)
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.goto(f"{lab.url}/lab/tree/explorer.ipynb?reset")
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    assert [cell["errors"] for cell in page.evaluate(RUN_ALL) if cell["errors"]] == []
+    page.get_by_test_id("status").get_by_text("6 of 40 images").wait_for()
+    page.set_default_timeout(25_000)
+    # what JupyterLab itself writes there while it starts is not ours
+    page.on("console", lambda said: trouble.append(said.text) if said.type == "error" else None)
+    yield page, lab, trouble
+    page.close()
+
+
+def _ranks(page: Any, run: int) -> list[str]:
+    return page.get_by_test_id(f"column-{run}").locator(".wbx-top b").all_text_contents()
+
+
+def _ask(page: Any, sentence: str) -> None:
+    page.get_by_test_id("status").evaluate("status => { status.textContent = ''; }")
+    page.get_by_test_id("query").fill(sentence)
+    page.get_by_test_id("status").get_by_text("40 images").wait_for()
+
+
+def test_a_query_is_typed_and_answered_by_every_run_with_pictures(opened: tuple[Any, Lab, list[str]]) -> None:
+    page, _, trouble = opened
+    page.get_by_test_id("card").first.focus()
+    page.keyboard.press("/")
+    page.keyboard.press("Control+a")
+    page.get_by_test_id("status").evaluate("status => { status.textContent = ''; }")
+    page.keyboard.type("a white rabbit next to a house", delay=15)
+    page.get_by_test_id("status").get_by_text("score of the objective").wait_for()
+    assert page.get_by_test_id("query").input_value() == "a white rabbit next to a house"
+    assert [_ranks(page, run) for run in (0, 1)] == [[f"#{rank}" for rank in range(1, 7)]] * 2
+    pictures = page.get_by_test_id("columns").locator("img")
+    assert pictures.evaluate_all("all => all.every(one => one.alt && one.naturalWidth > 0)")
+    assert page.get_by_test_id("column-1").locator(".wbx-arrow").count() == 6
+    assert trouble == []
+
+
+def test_an_item_is_opened_and_pinned_by_keyboard(opened: tuple[Any, Lab, list[str]]) -> None:
+    page, _, trouble = opened
+    first = page.get_by_test_id("column-0").get_by_test_id("card").first
+    first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("[document.activeElement.dataset.run, document.activeElement.querySelector('b').textContent]") == [
+        "1",
+        "#2",
+    ]
+    page.keyboard.press("Enter")
+    page.get_by_test_id("inspector").locator("img").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_test_id("inspector").wait_for(state="hidden")
+    page.keyboard.press("p")
+    pinned = page.get_by_test_id("pins").locator("tbody tr")
+    pinned.wait_for()
+    assert pinned.locator("td b").all_text_contents()[1] == "#2"
+    page.keyboard.press("s")
+    page.locator(".wbx-selected").first.wait_for()
+    assert page.locator(".jp-Notebook .jp-Cell").count() == len(CELLS), "no key reached the notebook"
+    assert trouble == []
+
+
+def test_the_run_that_arrows_refer_to_is_switched_and_a_run_is_hidden(opened: tuple[Any, Lab, list[str]]) -> None:
+    page, _, trouble = opened
+    columns = page.locator(".wbx-column")
+    page.get_by_test_id("base").select_option("1")
+    assert columns.evaluate_all("all => all.map(one => one.dataset.run)") == ["1", "0"]
+    assert page.get_by_test_id("column-1").locator(".wbx-arrow").count() == 0
+    page.get_by_test_id("run-0").uncheck()
+    assert columns.count() == 1
+    page.get_by_test_id("run-0").check()
+    page.get_by_test_id("base").select_option("0")
+    assert columns.locator("h3 .wbx-words").all_text_contents() == ["<b>first</b>", "second"]
+    assert trouble == []
+
+
+def test_both_sliders_move(opened: tuple[Any, Lab, list[str]]) -> None:
+    page, _, trouble = opened
+    page.locator("details[data-testid=filters] > summary").click()
+    page.get_by_test_id("low").fill("0.95")
+    page.get_by_test_id("status").get_by_text("that may be shown").wait_for()
+    page.get_by_test_id("clear").click()
+    page.get_by_test_id("status").get_by_text("6 of 40 images").wait_for()
+    page.locator("details[data-testid=way] > summary").click()
+    page.get_by_test_id("walk").wait_for()
+    page.get_by_test_id("walk").focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    page.get_by_test_id("status").get_by_text("cosine").wait_for()
+    assert page.get_by_test_id("walk-said").text_content() == "50 %"
+    page.locator("details[data-testid=way] > summary").click()
+    page.get_by_test_id("status").get_by_text("score of the objective").wait_for()
+    assert trouble == []
+
+
+def test_the_scene_graph_is_edited(opened: tuple[Any, Lab, list[str]]) -> None:
+    page, _, trouble = opened
+    _ask(page, "a red bus next to a small tree")
+    page.locator("details[data-testid=graph] > summary").click()
+    page.get_by_test_id("drop-attributes-0").click()
+    edited = page.get_by_test_id("edit-edited")
+    edited.get_by_text("without red bus").wait_for()
+    page.get_by_test_id("swap-objects-1").fill("house")
+    page.keyboard.press("Enter")
+    edited.get_by_text("tree → house").wait_for()
+    assert edited.last.locator("td").first.text_content() == "a bus next to a small house"
+    page.get_by_test_id("undo").click()
+    edited.get_by_text("tree → house").wait_for(state="detached")
+    page.locator("details[data-testid=graph] > summary").click()
+    assert trouble == []
+
+
+def test_words_are_taken_away_and_an_image_is_added(opened: tuple[Any, Lab, list[str]]) -> None:
+    page, _, trouble = opened
+    page.get_by_test_id("card").first.click()
+    page.get_by_test_id("plus-image").click()
+    page.get_by_test_id("minus").fill("red")
+    page.get_by_test_id("status").get_by_text("cosine").wait_for()
+    assert page.get_by_test_id("chip").count() == 1
+    page.get_by_test_id("chip").get_by_role("button").last.click()
+    page.get_by_test_id("minus").fill("")
+    page.get_by_test_id("close").click()
+    page.get_by_test_id("status").get_by_text("score of the objective").wait_for()
+    assert trouble == []
+
+
+def test_answers_are_exported(opened: tuple[Any, Lab, list[str]]) -> None:
+    page, lab, trouble = opened
+    page.get_by_test_id("path").fill("answers.csv")
+    page.get_by_test_id("export").click()
+    page.get_by_test_id("status").get_by_text("Written: answers.csv").wait_for()
+    table = pd.read_csv(lab.folder / "answers.csv")
+    assert set(table["run"]) == {"<b>first</b>", "second"}
+    page.get_by_test_id("path").fill("answers.txt")
+    page.get_by_test_id("export").click()
+    page.get_by_test_id("error").get_by_text("must end with").wait_for()
+    assert trouble == []
+
+
+def test_captions_that_try_to_run_are_shown_as_text(opened: tuple[Any, Lab, list[str]]) -> None:
+    page, lab, trouble = opened
+    page.get_by_test_id("filter-text").fill("window.owned")
+    page.get_by_test_id("status").get_by_text("of the 1 that may be shown").wait_for()
+    page.get_by_test_id("card").first.click()
+    said = page.get_by_test_id("inspector").locator("li .wbx-words").all_text_contents()
+    assert sorted(said) == sorted(HOSTILE)
+    assert page.evaluate("window.owned") is None
+    assert page.get_by_test_id("explorer").evaluate("root => root.scrollWidth <= root.clientWidth"), "a long word bursts the page"
+    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+        page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", theme)
+        page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=theme)
+        page.locator("#jupyterlab-splash").wait_for(state="detached")
+        page.get_by_test_id("explorer").screenshot(path=lab.folder / f"explorer-{theme.split()[1].lower()}.png")
+    assert trouble == []
