@@ -57,6 +57,26 @@ def test_a_weight_is_a_repetition(rng):
         assert_allclose(statistic(x, y, weights), statistic(np.repeat(x, weights), np.repeat(y, weights)))
 
 
+def test_resamples_of_queries_give_the_correlation_of_their_pairs(rng):
+    x, y, query = rng.standard_normal(40) + 100, rng.integers(0, 4, 40), rng.integers(0, 10, 40)
+    drawn = rng.multinomial(10, np.full(10, 0.1), size=6).astype(float)
+    expected = [pearson(x, y, row[query]) for row in drawn]
+    assert_allclose(correlation._of_resamples(x, y, query, drawn), expected)
+    # all drawn queries agree on x: no correlation
+    one = np.where(np.arange(10) == 3, 10.0, 0.0)[None]
+    assert np.isnan(correlation._of_resamples(np.where(query == 3, 0.1, x), y, query, one)).all()
+
+
+def test_a_constant_has_no_correlation_though_its_mean_is_rounded(rng):
+    y = rng.standard_normal(40)
+    assert np.isnan([pearson(np.full(40, value), y) for value in (0.1, 1 / 3, 1e9 + 0.1)]).all()
+    images, captions = np.divmod(np.arange(40), 8)
+    flat = correlation.measure(np.full(40, 1 / 3), judged(y, images, captions, (5, 8)), rounds=10)
+    assert [m.key for m in flat] == ["pearson", "spearman"]
+    assert np.isnan([m.value for m in flat]).all()
+    assert flat[0].low is None
+
+
 def test_correlations_do_not_see_scale_and_spearman_no_monotone_change(rng):
     x, y = rng.standard_normal(50), rng.standard_normal(50)
     assert_allclose(pearson(3 * x - 7, y), pearson(x, y))

@@ -22,6 +22,7 @@ from workbench.metrics._grades import Phi
 from workbench.metrics._rows import Values
 from workbench.records import Judgements, Measurement, Rows
 
+EMPTY = 1e-12  # share of the sum of squares that is rounding alone
 LEAST = 4  # queries, half of which are a sample
 TIES = "equal values have their average rank"
 Query = Literal["i2t", "t2i", "i2i", "t2t"]
@@ -39,9 +40,10 @@ def pearson(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | N
     0.960776
     """
     counted = np.ones(len(first)) if weights is None else weights
+    if any(np.ptp(side[counted > 0]) == 0 for side in (first, second)):
+        return float("nan")
     x, y = (values - np.average(values, weights=counted) for values in (first, second))
-    spread = (counted @ x**2) * (counted @ y**2)
-    return float(np.clip(counted @ (x * y) / np.sqrt(spread), -1, 1)) if spread > 0 else float("nan")
+    return float(np.clip(counted @ (x * y) / np.sqrt((counted @ x**2) * (counted @ y**2)), -1, 1))
 
 
 def spearman(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
@@ -193,12 +195,13 @@ def _of(
     asked = {query: (judged.captions if query == "t2i" else judged.images)[kept] for query in queries}
     _, query = np.unique(asked[queries[0]], return_inverse=True)
     contract = Measurement("", 0.0, judgements=judged.name, gallery=len(x), ties=TIES)
-    drawn = _drawn(x, y, query, rounds, rng)
+    varies = np.ptp(x) > 0 and np.ptp(y) > 0
+    drawn = _drawn(x, y, query, rounds if varies else 0, rng)
     for key, value in (("pearson", pearson(x, y)), ("spearman", spearman(x, y))):
         estimate = Estimate(value, drawn[key], int(query.max(initial=-1)) + 1)
         yield estimate.report(contract, f"{key}{part}", f"{key} correlation over the pairs; gallery = pairs")
     for name, rows in asked.items():
-        if rounds and np.ptp(x) > 0 and np.ptp(y) > 0 and len(np.unique(rows)) >= LEAST:
+        if rounds and varies and len(np.unique(rows)) >= LEAST:
             half = half_of_the_queries(x, y, rows, rounds=rounds, rng=rng)
             hit = f"mean over {rounds} rounds, each half of the queries with one pair; standard deviation {np.nanstd(half):.4f}"
             estimate = Estimate(float(np.nanmean(half)), half[~np.isnan(half)], len(np.unique(rows)))
@@ -207,15 +210,26 @@ def _of(
 
 def _drawn(x: Values, y: Values, query: Rows, rounds: int, rng: np.random.Generator) -> dict[str, Values]:
     """Both correlations of each resample of the queries; a resample in which a side is constant is left out."""
-    out: dict[str, list[float]] = {"pearson": [], "spearman": []}
     places = [np.unique(side, return_inverse=True)[1] for side in (x, y)]
+    straight, ranked = [np.zeros(0)], [np.zeros(0)]
     for block in resamples(int(query.max(initial=-1)) + 1, rounds, rng):
-        for weights in block:
-            w = weights[query]
-            out["pearson"].append(pearson(x, y, w))
-            first, second = (_average_ranks(place, w) for place in places)
-            out["spearman"].append(pearson(first, second, w))
-    return {key: np.array([one for one in several if one == one]) for key, several in out.items()}
+        straight.append(_of_resamples(x, y, query, block))
+        weights = (row[query] for row in block)
+        ranked.append(np.array([pearson(_average_ranks(places[0], w), _average_ranks(places[1], w), w) for w in weights]))
+    out = {"pearson": np.concatenate(straight), "spearman": np.concatenate(ranked)}
+    return {key: values[~np.isnan(values)] for key, values in out.items()}
+
+
+def _of_resamples(x: Values, y: Values, query: Rows, block: Values) -> Values:
+    """Pearson correlations from sums over each query's pairs, ``(rounds,)``; NaN where a side is constant."""
+    x, y = x - x.mean(), y - y.mean()
+    sums = np.stack([np.bincount(query, v, block.shape[1]) for v in (np.ones(len(x)), x, y, x * x, y * y, x * y)], axis=1)
+    n, sx, sy, sxx, syy, sxy = (block @ sums).T
+    across, along = sxx - sx**2 / n, syy - sy**2 / n
+    varies = (across > EMPTY * sxx) & (along > EMPTY * syy)
+    out = np.full(len(n), np.nan)
+    np.divide(sxy - sx * sy / n, np.sqrt(np.abs(across * along)), out=out, where=varies)
+    return out
 
 
 MEMBER = measure
