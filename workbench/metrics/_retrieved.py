@@ -7,6 +7,7 @@ out of both lists.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.metrics._grades import GradeRows
-from workbench.metrics._rows import AnyScores, Scores, Values, blocks
+from workbench.metrics._rows import AnyScores, Scores, Values, blocks, by_rows
 from workbench.records import Rows
+
+# entries of a block, of which several copies in float64 are made: 32 MB each
+COPIED = 2**22
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,11 @@ class Retrieved:
     best: Values
 
 
+def small_blocks(scores: AnyScores, shape: tuple[int, ...]) -> Iterator[tuple[int, Scores]]:
+    """Blocks of queries, small enough to be copied a few times."""
+    return blocks(scores, shape, min(by_rows(scores).step, max(1, COPIED // max(shape[1], 1))))
+
+
 def retrieve(scores: AnyScores, grades: GradeRows, depth: int, width: int | None = None) -> Retrieved:
     """The ``depth`` best scored items of each query, found by blocks of queries.
 
@@ -48,7 +57,7 @@ def retrieve(scores: AnyScores, grades: GradeRows, depth: int, width: int | None
     size = grades.shape[1]
     depth, width = min(depth, size), min(width or depth, size)
     parts = [Retrieved(np.zeros((0, depth)), np.zeros((0, depth), dtype=np.int64), np.zeros((0, width)))]
-    parts += [_of_block(rows, grades.rows(first, len(rows)), depth, width) for first, rows in blocks(scores, grades.shape)]
+    parts += [_of_block(rows, grades.rows(first, len(rows)), depth, width) for first, rows in small_blocks(scores, grades.shape)]
     grade, place, best = zip(*((one.grade, one.place, one.best) for one in parts), strict=True)
     return Retrieved(np.concatenate(grade), np.concatenate(place), np.concatenate(best))
 

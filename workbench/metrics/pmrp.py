@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from workbench.metrics._bootstrap import columns, over_folds
 from workbench.metrics._orders import order
-from workbench.metrics._rows import AnyScores, RowScores, Values, blocks, by_rows
+from workbench.metrics._retrieved import small_blocks
+from workbench.metrics._rows import AnyScores, RowScores, Values, by_rows
 from workbench.records import Measurement, Rows
 
 Codes = NDArray[np.bool_]
@@ -73,7 +74,7 @@ def r_precision(scores: AnyScores, query: Codes, gallery: Codes, zetas: Sequence
     [[0.5], [0.666667], [0.666667]]
     """
     far, out = max(zetas) + 1, {zeta: [np.zeros(0)] for zeta in zetas}
-    for first, rows in blocks(scores, (len(query), len(gallery))):
+    for first, rows in small_blocks(scores, (len(query), len(gallery))):
         # nearer = the larger grade, so that among equal scores the item that differs more stands first
         near = far - np.minimum(differences(query[first : first + len(rows)], gallery), far)
         ordered = order(rows, near)

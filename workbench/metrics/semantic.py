@@ -23,8 +23,8 @@ import numpy as np
 from workbench.metrics._bootstrap import Estimate, columns, total
 from workbench.metrics._grades import AnyPhi, GradeRows, WithoutOwn, grade_rows, name_of
 from workbench.metrics._ranks import rank, ratio
-from workbench.metrics._retrieved import Retrieved, retrieve
-from workbench.metrics._rows import AnyScores, RowScores, Values, blocks, by_rows
+from workbench.metrics._retrieved import Retrieved, retrieve, small_blocks
+from workbench.metrics._rows import AnyScores, RowScores, Values, by_rows
 from workbench.metrics._votes import voted, votes
 from workbench.metrics.recall import SUMMED, recall_at_k
 from workbench.records import Measurement, Rows
@@ -112,7 +112,7 @@ def average_semantic_precision(scores: AnyScores, grades: GradeRows) -> Values:
     [0.7778]
     """
     out = [np.zeros(0)]
-    for first, rows in blocks(scores, grades.shape):
+    for first, rows in small_blocks(scores, grades.shape):
         grade = grades.rows(first, len(rows))
         listed = ~np.isnan(grade) & (rows > -np.inf)
         grade = np.where(listed, grade, -np.inf)
