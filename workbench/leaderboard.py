@@ -24,9 +24,10 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewp
 body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }}
 table {{ border-collapse: collapse; font-size: 13px; margin: 1rem 0 2rem; }}
 th, td {{ padding: 4px 12px 4px 0; text-align: left; }}
-tr {{ border-top: 1px solid rgba(128, 128, 128, .4); }} td.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
+tr {{ border-top: 1px solid rgba(128, 128, 128, .4); }}
+td.number {{ text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }}
 td small {{ opacity: .8; }} .best {{ font-weight: bold; }} .wide {{ overflow-x: auto; }}
-</style><h1>Leaderboard</h1><p>{summary}</p>{groups}</html>
+</style><main><h1>Leaderboard</h1><p>{summary}</p>{groups}</main></html>
 """
 
 
@@ -109,7 +110,10 @@ def _group(key: Any, part: pd.DataFrame) -> str:
     heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in (*ABOUT, *labels))
     body = "".join(_line(row, labels, part) for row in part.to_dict("records"))
     title = f"{dataset}, {split}: {images:,} images, {captions:,} captions"
-    return f'<h2>{escape(title)}</h2><div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    # what scrolls must be reached by the keyboard
+    place = f'<div class="wide" tabindex="0" role="region" aria-label="{escape(title)}">'
+    return f"<h2>{escape(title)}</h2>{place}{table}</div>"
 
 
 def _line(row: Mapping[Any, Any], labels: Sequence[str], part: pd.DataFrame) -> str:
