@@ -106,22 +106,17 @@ def _as(name: str, value: Any, kind: Any) -> Any:
 ENCODERS = ("image_encoder", "image_options", "text_encoder", "text_options")
 
 
-def complete(values: Mapping[str, Any]) -> dict[str, Any]:
+def complete(values: Mapping[str, Any], start: str = "scenes") -> dict[str, Any]:
     """Fields of a configuration, and where they name no encoder, those that give the objective what it reads.
 
     Args:
         values: fields of ``Config``. A choice of an encoder or of its options is left as it is.
-
-    Returns:
-        The fields, with encoders that start from the pre-trained one of the embedded world.
+        start: the shipped model that such encoders start from.
     """
-    out = dict(values)
     if any(name in values for name in ENCODERS):
-        return out
+        return dict(values)
     objective: Objective = objectives.load(values.get("objective", Config.objective), **values.get("objective_options", {}))
-    for field_name in objective.reads:
-        out |= needs.FROM_SCENES.get(field_name, {})
-    return out
+    return {**values, **needs.encoders_from(start, objective.reads)}
 
 
 def run(config: Config, *, folder: str | Path | None = None, progress: bool = True) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,18 +22,22 @@ HOW_TO_GIVE = {
     "entities": "set text_encoder='graph'",
 }
 
-# Fields of a configuration with which the pre-trained encoder of the embedded world gives it.
-FROM_SCENES: dict[str, dict[str, Any]] = {
-    "log_var": {"image_options": {"log_var": True}},
-    "entities": {
-        "text_encoder": "graph",
-        "text_options": {
-            "concepts": {"kind": "towers", "name": "scenes", "whole": True},
-            "pretrained": "scenes",
-            "embed_dim": 0,
-        },
-    },
-}
+
+def encoders_from(start: str, reads: Iterable[str]) -> dict[str, Any]:
+    """Fields of a configuration: encoders that start from a shipped model and give what an objective reads.
+
+    Args:
+        start: name of the shipped model.
+        reads: fields of ``Embedding`` beside the pooled vector.
+    """
+    image: dict[str, Any] = {} if start == "scenes" else {"model": start, "pretrained": start}
+    out: dict[str, Any] = {}
+    if "log_var" in reads:
+        image["log_var"] = True
+    if "entities" in reads:
+        concepts = {"kind": "towers", "name": start, "whole": True}
+        out = {"text_encoder": "graph", "text_options": {"concepts": concepts, "pretrained": start, "embed_dim": 0}}
+    return out | ({"image_options": image} if image else {})
 
 
 def check_captions(name: str, objective: Objective, captions_per_image: int) -> None:

@@ -237,7 +237,7 @@ def test_an_unknown_tag_is_refused_with_the_near_ones():
 
 
 def test_the_shipped_weights_are_refused_for_another_model():
-    with pytest.raises(ValueError, match="the shipped weights fit model='scenes'"):
+    with pytest.raises(ValueError, match="the shipped weights 'scenes' fit model='scenes'"):
         load("towers", model="ViT-B-32")
 
 

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from workbench import assets
 from workbench.registry import did_you_mean
 
-SHIPPED = "scenes"
+SHIPPED = ("scenes", "scenes_binary")
 CONFIG, WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"
 BPE_IDS = 49408
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
@@ -53,15 +53,15 @@ def describe(model: str) -> Description:
     """Find a model's configuration.
 
     Args:
-        model: an open_clip name, the path of a JSON file, or ``"scenes"``.
+        model: an open_clip name, the path of a JSON file, or the name of a shipped model, ``"scenes"`` or ``"scenes_binary"``.
 
     Raises:
         KeyError: no such name; the message lists the near ones.
         FileNotFoundError: no such JSON file.
         ValueError: the JSON file describes no model.
     """
-    if model == SHIPPED:
-        return _read(assets.path(f"{SHIPPED}/{CONFIG}"), model)
+    if model in SHIPPED:
+        return _read(assets.path(f"{model}/{CONFIG}"), model)
     if model.endswith(".json"):
         return _read(Path(model), model)
     if ":" in model:
@@ -69,7 +69,7 @@ def describe(model: str) -> Description:
     known = open_clip.list_models()
     name = model.replace("/", "-")
     if name not in known:
-        raise KeyError(f"towers: no open_clip model {model!r}; {did_you_mean(name, [SHIPPED, *known])}")
+        raise KeyError(f"towers: no open_clip model {model!r}; {did_you_mean(name, [*SHIPPED, *known])}")
     return Description(name, open_clip.get_model_config(name), registered=True)
 
 
@@ -96,7 +96,7 @@ def build(description: Description, pretrained: str) -> Any:
 
     Args:
         description: from ``describe``.
-        pretrained: an open_clip tag, the path of a checkpoint, ``"scenes"``, or ``""`` for random weights.
+        pretrained: an open_clip tag, the path of a checkpoint, the name of a shipped model, or ``""`` for random weights.
 
     Returns:
         The open_clip model in training mode; ``visual.preprocess_cfg`` says how its images are made.
@@ -107,7 +107,7 @@ def build(description: Description, pretrained: str) -> Any:
     """
     if ":" in description.name:
         return open_clip.create_model(description.name, weights_only=True).train()
-    if pretrained and not pretrained.endswith(CHECKPOINTS) and pretrained != SHIPPED:
+    if pretrained and not pretrained.endswith(CHECKPOINTS) and pretrained not in SHIPPED:
         _require_tag(description, pretrained)
         return open_clip.create_model(description.name, pretrained=pretrained, weights_only=True).train()
     network = _instantiate(description)
@@ -125,13 +125,13 @@ def _require_tag(description: Description, tag: str) -> None:
 
 
 def _checkpoint(description: Description, pretrained: str) -> Path:
-    if pretrained == SHIPPED:
-        if description.name != SHIPPED:
+    if pretrained in SHIPPED:
+        if description.name != pretrained:
             raise ValueError(
-                f"towers: the shipped weights fit model='{SHIPPED}', not {description.name!r}; "
+                f"towers: the shipped weights {pretrained!r} fit model='{pretrained}', not {description.name!r}; "
                 f"set pretrained to a tag, to the path of a checkpoint, or to '' for random weights"
             )
-        return assets.path(f"{SHIPPED}/{WEIGHTS}")
+        return assets.path(f"{pretrained}/{WEIGHTS}")
     path = Path(pretrained)
     if not path.is_file():
         raise FileNotFoundError(f"towers: no checkpoint at {path}; give the path of a file that exists, or an open_clip tag")

@@ -36,9 +36,10 @@ class Towers(Encoder):
     """An open_clip dual encoder.
 
     Args:
-        model: an open_clip name, the path of a JSON configuration, or ``"scenes"``, the small model that is shipped.
-        pretrained: an open_clip tag, the path of a checkpoint (safetensors, or a PyTorch file of plain tensors), ``"scenes"``
-            for the shipped weights, or ``""`` for random ones.
+        model: an open_clip name, the path of a JSON configuration, or a small model that is shipped: ``"scenes"``, or
+            ``"scenes_binary"``, which has learnt from binary labels alone.
+        pretrained: an open_clip tag, the path of a checkpoint (safetensors, or a PyTorch file of plain tensors), the name of a
+            shipped model for its weights, or ``""`` for random ones.
         head: ``"pooled"`` or ``"tokens"``.
         embed_dim: width of the embedding; 0 = the model's own for ``"pooled"``, 1024 for ``"tokens"``.
         pooling: of ``head="tokens"``: ``"gpo"``, ``"mean"`` or ``"max"``.
