@@ -42,7 +42,7 @@ from workbench.maps.space_map import map_spaces
 from workbench.maps.widget import EmbeddingMap
 from workbench.records import Embedding, Judgements, Split
 from workbench.space import Space
-hostile = json.loads({json.dumps(json.dumps(HOSTILE))})
+hostile = json.loads({json.dumps(json.dumps([text.encode(errors="ignore").decode() for text in HOSTILE]))})
 rng = np.random.default_rng(0)
 def unit(rows):
     made = rng.normal(size=(rows, 8)).astype(np.float32)
@@ -58,8 +58,8 @@ paint = lambda row: Image.new("RGB", (40, 30), (row * 8, 90, 40))
 split = Split("<b>toy</b>", ids, captions, tuple(f"c {{one}}" for one in captions), own, paint)
 spaces = [Space(f"{{hostile[0]}} {{run}}", Model(), split, unit(30), unit(60)) for run in range(2)]
 live = Explorer(spaces, k=4)
-chart = EmbeddingMap(map_spaces(spaces[0], Settings(steps=250)))
-truth = Judgements("exact", "binary", "by hand", np.arange(30), np.arange(30), np.ones(30, dtype=np.float32), (30, 60))
+chart = EmbeddingMap(map_spaces(spaces[:1], Settings(steps=300)))
+truth = Judgements("exact", "binary", (30, 60), np.arange(30), np.arange(30), np.ones(30, dtype=np.float32))
 table = audit.candidates(spaces[0].scores, split, {{"exact": truth}}, k=3)
 """
 CELLS = (
