@@ -6,11 +6,14 @@ const SHAPES = { own: "●", relevant: "◆", not: "✕", unknown: "○" };
 const MARK_NAMES = { own: "own", relevant: "relevant", not: "not relevant", unknown: "not judged" };
 const PART_NAMES = { objects: "objects", attributes: "attributes", relations: "relations" };
 const PARTS = Object.keys(PART_NAMES);
+const FOCUSED = new Set(["button", "input", "select", "summary"]);
 let views = 0;
 
 /** An element with attributes, listeners (`on…`) and children; strings become text nodes. */
 function h(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
+  // JupyterLab would take arrows, "p" and "x" for commands on cells; it looks for this mark on the focused element itself.
+  if (FOCUSED.has(tag) || "tabindex" in attributes) made.setAttribute("data-lm-suppress-shortcuts", "true");
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (["value", "checked", "disabled", "open", "hidden"].includes(name)) made[name] = value;
@@ -113,7 +116,7 @@ class View {
     this.pinBox = h("div", { class: "wbx-pins", "data-testid": "pins" });
     this.inspector = h("aside", { class: "wbx-inspector", "aria-label": "Opened item", "data-testid": "inspector", hidden: true });
     this.root = h("section", {
-      class: "wbx", "aria-label": "Retrieval explorer", "data-testid": "explorer", "data-lm-suppress-shortcuts": "true",
+      class: "wbx", "aria-label": "Retrieval explorer", "data-testid": "explorer",
       onkeydown: event => this.onKey(event),
     }, this.queryBar(), this.chipBox, this.filterBar(), this.runBar(), this.panels(), this.trouble, this.status, this.note,
     this.pinBox, this.inspector, this.columns, this.footer());
