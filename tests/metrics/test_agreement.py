@@ -37,6 +37,9 @@ def test_the_order_of_a_metric_by_hand():
 def test_a_metric_that_gives_the_same_order_in_every_resample_is_certain():
     found = agreement.measure(models([3.0] * 4, [2.0] * 4, [1.0] * 4), rounds=50).loc["i2t/R@1"]
     assert found[["tau", "low", "high", "order", "best"]].tolist() == [1, 1, 1, 1, 1]
+    # a model that shares the top is not on top
+    tied = agreement.measure(models([3.0] * 4, [3.0] * 4, [1.0] * 4), rounds=50).loc["i2t/R@1"]
+    assert tied[["order", "best"]].tolist() == [0, 0]
     reverse = agreement.measure(models([1.0] * 4, [2.0] * 4, [3.0] * 4), rounds=50).loc["i2t/R@1"]
     assert reverse[["tau", "low", "high", "order", "best"]].tolist() == [-1, -1, -1, 0, 0]
 

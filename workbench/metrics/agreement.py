@@ -152,7 +152,7 @@ def measure(table: Table, *, truth: str = TRUTH, rounds: int = 1000, seed: int =
 
     Returns:
         One row a key: ``tau`` on all queries, its bootstrap interval ``low`` and ``high``, ``order`` = share of resamples with
-        exactly the truth's order, ``best`` = share with the truth's best model on top, ``distance`` = mean over models of the
+        exactly the truth's order, ``best`` = share with the truth's best model alone on top, ``distance`` = mean over models of the
         value less the truth's, with its interval, and ``queries`` that count.
 
     Raises:
@@ -169,7 +169,7 @@ def measure(table: Table, *, truth: str = TRUTH, rounds: int = 1000, seed: int =
         near, far = interval(apart)
         rows[key] = {
             "tau": float(_tau(value[None], right)[0]), "low": low, "high": high,
-            "order": _share(taus == _tau(right[None], right)), "best": _share(drawn.argmax(axis=1) == right.argmax()),
+            "order": _share(taus == _tau(right[None], right)), "best": _share(_on_top(drawn, int(right.argmax()))),
             "distance": float((value - right).mean()), "distance_low": near, "distance_high": far, "queries": queries,
         }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -214,6 +214,11 @@ def _means(table: Table, rounds: int, seed: int) -> dict[str, tuple[Values, Valu
 
 def _share(hits: NDArray[np.bool_]) -> float:
     return float(hits.mean()) if len(hits) else float("nan")
+
+
+def _on_top(drawn: Values, best: int) -> NDArray[np.bool_]:
+    """``(rounds,)`` whether one model is alone on top."""
+    return np.asarray(drawn[:, best] > np.delete(drawn, best, axis=1).max(axis=1))
 
 
 def _tau(drawn: Values, right: Values) -> Values:
