@@ -78,6 +78,15 @@ def test_large_maps_are_drawn_by_webgl(size, kind):
     assert {trace.type for trace in plots.embedding_map(np.zeros((size, 2)), many, title="map").data} == {kind}
 
 
+def test_large_maps_have_one_shape_a_trace():
+    kind = ["image"] * 1000 + ["caption"] * 5000
+    fig = plots.embedding_map(np.zeros((6000, 2)), plots.Marks(kind, kind, np.linspace(0, 1, 6000), "gap"), title="map")
+    assert [(trace.marker.symbol, len(trace.x), trace.marker.showscale) for trace in fig.data] == [
+        ("triangle-up", 5000, True), ("circle", 1000, False),
+    ]  # fmt: skip
+    assert fig.data[1].marker.color[-1] == pytest.approx(999 / 5999)
+
+
 def test_gap_and_hubs_have_one_line_a_run_and_kind():
     pair = np.array([0.1, 0.2, 0.3]), np.array([-0.1, 0.0])
     assert len(plots.along_gap({"one": pair, "two": pair}).data) == 4

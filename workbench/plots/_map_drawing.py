@@ -133,6 +133,13 @@ class Panel:
             return
         symbols = ["circle" if self.marks.kind[row] == "image" else shape for row in rows]
         several = len(set(symbols)) > 1
+        if several and len(self.points) > MANY:
+            # WebGL draws points of one shape quickly, and of mixed shapes slowly.
+            captions = np.array(symbols) == shape
+            for part, only in ((captions, {}), (~captions, {"showscale": False})):
+                of_part = {key: value[part] if isinstance(value, np.ndarray) else value for key, value in look.items()}
+                self.put(rows[part], {**of_part, **only}, name, shape)
+            return
         marker = {"size": 7, "line": {"width": 0}, "symbol": symbols if several else symbols[0], **look}
         draw = go.Scattergl if len(self.points) > MANY else go.Scatter
         trace = draw(
