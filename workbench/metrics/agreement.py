@@ -152,8 +152,8 @@ def measure(table: Table, *, truth: str = TRUTH, rounds: int = 1000, seed: int =
 
     Returns:
         One row a key: ``tau`` on all queries, its bootstrap interval ``low`` and ``high``, ``order`` = share of resamples with
-        exactly the truth's order, ``best`` = share with the truth's best model alone on top, ``distance`` = mean over models of the
-        value less the truth's, with its interval, and ``queries`` that count.
+        exactly the truth's order, ``best`` = share with the truth's best model alone on top, ``distance`` = mean over models of
+        the value less the truth's, with its interval, and ``queries`` that count.
 
     Raises:
         ValueError: fewer than two models.
