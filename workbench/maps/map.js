@@ -4,8 +4,8 @@
 const SHAPES = ["circle", "triangle-up", "square", "diamond", "cross", "x", "star", "pentagon", "hexagram"];
 const NEAR = 10; // css pixels within which a point answers to the mouse
 const LISTED = 50; // selected items that are listed
-const LINES = 20; // selected items whose neighbours are drawn
-const FAINT = 56; // opacity of what is not selected, of 255
+const LINES = 8; // selected items whose neighbours are drawn
+const FAINT = 84; // opacity of what is not selected, of 255
 const KEYS = "Arrow keys: nearest point in that direction · N: nearest neighbour in the full space · Enter or Space: select · "
   + "Escape: clear · + and −: zoom · 0: whole map";
 
