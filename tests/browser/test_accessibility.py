@@ -134,7 +134,9 @@ def _report() -> str:
         nbformat.v4.new_output("stream", text="\n".join(HOSTILE[:6])),
         nbformat.v4.new_output("display_data", {"text/plain": HOSTILE[1]}),
     ]
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("pass", outputs=[*shown, *said])])
+    red = "\x1b[31mKeyError\x1b[39m Traceback \x1b[32m<b>line</b>\x1b[38;5;167m 1\x1b[39m"
+    failed = nbformat.v4.new_output("error", ename="KeyError", evalue=HOSTILE[1], traceback=[red, HOSTILE[1]])
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("pass", outputs=[*shown, *said, failed])])
     return to_html(book, HOSTILE[1])
 
 

@@ -22,6 +22,8 @@ _TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
 {%- block html_head_css -%}<style>
 body.jp-Notebook { background: #fff; } main { max-width: 76rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
 .jp-InputArea-editor { overflow-x: auto; } .jp-MarkdownOutput > * { max-width: 52rem; }
+/* IPython's colours of an error cannot be read on the pink ground that it has here */
+[data-mime-type="application/vnd.jupyter.stderr"] pre span { color: #1f1f1f !important; }
 </style>{%- endblock -%}
 """
 
