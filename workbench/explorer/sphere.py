@@ -39,8 +39,8 @@ def between(start: NDArray[Any], end: NDArray[Any], share: float) -> Vector:
     Returns:
         ``(D,)`` unit vector. Of opposite vectors no circle is the shortest, and the straight way is taken.
 
-    >>> between(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.5).round(4).tolist()
-    [0.7071000099182129, 0.7071000099182129]
+    >>> [round(float(value), 4) for value in between(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.5)]
+    [0.7071, 0.7071]
     """
     angle = float(np.arccos(np.clip(float(start @ end), -1, 1)))
     if np.sin(angle) < 1e-6:
