@@ -16,7 +16,7 @@ from workbench import runs
 from workbench.cli import app
 
 VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
-LATER = ("build", "claims", "explore")
+LATER = ("claims",)
 
 
 def call(*words: object) -> Result:
@@ -186,3 +186,19 @@ def test_train_refuses_an_unknown_field_and_a_missing_checkpoint_as_usage(tmp_pa
     (tmp_path / "config.json").write_text("{}")
     nothing = call("train", tmp_path / "config.json", "--resume")
     assert (nothing.exit_code, "nothing to resume" in nothing.output) == (2, True)
+
+
+def test_explore_prepares_a_notebook_that_opens_the_runs(root: Path) -> None:
+    done = call("explore", "20260101-000000-0000aaaa", "--root", root, "--prepare", "--json")
+    book = nbformat.read(json.loads(done.output)["notebook"], 4)
+    (cell,) = [cell for cell in book.cells if cell.metadata.get("tags") == ["injected-parameters"]]
+    assert cell.source == f"runs = {[str(root / '03_train' / '20260101-000000-0000aaaa')]!r}"
+    assert call("explore", "nothing_here", "--root", root, "--prepare").exit_code == 2
+
+
+def test_build_writes_a_page_and_a_table(root: Path) -> None:
+    made = json.loads(call("build", "--root", root, "--json").output)
+    assert made["runs"] == 2
+    assert Path(made["html"]).is_file()
+    assert "ditm" in Path(made["csv"]).read_text(encoding="utf-8")
+    assert call("build", "--root", root / "none").exit_code == 2

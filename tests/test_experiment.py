@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.experiment import Config, complete, load_model, run
+from workbench.experiment import Config, load_model, run
 
 TINY = {
     "embed_dim": 16,
@@ -114,11 +114,3 @@ def test_an_encoder_that_needs_regions_says_how_to_give_them(tiny):
 def test_a_folder_without_a_checkpoint_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"config\.json, text\.json, model\.safetensors missing"):
         load_model(tmp_path)
-
-
-def test_an_objective_gets_encoders_that_give_what_it_reads_unless_they_are_chosen():
-    assert complete({"objective": "vsepp", "epochs": 2}) == {"objective": "vsepp", "epochs": 2}
-    assert complete({"objective": "pcmepp"})["image_options"] == {"log_var": True}
-    assert complete({"objective": "ditm+cora.contrastive"})["text_encoder"] == "graph"
-    chosen = {"objective": "cora", "text_encoder": "sequence"}
-    assert complete(chosen) == chosen

@@ -14,6 +14,7 @@ from tests.test_experiment import TINY
 from workbench import data, needs, text
 from workbench.execution.grid import plan, read_grid
 from workbench.experiment import Config, build, resolve
+from workbench.needs import complete
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 GRIDS = {path.stem: path for path in sorted((NOTEBOOKS / "grids").glob("*.yaml"))}
@@ -28,7 +29,7 @@ TABLES = {
 def arms(name: str) -> dict[str, Config]:
     planned = plan("03_train", read_grid(GRIDS[name]))
     return {
-        label: Config.from_dict({key: value for key, value in values.items() if key != "settings"} | values["settings"])
+        label: Config.from_dict(complete({key: value for key, value in values.items() if key != "settings"} | values["settings"]))
         for label, values in planned.items()
     }
 

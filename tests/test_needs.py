@@ -9,6 +9,7 @@ import pytest
 
 from workbench import data, needs
 from workbench.experiment import Config, build
+from workbench.needs import complete
 from workbench.records import Judgements
 
 
@@ -49,3 +50,20 @@ def test_a_grade_below_the_bar_and_a_pair_nobody_judged_are_not_right():
     assert needs.positives("rated", split).take(np.array([0]), np.array([0, 5, 9])).tolist() == [[True, False, False]]
     with pytest.raises(ValueError, match=r"positives='exact' names judgements; .* has own, rated"):
         needs.positives("exact", split)
+
+
+def test_an_objective_gets_encoders_that_give_what_it_reads_unless_they_are_chosen():
+    assert complete({"objective": "vsepp", "epochs": 2}) == {"objective": "vsepp", "epochs": 2}
+    assert complete({"objective": "pcmepp"})["image_options"] == {"log_var": True}
+    assert complete({"objective": "ditm+cora.contrastive"})["text_encoder"] == "graph"
+    chosen = {"objective": "cora", "text_encoder": "sequence"}
+    assert complete(chosen) == chosen
+
+
+def test_a_start_gives_the_encoders_of_another_shipped_model():
+    other = complete({"objective": "cora", "start": "scenes_binary"})
+    assert other["image_options"] == {"model": "scenes_binary", "pretrained": "scenes_binary"}
+    assert other["text_options"]["pretrained"] == other["text_options"]["concepts"]["name"] == "scenes_binary"
+    assert build(Config.from_dict(complete({"start": "scenes_binary"})), ()).pair.image.embed_dim == 128
+    with pytest.raises(ValueError, match="start names the model that encoders start from"):
+        complete({"start": "scenes_binary", "image_encoder": "regions"})

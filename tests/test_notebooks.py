@@ -11,9 +11,11 @@ import nbformat
 import papermill
 import pytest
 
+from tests.data import fixtures
 from workbench import objectives, runs
 from workbench.execution.notebook import check, run_notebook
 from workbench.execution.parameters import inspect, read_file
+from workbench.experiment import Config, run
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))
@@ -40,7 +42,7 @@ def lines(cell: nbformat.NotebookNode) -> int:
 
 
 def test_there_are_notebooks() -> None:
-    assert {"01_descriptiveness", "02_scene_graphs", "03_train", "05_hierarchy"} <= {path.stem for path in PATHS}
+    assert [path.stem[:2] for path in PATHS] == ["01", "02", "03", "04", "05", "06", "07", "08"]
 
 
 def test_it_is_valid_and_asks_for_the_kernel_that_everybody_has(book: nbformat.NotebookNode) -> None:
@@ -107,8 +109,6 @@ def test_prose_stands_before_code(book: nbformat.NotebookNode) -> None:
 
 
 def test_the_training_notebook_names_its_parameters_after_the_fields_of_config() -> None:
-    from workbench.experiment import Config
-
     names = set(inspect(FOLDER / "03_train.ipynb")) - {"settings", "out"}
     assert names <= {field.name for field in fields(Config)}
 
@@ -134,9 +134,9 @@ REAL = {"01_descriptiveness": "01_hierarcaps", "02_scene_graphs": "02_flickr8k"}
 def test_the_notebooks_on_captions_run_under_plain_papermill(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     papermill.execute_notebook(FOLDER / f"{name}.ipynb", "out.ipynb", CAPTIONS[name], progress_bar=False)
-    (run,) = runs.list_runs()
-    assert (run.notebook, run.status) == (name, "unwatched")
-    assert run.results["metrics"]
+    (found,) = runs.list_runs()
+    assert (found.notebook, found.status) == (name, "unwatched")
+    assert found.results["metrics"]
 
 
 @pytest.mark.slow
@@ -148,13 +148,52 @@ def test_the_notebooks_on_captions_run_on_real_data_by_parameter(name: str, tmp_
     assert (result.status, result.error) == ("ok", "")
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Two small runs of different objectives on the same images."""
+    folders = [tmp_path_factory.mktemp("trained") / name for name in ("infonce", "vsepp")]
+    for folder in folders:
+        config = Config(
+            objective=folder.name, train_images=64, val_images=32, test_images=48, epochs=1, batch_size=32, device="cpu"
+        )
+        folder.mkdir()
+        run(config, folder=folder, progress=False).save(folder)
+    return [str(folder) for folder in folders]
+
+
+SEVERAL = {
+    "04_embedding_map": {"images": 20, "clusters": 3},
+    "05_hierarchy": {"images": 60},
+    "06_retrieval_explorer": {"images": 40},
+    "07_compare": {"images": 40, "differ": 1, "k": 3},
+    "08_relevance": {"images": 40, "rounds": 20},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEVERAL)
+def test_the_notebooks_on_trained_models_run_with_and_without_runs(name: str, trained: list[str], tmp_path: Path) -> None:
+    several = {"runs": trained} if "runs" in inspect(FOLDER / f"{name}.ipynb") else {"run": trained[0]}
+    for number, given in enumerate(({}, several)):
+        result = run_notebook(FOLDER / f"{name}.ipynb", {**SEVERAL[name], **given}, folder=tmp_path / str(number))
+        assert (result.status, result.error, result.warnings) == ("ok", "", ())
+        assert (result.folder / "notebook.ipynb").stat().st_size < 8_000_000
+
+
+@pytest.mark.slow
+def test_the_notebook_on_relevance_reads_the_ratings_of_cxc(tmp_path: Path) -> None:
+    given = {"ratings": "cxc", "grades": "sits", "ratings_options": fixtures.cxc(tmp_path)}
+    result = run_notebook(FOLDER / "08_relevance.ipynb", {**SEVERAL["08_relevance"], **given}, folder=tmp_path / "run")
+    assert (result.status, result.error) == ("ok", "")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", objectives.names())
 def test_plain_papermill_trains_with_every_objective(objective: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     parameters = {**SMALL, "objective": objective}
     papermill.execute_notebook(FOLDER / "03_train.ipynb", "out.ipynb", parameters, progress_bar=False)
-    (run,) = runs.list_runs()
-    assert (run.notebook, run.status, run.results["objective"]) == ("03_train", "unwatched", objective)
-    assert 0 <= run.results["metrics"]["rsum"] <= 6
+    (found,) = runs.list_runs()
+    assert (found.notebook, found.status, found.results["objective"]) == ("03_train", "unwatched", objective)
+    assert 0 <= found.results["metrics"]["rsum"] <= 6
     assert Path("out.ipynb").stat().st_size < 8_000_000

@@ -103,22 +103,6 @@ def _as(name: str, value: Any, kind: Any) -> Any:
     return value
 
 
-ENCODERS = ("image_encoder", "image_options", "text_encoder", "text_options")
-
-
-def complete(values: Mapping[str, Any], start: str = "scenes") -> dict[str, Any]:
-    """Fields of a configuration, and where they name no encoder, those that give the objective what it reads.
-
-    Args:
-        values: fields of ``Config``. A choice of an encoder or of its options is left as it is.
-        start: the shipped model that such encoders start from.
-    """
-    if any(name in values for name in ENCODERS):
-        return dict(values)
-    objective: Objective = objectives.load(values.get("objective", Config.objective), **values.get("objective_options", {}))
-    return {**values, **needs.encoders_from(start, objective.reads)}
-
-
 def run(config: Config, *, folder: str | Path | None = None, progress: bool = True) -> Result:
     """Load, build, train, evaluate.
 

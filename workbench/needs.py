@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench import text
+from workbench import objectives, text
 from workbench.encoders._pair import Pair
 from workbench.objectives._base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split
@@ -23,7 +23,31 @@ HOW_TO_GIVE = {
 }
 
 
-def encoders_from(start: str, reads: Iterable[str]) -> dict[str, Any]:
+ENCODERS = ("image_encoder", "image_options", "text_encoder", "text_options")
+
+
+def complete(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a configuration, and where they name no encoder, those that give the objective what it reads.
+
+    Args:
+        values: fields of ``Config``. A choice of an encoder or of its options is left as it is. ``start`` beside them names the
+            shipped model that encoders start from where none is chosen, ``"scenes"`` (the default) or ``"scenes_binary"``.
+
+    Raises:
+        ValueError: both a start and an encoder.
+    """
+    fields = {name: value for name, value in values.items() if name != "start"}
+    if any(name in fields for name in ENCODERS):
+        if "start" in values:
+            raise ValueError(
+                "start names the model that encoders start from; give it, or the encoders and their options, not both"
+            )
+        return fields
+    objective: Objective = objectives.load(fields.get("objective", "infonce"), **fields.get("objective_options", {}))
+    return {**fields, **_encoders_from(values.get("start", "scenes"), objective.reads)}
+
+
+def _encoders_from(start: str, reads: Iterable[str]) -> dict[str, Any]:
     """Fields of a configuration: encoders that start from a shipped model and give what an objective reads.
 
     Args:

@@ -169,3 +169,12 @@ def test_eccv_caption_is_measured_by_its_own_positives(spaces):
     assert columns["i2t/map_at_r"][0] == f"{100 * np.nanmean(exact['exact:i2t/map_at_r']):.1f}"
     # R@1 for many relevant items: the best scored one is relevant
     assert columns["t2i/R@1"][0] == f"{100 * np.nanmean(exact['exact:t2i/R@1']):.1f}"
+
+
+def test_cxc_is_measured_by_its_positives(spaces):
+    split = spaces[0].split
+    judged = {"own": split.judgements["own"], "cxc": replace(split.judgements["exact"], name="cxc")}
+    columns = compare.beside_printed([replace(spaces[0], split=replace(split, judgements=judged))], published.load(dataset="CxC"))
+    exact = compare.per_query(spaces[0], ["exact:i2t/R@1"])
+    assert columns["i2t/R@1"][0] == f"{100 * np.nanmean(exact['exact:i2t/R@1']):.1f}"
+    assert columns["i2i/R@1"][0] == "", "who was shown with whom is not known here"

@@ -5,8 +5,8 @@ Forward and backward of the loss alone, from embeddings of width 1,024 to their 
 batch holds one caption an image, two where the objective needs two. Images have 50 parts and captions 32, each caption three
 entities, where an objective reads them. The step is forward, InfoNCE, backward and AdamW of open_clip's ViT-B/32 with random
 weights at 224 pixels and 77 tokens, in slices of 16 pairs so that it fits a small machine; one slice is timed and counted as
-often as the batch has slices. The bar: no loss adds more than 10 % to that step at batch 128. What the encoders of AAHR and CORA and
-DIAS's heads of a tower cost is not in these numbers; memory of AAHR is filled before the clock starts.
+often as the batch has slices. The bar: no loss adds more than 10 % to that step at batch 128. What the encoders of AAHR and CORA
+cost is not in these numbers.
 """
 
 from __future__ import annotations

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from workbench import published
-from workbench.metrics import ranking, recall
+from workbench.evaluation import measure
+from workbench.metrics import recall
 from workbench.space import Space
 
 # printed rows that are not measured by a caption's own image, and the judgements that they are measured by, where we have them
-OTHERS = {"ECCV Caption": "eccv", "CxC": "", "HierarCaps": ""}
+OTHERS = {"ECCV Caption": "eccv", "CxC": "cxc", "HierarCaps": ""}
 
 
 def beside_printed(spaces: Sequence[Space], rows: pd.DataFrame, *, folds: int = 1) -> dict[str, list[str]]:
@@ -25,7 +26,7 @@ def beside_printed(spaces: Sequence[Space], rows: pd.DataFrame, *, folds: int = 
 
     Returns:
         Columns of texts: ``paper``, ``group``, ``method``, one for each metric, ``beside``. A number that is not known is empty:
-        of one's own runs R@K and RSUM by the split's own pairs are known, and ECCV Caption's where the split has its positives.
+        of one's own runs R@K and RSUM by the split's own pairs are known, and ECCV Caption's and CxC's where the split has them.
     """
     wide = published.wide(rows)
     labels = {metric: published.LABELS.get(metric, metric) for metric in wide.columns}
@@ -43,12 +44,12 @@ def beside_printed(spaces: Sequence[Space], rows: pd.DataFrame, *, folds: int = 
 
 def _own_numbers(space: Space, dataset: str, folds: int) -> dict[str, float]:
     """Key -> percent, by the judgements that the data set's printed rows are measured by."""
-    judged = space.split.judgements
     if dataset in OTHERS:
-        name = OTHERS[dataset]
-        found = ranking.measure(space.scores, judged[name], graded=False, rounds=0) if name in judged else []
+        vectors = (space.image.mean.numpy(), space.text.mean.numpy())
+        every = measure(space.scores, space.split, vectors=vectors, rounds=0) if OTHERS[dataset] in space.split.judgements else []
+        found = [m for m in every if m.judgements == OTHERS[dataset]]
     else:
-        found = recall.measure(space.scores, judged["own"], own=space.split.own, folds=folds, rounds=0)
+        found = recall.measure(space.scores, space.split.judgements["own"], own=space.split.own, folds=folds, rounds=0)
     return {m.key: 100 * m.value for m in found}
 
 

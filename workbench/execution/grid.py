@@ -147,8 +147,9 @@ def _placed(fields: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, An
 def _config(values: Mapping[str, Any]) -> Any:
     """The experiment that a training notebook will run with these parameters."""
     from workbench.experiment import Config
+    from workbench.needs import complete
 
-    return Config.from_dict({name: value for name, value in values.items() if name != "settings"} | values["settings"])
+    return Config.from_dict(complete({name: value for name, value in values.items() if name != "settings"} | values["settings"]))
 
 
 def run_grid(

@@ -118,9 +118,9 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     """
     several, side = list(pairs.groupby(["better", "worse"], sort=False)), pairs.key.iloc[0].partition("/")[0]
     title = f"Neighbours in the truth's order, {DIRECTIONS[side]}"
-    fig = panels([better for (better, _), _ in several], title, "", "", spacing=0.05)
+    fig = panels([str(better) for (better, _), _ in several], title, "", "", spacing=0.05)
     for note, ((better, worse), _) in zip(fig.layout.annotations, several, strict=False):
-        note.text = f"{escape(better)}<br>less {escape(worse)}"
+        note.text = f"{escape(str(better))}<br>less {escape(str(worse))}"
     for column, (_, table) in enumerate(several, start=1):
         names = [key.partition("/")[2] for key in table.key]
         colours = [

@@ -23,6 +23,7 @@ class Stop:
         says: one sentence on what to look for.
         parameters: what differs from the notebook's defaults.
         model_of: name of an earlier stop whose run folder becomes the parameter ``run``.
+        models_of: names of earlier stops whose run folders become the parameter ``runs``.
     """
 
     name: str
@@ -30,8 +31,10 @@ class Stop:
     says: str
     parameters: dict[str, Any] = field(default_factory=dict)
     model_of: str = ""
+    models_of: tuple[str, ...] = ()
 
 
+TRAINED = tuple(f"03_train-{name}" for name in ("infonce", "vsepp", "ditm"))
 STOPS = (
     Stop("01_descriptiveness", "01_descriptiveness", "How much a caption says, measured from the words alone."),
     Stop(
@@ -43,7 +46,17 @@ STOPS = (
         Stop(f"03_train-{name}", "03_train", f"Train with {title} and see which errors were errors.", {"objective": name})
         for name, title in (("infonce", "InfoNCE"), ("vsepp", "VSE++"), ("ditm", "DITM"))
     ),
+    Stop("04_embedding_map", "04_embedding_map", "Where images and captions lie, and what training moved.", models_of=TRAINED),
     Stop("05_hierarchy", "05_hierarchy", "Does the DITM model rank general before specific?", model_of="03_train-ditm"),
+    Stop("06_retrieval_explorer", "06_retrieval_explorer", "One query, all three models side by side.", models_of=TRAINED),
+    Stop("07_compare", "07_compare", "Which differences between the three are larger than chance?", models_of=TRAINED),
+    Stop(
+        "08_relevance",
+        "08_relevance",
+        "Which metric can be trusted, and what false negatives do to each.",
+        {"images": 300, "rounds": 300},
+        models_of=TRAINED,
+    ),
 )
 
 
@@ -107,7 +120,9 @@ def check_stops(root: Path | str = "runs", stops: tuple[Stop, ...] = STOPS) -> N
 
 
 def _parameters(stop: Stop, folder: Path) -> dict[str, Any]:
-    return {**stop.parameters, **({"run": str(folder / stop.model_of)} if stop.model_of else {})}
+    model = {"run": str(folder / stop.model_of)} if stop.model_of else {}
+    models = {"runs": [str(folder / name) for name in stop.models_of]} if stop.models_of else {}
+    return {**stop.parameters, **model, **models}
 
 
 def _shown(stop: Stop, result: RunResult) -> page.Shown:

@@ -1,0 +1,94 @@
+"""What all verbs share: the application, the options, and how lines and JSON are printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+app = typer.Typer(
+    help="A notebook-first research workbench for image-text matching.",
+    rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, no_args_is_help=True,
+)  # fmt: skip
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Pairs = Annotated[list[str] | None, typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set one; repeatable.")]
+FromFile = Annotated[Path | None, typer.Option("-f", "--file", help="YAML or JSON file of parameters.")]
+Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
+Root = Annotated[str, typer.Option(help="Folder of all runs.")]
+Executor = Annotated[str, typer.Option(help="local, submitit or dask.")]
+Jobs = Annotated[int, typer.Option(help="Runs at a time, with the local executor.")]
+SkipExisting = Annotated[bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")]
+
+
+class WithPairs(TyperCommand):
+    """A command whose ``-p name value`` takes two words, as papermill's does; ``-p name=value`` is the same."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Join the two words before the option is read."""
+        joined, words = [], iter(args)
+        for word in words:
+            joined.append(word)
+            if word in ("-p", "--parameter"):
+                name = next(words, "")
+                joined.append(name if "=" in name else f"{name}={next(words, '')}")
+        return super().parse_args(ctx, joined)
+
+
+@contextmanager
+def usage() -> Iterator[None]:
+    """A wrong word ends the verb with its message and exit code 2."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError) as error:
+        message = error.args[0] if isinstance(error, KeyError) else error
+        typer.echo(f"workbench: {message}", err=True)
+        raise typer.Exit(2) from None
+
+
+def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:
+    """Print the value as JSON, or the lines."""
+    print(json.dumps(value, indent=2, default=str) if as_json else "\n".join(lines))
+
+
+def columns(rows: Iterable[Iterable[object]]) -> list[str]:
+    """Rows as lines whose cells stand below one another."""
+    table = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+
+
+def pairs(given: list[str] | None) -> dict[str, str]:
+    """``["a=1"]`` as ``{"a": "1"}``."""
+    return dict(pair.split("=", 1) for pair in given or [])
+
+
+def literal(text: str) -> Any:
+    """A word as the JSON value that it spells, else as it is."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def interval(contract: Mapping[str, Any]) -> str:
+    """The ends of an interval, or nothing."""
+    return "" if contract.get("low") is None else f"[{contract['low']:.4f}, {contract['high']:.4f}]"
+
+
+def metrics(results: Mapping[str, Any]) -> list[str]:
+    """A run's numbers with their intervals, one a line."""
+    contracts = results.get("contracts", {})
+    return columns((k, f"{v:.4f}", interval(contracts.get(k, {}))) for k, v in results.get("metrics", {}).items())
+
+
+def facts(run: Any) -> dict[str, Any]:
+    """A run as JSON values."""
+    return {**asdict(run), "folder": str(run.folder)}

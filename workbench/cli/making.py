@@ -1,0 +1,123 @@
+"""Verbs that make something: runs of notebooks and experiments, pages, reports."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli._common import (
+    AsJson,
+    Executor,
+    FromFile,
+    Jobs,
+    Out,
+    Pairs,
+    Resume,
+    Root,
+    SkipExisting,
+    WithPairs,
+    app,
+    columns,
+    emit,
+    facts,
+    interval,
+    literal,
+    metrics,
+    pairs,
+    usage,
+)
+
+
+@app.command()
+def tour(root: Root = "runs", as_json: AsJson = False) -> None:
+    """Run the notebooks on the embedded world and write one page that shows what came out."""
+    from workbench.tour import check_stops
+    from workbench.tour import tour as take
+
+    with usage():
+        check_stops(root)
+    result = take(root, say=lambda line: typer.echo(line, err=as_json))
+    emit(asdict(result), as_json, [f"open {result.index}"])
+    raise typer.Exit(result.exit_code)
+
+
+@app.command(cls=WithPairs)
+def run(notebook: str, parameter: Pairs = None, file: FromFile = None, root: Root = "runs", as_json: AsJson = False) -> None:
+    """Run one notebook strictly: by path, or by its name in notebooks/."""
+    from workbench.execution import notebook as execution
+    from workbench.execution.parameters import read_file
+
+    with usage():
+        path, values = execution.find(notebook), {**(read_file(file) if file else {}), **pairs(parameter)}
+        execution.check(path, values)
+    result = execution.run_notebook(path, values, root=root, progress=sys.stderr.isatty() and not as_json)
+    for note in (result.error, *result.warnings):
+        typer.echo(note, err=True) if note else None
+    emit(asdict(result), as_json, [f"{result.status}  {result.seconds:.0f} s  {result.folder}"])
+    raise typer.Exit(result.exit_code)
+
+
+@app.command()
+def explore(
+    run: Annotated[list[str] | None, typer.Argument(help="Runs of one data set; none takes the shipped encoder.")] = None,
+    root: Root = "runs", prepare: Annotated[bool, typer.Option("--prepare", help="Write the notebook, open nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Open JupyterLab on the retrieval explorer, with several runs side by side."""
+    from workbench import lab
+
+    with usage():
+        path = lab.explorer(run or [], root=root)
+    emit({"notebook": str(path)}, as_json, [str(path)])
+    if not prepare:
+        raise typer.Exit(lab.open_lab(path))
+
+
+@app.command(cls=WithPairs)
+def grid(
+    notebook: str, file: Path, parameter: Pairs = None, executor: Executor = "local", jobs: Jobs = 1,
+    skip_existing: SkipExisting = False, root: Root = "runs", as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Run one notebook once for every arm of a grid file; -p goes over the values of all arms."""
+    from workbench.execution import executors
+    from workbench.execution import grid as execution
+
+    with usage():
+        executors.check(executor)
+        described = execution.read_grid(file)
+        arms = execution.plan(notebook, described, {name: literal(text) for name, text in pairs(parameter).items()})
+    options = {**described.get("executor", {}), **({"jobs": jobs} if executor == "local" else {})}
+    done = execution.run_grid(notebook, arms, root=root, executor=executor, options=options, skip_existing=skip_existing)
+    rows = ((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
+    emit([asdict(outcome) for outcome in done], as_json, columns(rows))
+    raise typer.Exit(max(outcome.exit_code for outcome in done))
+
+
+@app.command(cls=WithPairs)
+def train(config: Path, parameter: Pairs = None, out: Out = "", resume: Resume = False, as_json: AsJson = False) -> None:
+    """Train and evaluate one experiment from a JSON file of configuration fields."""
+    from workbench import runs, standalone
+
+    with usage():
+        settings = standalone.read_config(config, {name: literal(text) for name, text in pairs(parameter).items()})
+        standalone.check_folder(out, resume)
+    folder = standalone.train(settings, out=out, resume=resume)
+    if not standalone.leads():
+        return
+    found = runs.read(folder)
+    emit(facts(found), as_json, [*metrics(found.results), f"{found.status}  {found.folder}"])
+
+
+@app.command()
+def evaluate(run: list[str], split: str = "test", root: Root = "runs", as_json: AsJson = False) -> None:
+    """Measure the model of a finished run again; of several runs, their ensemble (the mean of their scores)."""
+    from workbench import runs, standalone
+
+    with usage():
+        measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)
+    rows = [asdict(m) for m in measurements]
+    emit(rows, as_json, columns((m.label, f"{m.value:.4f}", interval(asdict(m))) for m in measurements))
