@@ -123,7 +123,7 @@ def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab) -> None:
     other.get_by_text("20 selected").wait_for()
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
     page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
-    page.wait_for_function(INK_IS_LIGHT)
+    page.wait_for_function(INK_IS_LIGHT, polling=200)
     page.screenshot(path=lab.folder / "map-dark.png")
     assert page.get_by_text("<b>two</b>").first.is_visible()
     assert page.locator(".wbm script, .wbm b b, .wbm [onerror]").count() == 0

@@ -3,7 +3,7 @@
 
 const SHAPES = ["circle", "triangle-up", "square", "diamond", "cross", "x", "star", "pentagon", "hexagram"];
 const NEAR = 10; // css pixels within which a point answers to the mouse
-const LISTED = 50; // selected items that are listed
+const LISTED = 50; // selected items that are listed and ringed
 const LINES = 8; // selected items whose neighbours are drawn
 const FAINT = 84; // opacity of what is not selected, of 255
 const KEYS = "Arrow keys: nearest point in that direction · N: nearest neighbour in the full space · Enter or Space: select · "
@@ -227,7 +227,8 @@ class Panel {
     const { view } = this, context = this.over.getContext("2d"), ink = getComputedStyle(this.el).color;
     context.clearRect(0, 0, this.over.width, this.over.height);
     Object.assign(context, { strokeStyle: ink, lineWidth: 1.2 * this.sharp });
-    const centres = view.current >= 0 ? [view.current] : view.chosen.length <= LINES ? view.chosen : [];
+    const ringed = view.current >= 0 ? [view.current] : view.chosen.length <= LISTED ? view.chosen : [];
+    const centres = ringed.length <= LINES ? ringed : [];
     if (view.lines) {
       context.globalAlpha = 0.75;
       context.beginPath();
@@ -240,7 +241,7 @@ class Panel {
       context.stroke();
       context.globalAlpha = 1;
     }
-    for (const row of centres) this.ring(context, row, row === view.current ? 9 : 7);
+    for (const row of ringed) this.ring(context, row, row === view.current ? 9 : 7);
     if (this.lasso) {
       context.setLineDash([5 * this.sharp, 4 * this.sharp]);
       context.beginPath();
@@ -395,12 +396,21 @@ export class MapView {
     this.resizing = new ResizeObserver(() => { this.panels.forEach(panel => panel.fit()); this.redraw(); });
     this.panels.forEach(panel => this.resizing.observe(panel.frame));
     // Rings and lines have the colour of the page's ink, which changes with the theme.
-    this.theme = new MutationObserver(() => requestAnimationFrame(() => this.drawOver()));
+    this.theme = new MutationObserver(() => this.drawInNewInk(getComputedStyle(this.root).color, 100));
     this.theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light"] });
     this.take(model.get("selected_rows") || []);
   }
 
+  /** The theme's style sheet arrives some time after its name: draw now, and again when the colour has changed. */
+  drawInNewInk(before, looks) {
+    this.drawOver();
+    if (looks && getComputedStyle(this.root).color === before) {
+      this.inking = setTimeout(() => this.drawInNewInk(before, looks - 1), 50);
+    }
+  }
+
   stop() {
+    clearTimeout(this.inking);
     this.resizing.disconnect();
     this.theme.disconnect();
     this.listeners.forEach(([name, listener]) => this.model.off(name, listener));
