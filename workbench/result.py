@@ -15,9 +15,10 @@ from workbench import runs
 from workbench.atomic import replacing
 from workbench.metrics import recall
 from workbench.metrics._ranks import AnyScores, by_rows
+from workbench.metrics._rows import best
 from workbench.model import Model
 from workbench.records import Embedding, Measurement, Split
-from workbench.scoring import WHOLE, best, scored
+from workbench.scoring import WHOLE, scored
 from workbench.training import checkpoint
 
 CONFIG, STATES, MODEL = "config.json", "text.json", "model.safetensors"
@@ -99,7 +100,7 @@ class Result:
         runs.write_json(path / CONFIG, self.config)
         runs.write_json(path / STATES, {name: maker.state() for name, maker in self.model.makers.items()})
         checkpoint.write(path / MODEL, checkpoint.weights(self.model.pair, self.model.objective), {})
-        _write_table(path / "rankings.parquet", self.rankings())
+        runs.write_table(path / "rankings.parquet", self.rankings())
         self._save_embeddings(path / "embeddings")
         return runs.write_results(path, self.as_dict())
 
@@ -121,9 +122,4 @@ class Result:
         for side, embedding, ids in (("image", self.image, self.split.image_ids), ("text", self.text, self.split.caption_ids)):
             with replacing(folder / f"{side}.npy") as temporary:
                 np.save(temporary, embedding.mean.numpy())
-            _write_table(folder / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
-
-
-def _write_table(path: Path, table: pd.DataFrame) -> None:
-    with replacing(path) as temporary:
-        table.to_parquet(temporary, index=False)
+            runs.write_table(folder / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.metrics._rows import COMPUTED, AnyScores, Scores, Whole, blocks
+from workbench.metrics._rows import COMPUTED, Scores, Whole
 from workbench.model import Model
 from workbench.records import Embedding, Rows
 
@@ -72,26 +72,3 @@ def scored(model: Model, image: Embedding, text: Embedding) -> NDArray[np.float3
     if len(image) * len(text) <= WHOLE:
         return model.scores(image, text)
     return ModelScores(model, image.in_float32(model.device), text.in_float32(model.device))
-
-
-def best(scores: AnyScores, k: int) -> tuple[Scores, Rows]:
-    """The ``k`` best items of every query; among equal scores the lower row first.
-
-    Args:
-        scores: ``(queries, gallery)``.
-        k: how many, at most the size of the gallery.
-
-    Returns:
-        Scores ``(queries, k)``, largest first, and gallery rows ``(queries, k)``.
-
-    >>> best(np.array([[0.1, 0.9, 0.9]]), 2)[1].tolist()
-    [[1, 2]]
-    """
-    found, items = [], []
-    for _, rows in blocks(scores, scores.shape):
-        least = np.partition(rows, -k, axis=1)[:, -k]
-        for row, bound in zip(rows, least, strict=True):
-            kept = np.flatnonzero(row >= bound)
-            items.append(kept[np.argsort(-row[kept], kind="stable")[:k]])
-            found.append(row[items[-1]])
-    return np.array(found), np.array(items)

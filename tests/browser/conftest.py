@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
@@ -36,6 +37,20 @@ c.ServerApp.disable_check_xsrf = True
 c.ServerApp.open_browser = False
 c.ServerApp.root_dir = {root!r}
 """
+
+
+# Waiting for `revealed` matters: before it, "run all" can run nothing, silently.
+RUN_ALL = """async () => {
+  const app = window.jupyterapp; await app.restored;
+  const panel = app.shell.currentWidget;
+  await panel.context.ready; await panel.sessionContext.ready; await panel.revealed;
+  await app.commands.execute('notebook:run-all-cells');
+  return panel.content.widgets.filter(cell => cell.model.type === 'code').map(cell => ({
+    count: cell.model.executionCount,
+    errors: [...Array(cell.model.outputs.length).keys()].map(i => cell.model.outputs.get(i).toJSON())
+      .filter(output => output.output_type === 'error').map(output => output.ename + ': ' + output.evalue),
+  }));
+}"""
 
 
 @pytest.fixture(scope="session")
@@ -83,6 +98,49 @@ def serving(private: Path, folder: Path) -> Iterator[Lab]:
     finally:
         server.terminate()
         server.wait(30)
+
+
+def run_in_lab(
+    browser: Any, lab: Lab, name: str, sources: Sequence[str] = (), *, height: int, timeout: int = 120_000, console: bool = False
+) -> tuple[Any, list[dict[str, Any]], list[str]]:
+    """Open a notebook in JupyterLab and run all its cells, none of which may fail.
+
+    Args:
+        name: of the notebook in the lab's folder.
+        sources: its cells; none = it lies there already.
+        height: of the page, in pixels.
+        timeout: of every step, in milliseconds.
+        console: whether errors on the console are trouble, too.
+
+    Returns:
+        The page, count and errors of each cell, and a list of what goes wrong: errors, and requests to another place.
+    """
+    if sources:
+        book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+        book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        nbformat.write(book, lab.folder / f"{name}.ipynb")
+    trouble: list[str] = []
+    page = browser.new_page(viewport={"width": 1400, "height": height})
+    page.set_default_timeout(timeout)
+    page.on("request", lambda r: trouble.append(r.url) if r.url.startswith("http") and "127.0.0.1" not in r.url else None)
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    if console:
+        page.on("console", lambda said: trouble.append(said.text) if said.type == "error" else None)
+    page.goto(f"{lab.url}/lab/tree/{name}.ipynb?reset")
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    cells = page.evaluate(RUN_ALL)
+    assert [cell["errors"] for cell in cells if cell["errors"]] == []
+    return page, cells, trouble
+
+
+def in_themes(page: Any, shown: Any, path: Path) -> Iterator[str]:
+    """JupyterLab in its dark and in its light theme, with a picture of what is shown (the page, a part) beside ``path`` in each."""
+    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+        page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", theme)
+        page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=theme)
+        page.locator("#jupyterlab-splash").wait_for(state="detached")
+        shown.screenshot(path=path.with_name(f"{path.name}-{theme.split()[1].lower()}.png"))
+        yield theme
 
 
 def _wait(url: str, server: subprocess.Popen[bytes], log: Path, seconds: float = 120) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.browser.test_jupyterlab import RUN_ALL
+from tests.browser.conftest import in_themes, run_in_lab
 from tests.explorer.toy_answers import HOSTILE, answer, hostile
 from workbench.execution.report import to_html
 from workbench.explorer import twin
@@ -98,28 +98,15 @@ def test_the_static_twin_has_no_serious_violation(browser: Any, axe: str, tmp_pa
 
 
 def test_widgets_with_hostile_data_have_no_serious_violation_and_run_nothing(browser: Any, lab: Lab, axe: str) -> None:
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
-    book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(book, lab.folder / "hostile.ipynb")
-    elsewhere: list[str] = []
-    page = browser.new_page(viewport={"width": 1400, "height": 6000})
-    page.set_default_timeout(120_000)
-    page.on("request", lambda r: elsewhere.append(r.url) if r.url.startswith("http") and "127.0.0.1" not in r.url else None)
-    page.goto(f"{lab.url}/lab/tree/hostile.ipynb?reset")
-    page.wait_for_selector(".jp-Notebook .jp-Cell")
-    assert [cell["errors"] for cell in page.evaluate(RUN_ALL) if cell["errors"]] == []
+    page, _, trouble = run_in_lab(browser, lab, "hostile", CELLS, height=6000)
     page.locator("[data-testid=explorer] [data-testid=columns] img").first.wait_for()
     page.locator("[data-testid=audit]").wait_for()
     page.locator("[data-testid=twin-columns] button").first.click()
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
-        page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", theme)
-        page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=theme)
-        page.locator("#jupyterlab-splash").wait_for(state="detached")
-        page.screenshot(path=lab.folder / f"hostile-{theme.split()[1].lower()}.png")
+    for _ in in_themes(page, page, lab.folder / "hostile"):
         assert trouble_on(page, axe, [".jp-OutputArea-output"]) == []
     assert page.evaluate("window.owned") is None
     assert page.locator(".jp-OutputArea-output :is(mjx-container, [onerror], [onload], [onfocus])").count() == 0
-    assert elsewhere == []
+    assert trouble == []
     page.close()
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import nbformat
 import pytest
 
-from tests.browser.test_jupyterlab import RUN_ALL
+from tests.browser.conftest import in_themes, run_in_lab
 from workbench.audit import Labels
 
 if TYPE_CHECKING:
@@ -26,17 +25,7 @@ CELLS = (
 
 
 def test_candidates_are_labelled_by_keyboard(browser: Any, lab: Lab) -> None:
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
-    book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(book, lab.folder / "audit.ipynb")
-    trouble: list[str] = []
-    page = browser.new_page(viewport={"width": 1400, "height": 1300})
-    page.set_default_timeout(120_000)
-    page.on("request", lambda r: trouble.append(r.url) if r.url.startswith("http") and "127.0.0.1" not in r.url else None)
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.goto(f"{lab.url}/lab/tree/audit.ipynb?reset")
-    page.wait_for_selector(".jp-Notebook .jp-Cell")
-    assert [cell["errors"] for cell in page.evaluate(RUN_ALL) if cell["errors"]] == []
+    page, _, trouble = run_in_lab(browser, lab, "audit", CELLS, height=1300)
 
     view = page.get_by_test_id("audit")
     view.wait_for()
@@ -56,11 +45,8 @@ def test_candidates_are_labelled_by_keyboard(browser: Any, lab: Lab) -> None:
     page.get_by_test_id("audit-label").get_by_text("labelled unsure").wait_for()
     assert view.locator("img").evaluate_all("all => all.every(one => one.alt && one.naturalWidth > 0)")
 
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
-        page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", theme)
-        page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=theme)
-        page.locator("#jupyterlab-splash").wait_for(state="detached")
-        page.screenshot(path=lab.folder / f"audit-{theme.split()[1].lower()}.png")
+    for _ in in_themes(page, page, lab.folder / "audit"):
+        assert view.is_visible()
     assert list(Labels(lab.folder / "labels.json", "ann").mine().values()) == ["valid", "unsure"]
     assert page.locator(".jp-Notebook h1, .jp-Notebook h2, .jp-Notebook h3").count() == 0, "no key reached the notebook"
     assert trouble == []

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import nbformat
 import pandas as pd
 import pytest
 
-from tests.browser.test_jupyterlab import RUN_ALL
+from tests.browser.conftest import in_themes, run_in_lab
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Lab
@@ -38,17 +37,7 @@ CELLS = (
 @pytest.fixture(scope="module")
 def opened(browser: Any, lab: Lab) -> Iterator[tuple[Any, Lab, list[str]]]:
     """A page with a running explorer over two runs, and what went wrong on it."""
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
-    book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(book, lab.folder / "explorer.ipynb")
-    trouble: list[str] = []
-    page = browser.new_page(viewport={"width": 1400, "height": 2200})
-    page.set_default_timeout(120_000)
-    page.on("request", lambda r: trouble.append(r.url) if r.url.startswith("http") and "127.0.0.1" not in r.url else None)
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.goto(f"{lab.url}/lab/tree/explorer.ipynb?reset")
-    page.wait_for_selector(".jp-Notebook .jp-Cell")
-    assert [cell["errors"] for cell in page.evaluate(RUN_ALL) if cell["errors"]] == []
+    page, _, trouble = run_in_lab(browser, lab, "explorer", CELLS, height=2200)
     page.get_by_test_id("status").get_by_text("6 of 40 images").wait_for()
     page.set_default_timeout(25_000)
     # what JupyterLab itself writes there while it starts is not ours
@@ -193,9 +182,7 @@ def test_captions_that_try_to_run_are_shown_as_text(opened: tuple[Any, Lab, list
     assert sorted(said) == sorted(HOSTILE)
     assert page.evaluate("window.owned") is None
     assert page.get_by_test_id("explorer").evaluate("root => root.scrollWidth <= root.clientWidth"), "a long word bursts the page"
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
-        page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", theme)
-        page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=theme)
-        page.locator("#jupyterlab-splash").wait_for(state="detached")
-        page.get_by_test_id("explorer").screenshot(path=lab.folder / f"explorer-{theme.split()[1].lower()}.png")
+    explorer = page.get_by_test_id("explorer")
+    for _ in in_themes(page, explorer, lab.folder / "explorer"):
+        assert explorer.is_visible()
     assert trouble == []

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import nbformat
 import pytest
 
-from tests.browser.test_jupyterlab import RUN_ALL
+from tests.browser.conftest import run_in_lab
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Lab
@@ -55,18 +54,8 @@ INK_IS_LIGHT = """() => {
 
 @pytest.fixture
 def page(browser: Any, lab: Lab) -> Any:
-    cells = [nbformat.v4.new_code_cell(source) for source in (MAKE, "live", "second")]
-    book = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
-    nbformat.write(book, lab.folder / "map.ipynb")
-    page = browser.new_page(viewport={"width": 1400, "height": 3000})
-    page.set_default_timeout(120_000)
-    page.trouble = []
-    page.on("request", lambda r: page.trouble.append(r.url) if r.url.startswith("http") and "127.0.0.1" not in r.url else None)
-    page.on("pageerror", lambda error: page.trouble.append(str(error)))
-    page.on("console", lambda said: page.trouble.append(said.text) if said.type == "error" else None)
-    page.goto(f"{lab.url}/lab/tree/map.ipynb?reset")
-    page.wait_for_selector(".jp-Notebook .jp-Cell")
-    assert [cell["errors"] for cell in page.evaluate(RUN_ALL) if cell["errors"]] == []
+    page, _, trouble = run_in_lab(browser, lab, "map", (MAKE, "live", "second"), height=3000, console=True)
+    page.trouble = trouble
     page.evaluate("() => { window.panel = window.jupyterapp.shell.currentWidget; }")
     page.get_by_test_id("embedding-map").nth(1).wait_for()
     yield page

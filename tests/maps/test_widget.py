@@ -83,7 +83,7 @@ def test_an_export_holds_the_selection_or_everything(maps, tmp_path, ending, rea
 
 
 def test_an_export_of_another_kind_is_refused(maps, tmp_path):
-    with pytest.raises(ValueError, match=r"one of \.csv, \.json, \.parquet"):
+    with pytest.raises(ValueError, match=r"must end with \.csv, \.json, \.parquet"):
         EmbeddingMap(maps).export(tmp_path / "x.xlsx")
 
 

@@ -7,13 +7,14 @@ where a tie counts against the model; only a candidate that stands before it cos
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.metrics._rows import best
 from workbench.metrics.recall import best_ranks
 from workbench.records import Judgements, Rows, Split
 
@@ -91,28 +92,17 @@ def _check(scores: Scores, judged: Sequence[Judgements], by: Mapping[str, Judgem
 def _errors(scores: Scores, labels: Judgements, k: int, direction: Direction) -> pd.DataFrame:
     turned = direction == "t2i"
     rows = scores.T if turned else scores
-    best = [(query, items[:k]) for query, items in _best(rows, k)]
-    query = np.repeat(np.arange(len(rows)), [len(items) for _, items in best])
-    item = np.concatenate([items for _, items in best]) if best else query
-    rank = np.concatenate([np.arange(1, len(items) + 1) for _, items in best]) if best else query
+    found, items = best(rows, min(k, rows.shape[1]))
+    query, item = np.repeat(np.arange(len(items)), items.shape[1]), items.ravel()
+    rank = np.tile(np.arange(1, items.shape[1] + 1), len(items))
     images, captions = (item, query) if turned else (query, item)
     queries = labels.caption_queries if turned else labels.image_queries
     counted = np.ones(len(query), dtype=bool) if queries is None else _asked(query, queries)
     # a NaN, a pair that nobody judged, is not relevant
     wrong = ~(labels.at(images, captions) >= labels.relevant_from) & counted
     first = best_ranks(scores, labels, direction)
-    columns = {"rank": rank, "score": rows[query, item], "own_rank": first[query], "image_row": images, "caption_row": captions}
+    columns = {"rank": rank, "score": found.ravel(), "own_rank": first[query], "image_row": images, "caption_row": captions}
     return pd.DataFrame(columns)[wrong].assign(direction=direction)
-
-
-def _best(rows: Scores, k: int) -> Iterator[tuple[int, Rows]]:
-    """The items of each query's ``k`` best scores and their equals, best first, equal ones by row."""
-    k = min(k, rows.shape[1])
-    for query, row in enumerate(rows):
-        good = np.flatnonzero(row >= np.partition(row, -k)[-k])
-        if not len(good):
-            raise ValueError(f"a score of query {query} is NaN, which has no rank")
-        yield query, good[np.argsort(-row[good], kind="stable")]
 
 
 def select(

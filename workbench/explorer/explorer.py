@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import traitlets
 
+from workbench import runs
 from workbench.explorer import exporting, twin, uploads
 from workbench.explorer.answers import MARKS, Answer
 from workbench.explorer.engine import Engine
@@ -129,7 +130,7 @@ class Explorer(anywidget.AnyWidget):
         Raises:
             ValueError: another ending, or nothing was asked yet.
         """
-        return exporting.write(self._answered(), Path(path))
+        return runs.write_table(path, exporting.table(self._answered()))
 
     def to_html(self, path: Path | str, *, questions: Sequence[Question] = ()) -> Path:
         """Write a page that reads without kernel or network: the last answer, or the answers to these questions."""

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from workbench.atomic import replacing
 from workbench.explorer.answers import Answer, Item, image_row
 from workbench.explorer.engine import Engine
 from workbench.records import Split
-
-WRITERS = {
-    ".csv": lambda table, path: table.to_csv(path, index=False),
-    ".json": lambda table, path: table.to_json(path, orient="records", indent=1, force_ascii=False),
-    ".parquet": lambda table, path: table.to_parquet(path, index=False),
-}
 
 
 def table(answer: Answer) -> pd.DataFrame:
@@ -32,26 +24,6 @@ def table(answer: Answer) -> pd.DataFrame:
             lines.append({**told, **graded, "captions": " | ".join(item.captions)})
     columns = ["query", "seeks", "run", "rank", "id", "score", "grade", "mark", "pinned", "captions"]
     return pd.DataFrame(lines, columns=columns).astype({"rank": "Int64"})
-
-
-def write(answer: Answer, path: Path) -> Path:
-    """Write the table of an answer.
-
-    Args:
-        answer: what to write.
-        path: ends with ``.csv``, ``.json`` or ``.parquet``.
-
-    Returns:
-        The path.
-
-    Raises:
-        ValueError: another ending.
-    """
-    if path.suffix not in WRITERS:
-        raise ValueError(f"cannot write {path.name}: the name must end with {', '.join(WRITERS)}")
-    with replacing(path) as temporary:
-        WRITERS[path.suffix](table(answer), temporary)
-    return path
 
 
 def selection(engine: Engine, answer: Answer | None, rows: Sequence[int]) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.atomic import replacing
+from workbench import runs
 from workbench.explorer.answers import MARKS, Answer, Item
 from workbench.plots._theme import escape
 
@@ -64,10 +64,7 @@ def write(path: Path | str, answers: Sequence[Answer], *, title: str = TITLE) ->
     Returns:
         The path.
     """
-    text = page(answers, title=title)
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return Path(path)
+    return runs.write_text(Path(path), page(answers, title=title))
 
 
 def _file(name: str) -> str:

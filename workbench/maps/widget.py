@@ -14,14 +14,13 @@ import anywidget
 import pandas as pd
 import traitlets
 
-from workbench.atomic import replacing
+from workbench import runs
 from workbench.maps import sending
 from workbench.maps.space_map import SpaceMap
 from workbench.plots._theme import data_uri
 
 HERE = Path(__file__).parent
 SIDE = 150
-WRITERS = {".csv": "to_csv", ".json": "to_json", ".parquet": "to_parquet"}
 
 
 class EmbeddingMap(anywidget.AnyWidget):
@@ -93,14 +92,7 @@ class EmbeddingMap(anywidget.AnyWidget):
         Raises:
             ValueError: another ending.
         """
-        path = Path(path)
-        if path.suffix not in WRITERS:
-            raise ValueError(f"cannot write {path.name!r}: the ending must be one of {', '.join(WRITERS)}")
-        table = sending.rows(self.maps, self.selected_rows or range(len(self._ids)))
-        how: dict[str, Any] = {"orient": "records"} if path.suffix == ".json" else {"index": False}
-        with replacing(path) as temporary:
-            getattr(table, WRITERS[path.suffix])(temporary, **how)
-        return path
+        return runs.write_table(path, sending.rows(self.maps, self.selected_rows or range(len(self._ids))))
 
     @traitlets.observe("selected_rows")
     def _rows_changed(self, change: dict[str, Any]) -> None:

@@ -171,3 +171,29 @@ def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Scores:
         parts.append(rows[queries[kept] - first, items[kept]])
     out = np.concatenate(parts)
     return out[np.argsort(order, kind="stable")]
+
+
+def best(scores: AnyScores, k: int) -> tuple[Scores, Rows]:
+    """The ``k`` best items of every query; among equal scores the lower row first.
+
+    Args:
+        scores: ``(queries, gallery)``.
+        k: how many, at most the size of the gallery.
+
+    Returns:
+        Scores ``(queries, k)``, largest first, and gallery rows ``(queries, k)``.
+
+    Raises:
+        ValueError: a score is NaN.
+
+    >>> best(np.array([[0.1, 0.9, 0.9]]), 2)[1].tolist()
+    [[1, 2]]
+    """
+    found, items = [], []
+    for _, rows in blocks(scores, scores.shape):
+        least = np.partition(rows, -k, axis=1)[:, -k]
+        for row, bound in zip(rows, least, strict=True):
+            kept = np.flatnonzero(row >= bound)
+            items.append(kept[np.argsort(-row[kept], kind="stable")[:k]])
+            found.append(row[items[-1]])
+    return np.array(found).reshape(-1, k), np.array(items, dtype=np.int64).reshape(-1, k)

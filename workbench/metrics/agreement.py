@@ -26,7 +26,7 @@ from workbench.metrics._bootstrap import interval, resamples
 from workbench.metrics._grades import AnyPhi, Scored, grade_rows
 from workbench.metrics._ranks import Direction, Ranked
 from workbench.metrics._retrieved import retrieve
-from workbench.metrics._rows import AnyScores, RowScores, Values, by_rows
+from workbench.metrics._rows import AnyScores, RowScores, Values, best, by_rows
 from workbench.metrics.pmrp import Codes, r_precision
 from workbench.metrics.ranking import map_at_r
 from workbench.metrics.recall import SUMMED, hit_at_k
@@ -77,7 +77,8 @@ def pooled(
 
 def _first(scores: RowScores, queries: Rows, depth: int) -> tuple[Rows, Rows]:
     """The best scored items of some queries, as pairs."""
-    found = [np.argsort(-scores.rows(slice(q, q + 1))[0], kind="stable")[:depth] for q in queries.tolist()]
+    depth = min(depth, scores.shape[1])
+    found = [best(scores.rows(slice(q, q + 1)), depth)[1][0] for q in queries.tolist()]
     return np.repeat(queries, [len(items) for items in found]), np.concatenate(found)
 
 

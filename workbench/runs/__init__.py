@@ -7,9 +7,21 @@ process that watched the run, and is one of ``ok``, ``failed:<cell>`` and ``kill
 from workbench.runs.environment import code_hash, environment
 from workbench.runs.folders import folder, key_of, new_run, publish, run_key
 from workbench.runs.listing import Run, diff, find, flat, list_runs, read
-from workbench.runs.writing import ENV, PARAMS, RESULTS, SCRAP, STATUS, write_json, write_results, write_status, write_text
+from workbench.runs.writing import (
+    ENV,
+    PARAMS,
+    RESULTS,
+    SCRAP,
+    STATUS,
+    write_json,
+    write_results,
+    write_status,
+    write_table,
+    write_text,
+)
 
 __all__ = [
     "ENV", "PARAMS", "RESULTS", "SCRAP", "STATUS", "Run", "code_hash", "diff", "environment", "find", "flat", "folder",
-    "key_of", "list_runs", "new_run", "publish", "read", "run_key", "write_json", "write_results", "write_status", "write_text",
+    "key_of", "list_runs", "new_run", "publish", "read", "run_key", "write_json", "write_results", "write_status", "write_table",
+    "write_text",
 ]  # fmt: skip

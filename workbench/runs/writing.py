@@ -6,9 +6,12 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.atomic import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RESULTS, PARAMS, ENV, STATUS = "results.json", "params.json", "env.json", "STATUS"
 SCRAP = "application/scrapbook.scrap.json+json"
@@ -18,6 +21,31 @@ def write_text(path: Path, text: str) -> Path:
     """Write a file so that a reader sees the old content or the new, never half of it; its folder is made if needed."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+    return path
+
+
+WRITERS = {
+    ".csv": lambda table, path: table.to_csv(path, index=False),
+    ".json": lambda table, path: table.to_json(path, orient="records", indent=1, force_ascii=False),
+    ".parquet": lambda table, path: table.to_parquet(path, index=False),
+}
+
+
+def write_table(path: Path | str, table: pd.DataFrame) -> Path:
+    """Write a table, atomically.
+
+    Args:
+        path: ends with ``.csv``, ``.json`` (one mapping a row) or ``.parquet``.
+        table: its index is not written.
+
+    Raises:
+        ValueError: another ending.
+    """
+    path = Path(path)
+    if path.suffix not in WRITERS:
+        raise ValueError(f"cannot write {path.name}: the name must end with {', '.join(WRITERS)}")
+    with replacing(path) as temporary:
+        WRITERS[path.suffix](table, temporary)
     return path
 
 
