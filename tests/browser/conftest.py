@@ -134,7 +134,7 @@ def run_in_lab(
 
 
 def in_themes(page: Any, shown: Any, path: Path) -> Iterator[str]:
-    """JupyterLab in its dark and in its light theme, with a picture of what is shown (the page, a part) beside ``path`` in each."""
+    """JupyterLab in its dark and in its light theme, with a picture of what is shown (page or part) beside ``path`` in each."""
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
         page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", theme)
         page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=theme)

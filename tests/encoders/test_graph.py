@@ -349,12 +349,13 @@ def test_the_graph_may_add_to_what_the_tower_makes_of_the_whole_caption():
     given = Batch([], captions, torch.arange(2), signals=taken)
     encoder = made(vocabulary=None, concepts=concepts, pretrained="scenes", embed_dim=0)
     tower = encoders.load("towers").eval().texts(given).mean
-    assert ((encoder.texts(given).mean * tower).sum(1) > 0.98).all()
-    with torch.no_grad():
-        encoder.gate.fill_(0)
     torch.testing.assert_close(encoder.texts(given).mean, tower)
     read = encoder.reader.read(text.load("tokens", **wanted["tokens"]).of(["dog", "brown", "big"]).take(np.arange(3)))
     torch.testing.assert_close(encoder.texts(given).entities[0], torch.nn.functional.normalize(read.mean(0), dim=0))
+    with torch.no_grad():
+        encoder.gate.fill_(0.1)
+    moved = (encoder.texts(given).mean * tower).sum(1)
+    assert ((moved > 0.98) & (moved < 0.9999)).all()
 
 
 def test_vectors_of_a_frozen_encoder_are_read_as_they_are():

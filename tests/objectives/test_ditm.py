@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -14,12 +15,12 @@ from workbench.objectives.ditm import caption_pairs, image_to_text_margin, order
 DELTA3 = torch.tensor([0.2, 0.9, 0.5], dtype=torch.float64)
 
 
-def terms(scores, own, delta, *, warming=False, **options):
+def terms(scores, own, delta, *, warming=False, also=None, **options):
     """The terms of a given score matrix and descriptiveness."""
     objective = objectives.load("ditm", **options)
     objective.warm_up(warming)
     objective.scores = lambda image, text: scores
-    given = batch(own)
+    given = replace(batch(own), also=also)
     given.signals["descriptiveness"] = delta
     return objective(embedding(1, seed=0), embedding(1, seed=1), given)
 
@@ -72,6 +73,17 @@ def test_caption_pairs_are_unordered_and_stay_within_an_image():
     positives = batch([0, 1, 0, 0]).positives
     pairs = {(int(i), int(a), int(b)) for i, a, b in zip(*caption_pairs(positives), strict=True)}
     assert pairs == {(0, 0, 2), (0, 0, 3), (0, 2, 3)}
+
+
+def test_captions_that_judgements_call_right_are_positives_and_are_not_ordered():
+    scores = torch.tensor([[0.9, 0.7, 0.5, 0.3], [0.1, 0.2, 0.6, 0.8]], dtype=torch.float64)
+    delta = torch.tensor([0.2, 0.4, 0.6, 0.8], dtype=torch.float64)
+    own = terms(scores, [0, 0, 1, 1], delta)
+    also = torch.zeros(2, 4, dtype=torch.bool)
+    also[0, 2] = True
+    both = terms(scores, [0, 0, 1, 1], delta, also=also)
+    close(both["ordering"], own["ordering"])
+    assert both["i2t"] != own["i2t"]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -79,8 +79,8 @@ def test_the_released_variant_reads_the_output_as_log_sigma_and_the_consistent_o
     for variant, expected in (("consistent", 2.0), ("released", 4.0), ("original", 4.0)):
         objective = made(variant=variant).eval()
         drawn = objective._draw(one, torch.Generator().manual_seed(0))
-        noise = torch.randn(1, objective.samples, 1, generator=torch.Generator().manual_seed(0))
-        torch.testing.assert_close(drawn, expected * noise.double())
+        half = torch.randn(1, 4, 1, generator=torch.Generator().manual_seed(0)).double()
+        torch.testing.assert_close(drawn, expected * torch.cat([half, -half], dim=1))
 
 
 def test_variants_have_the_constants_of_their_repositories():
@@ -138,6 +138,14 @@ def test_training_draws_anew_and_evaluation_scores_a_pair_alike_wherever_it_stan
     whole = objective.scores(image, text)
     part = objective.scores(Embedding(image.mean[2:], image.log_var[2:]), Embedding(text.mean[[3]], text.log_var[[3]]))
     torch.testing.assert_close(part, whole[2:, [3]])
+
+
+def test_draws_of_evaluation_have_the_embedding_as_their_mean():
+    one = embedding(3, seed=0)
+    for count, drawn in ((7, 8), (8, 8)):
+        found = made(samples=count).eval()._draw(one, torch.Generator().manual_seed(1))
+        assert found.shape[1] == drawn
+        torch.testing.assert_close(found.mean(1), one.mean)
 
 
 def test_the_score_is_unbiased_over_draws():

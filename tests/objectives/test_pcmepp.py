@@ -51,6 +51,14 @@ def test_two_pairs_give_the_worked_loss():
     close(torch.stack(list(found.values())).sum(), 1.165313396)
 
 
+def test_in_warm_up_epochs_nothing_is_a_pseudo_positive():
+    objective = made()
+    objective.warm_up(True)
+    found = objective(IMAGE, TEXT, batch([0, 1]))
+    close(found["match"], 2 * 0.529532580)
+    assert found["pseudo"].item() == 0
+
+
 def test_a_caption_above_the_labelled_one_is_a_pseudo_positive_of_its_image_only():
     # Row 0: 2 >= 1, so both captions; column 1: 3 is the largest, so none.
     logits, labels = tensor([[1.0, 2.0], [0.0, 3.0]]), eye(2).double()

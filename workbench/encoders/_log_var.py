@@ -2,7 +2,8 @@
 
 Source: Chun, "Improved probabilistic image-text representations", ICLR 2024, released code: a linear map and GPO, without norm at
 the end. Departure: the released code starts every variance near 1, so that a distance in 1,024 dimensions starts near 2,000; here
-the variances of an embedding add up to about 0.1 at the start, whatever its width.
+the variances of an embedding add up to 0.1 at the start, whatever its width, and are the same for all. So a model begins with the
+order of its means; a random head would begin by ranking at random.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class LogVar(nn.Module):
     def __init__(self, width: int, embed_dim: int, pooling: str = "gpo") -> None:
         super().__init__()
         self.linear = nn.Linear(width, embed_dim)
+        nn.init.zeros_(self.linear.weight)
         nn.init.constant_(self.linear.bias, log(TOTAL / embed_dim))
         self.pooling = pool(pooling)
 

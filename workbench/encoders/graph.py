@@ -33,7 +33,6 @@ from workbench.records import Batch, Embedding
 
 CODE = 16
 VALUE_DROPOUT = 0.05
-GATE = 0.1
 
 
 class Graph(Encoder):
@@ -77,7 +76,8 @@ class Graph(Encoder):
         self.embed_dim = embed_dim = embed_dim or self.reader.width
         if chosen.whole and embed_dim != self.reader.width:
             raise ValueError(f"graph: the tower's vectors have width {self.reader.width}; set embed_dim=0, or whole=False")
-        self.gate = nn.Parameter(torch.tensor(GATE)) if chosen.whole else None
+        # 0, so that a model begins as the tower that it starts from: the graph's own weights are random then.
+        self.gate = nn.Parameter(torch.zeros(())) if chosen.whole else None
         self.concept = nn.ModuleDict({kind: nn.Linear(self.reader.width, embed_dim) for kind in ("entities", "relations")})
         layers = self.structure.attribute_layers, self.structure.object_layers
         self.stars, self.links = (nn.ModuleList(self._layers(n, p)) for n, p in zip(layers, (0.0, VALUE_DROPOUT), strict=True))

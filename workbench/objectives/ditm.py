@@ -9,6 +9,8 @@ Departures:
   against the paper's own figure (``scorer="printed"`` is the formula);
 - the logarithm of the ordering needs a positive descriptiveness, and the least descriptive caption has 0: clamped at ``eps``;
 - a batch holds two or more captions of an image, each pair of which is ordered once; the paper does not say where they come from.
+  Captions that judgements call right for the image are positives of the triplet and are not ordered: nobody wrote them for it,
+  and their pairs, whose number grows as a square, would drown the triplet in a sum.
 """
 
 from __future__ import annotations
@@ -55,21 +57,21 @@ def text_to_image_margin(positive: Tensor, tau: float) -> Tensor:
     return 2 * positive[:, None] / tau
 
 
-def caption_pairs(positives: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def caption_pairs(belongs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Every unordered pair of captions of the same image.
 
     Args:
-        positives: ``(I, T)`` bool.
+        belongs: ``(I, T)`` bool.
 
     Returns:
         Image row, first caption and second caption of each pair, three tensors ``(Q,)``.
     """
-    image, caption = positives.nonzero(as_tuple=True)
+    image, caption = belongs.nonzero(as_tuple=True)
     first, second = (image[:, None] == image[None, :]).triu(diagonal=1).nonzero(as_tuple=True)
     return image[first], caption[first], caption[second]
 
 
-def ordering(scores: Tensor, positives: Tensor, delta: Tensor, *, eps: float, reduction: Reduction) -> Tensor:
+def ordering(scores: Tensor, belongs: Tensor, delta: Tensor, *, eps: float, reduction: Reduction) -> Tensor:
     """Generic-to-specific ordering: ``{log(d(v,t) / d(v,t+)) - log(delta(t+) / delta(t))}^2`` over caption pairs of an image.
 
     It asks that distance times descriptiveness be the same for all captions of an image. Unchanged when every ``delta`` is
@@ -77,7 +79,7 @@ def ordering(scores: Tensor, positives: Tensor, delta: Tensor, *, eps: float, re
 
     Args:
         scores: ``(I, T)`` cosines.
-        positives: ``(I, T)`` bool.
+        belongs: ``(I, T)`` bool.
         delta: ``(T,)`` descriptiveness, not negative.
         eps: least descriptiveness that enters the logarithm.
         reduction: over caption pairs.
@@ -85,7 +87,7 @@ def ordering(scores: Tensor, positives: Tensor, delta: Tensor, *, eps: float, re
     Returns:
         A scalar, or ``(Q,)`` with ``reduction="none"``; zero where no image has two captions.
     """
-    image, first, second = caption_pairs(positives)
+    image, first, second = caption_pairs(belongs)
     level = similarity.distance(full_precision(scores)).log() + delta.clamp(min=eps).log()
     return reduce((level[image, first] - level[image, second]).square(), reduction)
 
@@ -144,7 +146,7 @@ class DITM(Objective):
         terms = self._triplet(scores, positives, self._delta(batch, "minmax"))
         if self.ordering:
             delta = self._delta(batch, self.ratio_on)
-            terms["ordering"] = self.weight * ordering(scores, positives, delta, eps=self.eps, reduction=self.reduction)
+            terms["ordering"] = self.weight * ordering(scores, batch.belongs, delta, eps=self.eps, reduction=self.reduction)
         return terms
 
     def _triplet(self, scores: Tensor, positives: Tensor, delta: Tensor) -> dict[str, Tensor]:
@@ -173,7 +175,7 @@ class DITM(Objective):
             ``caption_pairs`` that are ordered, ``clamped_pairs`` of them with a descriptiveness below ``eps`` on at least one
             side, and the ``mean_margin`` of text-to-image.
         """
-        _, first, second = caption_pairs(batch.positives)
+        _, first, second = caption_pairs(batch.belongs)
         ratio, delta = self._delta(batch, self.ratio_on), self._delta(batch, "minmax")
         clamped = (torch.minimum(ratio[first], ratio[second]) < self.eps).sum()
         margin = text_to_image_margin(delta, self.tau).mean() if self.adaptive else CONSTANT_MARGIN

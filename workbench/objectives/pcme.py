@@ -11,7 +11,9 @@ Departures:
   squared throughout, unless ``variant`` says otherwise;
 - squared distances below 1e-6, which float32 cannot tell from 0 for unit vectors, count as 1e-6, where the slope of the root is
   500; the original adds 1e-6 instead, the later code does neither and has an infinite gradient at 0;
-- scores of evaluation use the same draws for every image and for every caption, so that a score is a function of its pair.
+- scores of evaluation use the same draws for every image and for every caption, so that a score is a function of its pair, and
+  draws in pairs that differ in sign alone, whose mean is the embedding's: eight free draws blur the order more than a short
+  training moves it.
 """
 
 from __future__ import annotations
@@ -82,7 +84,7 @@ class PCME(Objective):
             compares: log sigma in sampling and log sigma squared in the bottleneck; ``"original"`` is the paper's own code, which
             does the same with other constants and a summed bottleneck.
         scale, shift: what ``a`` and ``b`` start from, both learnt; ``None`` = the variant's.
-        samples: ``J``; ``None`` = the variant's.
+        samples: ``J``, rounded up to an even number in evaluation; ``None`` = the variant's.
         beta: weight of the bottleneck; ``None`` = the variant's, 0 leaves it out.
         reduction: over all pairs; the papers' is ``"sum"``, with which ``beta`` is valid.
 
@@ -137,7 +139,8 @@ class PCME(Objective):
             noise = torch.randn(len(mean), self.samples, mean.shape[1], dtype=mean.dtype, device=mean.device)
         else:
             # On the CPU, so that every device scores alike.
-            noise = torch.randn(1, self.samples, mean.shape[1], generator=generator).to(mean)
+            half = torch.randn(1, -(-self.samples // 2), mean.shape[1], generator=generator)
+            noise = torch.cat([half, -half], dim=1).to(mean)
         return samples(mean, spread if self.variant.log_std else spread / 2, noise)
 
 

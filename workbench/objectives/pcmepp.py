@@ -6,7 +6,8 @@ or image as matching too. Mixed images, the third part of the paper's recipe, co
 
 Reads with: similarity.py (closed_form), losses/bottleneck.py, training/mixing.py.
 Departures: an anchor may have several positives, and what lies nearer than the furthest of them is a pseudo-positive; the
-released code takes the first of them. A bottleneck above 10,000 is not dropped.
+released code takes the first of them. A bottleneck above 10,000 is not dropped. In warm-up epochs there are no pseudo-positives:
+they come from the model's own scores, and a model that has learnt nothing would call half of all pairs positive and stay there.
 """
 
 from __future__ import annotations
@@ -102,15 +103,14 @@ class PCMEPP(Objective):
         return score(image.mean, log_var(image), text.mean, log_var(text))
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``match``, ``pseudo`` and ``vib``."""
+        """Terms ``match``, ``pseudo`` (0 in warm-up epochs) and ``vib``."""
         logits = self.scale * full_precision(self.scores(image, text)) + self.shift
         labels = smoothed(batch.targets.to(logits.dtype), self.label_smoothing)
         made = {"match": 2 * matching(logits, labels, self.reduction)}
         if self.wants("pseudo"):
-            made["pseudo"] = self.alpha * sum(
-                (matching(s, pseudo_labels(s, m), self.reduction) for s, m in ((logits, labels), (logits.T, labels.T))),
-                start=logits.new_zeros(()),
-            )
+            sides = () if self.warming else ((logits, labels), (logits.T, labels.T))
+            found = (matching(scores, pseudo_labels(scores, known), self.reduction) for scores, known in sides)
+            made["pseudo"] = self.alpha * sum(found, start=logits.new_zeros(()))
         if self.wants("vib"):
             made["vib"] = self.beta * both_bottlenecks(image, text, self.reduction)
         return {name: value for name, value in made.items() if self.wants(name)}

@@ -128,14 +128,18 @@ class Batch:
             )
 
     @property
-    def positives(self) -> torch.Tensor:
-        """``(I, T)`` bool: the caption belongs to the image, by id and never by position, or judgements call the pair right."""
+    def belongs(self) -> torch.Tensor:
+        """``(I, T)`` bool: the caption was written for the image, by id and never by position."""
         import torch
 
         number: dict[str, int] = {}
         of_image = torch.tensor([number.setdefault(i, len(number)) for i in self.image_ids], device=self.own.device)
-        own = of_image[:, None] == of_image[self.own][None, :]
-        return own if self.also is None else own | self.also
+        return of_image[:, None] == of_image[self.own][None, :]
+
+    @property
+    def positives(self) -> torch.Tensor:
+        """``(I, T)`` bool: the caption belongs to the image, or judgements call the pair right."""
+        return self.belongs if self.also is None else self.belongs | self.also
 
     @property
     def targets(self) -> torch.Tensor:
