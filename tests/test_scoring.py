@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from tests.objectives.worlds import embedding
 from workbench import objectives, scoring
 from workbench.metrics import recall
 from workbench.metrics._rows import blocks
 from workbench.records import Judgements
-from workbench.scoring import ModelScores, best, scored
+from workbench.scoring import ModelScores, scored
 
 
 def model(objective):
@@ -63,12 +63,3 @@ def test_a_small_matrix_is_made_whole_and_a_large_one_by_rows(monkeypatch):
     assert isinstance(lazy, ModelScores)
     assert recall.measure(lazy, judged) == recall.measure(whole, judged)
     assert recall.measure(lazy, judged, own=judged.images, folds=3) == recall.measure(whole, judged, own=judged.images, folds=3)
-
-
-def test_the_best_items_are_those_of_a_stable_sort():
-    scores = np.random.default_rng(0).integers(-2, 3, (9, 14)) / 2
-    for k in (1, 4, 14):
-        found, items = best(scores, k)
-        expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        assert_array_equal(items, expected)
-        assert_array_equal(found, np.take_along_axis(scores, expected, 1))

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from workbench.metrics import _rows, cxc, judgement, ranking, recall
 from workbench.metrics._orders import Grades, order
 from workbench.metrics._ranks import Ranked, both, rank
-from workbench.metrics._rows import Products, Whole
+from workbench.metrics._rows import Products, Whole, best
 from workbench.records import Judgements
 
 
@@ -118,3 +118,12 @@ def test_a_query_whose_only_answer_the_gallery_lacks_is_asked_and_fails():
         "R@1": (0.5, 2), "map_at_r": (0.5, 2), "r_precision": (0.5, 2)
     }  # fmt: skip
     assert_allclose(found["t2i/R@1"].value, 1)
+
+
+def test_the_best_items_are_those_of_a_stable_sort():
+    scores = np.random.default_rng(0).integers(-2, 3, (9, 14)) / 2
+    for k in (1, 4, 14):
+        found, items = best(scores, k)
+        expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        assert_array_equal(items, expected)
+        assert_array_equal(found, np.take_along_axis(scores, expected, 1))
