@@ -46,8 +46,8 @@ def over_seeds(table: pd.DataFrame, *, title: str, x: str) -> go.Figure:
             _dots(fig, part.rename(columns={"mean": "value"}), places, style, hover)
     start = table["start"].dropna()
     if len(start):
-        note = {"text": "starting point", "font": {"color": INK}}
-        fig.add_vline(float(start.iloc[0]), line={"color": INK, "dash": "dot", "width": 2}, label=note)
+        line, note = {"color": INK, "dash": "dot", "width": 2}, {"text": "starting point", "font": {"color": INK}}
+        fig.add_vline(float(start.iloc[0]), line=line, annotation=note, annotation_position="bottom right")
     return fig.update_yaxes(categoryorder="array", categoryarray=names[::-1])
 
 
