@@ -16,15 +16,15 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "workbench"
 FILES = sorted(PACKAGE.rglob("*.py"))
-SHELVES = ("data", "text", "encoders", "metrics", "plots")
+SHELVES = ("data", "text", "encoders", "metrics")
 FLOORS = {
-    "cli": 7, "__main__": 7, "lab": 6, "tour": 6, "claims": 6, "doctor": 6, "standalone": 6,
-    "experiment": 5, "finished": 5, "compare": 5, "leaderboard": 6, "needs": 5, "evaluation": 5, "result": 5, "execution": 5,
-    "training": 4, "model": 4, "scoring": 4, "space": 4, "audit": 4, "maps": 4, "explorer": 4, "objectives": 3,
-    "data": 2, "text": 2, "encoders": 2, "metrics": 2, "plots": 2, "retrieval": 2, "batches": 2, "clusters": 2, "similarity": 2,
-    "losses": 1, "published": 1, "runs": 1, "registry": 1, "assets": 1, "records": 1, "atomic": 1, "": 1,
+    "cli": 6, "__main__": 6, "tour": 6, "views": 6,
+    "claims": 5, "execution": 5, "experiment": 5,
+    "training": 4, "objectives": 3,
+    "data": 2, "text": 2, "encoders": 2, "metrics": 2, "retrieval": 2,
+    "losses": 1, "registry": 1, "assets": 1, "records": 1, "": 6,
 }  # fmt: skip
-# Floor-1 files import nothing of ours, but a package may import its own files, and a file that writes may use ``atomic``.
+ENTRIES = 17
 LONG_FILES: dict[str, str] = {}
 
 
@@ -57,6 +57,13 @@ def test_every_area_has_a_floor():
     assert {area(name_of(file)) for file in FILES} <= set(FLOORS)
 
 
+def test_the_house_has_few_rooms():
+    rooms = [
+        path.name for path in PACKAGE.iterdir() if not path.name.startswith("__") and path.name != "py.typed"
+    ]
+    assert len(rooms) <= ENTRIES, sorted(rooms)
+
+
 def test_imports_run_down_the_floors():
     up = [(a, b) for a, b in EDGES if FLOORS[area(a)] < FLOORS[area(b)]]
     assert up == []
@@ -73,7 +80,11 @@ def test_sibling_shelves_do_not_import_each_other():
 
 
 def test_papers_do_not_import_each_other():
-    papers = [(a, b) for a, b in EDGES if area(a) == area(b) == "objectives" and not b.rpartition(".")[2].startswith("_")]
+    papers = [
+        (a, b)
+        for a, b in EDGES
+        if area(a) == area(b) == "objectives" and not b.rpartition(".")[2].startswith("_")
+    ]
     assert papers == []
 
 
@@ -94,7 +105,7 @@ def test_there_is_no_import_circle():
 
 def test_files_and_functions_are_short():
     lengths = {str(file.relative_to(ROOT)): len(file.read_text().splitlines()) for file in FILES}
-    assert {name: n for name, n in lengths.items() if n > 250 and name not in LONG_FILES} == {}
+    assert {name: n for name, n in lengths.items() if n > 500 and name not in LONG_FILES} == {}
     assert median(n for n in lengths.values() if n > 10) <= 130
     long = {f"{name_of(file)}.{f.name}": size(f) for file in FILES for f in functions(file) if size(f) > 40}
     assert long == {}
@@ -108,7 +119,11 @@ def functions(path: Path) -> Iterator[ast.FunctionDef]:
 def size(function: ast.FunctionDef) -> int:
     """Lines of code: from the signature to the last statement, the docstring not counted."""
     first = function.body[0]
-    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    documented = (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    )
     docstring = (first.end_lineno or 0) - first.lineno + 1 if documented else 0
     return (function.end_lineno or 0) - function.lineno + 1 - docstring
 
@@ -129,7 +144,9 @@ def test_everything_public_is_documented_and_typed(path: Path):
         assert ast.get_docstring(node), f"{node.name} has no docstring"
         if isinstance(node, ast.FunctionDef):
             arguments = [
-                a for a in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs] if a.arg not in ("self", "cls")
+                a
+                for a in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                if a.arg not in ("self", "cls")
             ]
             assert all(a.annotation for a in arguments), f"{node.name}: an argument has no type"
             assert node.returns, f"{node.name} has no return type"
@@ -172,10 +189,18 @@ def test_nothing_prints_but_the_command_line():
 
 
 def test_no_tracked_file_holds_an_absolute_path_of_a_machine():
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
-    texts = [ROOT / name for name in tracked if name.endswith((".py", ".md", ".ipynb", ".json", ".toml", ".yml", ".yaml", "run"))]
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split()
+    texts = [
+        ROOT / name
+        for name in tracked
+        if name.endswith((".py", ".md", ".ipynb", ".json", ".toml", ".yml", ".yaml", "run"))
+    ]
     places = ("/" + "work/", "/" + "farm/", "/" + "root/", "/" + "home/")
-    assert [str(path) for path in texts if path.exists() and any(place in path.read_text() for place in places)] == []
+    assert [
+        str(path) for path in texts if path.exists() and any(place in path.read_text() for place in places)
+    ] == []
 
 
 def test_importing_the_package_does_not_load_torch():

@@ -32,7 +32,11 @@ def test_the_shipped_weights_are_small_and_in_half_precision():
 
 
 def test_the_vocabulary_of_the_shipped_model_covers_the_world():
-    captions = [c for texts in ("captions", "chains") for c in data.load("scenes", split="val", size=100, texts=texts).captions]
+    captions = [
+        c
+        for texts in ("captions", "chains")
+        for c in data.load("scenes", split="val", size=100, texts=texts).captions
+    ]
     tokens = load_signal("tokens", **Towers.signals(model="scenes")["tokens"]).fit(captions)
     ids = tokens.of(captions).take(torch.arange(len(captions)).numpy())
     assert not (ids == 1).any()
@@ -52,6 +56,8 @@ def test_the_shipped_model_knows_the_embedded_world():
     with torch.no_grad():
         pixels = torch.stack([encoder.transform(split.open_image(i)) for i in range(40)])
         images = encoder.images(Batch(split.image_ids, [], torch.zeros(0), {"pixels": pixels})).mean
-        texts = encoder.texts(Batch([], split.caption_ids, torch.zeros(200), signals={"tokens": tokens.take(rows)})).mean
+        texts = encoder.texts(
+            Batch([], split.caption_ids, torch.zeros(200), signals={"tokens": tokens.take(rows)})
+        ).mean
     top = (images @ texts.T).argmax(0).numpy()
     assert split.judgements["exact"].relevant()[top, rows].mean() > 0.85

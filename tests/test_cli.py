@@ -12,8 +12,8 @@ import nbformat
 import pytest
 from typer.testing import CliRunner, Result
 
-from workbench import runs
 from workbench.cli import app
+from workbench.experiment import runs
 
 VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
 LATER = ("claims",)
@@ -26,11 +26,19 @@ def call(*words: object) -> Result:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Two runs."""
-    for name, objective, rsum in (("20260101-000000-0000aaaa", "vsepp", 2.5), ("20260102-000000-0000bbbb", "ditm", 3.0)):
+    for name, objective, rsum in (
+        ("20260101-000000-0000aaaa", "vsepp", 2.5),
+        ("20260102-000000-0000bbbb", "ditm", 3.0),
+    ):
         folder = tmp_path / "runs" / "03_train" / name
         runs.write_json(folder / runs.PARAMS, {"objective": objective, "epochs": 1})
         runs.write_results(
-            folder, {"objective": objective, "metrics": {"rsum": rsum}, "contracts": {"rsum": {"low": rsum, "high": 4}}}
+            folder,
+            {
+                "objective": objective,
+                "metrics": {"rsum": rsum},
+                "contracts": {"rsum": {"low": rsum, "high": 4}},
+            },
         )
         runs.write_status(folder, "ok")
     return tmp_path / "runs"
@@ -39,8 +47,11 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def notebook(tmp_path: Path) -> Path:
     book = nbformat.v4.new_notebook()
-    cells = ("from workbench import runs", 'seed: int = 0  # seed\nout: str = ""  # run folder')
-    book.cells = [nbformat.v4.new_code_cell(source) for source in (*cells, "1 / seed", "runs.publish(out, {'seed': seed})")]
+    cells = ("from workbench.experiment import runs", 'seed: int = 0  # seed\nout: str = ""  # run folder')
+    book.cells = [
+        nbformat.v4.new_code_cell(source)
+        for source in (*cells, "1 / seed", "runs.publish(out, {'seed': seed})")
+    ]
     book.cells[1].metadata["tags"] = ["parameters"]
     nbformat.write(book, tmp_path / "tiny.ipynb")
     return tmp_path / "tiny.ipynb"
@@ -65,17 +76,22 @@ def test_verbs_that_are_not_built_yet_are_not_there() -> None:
 
 def test_every_verb_speaks_json() -> None:
     assert all(
-        "--json" in call(command.name or command.callback.__name__, "--help").output for command in app.registered_commands
+        "--json" in call(command.name or command.callback.__name__, "--help").output
+        for command in app.registered_commands
     )
 
 
 def test_python_m_workbench_is_workbench() -> None:
-    done = subprocess.run([sys.executable, "-m", "workbench", "list", "objectives", "--json"], capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench", "list", "objectives", "--json"], capture_output=True, check=True
+    )
     assert "ditm" in json.loads(done.stdout)
 
 
 def test_list_names_the_members_of_a_shelf() -> None:
-    assert json.loads(call("list", "objectives", "--json").output) == call("list", "objectives").output.split()
+    assert (
+        json.loads(call("list", "objectives", "--json").output) == call("list", "objectives").output.split()
+    )
     wrong = call("list", "losses")
     assert wrong.exit_code == 2
     assert "choose one of data, encoders" in wrong.output
@@ -100,7 +116,9 @@ def test_params_shows_name_type_default_and_help(notebook: Path) -> None:
         (["-f", "none.yaml"], "none.yaml"),
     ],
 )
-def test_run_refuses_wrong_parameters_as_usage(notebook: Path, tmp_path: Path, words: list[str], message: str) -> None:
+def test_run_refuses_wrong_parameters_as_usage(
+    notebook: Path, tmp_path: Path, words: list[str], message: str
+) -> None:
     result = call("run", notebook, "--root", tmp_path / "runs", *words)
     assert (result.exit_code, message in result.output) == (2, True)
     assert not (tmp_path / "runs").exists()
@@ -129,7 +147,9 @@ def test_ls_lists_runs_oldest_first(root: Path) -> None:
     lines = [line.split() for line in call("ls", "--root", root).output.splitlines()]
     assert lines[0] == ["notebook", "run", "status", "objective", "rsum"]
     assert [line[2:] for line in lines[1:]] == [["ok", "vsepp", "250.0"], ["ok", "ditm", "300.0"]]
-    assert [run["results"]["metrics"]["rsum"] for run in json.loads(call("ls", "--root", root, "--json").output)] == [2.5, 3.0]
+    assert [
+        run["results"]["metrics"]["rsum"] for run in json.loads(call("ls", "--root", root, "--json").output)
+    ] == [2.5, 3.0]
 
 
 def test_show_prints_parameters_and_metrics_with_intervals(root: Path) -> None:
@@ -151,7 +171,13 @@ def test_doctor_finds_what_the_tests_run_on() -> None:
     result = call("doctor", "--json")
     assert result.exit_code == 0
     states = {finding["name"]: finding["state"] for finding in json.loads(result.output)}
-    assert states["kernel python3"] == states["torch"] == states["spaCy model"] == states["figures in JupyterLab"] == "ok"
+    assert (
+        states["kernel python3"]
+        == states["torch"]
+        == states["spaCy model"]
+        == states["figures in JupyterLab"]
+        == "ok"
+    )
 
 
 def test_data_prints_a_fingerprint() -> None:
@@ -169,7 +195,11 @@ def test_train_evaluate_and_resume_speak_of_the_same_run(tmp_path: Path) -> None
     trained = call("train", config, "-p", "objective", "vsepp", "--out", out, "--json")
     assert trained.exit_code == 0, trained.output
     metrics = json.loads(trained.stdout)["results"]["metrics"]
-    again = {row["key"]: row["value"] for row in json.loads(call("evaluate", out, "--json").stdout) if row["judgements"] == "own"}
+    again = {
+        row["key"]: row["value"]
+        for row in json.loads(call("evaluate", out, "--json").stdout)
+        if row["judgements"] == "own"
+    }
     assert again == {key: value for key, value in metrics.items() if ":" not in key}
     # An ensemble of a run with itself is the run.
     assert call("evaluate", out, out, "--json").stdout == call("evaluate", out, "--json").stdout

@@ -15,7 +15,19 @@ from workbench import data
 
 FOLDER = Path(__file__).parent.parent / "data_cards"
 CARDS = sorted(path.stem for path in FOLDER.glob("*.md"))
-KEYS = ["name", "version", "licence", "url", "citation", "splits", "fields", "relevance", "files", "preprocessing", "fixture"]
+KEYS = [
+    "name",
+    "version",
+    "licence",
+    "url",
+    "citation",
+    "splits",
+    "fields",
+    "relevance",
+    "files",
+    "preprocessing",
+    "fixture",
+]
 PARAGRAPHS = [
     "Motivation", "Composition", "How it was collected", "What we change", "Known false negatives and biases",
     "Fit for, unfit for", "Licence", "Citation",
@@ -54,13 +66,18 @@ def is_there(needs):
 
 
 def options_and_counts(name, card, place):
-    """Options that lead a loader to files, and the counts that it must find there: the real ones, else those of a fixture."""
+    """Options that lead a loader to files, and the counts that it must find there: the real ones, else those
+    of a fixture."""
     fixture = card["fixture"]
     if isinstance(fixture, str):
         return {"root": str(real(name))} if card["files"] else {}, card["splits"]
     if "made_by" not in fixture:
         return {"root": str(made(fixture, place))}, card["splits"]
-    return ({}, card["splits"]) if is_there(fixture["needs"]) else (getattr(fixtures, name)(place), fixture["splits"])
+    return (
+        ({}, card["splits"])
+        if is_there(fixture["needs"])
+        else (getattr(fixtures, name)(place), fixture["splits"])
+    )
 
 
 def test_every_loader_has_a_card_and_every_card_a_loader():
@@ -91,15 +108,22 @@ def test_what_a_card_states_is_what_the_loader_yields(name, tmp_path):
         assert (loaded.caption_graphs is not None) == ("caption_graph" in card["fields"])
         image = loaded.open_image(0)
         found = (image.height, image.width, len(image.getbands()))
-        assert all(size in (None, there) for size, there in zip(card["fields"]["image"]["shape"], found, strict=True))
+        assert all(
+            size in (None, there) for size, there in zip(card["fields"]["image"]["shape"], found, strict=True)
+        )
     assert judged == set(card["relevance"])
 
 
 @pytest.mark.parametrize("name", [name for name in CARDS if "made_by" in read(name)[0]["fixture"]])
-def test_the_counts_of_a_card_that_a_fixture_stands_in_for_are_those_that_the_loader_insists_on(name, tmp_path):
+def test_the_counts_of_a_card_that_a_fixture_stands_in_for_are_those_that_the_loader_insists_on(
+    name, tmp_path
+):
     options = getattr(fixtures, name)(tmp_path)
     for split, counts in read(name)[0]["splits"].items():
-        with pytest.raises(ValueError, match=f"expected {counts['images']:,} images and {counts['captions']:,} captions, found"):
+        with pytest.raises(
+            ValueError,
+            match=f"expected {counts['images']:,} images and {counts['captions']:,} captions, found",
+        ):
             data.load(name, split=split, **{**options, "complete": True})
 
 

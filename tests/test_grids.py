@@ -1,4 +1,5 @@
-"""Every published ablation table is a grid file beside the notebooks, and every arm of it, and every preset, can be built."""
+"""Every published ablation table is a grid file beside the notebooks, and every arm of it, and every preset,
+can be built."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.test_experiment import TINY
-from workbench import data, needs, text
+from tests.experiment.test_experiment import TINY
+from workbench import data, text
 from workbench.execution.grid import plan, read_grid
-from workbench.experiment import Config, build, resolve
-from workbench.needs import complete
+from workbench.experiment import Config, build, needs, resolve
+from workbench.experiment.needs import complete
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 GRIDS = {path.stem: path for path in sorted((NOTEBOOKS / "grids").glob("*.yaml"))}
@@ -29,7 +30,9 @@ TABLES = {
 def arms(name: str) -> dict[str, Config]:
     planned = plan("03_train", read_grid(GRIDS[name]))
     return {
-        label: Config.from_dict(complete({key: value for key, value in values.items() if key != "settings"} | values["settings"]))
+        label: Config.from_dict(
+            complete({key: value for key, value in values.items() if key != "settings"} | values["settings"])
+        )
         for label, values in planned.items()
     }
 
@@ -53,9 +56,14 @@ def built(config: Config, world):
 
 
 def small(options, model):
-    """Encoder options with a small vision transformer in place of the weights that would have to be fetched."""
-    inner = {name: small(value, model) if isinstance(value, dict) else value for name, value in options.items()}
-    return inner | ({"model": model, "pretrained": ""} if "pretrained" in options or "model" in options else {})
+    """Encoder options with a small vision transformer in place of the weights that would have to be
+    fetched."""
+    inner = {
+        name: small(value, model) if isinstance(value, dict) else value for name, value in options.items()
+    }
+    return inner | (
+        {"model": model, "pretrained": ""} if "pretrained" in options or "model" in options else {}
+    )
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -66,7 +74,9 @@ def test_every_published_ablation_has_its_arms(name):
 @pytest.mark.parametrize("name", GRIDS)
 def test_every_arm_of_a_grid_is_another_experiment(name):
     found = arms(name)
-    assert len({repr(config) for config in found.values()}) >= len(found) - 1, "two arms may share the paper's own setting"
+    assert len({repr(config) for config in found.values()}) >= len(found) - 1, (
+        "two arms may share the paper's own setting"
+    )
 
 
 @pytest.mark.slow
@@ -81,7 +91,10 @@ def test_every_arm_of_a_grid_can_be_built(name, world):
 def test_every_preset_can_be_built(name, world, tmp_path):
     (tmp_path / "tiny.json").write_text(json.dumps(TINY))
     config = Config.read(PRESETS[name])
-    options = {side: small(getattr(config, side), str(tmp_path / "tiny.json")) for side in ("image_options", "text_options")}
+    options = {
+        side: small(getattr(config, side), str(tmp_path / "tiny.json"))
+        for side in ("image_options", "text_options")
+    }
     config = replace(config, **options)
     if config.text_options.get("features"):
         # Pre-trained word vectors come from packages of the extra "offline", or are given by the user.

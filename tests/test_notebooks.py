@@ -12,15 +12,21 @@ import papermill
 import pytest
 
 from tests.data import fixtures
-from workbench import objectives, runs
+from workbench import objectives
 from workbench.execution.notebook import check, run_notebook
 from workbench.execution.parameters import inspect, read_file
-from workbench.experiment import Config
+from workbench.experiment import Config, runs
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))
 LONGEST, MEDIAN = 12, 5
-SMALL = {"train_images": 64, "epochs": 1, "batch_size": 32, "device": "cpu", "settings": {"val_images": 32, "test_images": 48}}
+SMALL = {
+    "train_images": 64,
+    "epochs": 1,
+    "batch_size": 32,
+    "device": "cpu",
+    "settings": {"val_images": 32, "test_images": 48},
+}
 
 
 @pytest.fixture(params=PATHS, ids=lambda path: path.stem)
@@ -57,7 +63,9 @@ def test_it_is_committed_without_outputs_or_traces_of_a_run(book: nbformat.Noteb
     assert not [cell for cell in book.cells if {"papermill", "execution"} & set(cell.metadata)]
 
 
-def test_imports_come_first_then_parameters_then_the_config_and_results_last(book: nbformat.NotebookNode) -> None:
+def test_imports_come_first_then_parameters_then_the_config_and_results_last(
+    book: nbformat.NotebookNode,
+) -> None:
     tags = [cell.metadata.get("tags", []) for cell in code_cells(book)]
     assert tags[1] == ["parameters"]
     assert tags[2] == ["setup"]
@@ -96,7 +104,9 @@ def test_it_defines_nothing_and_knows_no_place_on_a_machine(book: nbformat.Noteb
     assert [ast.unparse(node) for node in nodes if isinstance(node, banned)] == []
     strings = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     assert [text for text in strings if text.startswith(("/", "~", "C:"))] == []
-    assert not any(line.startswith(("%", "!")) for cell in code_cells(book) for line in cell.source.splitlines())
+    assert not any(
+        line.startswith(("%", "!")) for cell in code_cells(book) for line in cell.source.splitlines()
+    )
 
 
 def test_prose_stands_before_code(book: nbformat.NotebookNode) -> None:
@@ -105,7 +115,9 @@ def test_prose_stands_before_code(book: nbformat.NotebookNode) -> None:
     words = sum(len(cell.source.split()) for cell in book.cells if cell.cell_type == "markdown")
     assert words >= 4 * sum(lines(cell) for cell in code_cells(book))
     kinds = [cell.cell_type for cell in book.cells]
-    assert "code code code code" not in " ".join(kinds), "imports, parameters and setup may stand together, nothing else"
+    assert "code code code code" not in " ".join(kinds), (
+        "imports, parameters and setup may stand together, nothing else"
+    )
 
 
 def test_the_training_notebook_names_its_parameters_after_the_fields_of_config() -> None:
@@ -128,7 +140,9 @@ REAL = {"01_descriptiveness": "01_hierarcaps", "02_scene_graphs": "02_flickr8k"}
 @pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", REAL)
-def test_the_notebooks_on_captions_run_on_real_data_by_parameter(name: str, tmp_path: Path, real_data: Path) -> None:
+def test_the_notebooks_on_captions_run_on_real_data_by_parameter(
+    name: str, tmp_path: Path, real_data: Path
+) -> None:
     parameters = {**read_file(FOLDER / "parameters" / f"{REAL[name]}.yaml"), "images": 30}
     result = run_notebook(FOLDER / f"{name}.ipynb", parameters, folder=tmp_path / "run")
     assert (result.status, result.error) == ("ok", "")
@@ -153,14 +167,22 @@ def test_the_notebooks_on_trained_models_run_on_the_shipped_encoder_alone(name: 
 
 @pytest.mark.slow
 def test_the_notebook_on_relevance_reads_the_ratings_of_cxc(tmp_path: Path) -> None:
-    given = {"images": 40, "rounds": 20, "ratings": "cxc", "grades": "sits", "ratings_options": fixtures.cxc(tmp_path)}
+    given = {
+        "images": 40,
+        "rounds": 20,
+        "ratings": "cxc",
+        "grades": "sits",
+        "ratings_options": fixtures.cxc(tmp_path),
+    }
     result = run_notebook(FOLDER / "08_relevance.ipynb", given, folder=tmp_path / "run")
     assert (result.status, result.error) == ("ok", "")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", objectives.names())
-def test_plain_papermill_trains_with_every_objective(objective: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_papermill_trains_with_every_objective(
+    objective: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     parameters = {**SMALL, "objective": objective}
     papermill.execute_notebook(FOLDER / "03_train.ipynb", "out.ipynb", parameters, progress_bar=False)

@@ -38,7 +38,9 @@ def test_files_that_it_names_are_there() -> None:
     names = re.findall(r"`([\w./]+(?:\.py|/))`", README)
     elsewhere = ("runs/", "flickr8k/", "hierarcaps/", "workbench/objectives/softmax.py")
     ours = [name for name in names if not name.startswith(elsewhere)]
-    assert [name for name in ours if not (ROOT / name).exists() and not (ROOT / "workbench" / name).exists()] == []
+    assert [
+        name for name in ours if not (ROOT / name).exists() and not (ROOT / "workbench" / name).exists()
+    ] == []
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", README) if "://" not in link]
     assert [link for link in links if not (ROOT / link).exists()] == []
 
@@ -48,15 +50,18 @@ WORKBENCH = [line for line in COMMANDS if line.startswith("workbench ")]
 
 @pytest.mark.parametrize("command", WORKBENCH)
 def test_a_command_is_one_that_the_program_takes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Verbs that look are called; verbs that work for minutes are called up to the point where the work begins."""
-    from workbench import runs, standalone
+    """Verbs that look are called; verbs that work for minutes are called up to the point where the work
+    begins."""
     from workbench.execution import notebook
+    from workbench.experiment import runs, standalone
 
     begun: list[str] = []
     done = notebook.RunResult(ROOT, "ok", 0, 0.0)
     monkeypatch.setattr(notebook, "run_notebook", lambda *_, **__: begun.append("run") or done)
     monkeypatch.setattr(standalone, "train", lambda *_, **__: begun.append("train") or ROOT)
-    monkeypatch.setattr(runs, "find", lambda *_: runs.Run(ROOT, "03_train", "x", "ok", {"objective": "ditm"}, {}, {}))
+    monkeypatch.setattr(
+        runs, "find", lambda *_: runs.Run(ROOT, "03_train", "x", "ok", {"objective": "ditm"}, {}, {})
+    )
     monkeypatch.chdir(ROOT)
     result = CliRunner().invoke(app, shlex.split(command)[1:])
     assert result.exit_code == 0, result.output
@@ -71,7 +76,8 @@ def test_the_python_blocks_run(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_objective_to_add_trains_on_a_batch() -> None:
-    """The README's example passes what the shelf's contract asks first: a finite loss whose step raises the positives."""
+    """The README's example passes what the shelf's contract asks first: a finite loss whose step raises the
+    positives."""
     import torch
 
     from workbench.records import Batch, Embedding

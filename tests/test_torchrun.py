@@ -11,16 +11,26 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from tests.test_experiment import SMALL, TINY
-from workbench.result import MODEL
+from tests.experiment.test_experiment import SMALL, TINY
+from workbench.experiment.result import MODEL
 
 ALONE = [sys.executable, "-m", "workbench"]
-TOGETHER = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone", "-m", "workbench"]
+TOGETHER = [
+    sys.executable,
+    "-m",
+    "torch.distributed.run",
+    "--nproc-per-node=2",
+    "--standalone",
+    "-m",
+    "workbench",
+]
 
 
 def train(how: list[str], config: Path, *more: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run([*how, "train", str(config), *more], env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*how, "train", str(config), *more], env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.slow
@@ -28,7 +38,9 @@ def test_two_processes_leave_one_run_with_the_weights_of_one(tmp_path: Path) -> 
     model, config = tmp_path / "tiny.json", tmp_path / "config.json"
     model.write_text(json.dumps(TINY))
     options = {"model": str(model), "pretrained": ""}
-    config.write_text(json.dumps(SMALL | {"objective": "ditm", "image_options": options, "captions_per_image": 2}))
+    config.write_text(
+        json.dumps(SMALL | {"objective": "ditm", "image_options": options, "captions_per_image": 2})
+    )
     nameless = train(TOGETHER, config)
     assert nameless.returncode != 0
     assert "several processes write one run; name its folder with --out" in nameless.stderr
@@ -38,6 +50,7 @@ def test_two_processes_leave_one_run_with_the_weights_of_one(tmp_path: Path) -> 
         assert ran.returncode == 0, ran.stderr
         assert (tmp_path / name / "STATUS").read_text().strip() == "ok"
         weights[name] = load_file(tmp_path / name / MODEL)
-    # Double precision is compared in tests/training; here the whole path runs in single precision, through AdamW's division.
+    # Double precision is compared in tests/training; here the whole path runs in single precision, through
+    # AdamW's division.
     for key, value in weights["alone"].items():
         assert (value - weights["together"][key]).abs().max() < 1e-3, key

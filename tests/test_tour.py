@@ -1,4 +1,5 @@
-"""The tour: every stop runs, one page shows it, a failure is named; once for real, with the numbers that were promised."""
+"""The tour: every stop runs, one page shows it, a failure is named; once for real, with the numbers that were
+promised."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from workbench import runs
 from workbench.execution.parameters import ParameterError
+from workbench.experiment import runs
 from workbench.tour import STOPS, Stop, TourResult, tour
 
 TRAIN = """
@@ -23,7 +24,10 @@ runs.publish(out, {"objective": objective, "metrics": {"rsum": 3 + 2 / seed, "t2
 def _notebook(path: Path, source: str) -> str:
     book = nbformat.v4.new_notebook()
     parameters = 'objective: str = "none"  # name\nseed: int = 1  # seed\nrun: str = ""  # model\nout: str = ""  # run folder'
-    book.cells = [nbformat.v4.new_code_cell(text) for text in ("from workbench import runs", parameters, source)]
+    book.cells = [
+        nbformat.v4.new_code_cell(text)
+        for text in ("from workbench.experiment import runs", parameters, source)
+    ]
     book.cells[1].metadata["tags"] = ["parameters"]
     nbformat.write(book, path)
     return str(path)

@@ -1,17 +1,22 @@
 """A shelf is a folder whose bare file names are its menu.
 
-Every shelf offers two verbs: ``names()`` lists it, ``load(name, **options)`` makes one member. A member's file says what it
-offers in one line, ``MEMBER = TheClassOrFunction``; files that begin with ``_`` are plumbing and not on the menu.
+Every shelf offers two verbs: ``names()`` lists it, ``load(name, **options)`` makes one member. A member's
+file says what it offers in one line, ``MEMBER = TheClassOrFunction``; files that begin with ``_`` are
+plumbing and not on the menu.
 """
 
 from __future__ import annotations
 
 import difflib
 import inspect
-import pkgutil
+import re
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+
+OFFER = re.compile(r"^MEMBER = ", re.MULTILINE)
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
@@ -33,7 +38,12 @@ class Shelf:
 
     def names(self) -> list[str]:
         """Names of the members, sorted. Reads the folder only: no member is imported."""
-        return sorted(m.name for m in pkgutil.iter_modules(import_module(self.package).__path__) if not m.name.startswith("_"))
+        return sorted(
+            place.stem if place.name != "__init__.py" else place.parent.name
+            for root in import_module(self.package).__path__
+            for place in (*Path(root).glob("[!_]*.py"), *Path(root).glob("[!_]*/__init__.py"))
+            if OFFER.search(place.read_text(encoding="utf-8"))
+        )
 
     def member(self, name: str) -> Any:
         """The class or function behind a name.

@@ -18,7 +18,9 @@ from typing import Any
 import nbformat
 import pytest
 
-CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -101,7 +103,14 @@ def serving(private: Path, folder: Path) -> Iterator[Lab]:
 
 
 def run_in_lab(
-    browser: Any, lab: Lab, name: str, sources: Sequence[str] = (), *, height: int, timeout: int = 120_000, console: bool = False
+    browser: Any,
+    lab: Lab,
+    name: str,
+    sources: Sequence[str] = (),
+    *,
+    height: int,
+    timeout: int = 120_000,
+    console: bool = False,
 ) -> tuple[Any, list[dict[str, Any]], list[str]]:
     """Open a notebook in JupyterLab and run all its cells, none of which may fail.
 
@@ -113,7 +122,8 @@ def run_in_lab(
         console: whether errors on the console are trouble, too.
 
     Returns:
-        The page, count and errors of each cell, and a list of what goes wrong: errors, and requests to another place.
+        The page, count and errors of each cell, and a list of what goes wrong: errors, and requests to
+        another place.
     """
     if sources:
         book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
@@ -122,7 +132,10 @@ def run_in_lab(
     trouble: list[str] = []
     page = browser.new_page(viewport={"width": 1400, "height": height})
     page.set_default_timeout(timeout)
-    page.on("request", lambda r: trouble.append(r.url) if r.url.startswith("http") and "127.0.0.1" not in r.url else None)
+    page.on(
+        "request",
+        lambda r: trouble.append(r.url) if r.url.startswith("http") and "127.0.0.1" not in r.url else None,
+    )
     page.on("pageerror", lambda error: trouble.append(str(error)))
     if console:
         page.on("console", lambda said: trouble.append(said.text) if said.type == "error" else None)
@@ -134,9 +147,12 @@ def run_in_lab(
 
 
 def in_themes(page: Any, shown: Any, path: Path) -> Iterator[str]:
-    """JupyterLab in its dark and in its light theme, with a picture of what is shown (page or part) beside ``path`` in each."""
+    """JupyterLab in its dark and in its light theme, with a picture of what is shown (page or part) beside
+    ``path`` in each."""
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
-        page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", theme)
+        page.evaluate(
+            "name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", theme
+        )
         page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=theme)
         page.locator("#jupyterlab-splash").wait_for(state="detached")
         shown.screenshot(path=path.with_name(f"{path.name}-{theme.split()[1].lower()}.png"))

@@ -13,12 +13,12 @@ import pytest
 from PIL import Image
 
 from tests.browser.conftest import in_themes, run_in_lab
-from tests.explorer.toy_answers import HOSTILE, answer, hostile
+from tests.views.explorer.toy_answers import HOSTILE, answer, hostile
 from workbench.execution.report import to_html
-from workbench.explorer import twin
-from workbench.plots.listing import listing
-from workbench.plots.retrieval import sheet
 from workbench.tour import STOPS, TourResult
+from workbench.views.explorer import twin
+from workbench.views.plots.listing import listing
+from workbench.views.plots.retrieval import sheet
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Lab
@@ -34,14 +34,14 @@ LIVE = f"""
 import json, numpy as np, torch
 from PIL import Image
 from IPython.display import HTML
-from workbench import audit
-from workbench.explorer import twin
-from workbench.explorer.explorer import Explorer
-from workbench.maps.coordinates import Settings
-from workbench.maps.space_map import map_spaces
-from workbench.maps.widget import EmbeddingMap
+from workbench.views import audit
+from workbench.views.explorer import twin
+from workbench.views.explorer.explorer import Explorer
+from workbench.views.maps.coordinates import Settings
+from workbench.views.maps.space_map import map_spaces
+from workbench.views.maps.widget import EmbeddingMap
 from workbench.records import Embedding, Judgements, Split
-from workbench.space import Space
+from workbench.experiment.space import Space
 hostile = json.loads({json.dumps(json.dumps([text.encode(errors="ignore").decode() for text in HOSTILE]))})
 rng = np.random.default_rng(0)
 def unit(rows):
@@ -87,7 +87,9 @@ def trouble_on(page: Any, script: str, places: list[str]) -> Any:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_static_twin_has_no_serious_violation(browser: Any, axe: str, tmp_path: Path, scheme: str) -> None:
+def test_the_static_twin_has_no_serious_violation(
+    browser: Any, axe: str, tmp_path: Path, scheme: str
+) -> None:
     path = twin.write(tmp_path / "twin.html", [answer("a red dog"), answer("a dog", (2, 1, 5))])
     context = browser.new_context(offline=True, color_scheme=scheme)
     page = context.new_page()
@@ -97,7 +99,9 @@ def test_the_static_twin_has_no_serious_violation(browser: Any, axe: str, tmp_pa
     context.close()
 
 
-def test_widgets_with_hostile_data_have_no_serious_violation_and_run_nothing(browser: Any, lab: Lab, axe: str) -> None:
+def test_widgets_with_hostile_data_have_no_serious_violation_and_run_nothing(
+    browser: Any, lab: Lab, axe: str
+) -> None:
     page, _, trouble = run_in_lab(browser, lab, "hostile", CELLS, height=6000)
     page.locator("[data-testid=explorer] [data-testid=columns] img").first.wait_for()
     page.locator("[data-testid=audit]").wait_for()
@@ -105,7 +109,9 @@ def test_widgets_with_hostile_data_have_no_serious_violation_and_run_nothing(bro
     for _ in in_themes(page, page, lab.folder / "hostile"):
         assert trouble_on(page, axe, [".jp-OutputArea-output"]) == []
     assert page.evaluate("window.owned") is None
-    assert page.locator(".jp-OutputArea-output :is(mjx-container, [onerror], [onload], [onfocus])").count() == 0
+    assert (
+        page.locator(".jp-OutputArea-output :is(mjx-container, [onerror], [onload], [onfocus])").count() == 0
+    )
     assert trouble == []
     page.close()
 
@@ -114,16 +120,28 @@ def _report() -> str:
     """A report whose every output is made of hostile strings."""
     scores, own = np.random.default_rng(0).random((7, 7)), np.arange(7)
     found = sheet(scores, own + 1.0, HOSTILE, lambda row: Image.new("RGB", (30, 30), (row * 30, 0, 0)), own)
-    back = sheet(scores, own + 1.0, HOSTILE, lambda row: Image.new("RGB", (30, 30), (row * 30, 0, 0)), own, direction="i2t")
+    back = sheet(
+        scores,
+        own + 1.0,
+        HOSTILE,
+        lambda row: Image.new("RGB", (30, 30), (row * 30, 0, 0)),
+        own,
+        direction="i2t",
+    )
     table = listing({HOSTILE[2]: HOSTILE, "other": HOSTILE}, title=HOSTILE[0])
-    shown = [nbformat.v4.new_output("display_data", {"text/html": one}) for one in (found, back, table, twin.html(hostile()))]
+    shown = [
+        nbformat.v4.new_output("display_data", {"text/html": one})
+        for one in (found, back, table, twin.html(hostile()))
+    ]
     said = [
         nbformat.v4.new_output("stream", text="\n".join(HOSTILE[:6])),
         nbformat.v4.new_output("display_data", {"text/plain": HOSTILE[1]}),
     ]
     red = "\x1b[31mKeyError\x1b[39m Traceback \x1b[32m<b>line</b>\x1b[38;5;167m 1\x1b[39m"
     failed = nbformat.v4.new_output("error", ename="KeyError", evalue=HOSTILE[1], traceback=[red, HOSTILE[1]])
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("pass", outputs=[*shown, *said, failed])])
+    book = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell("pass", outputs=[*shown, *said, failed])]
+    )
     return to_html(book, HOSTILE[1])
 
 
@@ -147,7 +165,9 @@ def test_a_report_shows_hostile_strings_as_text(browser: Any, axe: str, tmp_path
 
 # The notebook that trains is looked at once, whatever the objective.
 @pytest.mark.parametrize("stop", list({stop.notebook: stop.name for stop in STOPS}.values()))
-def test_the_outputs_of_a_notebook_have_no_serious_violation(browser: Any, axe: str, real_tour: TourResult, stop: str) -> None:
+def test_the_outputs_of_a_notebook_have_no_serious_violation(
+    browser: Any, axe: str, real_tour: TourResult, stop: str
+) -> None:
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 1400})
     page = context.new_page()
     page.set_default_timeout(180_000)

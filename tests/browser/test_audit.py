@@ -1,4 +1,5 @@
-"""Candidates are labelled by keyboard in a real JupyterLab; the labels lie on the disk, and nothing asks for another place."""
+"""Candidates are labelled by keyboard in a real JupyterLab; the labels lie on the disk, and nothing asks for
+another place."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.browser.conftest import in_themes, run_in_lab
-from workbench.audit import Labels
+from workbench.views.audit import Labels
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Lab
@@ -48,7 +49,9 @@ def test_candidates_are_labelled_by_keyboard(browser: Any, lab: Lab) -> None:
     for _ in in_themes(page, page, lab.folder / "audit"):
         assert view.is_visible()
     assert list(Labels(lab.folder / "labels.json", "ann").mine().values()) == ["valid", "unsure"]
-    assert page.locator(".jp-Notebook h1, .jp-Notebook h2, .jp-Notebook h3").count() == 0, "no key reached the notebook"
+    assert page.locator(".jp-Notebook h1, .jp-Notebook h2, .jp-Notebook h3").count() == 0, (
+        "no key reached the notebook"
+    )
     assert trouble == []
     assert page.title() != "1"
     page.close()

@@ -1,4 +1,5 @@
-"""The explorer is driven in a real JupyterLab, by mouse and keyboard; it asks nothing of any other place and runs no caption."""
+"""The explorer is driven in a real JupyterLab, by mouse and keyboard; it asks nothing of any other place and
+runs no caption."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ HOSTILE = (
 )
 CELLS = (
     f"import sys\nsys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
-    "from dataclasses import replace\nfrom tests.explorer.toys import toy_space\nfrom workbench.data import scenes\n"
-    "from workbench.explorer import Explorer",
+    "from dataclasses import replace\nfrom tests.views.explorer.toys import toy_space\nfrom workbench.data import scenes\n"
+    "from workbench.views.explorer import Explorer",
     "split = scenes.load('test', size=40, image_size=64)\n"
     f"captions = (*{HOSTILE!r}, *split.captions[5:])\n"
     "split = replace(split, captions=captions)\n"
@@ -78,7 +79,9 @@ def test_an_item_is_opened_and_pinned_by_keyboard(opened: tuple[Any, Lab, list[s
     first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("[document.activeElement.dataset.run, document.activeElement.querySelector('b').textContent]") == [
+    assert page.evaluate(
+        "[document.activeElement.dataset.run, document.activeElement.querySelector('b').textContent]"
+    ) == [
         "1",
         "#2",
     ]
@@ -96,7 +99,9 @@ def test_an_item_is_opened_and_pinned_by_keyboard(opened: tuple[Any, Lab, list[s
     assert trouble == []
 
 
-def test_the_run_that_arrows_refer_to_is_switched_and_a_run_is_hidden(opened: tuple[Any, Lab, list[str]]) -> None:
+def test_the_run_that_arrows_refer_to_is_switched_and_a_run_is_hidden(
+    opened: tuple[Any, Lab, list[str]],
+) -> None:
     page, _, trouble = opened
     columns = page.locator(".wbx-column")
     page.get_by_test_id("base").select_option("1")
@@ -181,7 +186,9 @@ def test_captions_that_try_to_run_are_shown_as_text(opened: tuple[Any, Lab, list
     said = page.get_by_test_id("inspector").locator("li .wbx-words").all_text_contents()
     assert sorted(said) == sorted(HOSTILE)
     assert page.evaluate("window.owned") is None
-    assert page.get_by_test_id("explorer").evaluate("root => root.scrollWidth <= root.clientWidth"), "a long word bursts the page"
+    assert page.get_by_test_id("explorer").evaluate("root => root.scrollWidth <= root.clientWidth"), (
+        "a long word bursts the page"
+    )
     explorer = page.get_by_test_id("explorer")
     for _ in in_themes(page, explorer, lab.folder / "explorer"):
         assert explorer.is_visible()

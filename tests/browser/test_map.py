@@ -1,4 +1,5 @@
-"""The live map in a real JupyterLab: lasso, hover, keyboard, legend, link and hostile captions; nothing leaves the machine."""
+"""The live map in a real JupyterLab: lasso, hover, keyboard, legend, link and hostile captions; nothing
+leaves the machine."""
 
 from __future__ import annotations
 
@@ -12,15 +13,18 @@ if TYPE_CHECKING:
     from tests.browser.conftest import Lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script> $x$ كلب " + "w" * 300
+HOSTILE = (
+    "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script> $x$ كلب "
+    + "w" * 300
+)
 MAKE = f"""
 import numpy as np, torch
 from PIL import Image
-from workbench.maps.space_map import map_spaces
-from workbench.maps.coordinates import Settings
-from workbench.maps.widget import EmbeddingMap
+from workbench.views.maps.space_map import map_spaces
+from workbench.views.maps.coordinates import Settings
+from workbench.views.maps.widget import EmbeddingMap
 from workbench.records import Embedding, Split
-from workbench.space import Space
+from workbench.experiment.space import Space
 rng = np.random.default_rng(0)
 vectors = rng.normal(size=(120, 8)).astype(np.float32)
 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -110,7 +114,9 @@ def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab) -> None:
     live.get_by_test_id("map-category").first.click()
     live.get_by_role("button", name="Select what moved most").click()
     other.get_by_text("20 selected").wait_for()
-    page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
+    page.evaluate(
+        "() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
+    )
     page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
     page.wait_for_function(INK_IS_LIGHT, polling=200)
     page.screenshot(path=lab.folder / "map-dark.png")

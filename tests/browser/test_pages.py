@@ -29,7 +29,11 @@ def _open(browser: Any, path: Path, **options: Any) -> tuple[Any, list[str]]:
 def test_the_index_of_the_tour_draws_its_thumbnails(browser: Any, real_tour: TourResult, scheme: str) -> None:
     page, trouble = _open(browser, real_tour.index, color_scheme=scheme)
     assert page.locator(".thumb .main-svg").first.is_visible()
-    assert page.locator(".thumb").count() == page.locator(".thumb .plotly-graph-div:has(.main-svg)").count() >= len(STOPS)
+    assert (
+        page.locator(".thumb").count()
+        == page.locator(".thumb .plotly-graph-div:has(.main-svg)").count()
+        >= len(STOPS)
+    )
     assert page.locator("tbody tr").count() >= 5
     assert page.locator(".world img").evaluate_all("images => images.every(image => image.naturalWidth > 0)")
     assert trouble == []
@@ -44,7 +48,9 @@ def test_a_notebook_as_a_page_draws_its_figures(browser: Any, real_tour: TourRes
     drawn = page.locator(".plotly-graph-div .main-svg").count()
     expected = len(re.findall(r'id="figure-\d+"', path.read_text(encoding="utf-8")))
     twin = page.get_by_test_id("twin")  # the explorer's page has its own pictures and no plotly figure
-    assert expected >= 1 or twin.locator("img").evaluate_all("images => images.every(image => image.naturalWidth > 0)")
+    assert expected >= 1 or twin.locator("img").evaluate_all(
+        "images => images.every(image => image.naturalWidth > 0)"
+    )
     assert expected >= 1 or twin.locator("img").count() > 6
     assert drawn >= expected
     assert trouble == []
@@ -75,7 +81,10 @@ def test_every_figure_of_the_notebooks_on_captions_is_drawn_and_can_be_read(
     figures.last.locator(".main-svg").first.wait_for(timeout=120_000)
     assert figures.count() == page.locator(".plotly-graph-div:has(.main-svg)").count() >= 5
     marks = ".trace, .bars path, .scatterlayer text, .shapelayer path"
-    assert figures.evaluate_all(f"all => all.filter(one => !one.querySelector('{marks}')).map(one => one.id)") == []
+    assert (
+        figures.evaluate_all(f"all => all.filter(one => !one.querySelector('{marks}')).map(one => one.id)")
+        == []
+    )
     fills = figures.evaluate_all(AXES)
     assert fills
     assert [fill for fill in set(fills) if contrast(fill, ground) < 3.9] == []

@@ -1,4 +1,5 @@
-"""The static twin in a real browser, offline: its parts are linked, it works from the keyboard, and no string of it runs."""
+"""The static twin in a real browser, offline: its parts are linked, it works from the keyboard, and no string
+of it runs."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.explorer.toy_answers import HOSTILE, answer, hostile
-from workbench.explorer import twin
+from tests.views.explorer.toy_answers import HOSTILE, answer, hostile
+from workbench.views.explorer import twin
 
 pytestmark = [pytest.mark.browser]
 QUESTION, COLUMNS = "[data-testid=twin-question]", "[data-testid=twin-columns] .wbt-column"
@@ -24,7 +25,9 @@ class Opened:
         self.page.on("request", lambda r: self.trouble.append(r.url) if r.url.startswith("http") else None)
         self.page.on("requestfailed", lambda r: self.trouble.append(r.url))
         self.page.on("pageerror", lambda error: self.trouble.append(str(error)))
-        self.page.on("console", lambda message: self.trouble.append(message.text) if message.type == "error" else None)
+        self.page.on(
+            "console", lambda message: self.trouble.append(message.text) if message.type == "error" else None
+        )
         self.page.on("dialog", lambda dialog: self.trouble.append(dialog.message))
         self.page.goto(path.as_uri())
 
@@ -69,7 +72,10 @@ def test_the_walk_and_the_edits_are_read_beside_the_answer(opened: Opened) -> No
     page.locator("[data-testid=twin-walk]").focus()
     page.keyboard.press("End")
     assert "step 1" in page.locator("[data-testid=twin-way]").inner_text()
-    assert page.locator("[data-testid=twin-walk]").get_attribute("aria-valuetext") == "100 % of the way to the root"
+    assert (
+        page.locator("[data-testid=twin-walk]").get_attribute("aria-valuetext")
+        == "100 % of the way to the root"
+    )
     line = page.locator("[data-testid=twin-edits] tbody tr").last.inner_text()
     assert "−0.150, 1 down, #2" in line
     assert "+0.100, 2 up, #1" in line
@@ -89,7 +95,10 @@ def test_everything_is_reached_from_the_keyboard(opened: Opened) -> None:
         page.keyboard.press(key)
     assert page.evaluate("document.activeElement.dataset.row") == "2"
     page.keyboard.press("Enter")
-    assert page.evaluate("[document.activeElement.dataset.row, document.activeElement.ariaPressed]") == ["2", "true"]
+    assert page.evaluate("[document.activeElement.dataset.row, document.activeElement.ariaPressed]") == [
+        "2",
+        "true",
+    ]
     assert page.evaluate("document.activeElement.closest('.wbt-column').ariaLabel") == "DITM"
     page.keyboard.press("Enter")
     assert page.locator("[aria-pressed=true]").count() == 0
@@ -114,8 +123,12 @@ def test_no_caption_id_or_name_is_executed(browser: Any, tmp_path: Path) -> None
         page.locator("[data-row='0']").first.click()
         shown = page.locator("h3").first.evaluate("element => element.textContent")
         assert shown == text
-        assert page.locator(".wbt :is(script:not(.wbt-data), svg, [onerror], [onload], [onfocus])").count() == 0
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "a long word widens no page"
+        assert (
+            page.locator(".wbt :is(script:not(.wbt-data), svg, [onerror], [onload], [onfocus])").count() == 0
+        )
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
+            "a long word widens no page"
+        )
     assert page.evaluate("window.owned") is None
     assert found.trouble == []
     found.context.close()
@@ -125,7 +138,8 @@ def test_no_caption_id_or_name_is_executed(browser: Any, tmp_path: Path) -> None
 def test_both_themes_can_be_read(browser: Any, tmp_path: Path, scheme: str) -> None:
     found = Opened(browser, twin.write(tmp_path / "twin.html", [answer("a red dog")]), color_scheme=scheme)
     ink, ground = (
-        found.page.locator(".wbt").evaluate(f"one => getComputedStyle(one).{name}") for name in ("color", "backgroundColor")
+        found.page.locator(".wbt").evaluate(f"one => getComputedStyle(one).{name}")
+        for name in ("color", "backgroundColor")
     )
     assert (ink, ground) == {
         "light": ("rgb(31, 31, 31)", "rgb(255, 255, 255)"),

@@ -29,7 +29,9 @@ THINGS = ["kite", "tram", "goat", "lamp", "pier", "drum"]
 def sentences(number, count):
     """Captions of one image: they share its thing and nothing else."""
     thing = THINGS[number % len(THINGS)] + "".join(chr(ord("a") + int(digit)) for digit in str(number))
-    return [f"  {word} {thing} ,\n{number} . " for word in ("A", "The old", "One", "Some", "A big", "My")[:count]]
+    return [
+        f"  {word} {thing} ,\n{number} . " for word in ("A", "The old", "One", "Some", "A big", "My")[:count]
+    ]
 
 
 def filename(part, number):
@@ -59,7 +61,9 @@ def precomp(root, part, images, *, ids_each=5, regions_each=1):
     folder = root / "precomp"
     folder.mkdir(parents=True, exist_ok=True)
     captions = [" ".join(raw.lower().split()) for _, number, _ in images for raw in sentences(number, 5)]
-    (folder / f"{part}_caps.txt").write_text("".join(f"{caption}\n" for caption in captions), encoding="utf-8")
+    (folder / f"{part}_caps.txt").write_text(
+        "".join(f"{caption}\n" for caption in captions), encoding="utf-8"
+    )
     ids = [number for _, number, _ in images for _ in range(ids_each)]
     (folder / f"{part}_ids.txt").write_text("".join(f"{number}\n" for number in ids), encoding="utf-8")
     regions = np.random.default_rng(0).normal(size=(len(images), 36, 8)).astype(np.float32)
@@ -96,7 +100,11 @@ def cxc(place):
     table(place / "cxc/sits_test.csv", ["caption", "image"], [
         (said(141), one, 4.8, "c2i_original"), (said(151), two, 2.9, "c2i_original"), (said(141), two, 3.0, "c2i_intrasim"),
     ])  # fmt: skip
-    table(place / "cxc/sis_test.csv", ["image1", "image2"], [(one, two, 2.4, "i2i_csim"), (two, one, 2.6, "i2i_csim")])
+    table(
+        place / "cxc/sis_test.csv",
+        ["image1", "image2"],
+        [(one, two, 2.4, "i2i_csim"), (two, one, 2.6, "i2i_csim")],
+    )
     table(place / "cxc/sts_test.csv", ["caption1", "caption2"], [
         (said(141), said(142), 3.5, "c2c_cocaption"), (said(141), said(155), 0.5, "c2c_isim"),
     ])  # fmt: skip

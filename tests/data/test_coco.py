@@ -62,14 +62,17 @@ def test_captions_alone_need_no_photographs_before_one_is_opened(copy):
 def test_a_truncated_file_is_refused_with_its_name_and_size(copy):
     file = copy / "dataset_coco.json"
     file.write_bytes(file.read_bytes()[:1000])
-    with pytest.raises(ValueError, match=r"dataset_coco.json is not whole: expected JSON to its end, found 1,000 bytes"):
+    with pytest.raises(
+        ValueError, match=r"dataset_coco.json is not whole: expected JSON to its end, found 1,000 bytes"
+    ):
         load(copy)
 
 
 def test_a_whole_file_with_too_few_images_is_refused_with_the_expected_and_found_counts(copy):
     for split, counts in (("test", "5,000 images and 25,000"), ("train", "113,287 images and 566,435")):
         with pytest.raises(
-            ValueError, match=f"coco/{split}, from dataset_coco.json: expected {counts} captions, found . and 1[05]"
+            ValueError,
+            match=f"coco/{split}, from dataset_coco.json: expected {counts} captions, found . and 1[05]",
         ):
             load(copy, split, complete=True)
     with pytest.raises(ValueError, match="expected 5,000 images and 25,010 captions, found 1 and 6"):
@@ -79,12 +82,21 @@ def test_a_whole_file_with_too_few_images_is_refused_with_the_expected_and_found
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda images: images[4].update(sentences=images[5]["sentences"]), r"expected sentids \[151.*found \[141"),
-        (lambda images: images[4]["sentences"][2].update(imgid=5), "sentence 153 of another image: expected imgid 4, found 5"),
+        (
+            lambda images: images[4].update(sentences=images[5]["sentences"]),
+            r"expected sentids \[151.*found \[141",
+        ),
+        (
+            lambda images: images[4]["sentences"][2].update(imgid=5),
+            "sentence 153 of another image: expected imgid 4, found 5",
+        ),
         (lambda images: images[4]["sentences"].pop(), r"sentids|expected at least 5, found 4"),
         (lambda images: images[4].update(split="dev"), "the split is 'dev', expected one of train"),
         (lambda images: images[5].update(filename=images[4]["filename"]), "occurs twice"),
-        (lambda images: images[4].update(filepath="../val2014"), "expected a file below the folder .* found '../val2014/COCO"),
+        (
+            lambda images: images[4].update(filepath="../val2014"),
+            "expected a file below the folder .* found '../val2014/COCO",
+        ),
         (lambda images: images[4]["sentences"][0].pop("raw"), "expected a text 'raw', found None"),
     ],
 )
@@ -106,7 +118,9 @@ def test_other_json_and_a_split_without_images_are_refused(copy):
 
 def test_a_share_of_the_training_images_is_drawn_by_its_seed_and_lies_inside_larger_shares(copy):
     drawn = {
-        (share, seed): set(load(copy, "train", share=share, seed=seed).image_ids) for share in (0.34, 0.67) for seed in range(4)
+        (share, seed): set(load(copy, "train", share=share, seed=seed).image_ids)
+        for share in (0.34, 0.67)
+        for seed in range(4)
     }
     assert {len(images) for (share, _), images in drawn.items() if share == 0.34} == {1}
     assert all(drawn[0.34, seed] < drawn[0.67, seed] for seed in range(4))
@@ -118,7 +132,10 @@ def test_a_share_of_the_training_images_is_drawn_by_its_seed_and_lies_inside_lar
 
 
 def test_missing_files_say_what_to_get_and_how_to_point_at_it(tmp_path, monkeypatch):
-    with pytest.raises(FileNotFoundError, match=r"lacks dataset_coco.json, images.*https://cs.stanford.edu.*https://cocodataset"):
+    with pytest.raises(
+        FileNotFoundError,
+        match=r"lacks dataset_coco.json, images.*https://cs.stanford.edu.*https://cocodataset",
+    ):
         load(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"lacks precomp/testall_caps.txt, .*_ims.npy.*SCAN"):
         load(tmp_path, source="precomp")
@@ -176,7 +193,8 @@ def test_shuffled_captions_are_refused_by_the_words_they_share(tmp_path):
     lines = file.read_text().splitlines()
     file.write_text("".join(f"{line}\n" for line in np.random.default_rng(0).permutation(lines)))
     with pytest.raises(
-        ValueError, match=r"coco/test, from testall_caps.txt: expected at least 80% .* found [0-5]?\d%; .*shuffled"
+        ValueError,
+        match=r"coco/test, from testall_caps.txt: expected at least 80% .* found [0-5]?\d%; .*shuffled",
     ):
         load(tmp_path, source="precomp")
 
@@ -185,7 +203,10 @@ def test_a_shuffled_file_of_ids_is_refused_with_its_line(tmp_path):
     fixtures.precomp(tmp_path, "testall", IMAGES)
     ids = tmp_path / "precomp" / "testall_ids.txt"
     for lines, message in (
-        ([16, 15, 16, 16, 16, 16, 15, 15, 15, 15], "testall_ids.txt line 2: expected '16' 5 times in a row, found '15'"),
+        (
+            [16, 15, 16, 16, 16, 16, 15, 15, 15, 15],
+            "testall_ids.txt line 2: expected '16' 5 times in a row, found '15'",
+        ),
         ([16, 16], "testall_ids.txt: expected each image once, found '16' at two places"),
         ([16, 15, 14], "testall_ids.txt: expected 10 lines or 2, as there are captions, found 3"),
     ):

@@ -25,7 +25,11 @@ def test_ratings_of_images_and_captions_stand_at_their_rows(options):
     assert np.argwhere(sits.relevant()).tolist() == [[0, 5], [1, 5]]
     assert split.name == "cxc/test"
     assert set(split.judgements) == {"own", "sits"}
-    assert split.notes == ("sits: 3 ratings of 3 pairs", "sis: 2 ratings of 2 pairs", "sts: 2 ratings of 2 pairs")
+    assert split.notes == (
+        "sits: 3 ratings of 3 pairs",
+        "sis: 2 ratings of 2 pairs",
+        "sts: 2 ratings of 2 pairs",
+    )
 
 
 def test_ratings_of_image_pairs_keep_their_order_until_they_are_made_symmetric(options):
@@ -40,7 +44,10 @@ def test_ratings_of_image_pairs_keep_their_order_until_they_are_made_symmetric(o
 def test_ratings_of_caption_pairs_stand_at_their_rows(options):
     sts = data.load("cxc", split="test", **options).caption_judgements["sts"]
     assert sts.shape == (10, 10)
-    assert list(zip(sts.images.tolist(), sts.captions.tolist(), sts.grades.tolist(), strict=True)) == [(5, 6, 3.5), (5, 4, 0.5)]
+    assert list(zip(sts.images.tolist(), sts.captions.tolist(), sts.grades.tolist(), strict=True)) == [
+        (5, 6, 3.5),
+        (5, 4, 0.5),
+    ]
     val = data.load("cxc", split="val", **options)
     assert val.caption_judgements["sts"].grades.tolist() == [1.0]
     assert len(val.image_judgements["sis"].grades) == 0
@@ -57,13 +64,37 @@ def test_the_larger_of_two_ratings_of_a_pair_in_one_order_counts(options, tmp_pa
 @pytest.mark.parametrize(
     ("name", "row", "message"),
     [
-        ("sits", "COCO_val2014:sentid:999,COCO_val2014_000000000015.jpg,3,x", "expected a caption .* found the unknown .*:999"),
-        ("sits", "COCO_val2014:sentid:141,COCO_val2014_000000000014.jpg,3,x", "expected a image .* found the unknown .*14.jpg"),
-        ("sts", "COCO_val2014:sentid:141,COCO_val2014:sentid:131,3,x", "expected a caption .* found the unknown .*:131"),
-        ("sis", "COCO_val2014_000000000015.jpg,nowhere.jpg,3,x", "expected a image of the split, which has 2, .*nowhere"),
-        ("sis", "COCO_val2014_000000000015.jpg,nowhere.jpg,3", "expected two ids, a rating and a sampling method, found"),
+        (
+            "sits",
+            "COCO_val2014:sentid:999,COCO_val2014_000000000015.jpg,3,x",
+            "expected a caption .* found the unknown .*:999",
+        ),
+        (
+            "sits",
+            "COCO_val2014:sentid:141,COCO_val2014_000000000014.jpg,3,x",
+            "expected a image .* found the unknown .*14.jpg",
+        ),
+        (
+            "sts",
+            "COCO_val2014:sentid:141,COCO_val2014:sentid:131,3,x",
+            "expected a caption .* found the unknown .*:131",
+        ),
+        (
+            "sis",
+            "COCO_val2014_000000000015.jpg,nowhere.jpg,3,x",
+            "expected a image of the split, which has 2, .*nowhere",
+        ),
+        (
+            "sis",
+            "COCO_val2014_000000000015.jpg,nowhere.jpg,3",
+            "expected two ids, a rating and a sampling method, found",
+        ),
         ("sts", "COCO_val2014:sentid:141,COCO_val2014:sentid:142,much,x", "expected two ids, a rating"),
-        ("sts", "COCO_val2014:sentid:141,COCO_val2014:sentid:142,5.5,x", "expected a rating from 0 to 5, found 5.5"),
+        (
+            "sts",
+            "COCO_val2014:sentid:141,COCO_val2014:sentid:142,5.5,x",
+            "expected a rating from 0 to 5, found 5.5",
+        ),
     ],
 )
 def test_a_row_that_does_not_fit_is_refused_with_its_table_and_number(options, tmp_path, name, row, message):
@@ -76,7 +107,9 @@ def test_a_row_that_does_not_fit_is_refused_with_its_table_and_number(options, t
 
 def test_a_table_without_scores_is_refused(options, tmp_path):
     (tmp_path / "cxc" / "sis_test.csv").write_text("image1,image2\n")
-    with pytest.raises(ValueError, match=r"sis_test.csv: expected the columns of sis, .* found \['image1', 'image2'\]"):
+    with pytest.raises(
+        ValueError, match=r"sis_test.csv: expected the columns of sis, .* found \['image1', 'image2'\]"
+    ):
         data.load("cxc", split="test", **options)
 
 

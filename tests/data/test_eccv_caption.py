@@ -9,7 +9,9 @@ from tests.data import fixtures
 from workbench import data
 from workbench.data import eccv_caption
 
-pytest.importorskip("eccv_caption", reason="needs the package eccv-caption, pip install 'itm-workbench[eccv]'")
+pytest.importorskip(
+    "eccv_caption", reason="needs the package eccv-caption, pip install 'itm-workbench[eccv]'"
+)
 
 
 def file(name):
@@ -18,8 +20,8 @@ def file(name):
 
 
 def test_positives_and_queries_of_two_images_are_those_of_the_package(tmp_path):
-    # image 183786 is asked, with seven captions here, two of them written for 571990; that one is not asked, but it answers
-    # the asked caption 324
+    # image 183786 is asked, with seven captions here, two of them written for 571990; that one is not asked,
+    # but it answers the asked caption 324
     split = data.load("eccv_caption", **fixtures.eccv_caption(tmp_path))
     eccv = split.judgements["eccv"]
     images = [int(image[-16:-4]) for image in split.image_ids]
@@ -40,7 +42,9 @@ def test_a_split_that_lacks_captions_is_refused_with_the_expected_and_found_ids(
     options = fixtures.eccv_caption(tmp_path)
     whole = eccv_caption.coco
     monkeypatch.setattr(eccv_caption, "coco", lambda **given: whole(**{**given, "complete": False}))
-    with pytest.raises(ValueError, match="expected the 25,000 captions of the test split, found 10 of them and 0 others"):
+    with pytest.raises(
+        ValueError, match="expected the 25,000 captions of the test split, found 10 of them and 0 others"
+    ):
         data.load("eccv_caption", **{**options, "complete": True})
 
 
@@ -52,7 +56,9 @@ def test_a_missing_package_says_how_to_install_it(monkeypatch):
 
 def test_a_package_with_other_counts_is_refused(monkeypatch):
     monkeypatch.setitem(eccv_caption.PUBLISHED, "eccv", (1, 2, 3, 4))
-    with pytest.raises(ValueError, match=r"expected \(1, 2, 3, 4\) pairs and queries .* found \(22550, 11279, 1261, 1332\)"):
+    with pytest.raises(
+        ValueError, match=r"expected \(1, 2, 3, 4\) pairs and queries .* found \(22550, 11279, 1261, 1332\)"
+    ):
         eccv_caption._positives(eccv_caption._package(), "eccv")
 
 
@@ -87,7 +93,9 @@ def test_the_whole_test_split_has_all_published_positives_but_two(whole):
     assert (len(eccv.image_queries), len(eccv.caption_queries)) == (1261, 1332)
     assert len(cxc.grades) == 35585
     assert (len(cxc.image_queries), len(cxc.caption_queries)) == (5000, 24972)
-    assert whole.notes == ("eccv: 2 positives name what the split lacks; they count into R, as in the package",)
+    assert whole.notes == (
+        "eccv: 2 positives name what the split lacks; they count into R, as in the package",
+    )
     assert {whole.image_ids[row][-10:-4] for row in eccv.missing_captions} == {"421999", "575916"}
     assert len(cxc.missing_captions) == 0
 
@@ -95,7 +103,10 @@ def test_the_whole_test_split_has_all_published_positives_but_two(whole):
 @pytest.mark.real_data
 def test_the_union_of_both_directions_gives_every_query_its_own_positives(whole):
     eccv = whole.judgements["eccv"]
-    images, captions = [int(image[-16:-4]) for image in whole.image_ids], [int(caption) for caption in whole.caption_ids]
+    images, captions = (
+        [int(image[-16:-4]) for image in whole.image_ids],
+        [int(caption) for caption in whole.caption_ids],
+    )
     for queries, rows, columns, row_ids, column_ids, name in (
         (eccv.image_queries, eccv.images, eccv.captions, images, captions, "eccv_image_to_caption.json"),
         (eccv.caption_queries, eccv.captions, eccv.images, captions, images, "eccv_caption_to_image.json"),

@@ -37,13 +37,15 @@ def test_a_copy_with_other_counts_is_refused_with_both(tmp_path):
         ("test", "1,000 images and 5,000"),
     ):
         with pytest.raises(
-            ValueError, match=rf"flickr30k/{split}, from dataset_flickr30k.json: expected {counts} captions, found"
+            ValueError,
+            match=rf"flickr30k/{split}, from dataset_flickr30k.json: expected {counts} captions, found",
         ):
             load(tmp_path, split, complete=True)
 
 
 def test_missing_files_say_what_to_ask_for(tmp_path):
     with pytest.raises(
-        FileNotFoundError, match=r"flickr30k: .* lacks dataset_flickr30k.json, images\. .*DenotationGraph.*karpathy"
+        FileNotFoundError,
+        match=r"flickr30k: .* lacks dataset_flickr30k.json, images\. .*DenotationGraph.*karpathy",
     ):
         load(tmp_path)

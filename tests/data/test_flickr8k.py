@@ -28,9 +28,13 @@ def copy(tmp_path):
         captions += [f"{image}#{k}\tCaption {k} of {image} ." for k in range(5)]
     lists = {"train": TRAIN, "dev": VAL, "test": TEST}
     for name, images in lists.items():
-        (tmp_path / f"Flickr_8k.{name}Images.txt").write_text("".join(f"{image}\n" for image in images), encoding="utf-8")
+        (tmp_path / f"Flickr_8k.{name}Images.txt").write_text(
+            "".join(f"{image}\n" for image in images), encoding="utf-8"
+        )
     (tmp_path / "Flickr8k.token.txt").write_text("\n".join(captions) + "\n", encoding="utf-8")
-    (tmp_path / "CrowdFlowerAnnotations.txt").write_text("".join("\t".join(row) + "\n" for row in JUDGED), encoding="utf-8")
+    (tmp_path / "CrowdFlowerAnnotations.txt").write_text(
+        "".join("\t".join(row) + "\n" for row in JUDGED), encoding="utf-8"
+    )
     return tmp_path
 
 
@@ -94,7 +98,9 @@ def test_the_image_that_was_never_distributed_is_noted_and_not_an_error(copy):
 
 
 def test_a_copy_with_other_counts_than_the_official_ones_is_refused(copy):
-    with pytest.raises(ValueError, match="flickr8k/val has 1 images and 5 captions, the official split has 1000 and 5000"):
+    with pytest.raises(
+        ValueError, match="flickr8k/val has 1 images and 5 captions, the official split has 1000 and 5000"
+    ):
         load(copy, "val", complete=True)
 
 
@@ -134,14 +140,18 @@ def test_a_corrupt_image_is_found_at_once_when_asked(copy):
 def test_a_bad_judgement_is_named_by_its_row(copy, row):
     with (copy / "CrowdFlowerAnnotations.txt").open("a", encoding="utf-8") as file:
         file.write(row + "\n")
-    with pytest.raises(ValueError, match=r"CrowdFlowerAnnotations.txt row 5: expected image, caption id, share, yes, no"):
+    with pytest.raises(
+        ValueError, match=r"CrowdFlowerAnnotations.txt row 5: expected image, caption id, share, yes, no"
+    ):
         load(copy, "test")
 
 
 def test_missing_files_say_what_to_download_and_from_where(copy, tmp_path, monkeypatch):
     (copy / "CrowdFlowerAnnotations.txt").unlink()
     load(copy, "train")
-    with pytest.raises(FileNotFoundError, match=r"lacks CrowdFlowerAnnotations.txt. .*Flickr8k_text.zip .*https://"):
+    with pytest.raises(
+        FileNotFoundError, match=r"lacks CrowdFlowerAnnotations.txt. .*Flickr8k_text.zip .*https://"
+    ):
         load(copy, "test")
     monkeypatch.delenv("WORKBENCH_DATA", raising=False)
     with pytest.raises(FileNotFoundError, match=r"set root=\.\.\., or WORKBENCH_DATA"):

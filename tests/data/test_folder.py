@@ -105,7 +105,10 @@ def test_without_a_column_split_every_image_is_in_exactly_one(tmp_path):
 
 
 def test_one_image_written_in_two_ways_is_one_image(base):
-    write(base / "captions.csv", [{"image": "deep/c.jpg", "caption": "one"}, {"image": "deep/./c.jpg", "caption": "two"}])
+    write(
+        base / "captions.csv",
+        [{"image": "deep/c.jpg", "caption": "one"}, {"image": "deep/./c.jpg", "caption": "two"}],
+    )
     split = load(base)
     assert split.image_ids == ("deep/c.jpg",)
     assert split.caption_ids == ("deep/c.jpg#0", "deep/c.jpg#1")
@@ -169,7 +172,9 @@ def test_rows_that_are_no_rows_are_named(base):
     (base / "captions.csv").write_text("image,caption\na.jpg,fine\na.jpg,too,many\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"captions.csv row 2: 3 fields, but the columns are"):
         load(base)
-    (base / "captions.jsonl").write_text('{"image": "a.jpg", "caption": "fine"}\n{"image": \n', encoding="utf-8")
+    (base / "captions.jsonl").write_text(
+        '{"image": "a.jpg", "caption": "fine"}\n{"image": \n', encoding="utf-8"
+    )
     with pytest.raises(ValueError, match=r"captions.jsonl row 2: not JSON"):
         load(base, table="captions.jsonl")
     (base / "captions.jsonl").write_text('["a.jpg"]\n', encoding="utf-8")
@@ -182,10 +187,14 @@ def test_rows_that_are_no_rows_are_named(base):
 
 def test_a_table_that_breaks_off_or_is_of_another_kind_is_named(base):
     (base / "captions.csv").write_text('image,caption\na.jpg,fine\na.jpg,"never closed\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"captions.csv cannot be read after captions.csv row 1: unexpected end of data"):
+    with pytest.raises(
+        ValueError, match=r"captions.csv cannot be read after captions.csv row 1: unexpected end of data"
+    ):
         load(base)
     (base / "captions.csv").write_bytes("image,caption\na.jpg,größer\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"captions.csv cannot be read after captions.csv row 0: 'utf-8' codec"):
+    with pytest.raises(
+        ValueError, match=r"captions.csv cannot be read after captions.csv row 0: 'utf-8' codec"
+    ):
         load(base)
     (base / "captions.parquet").write_text("no table", encoding="utf-8")
     with pytest.raises(ValueError, match=r"captions.parquet is not a Parquet file"):
@@ -221,7 +230,9 @@ def test_what_is_missing_is_named_with_the_remedy(tmp_path, monkeypatch):
     monkeypatch.delenv("WORKBENCH_DATA", raising=False)
     with pytest.raises(FileNotFoundError, match=r"set root=.*Put the images into a folder"):
         data.load("folder")
-    with pytest.raises(FileNotFoundError, match=r"holds none of captions.csv, captions.jsonl, captions.parquet"):
+    with pytest.raises(
+        FileNotFoundError, match=r"holds none of captions.csv, captions.jsonl, captions.parquet"
+    ):
         load(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"lacks other\.csv"):
         load(tmp_path, table="other.csv")
@@ -244,7 +255,9 @@ def test_a_split_without_a_usable_row_says_why(base):
         load(base, on_error="skip")
 
 
-TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0\r"), max_size=30).filter(str.strip)
+TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0\r"), max_size=30).filter(
+    str.strip
+)
 
 
 @given(captions=st.lists(TEXTS, min_size=1, max_size=6))
@@ -258,7 +271,9 @@ def test_any_caption_survives_any_kind_of_table(tmp_path, kind, captions):
     assert np.array_equal(split.own, np.zeros(len(captions)))
 
 
-PARTS = st.lists(st.sampled_from(["..", ".", "", "a", "deep", "a.jpg", "c.jpg", "link", "~", "/", "C:", "\\"]), max_size=6)
+PARTS = st.lists(
+    st.sampled_from(["..", ".", "", "a", "deep", "a.jpg", "c.jpg", "link", "~", "/", "C:", "\\"]), max_size=6
+)
 
 
 @given(parts=PARTS)

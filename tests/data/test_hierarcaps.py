@@ -13,12 +13,20 @@ PICTURES = ["COCO_val2014_000000000001.jpg", "COCO_val2014_000000000002.jpg"]
 ABSENT = "COCO_val2014_000000000003.jpg"
 CHAINS = [
     ("0", "animal => cats => two cats on a rug => Two cats lie on a red rug.", PICTURES[1]),
-    ("1", 'bird => blue bird => blue bird, "sitting" => A blue bird sits on a branch, in autumn', PICTURES[0]),
+    (
+        "1",
+        'bird => blue bird => blue bird, "sitting" => A blue bird sits on a branch, in autumn',
+        PICTURES[0],
+    ),
 ]
 EXPANDED = [
     ("pet => cat => a cat => A cat on a rug .", "dog => dogs => a dog => A dog", PICTURES[1]),
     ("bird => jay => a jay sitting => A jay sits in a tree.", "cat => cats => two cats => Two cats", ABSENT),
-    ("animal => cats => two cats on a rug => Two cats lie on a red rug.", "dog => dogs => a dog => A dog", PICTURES[1]),
+    (
+        "animal => cats => two cats on a rug => Two cats lie on a red rug.",
+        "dog => dogs => a dog => A dog",
+        PICTURES[1],
+    ),
 ]
 
 
@@ -91,18 +99,28 @@ def test_a_photograph_of_the_chains_must_be_there(copy):
     assert "4 x missing image" in split.notes[0]
 
 
-@pytest.mark.parametrize("chain", ["animal => cats => two cats", "a => b => c => d => e", "", "a => b =>  => d"])
+@pytest.mark.parametrize(
+    "chain", ["animal => cats => two cats", "a => b => c => d => e", "", "a => b =>  => d"]
+)
 def test_a_chain_without_four_texts_is_named_by_its_row_or_skipped_and_counted(copy, chain):
     with (copy / "hierarcaps_test.csv").open("a", encoding="utf-8", newline="") as lines:
         csv.writer(lines).writerow(["2", chain, PLACE + PICTURES[0]])
-    with pytest.raises(ValueError, match=r"hierarcaps_test.csv row 3: (expected 4 texts|the caption of .* is empty)"):
+    with pytest.raises(
+        ValueError, match=r"hierarcaps_test.csv row 3: (expected 4 texts|the caption of .* is empty)"
+    ):
         load(copy)
     assert "hierarcaps_test.csv row 3" in load(copy, on_error="skip").notes[0]
 
 
 def test_a_copy_with_other_counts_than_the_published_ones_is_refused(copy):
-    for texts, counts in (("chains", "1000 and 4000"), ("expanded", "5000 and 93916"), ("captions", "5000 and 23479")):
-        with pytest.raises(ValueError, match=rf"hierarcaps/test.* has 2 images .* the published set has {counts}"):
+    for texts, counts in (
+        ("chains", "1000 and 4000"),
+        ("expanded", "5000 and 93916"),
+        ("captions", "5000 and 23479"),
+    ):
+        with pytest.raises(
+            ValueError, match=rf"hierarcaps/test.* has 2 images .* the published set has {counts}"
+        ):
             load(copy, texts=texts, complete=True)
 
 
@@ -120,7 +138,9 @@ def test_a_file_that_breaks_off_or_is_none_is_refused(copy, name):
 def test_missing_files_say_what_to_get_and_from_where(copy, monkeypatch):
     (copy / "hierarcaps_test_expanded.csv.gz").unlink()
     load(copy)
-    with pytest.raises(FileNotFoundError, match=r"lacks hierarcaps_test_expanded.csv.gz. .*https://.*val2014"):
+    with pytest.raises(
+        FileNotFoundError, match=r"lacks hierarcaps_test_expanded.csv.gz. .*https://.*val2014"
+    ):
         load(copy, texts="expanded")
     monkeypatch.delenv("WORKBENCH_DATA", raising=False)
     with pytest.raises(FileNotFoundError, match=r"set root=\.\.\., or WORKBENCH_DATA"):
@@ -136,7 +156,8 @@ def test_unknown_names_list_the_known_ones(copy):
 
 @pytest.mark.real_data
 @pytest.mark.parametrize(
-    ("texts", "images", "captions"), [("chains", 1000, 4000), ("expanded", 5000, 93916), ("captions", 5000, 23479)]
+    ("texts", "images", "captions"),
+    [("chains", 1000, 4000), ("expanded", 5000, 93916), ("captions", 5000, 23479)],
 )
 def test_the_real_files_have_the_published_counts(real_data, texts, images, captions):
     found = data.load("hierarcaps", texts=texts, root=str(real_data / "hierarcaps"))

@@ -12,14 +12,18 @@ from workbench import data
 from workbench.data._scene_vocabulary import BACKDROPS, COLOURS, KINDS, NOUNS
 from workbench.records import Judgements, LazyJudgements, Split
 
-# The world of seed 0. Weights are trained on it and results are compared across machines: a new checksum is a new data set.
+# The world of seed 0. Weights are trained on it and results are compared across machines: a new checksum is a
+# new data set.
 TEST_SPLIT = "f8e72ad34d51cefd6ac90e3d528bf49c1e4abb57db151d95dccdfb5f4eb7961e"
 PICTURES = "021e9c997112756f3cabe19beae3e45c0122f8b4d26a91dca8439a4efba4437f"
 
 
 def checksum(split: Split) -> str:
     exact = split.judgements["exact"]
-    graphs = [[(g.objects, g.attributes, g.relations) for g in graphs] for graphs in (split.image_graphs, split.caption_graphs)]
+    graphs = [
+        [(g.objects, g.attributes, g.relations) for g in graphs]
+        for graphs in (split.image_graphs, split.caption_graphs)
+    ]
     told = json.dumps([split.image_ids, split.captions, split.own.tolist(), split.level.tolist(), graphs])
     return hashlib.sha256(told.encode() + exact.images.tobytes() + exact.captions.tobytes()).hexdigest()
 
@@ -76,7 +80,9 @@ def test_splits_and_seeds_are_different_streams():
 
 
 def test_captions_and_chains_tell_of_the_same_scenes():
-    captions, chains = (data.load("scenes", split="val", size=20, texts=texts) for texts in ("captions", "chains"))
+    captions, chains = (
+        data.load("scenes", split="val", size=20, texts=texts) for texts in ("captions", "chains")
+    )
     assert captions.image_graphs == chains.image_graphs
     assert captions.open_image(3).tobytes() == chains.open_image(3).tobytes()
 
@@ -133,7 +139,15 @@ def test_the_truth_is_computed_only_when_asked_for_and_once():
         return Judgements.own(np.array([0, 0, 1]), 2)
 
     lazy = LazyJudgements((2, 3), {"own": maker})
-    split = Split("x", ("a", "b"), ("p", "q", "r"), ("1", "2", "3"), np.array([0, 0, 1]), lambda row: None, judgements=lazy)
+    split = Split(
+        "x",
+        ("a", "b"),
+        ("p", "q", "r"),
+        ("1", "2", "3"),
+        np.array([0, 0, 1]),
+        lambda row: None,
+        judgements=lazy,
+    )
     first = split.first(1)
     assert (list(first.judgements), made) == (["own"], [])
     assert first.judgements["own"].shape == (1, 2)

@@ -81,18 +81,27 @@ def test_things_that_hold_others_have_a_front_and_others_have_none():
 
 def test_colours_and_patterns_are_far_apart():
     for noun in ("ball", "cat", "bus"):
-        drawn = [sprite((noun, c, p), (40, 40), "all", False, 192).convert("RGB") for c in COLOURS for p in PATTERNS]
+        drawn = [
+            sprite((noun, c, p), (40, 40), "all", False, 192).convert("RGB")
+            for c in COLOURS
+            for p in PATTERNS
+        ]
         looks = [np.asarray(image, dtype=float) for image in drawn]
         assert min(np.abs(a - b).mean() for a, b in combinations(looks, 2)) > 3
 
 
 def test_a_flipped_pictogram_is_the_mirror_image():
-    right, left = (np.asarray(sprite(("dog", "blue", "spotted"), (40, 40), "all", flipped, 192)) for flipped in (False, True))
+    right, left = (
+        np.asarray(sprite(("dog", "blue", "spotted"), (40, 40), "all", flipped, 192))
+        for flipped in (False, True)
+    )
     np.testing.assert_array_equal(left, right[:, ::-1])
 
 
 def test_backdrops_differ_and_leave_no_pixel_unpainted():
-    pictures = {name: [np.asarray(backdrop(name, v, 96), dtype=float) for v in range(VARIANTS)] for name in BACKDROPS}
+    pictures = {
+        name: [np.asarray(backdrop(name, v, 96), dtype=float) for v in range(VARIANTS)] for name in BACKDROPS
+    }
     means = [np.mean(variants, axis=0) for variants in pictures.values()]
     assert min(np.abs(a - b).mean() for a, b in combinations(means, 2)) > 10
     for variants in pictures.values():

@@ -9,7 +9,16 @@ import pytest
 from workbench import data
 from workbench.data._scene_dice import Dice
 from workbench.data._scene_language import plural, short_phrase, verbalise
-from workbench.data._scene_vocabulary import BACKDROPS, COLOURS, COUNTS, KINDS, NOUNS, PATTERNS, RELATIONS, SIZES
+from workbench.data._scene_vocabulary import (
+    BACKDROPS,
+    COLOURS,
+    COUNTS,
+    KINDS,
+    NOUNS,
+    PATTERNS,
+    RELATIONS,
+    SIZES,
+)
 from workbench.records import SceneGraph
 
 SYNONYMS = {
@@ -27,7 +36,12 @@ def ways(graph: SceneGraph) -> set[str]:
 
 def test_one_thing_may_be_named_shown_or_said_to_be_there():
     said = ways(SceneGraph(("elephant",)))
-    assert {"an elephant", "There is an elephant.", "a photo of an elephant", "This picture shows an elephant."} <= said
+    assert {
+        "an elephant",
+        "There is an elephant.",
+        "a photo of an elephant",
+        "This picture shows an elephant.",
+    } <= said
 
 
 def test_numbers_agree_with_nouns_and_verbs():

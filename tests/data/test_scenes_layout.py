@@ -86,4 +86,6 @@ def test_the_things_of_a_scene_have_different_nouns_and_the_backdrop_comes_last(
         graph = graph_of(scene)
         assert len(set(graph.objects)) == len(graph.objects)
         assert graph.objects[-1] == scene.backdrop
-        assert {s for s, _, o in graph.relations if o == len(graph.objects) - 1} == set(range(len(scene.things)))
+        assert {s for s, _, o in graph.relations if o == len(graph.objects) - 1} == set(
+            range(len(scene.things))
+        )

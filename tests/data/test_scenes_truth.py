@@ -16,7 +16,9 @@ CAT_AND_TREE = SceneGraph(
     ((0, "small"), (0, "red"), (0, "plain"), (0, "two"), (1, "large"), (1, "green"), (1, "striped")),
     ((0, "left of", 1), (1, "right of", 0), (0, "next to", 1), (1, "next to", 0), (0, "in", 2), (1, "in", 2)),
 )
-TWO_ANIMALS = SceneGraph(("dog", "bird", "beach"), ((0, "red"), (1, "blue")), ((1, "above", 0), (0, "below", 1)))
+TWO_ANIMALS = SceneGraph(
+    ("dog", "bird", "beach"), ((0, "red"), (1, "blue")), ((1, "above", 0), (0, "below", 1))
+)
 
 
 def graded(caption: SceneGraph, scene: SceneGraph = CAT_AND_TREE) -> float:
@@ -70,13 +72,15 @@ def test_a_graph_with_no_object_or_with_too_many_is_refused():
 
 
 def random_graph(rng: np.random.Generator) -> SceneGraph:
-    """A caption as a person might edit it: any words, any number of nodes up to five, statements that may repeat."""
+    """A caption as a person might edit it: any words, any number of nodes up to five, statements that may
+    repeat."""
     words = [*NOUNS, *KINDS, *BACKDROPS, *(["animal", "cat", "meadow"] * 8)]
     n = int(rng.integers(1, 6))
     objects = tuple(str(rng.choice(words)) for _ in range(n))
     attributes = tuple((int(rng.integers(n)), str(rng.choice(ATTRIBUTES))) for _ in range(rng.integers(0, 4)))
     relations = tuple(
-        (int(rng.integers(n)), str(rng.choice(list(RELATIONS))), int(rng.integers(n))) for _ in range(rng.integers(0, 4))
+        (int(rng.integers(n)), str(rng.choice(list(RELATIONS))), int(rng.integers(n)))
+        for _ in range(rng.integers(0, 4))
     )
     return SceneGraph(objects, attributes, relations)
 

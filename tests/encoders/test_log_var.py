@@ -43,7 +43,13 @@ def test_the_variances_of_every_embedding_add_up_to_a_tenth_at_the_start_and_the
 
 def test_regions_and_words_say_a_log_variance_only_where_asked():
     features = torch.randn(2, 5, 6)
-    batch = Batch(["a", "b"], ["c", "d"], torch.arange(2), {"regions": features}, {"tokens": torch.tensor([[4, 5], [5, 0]])})
+    batch = Batch(
+        ["a", "b"],
+        ["c", "d"],
+        torch.arange(2),
+        {"regions": features},
+        {"tokens": torch.tensor([[4, 5], [5, 0]])},
+    )
     for log_var in (False, True):
         regions = load("regions", in_dim=6, embed_dim=4, hidden_dim=3, log_var=log_var).eval()
         words = load("sequence", vocabulary=("one", "two"), word_dim=5, embed_dim=4, log_var=log_var).eval()
@@ -59,7 +65,9 @@ def test_towers_of_every_kind_say_one_and_leave_the_mean_as_it_is(towers, kind, 
     encoder = towers(kind, head=head, **options).eval()
     plain = towers(kind, head=head, **options, log_var=False).eval()
     # The heads draw their weights in another order; the towers and their own pooled vectors are the same.
-    plain.load_state_dict({name: value for name, value in encoder.state_dict().items() if "log_var" not in name})
+    plain.load_state_dict(
+        {name: value for name, value in encoder.state_dict().items() if "log_var" not in name}
+    )
     assert encoder.gives == ("parts", "log_var")
     assert plain.gives == ("parts",)
     for made, bare in (
@@ -94,7 +102,9 @@ def test_texts_of_many_lengths_keep_their_own_variances(towers):
     ids = ids[torch.randperm(11, generator=generator)]
 
     def texts(rows):
-        return encoder.texts(Batch([], ["x"] * len(rows), torch.zeros(len(rows)), signals={"tokens": rows})).log_var
+        return encoder.texts(
+            Batch([], ["x"] * len(rows), torch.zeros(len(rows)), signals={"tokens": rows})
+        ).log_var
 
     torch.testing.assert_close(texts(ids), torch.cat([texts(row[None]) for row in ids]), atol=1e-5, rtol=1e-5)
 

@@ -45,7 +45,13 @@ def batch():
     pixels = torch.randint(0, 256, (3, 3, 96, 96), dtype=torch.uint8, generator=generator)
     ids = tensor([[2, 7, 8, 9, 3], [2, 10, 3, 0, 0], [2, 3, 0, 0, 0], [2, 9, 9, 3, 0]])
     signals = {"word_features": {"values": words * mask[..., None], "mask": mask}, "tokens": ids}
-    return Batch(["a", "b", "c"], ["d", "e", "f", "g"], tensor([0, 1, 2, 2]), {"regions": regions, "pixels": pixels}, signals)
+    return Batch(
+        ["a", "b", "c"],
+        ["d", "e", "f", "g"],
+        tensor([0, 1, 2, 2]),
+        {"regions": regions, "pixels": pixels},
+        signals,
+    )
 
 
 def identity(maps):
@@ -102,7 +108,9 @@ def test_weights_do_not_ask_how_long_a_vector_is_nor_what_the_padding_holds():
     assert (weights[:, 3] == 0).all()
     spoilt = parts * tensor([3.0, 1.0, 0.5, 1e6])[:, None]
     torch.testing.assert_close(pooling.weights(7 * guide, spoilt, mask), weights)
-    assert not torch.allclose(pooling(guide, spoilt.masked_fill(~mask[..., None], 0), mask), pooling(guide, parts, mask))
+    assert not torch.allclose(
+        pooling(guide, spoilt.masked_fill(~mask[..., None], 0), mask), pooling(guide, parts, mask)
+    )
     order = tensor([2, 0, 1, 3])
     torch.testing.assert_close(pooling.weights(guide, parts[:, order], mask), weights[:, order])
 
@@ -121,7 +129,9 @@ def test_heads_divide_the_width():
     assert meeting(12, 16, 8, 0.0).self_attn.num_heads == 6
 
 
-@pytest.mark.parametrize("options", [{}, {"embed_dim": 12}, {"fusion": {"layers": 0}}, {"fusion": {"gate": "scalar"}}])
+@pytest.mark.parametrize(
+    "options", [{}, {"embed_dim": 12}, {"fusion": {"layers": 0}}, {"fusion": {"gate": "scalar"}}]
+)
 def test_regions_and_words_are_fused_into_unit_vectors_with_unit_parts(batch, options):
     encoder = made(**options).eval()
     for out, count, mask in (
@@ -144,7 +154,9 @@ def test_padding_changes_nothing(batch):
 
 def test_the_order_of_regions_changes_nothing(batch):
     encoder = made().eval()
-    turned = Batch(batch.image_ids, [], torch.empty(0, dtype=torch.long), {"regions": batch.inputs["regions"].flip(1)})
+    turned = Batch(
+        batch.image_ids, [], torch.empty(0, dtype=torch.long), {"regions": batch.inputs["regions"].flip(1)}
+    )
     torch.testing.assert_close(encoder.images(turned).mean, encoder.images(batch).mean)
 
 
@@ -155,7 +167,12 @@ def test_gradients_reach_the_local_features_and_the_fusion_but_no_frozen_weight(
         named = dict(encoder.named_parameters())
         assert all(p.grad is None for name, p in named.items() if not p.requires_grad)
         for side in ("image_grain", "text_grain"):
-            for what in ("of_guide.weight", "pooling.of_parts.weight", "gate.linear.weight", "layers.0.linear1.weight"):
+            for what in (
+                "of_guide.weight",
+                "pooling.of_parts.weight",
+                "gate.linear.weight",
+                "layers.0.linear1.weight",
+            ):
                 assert named[f"{side}.{what}"].grad.abs().sum() > 0
 
 
@@ -201,7 +218,9 @@ def test_regions_and_words_may_be_guided_by_frozen_towers(batch):
 def test_every_trainable_parameter_is_in_one_group():
     for encoder in (made(), towers(), towers(guide="copy"), made(guide="towers")):
         named = [p for group in Pair(encoder, encoder).groups() for p in group.parameters.values()]
-        assert {id(p) for p in named if p.requires_grad} == {id(p) for p in encoder.parameters() if p.requires_grad}
+        assert {id(p) for p in named if p.requires_grad} == {
+            id(p) for p in encoder.parameters() if p.requires_grad
+        }
         assert len({id(p) for p in named}) == len(named)
 
 
@@ -236,7 +255,8 @@ def test_weights_over_regions_and_words_can_be_shown(batch):
 def test_facts_of_the_experiment_reach_the_wrapped_encoders():
     complete = encoders.member("multigrain").complete
     out = complete(
-        {"base": "regions", "text_base": "sequence", "guide": "towers"}, {"in_dim": 5, "vocabulary": ("a",), "pretrained": ""}
+        {"base": "regions", "text_base": "sequence", "guide": "towers"},
+        {"in_dim": 5, "vocabulary": ("a",), "pretrained": ""},
     )
     assert out["base_options"] == {"in_dim": 5}
     assert out["text_base_options"] == {"vocabulary": ("a",), "pretrained": ""}
@@ -254,9 +274,17 @@ def test_facts_of_the_experiment_reach_the_wrapped_encoders():
         ({"fusion": {"map": 3}}, TypeError, "fusion has no option 'map'; did you mean maps"),
         ({"fusion": {"gate": "matrix"}}, ValueError, "choose one of vector, scalar"),
         ({"guide": "base"}, ValueError, "no guide; set guide='features' or 'towers'"),
-        ({"text_base_options": {"vocabulary": ("a",), "embed_dim": 8}}, ValueError, "needs bases that read frozen features"),
+        (
+            {"text_base_options": {"vocabulary": ("a",), "embed_dim": 8}},
+            ValueError,
+            "needs bases that read frozen features",
+        ),
         ({"text_base": ""}, ValueError, "encodes no captions"),
-        ({"text_base_options": {**REGIONS["text_base_options"], "embed_dim": 9}}, ValueError, "set the same embed_dim"),
+        (
+            {"text_base_options": {**REGIONS["text_base_options"], "embed_dim": 9}},
+            ValueError,
+            "set the same embed_dim",
+        ),
     ],
 )
 def test_encoders_that_do_not_fit_are_refused_with_the_remedy(options, error, message):

@@ -27,7 +27,8 @@ def double(name, seed=0):
 
 
 def test_sorted_columns_are_weighted_by_hand():
-    # Columns sorted: 3 2 1 and 5 4 2. With theta .5 .3 .2: 1.5 + .6 + .2 = 2.3 and 2.5 + 1.2 + .4 = 4.1; padding is unseen.
+    # Columns sorted: 3 2 1 and 5 4 2. With theta .5 .3 .2: 1.5 + .6 + .2 = 2.3 and 2.5 + 1.2 + .4 = 4.1;
+    # padding is unseen.
     theta = torch.tensor([[0.5, 0.3, 0.2]])
     torch.testing.assert_close(sorted_sum(X, THREE_REAL, theta), torch.tensor([[2.3, 4.1]]))
 
@@ -39,7 +40,9 @@ def test_scores_become_weights_by_a_softmax_at_a_tenth():
 
 
 def test_padded_positions_weigh_exactly_nothing():
-    theta = softmax_weights(torch.tensor([[0.1, 0.05, 0.0, 50.0]]), torch.tensor([[True, True, True, False]]), 0.1)
+    theta = softmax_weights(
+        torch.tensor([[0.1, 0.05, 0.0, 50.0]]), torch.tensor([[True, True, True, False]]), 0.1
+    )
     assert theta[0, 3] == 0
     torch.testing.assert_close(theta.sum(), torch.tensor(1.0))
 
@@ -114,7 +117,11 @@ def test_a_set_of_one_is_returned_as_it_is(name):
 
 
 @pytest.mark.parametrize("name", POOLINGS)
-@given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4), padding=st.integers(0, 3), seed=st.integers(0, 99))
+@given(
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    padding=st.integers(0, 3),
+    seed=st.integers(0, 99),
+)
 @settings(max_examples=15, deadline=None)
 def test_order_and_padding_make_no_difference(name, sizes, padding, seed):
     pooling = double(name)

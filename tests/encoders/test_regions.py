@@ -26,10 +26,14 @@ def features():
 
 
 def test_a_linear_layer_and_the_maximum_by_hand():
-    # Regions (1,0) and (0,2) under W = [[1,1],[0,3]], b = (0,1): (1,1) and (2,7). Maximum (2,7), length sqrt(53).
+    # Regions (1,0) and (0,2) under W = [[1,1],[0,3]], b = (0,1): (1,1) and (2,7). Maximum (2,7), length
+    # sqrt(53).
     encoder = encoders.load("regions", in_dim=2, embed_dim=2, hidden_dim=0, pooling="max").eval()
     encoder.load_state_dict(
-        {"projection.linear.weight": torch.tensor([[1.0, 1.0], [0.0, 3.0]]), "projection.linear.bias": torch.tensor([0.0, 1.0])}
+        {
+            "projection.linear.weight": torch.tensor([[1.0, 1.0], [0.0, 3.0]]),
+            "projection.linear.bias": torch.tensor([0.0, 1.0]),
+        }
     )
     out = encoder.images(batch(torch.tensor([[[1.0, 0.0], [0.0, 2.0]]])))
     torch.testing.assert_close(out.parts, torch.tensor([[[1.0, 1.0], [2.0, 7.0]]]))
@@ -43,7 +47,9 @@ def test_the_projection_is_the_double_loop_region_by_region(features):
     for i in range(5):
         for k in range(7):
             part = features[i, k].tolist()
-            straight = oracle.projection(part, encoder.projection.linear.weight.tolist(), encoder.projection.linear.bias.tolist())
+            straight = oracle.projection(
+                part, encoder.projection.linear.weight.tolist(), encoder.projection.linear.bias.tolist()
+            )
             hidden = oracle.projection(part, expand.weight.tolist(), expand.bias.tolist())
             # Fresh batch statistics are mean 0 and variance 1.
             hidden = [max(value / (1 + norm.eps) ** 0.5, 0.0) for value in hidden]
@@ -70,7 +76,9 @@ def test_embeddings_have_unit_length_and_carry_their_parts(features, pooling):
 
 def test_the_order_of_regions_makes_no_difference(features):
     encoder = made().eval()
-    torch.testing.assert_close(encoder.images(batch(features)).mean, encoder.images(batch(features.flip(1))).mean)
+    torch.testing.assert_close(
+        encoder.images(batch(features)).mean, encoder.images(batch(features.flip(1))).mean
+    )
 
 
 def test_evaluation_sees_every_region_and_is_repeatable(features):
@@ -115,7 +123,9 @@ def test_padded_parts_stay_zero():
 
 def test_gradients_are_those_of_finite_differences():
     encoder = made(hidden_dim=0).double().eval()
-    features = torch.randn(2, 3, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(2), requires_grad=True)
+    features = torch.randn(
+        2, 3, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(2), requires_grad=True
+    )
     assert torch.autograd.gradcheck(lambda x: encoder.images(batch(x)).mean, features)
 
 

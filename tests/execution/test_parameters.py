@@ -13,7 +13,9 @@ Make = Callable[..., Path]
 
 
 def test_names_types_defaults_and_help_are_those_of_the_cell(make_notebook: Make) -> None:
-    path = make_notebook(parameters='lr: float = 1e-3  # learning rate\nkind: str = "a#b"  # which one\nsizes: list = [1, 2]')
+    path = make_notebook(
+        parameters='lr: float = 1e-3  # learning rate\nkind: str = "a#b"  # which one\nsizes: list = [1, 2]'
+    )
     assert list(inspect(path).values()) == [
         Parameter("lr", "float", 1e-3, "learning rate"),
         Parameter("kind", "str", "a#b", "which one"),
@@ -94,4 +96,11 @@ def test_an_unknown_name_is_refused_with_the_near_ones() -> None:
 
 
 def test_what_is_not_given_keeps_its_default() -> None:
-    assert fill(KNOWN, {"epochs": 4}) == {"epochs": 4, "lr": 0.5, "name": "a", "fast": False, "options": {}, "sizes": []}
+    assert fill(KNOWN, {"epochs": 4}) == {
+        "epochs": 4,
+        "lr": 0.5,
+        "name": "a",
+        "fast": False,
+        "options": {},
+        "sizes": [],
+    }

@@ -11,7 +11,10 @@ from workbench.execution import report
 
 
 def _book(figures: int) -> nbformat.NotebookNode:
-    data = {report.PLOTLY: go.Figure(go.Scatter(y=[1, 2], text=["</script>", "b"])).to_plotly_json(), "text/plain": "Figure"}
+    data = {
+        report.PLOTLY: go.Figure(go.Scatter(y=[1, 2], text=["</script>", "b"])).to_plotly_json(),
+        "text/plain": "Figure",
+    }
     outputs = [nbformat.v4.new_output("display_data", data=data) for _ in range(figures)]
     cells = [nbformat.v4.new_markdown_cell("# Title"), nbformat.v4.new_code_cell("figure", outputs=outputs)]
     return nbformat.v4.new_notebook(cells=cells)

@@ -17,14 +17,16 @@ def both(scores, **options):
     return (contrastive(scores, positives, **options) + contrastive(scores.T, positives.T, **options)) / 2
 
 
-@pytest.mark.parametrize(("scale", "expected"), [(1, 0.976188724), (10, 0.839171695), (1 / 0.07, 0.957880382)])
+@pytest.mark.parametrize(
+    ("scale", "expected"), [(1, 0.976188724), (10, 0.839171695), (1 / 0.07, 0.957880382)]
+)
 def test_three_pairs_give_the_worked_values_at_three_scales(scale, expected):
     close(both(scale * S3, reduction="mean"), expected)
 
 
 def test_two_positives_share_by_the_rule_that_is_asked_for():
-    # Scores (log 2, log 1, log 1), the first two own. Uniform: mean(-log 2/4, -log 1/4) = (log 2 + log 4) / 2.
-    # Mask: each against the one negative, mean(-log 2/3, -log 1/2) = (log 1.5 + log 2) / 2.
+    # Scores (log 2, log 1, log 1), the first two own. Uniform: mean(-log 2/4, -log 1/4) = (log 2 + log 4) /
+    # 2. Mask: each against the one negative, mean(-log 2/3, -log 1/2) = (log 1.5 + log 2) / 2.
     scores, positives = torch.tensor([[2.0, 1.0, 1.0]]).log(), torch.tensor([[True, True, False]])
     uniform = contrastive(scores, positives, reduction="sum", extra_positives="uniform")
     masked = contrastive(scores, positives, reduction="sum", extra_positives="mask")
@@ -73,9 +75,13 @@ def test_an_anchor_without_negatives_or_without_positives_is_finite_with_its_gra
 
 @pytest.mark.parametrize("rule", ["uniform", "mask"])
 def test_its_gradient_is_that_of_finite_differences(rule):
-    scores = torch.rand(4, 6, generator=torch.Generator().manual_seed(3), dtype=torch.float64).requires_grad_()
+    scores = torch.rand(
+        4, 6, generator=torch.Generator().manual_seed(3), dtype=torch.float64
+    ).requires_grad_()
     positives = torch.rand(4, 6, generator=torch.Generator().manual_seed(4)) < 0.5
-    assert torch.autograd.gradcheck(lambda s: contrastive(s, positives, reduction="sum", extra_positives=rule), scores)
+    assert torch.autograd.gradcheck(
+        lambda s: contrastive(s, positives, reduction="sum", extra_positives=rule), scores
+    )
 
 
 def test_half_precision_scores_are_read_in_single_precision():

@@ -36,12 +36,17 @@ def test_the_cutoff_shuts_out_the_far_ones_and_an_anchor_without_a_near_one_has_
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_chances_equal_a_loop(seed):
-    scores = torch.empty(5, 7, dtype=torch.float64).uniform_(-1, 1, generator=torch.Generator().manual_seed(seed))
+    scores = torch.empty(5, 7, dtype=torch.float64).uniform_(
+        -1, 1, generator=torch.Generator().manual_seed(seed)
+    )
     positives = torch.zeros(5, 7, dtype=torch.bool)
     positives[0, :3] = positives[4] = True
     for n in (8, 512):
         found = draw_probabilities(scores, positives, cutoff=1.7, dimensions=n)
-        rows = [oracle.draw_probabilities(s, p, 1.7, n) for s, p in zip(scores.tolist(), positives.tolist(), strict=True)]
+        rows = [
+            oracle.draw_probabilities(s, p, 1.7, n)
+            for s, p in zip(scores.tolist(), positives.tolist(), strict=True)
+        ]
         close(found, rows)
 
 
@@ -52,7 +57,12 @@ def test_in_few_dimensions_draws_follow_the_chances():
     assert (expected[1:] > 0.05).all()
     torch.manual_seed(0)
     many = distance_weighted(
-        scores.repeat(20_000, 1), positives.repeat(20_000, 1), margin=2.0, cutoff=1.7, reduction="none", dimensions=4
+        scores.repeat(20_000, 1),
+        positives.repeat(20_000, 1),
+        margin=2.0,
+        cutoff=1.7,
+        reduction="none",
+        dimensions=4,
     )
     shares = [((many - (2.0 - 0.9 + s)).abs() < 1e-9).double().mean().item() for s in (0.4, 0.1, -0.3)]
     assert shares == pytest.approx(expected[1:].tolist(), abs=0.015)

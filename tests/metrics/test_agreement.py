@@ -21,7 +21,9 @@ def truth(rng):
 def models(*columns, key="i2t/R@1"):
     """Models with these values by query; the truth says 3, 2, 1."""
     right = [np.full(4, value) for value in (0.3, 0.2, 0.1)]
-    return {name: {f"i2t/{TRUTH}": t, key: np.array(c)} for name, t, c in zip("abc", right, columns, strict=True)}
+    return {
+        name: {f"i2t/{TRUTH}": t, key: np.array(c)} for name, t, c in zip("abc", right, columns, strict=True)
+    }
 
 
 def test_the_order_of_a_metric_by_hand():
@@ -46,17 +48,24 @@ def test_a_metric_that_gives_the_same_order_in_every_resample_is_certain():
 
 def test_queries_that_do_not_count_change_nothing_but_the_number():
     nan = np.nan
-    found = agreement.measure(models([1, 0, nan, nan], [1, 1, nan, nan], [0, 0, nan, nan]), rounds=20).loc["i2t/R@1"]
+    found = agreement.measure(models([1, 0, nan, nan], [1, 1, nan, nan], [0, 0, nan, nan]), rounds=20).loc[
+        "i2t/R@1"
+    ]
     assert found.queries == 2
     assert_allclose(found.distance, (0.5 + 1 + 0) / 3 - 0.2)
 
 
 def test_tau_equals_the_loops_and_resamples_are_shared(rng):
-    table = {name: {f"t2i/{TRUTH}": rng.random(30), "t2i/copy": np.zeros(0), "t2i/R@1": rng.random(30)} for name in "abcd"}
+    table = {
+        name: {f"t2i/{TRUTH}": rng.random(30), "t2i/copy": np.zeros(0), "t2i/R@1": rng.random(30)}
+        for name in "abcd"
+    }
     for model in table.values():
         model["t2i/copy"] = 5 * model[f"t2i/{TRUTH}"] + 1
     found = agreement.measure(table, rounds=40)
-    means = {key: [float(np.mean(model[key])) for model in table.values()] for key in next(iter(table.values()))}
+    means = {
+        key: [float(np.mean(model[key])) for model in table.values()] for key in next(iter(table.values()))
+    }
     assert_allclose(found.loc["t2i/R@1", "tau"], oracle.tau(means["t2i/R@1"], means[f"t2i/{TRUTH}"]))
     columns = ["tau", "low", "high", "order", "best"]
     assert found.loc["t2i/copy", columns].tolist() == found.loc[f"t2i/{TRUTH}", columns].tolist()
@@ -64,7 +73,9 @@ def test_tau_equals_the_loops_and_resamples_are_shared(rng):
 
 
 def test_differences_go_from_better_to_worse_by_the_truth():
-    found = differences(models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0]), rounds=30).set_index(["key", "better", "worse"])
+    found = differences(models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0]), rounds=30).set_index(
+        ["key", "better", "worse"]
+    )
     assert_allclose(found.difference["i2t/R@1"]["a"]["b"], -0.25)
     assert_allclose(found.difference["i2t/R@1"]["b"]["c"], 0.5)
     assert_allclose(found.difference[f"i2t/{TRUTH}"]["a"]["b"], 0.1)
@@ -79,8 +90,12 @@ def test_one_model_has_no_order():
 def test_the_values_of_queries_have_the_metrics_as_their_means(truth, rng):
     scores, phi, codes = rng.standard_normal((8, 16)), rng.random((8, 16)), rng.random((8, 3)) < 0.6
     codes[:, 0] = True
-    found = {key: np.nanmean(v) for key, v in per_query(scores, OWN, truth, phi=phi, categories=codes).items()}
-    several = recall.measure(scores, Judgements.own(OWN, 8), rounds=0) + ranking.measure(scores, truth, graded=False, rounds=0)
+    found = {
+        key: np.nanmean(v) for key, v in per_query(scores, OWN, truth, phi=phi, categories=codes).items()
+    }
+    several = recall.measure(scores, Judgements.own(OWN, 8), rounds=0) + ranking.measure(
+        scores, truth, graded=False, rounds=0
+    )
     several = {m.label: m.value for m in several + semantic.measure(scores, phi, rounds=0)}
     several |= {m.key: m.value for m in pmrp.measure(scores, codes, OWN, rounds=0)}
     for direction in ("i2t", "t2i"):

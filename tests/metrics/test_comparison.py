@@ -18,7 +18,8 @@ def by_run(**runs):
 
 
 def test_the_worked_difference_of_two_runs():
-    # differences 1, 0, -1, 1 over four queries that count: mean 1/4; two wins, one loss: 2 * P(X <= 1 of 3) = 2 * 4/8 = 1
+    # differences 1, 0, -1, 1 over four queries that count: mean 1/4; two wins, one loss: 2 * P(X <= 1 of 3) =
+    # 2 * 4/8 = 1
     (found,) = comparison.measure(by_run(a=SECOND, b=FIRST), "a")
     assert (found.key, found.run, found.against, found.value) == ("t2i/R@1", "b", "a", 0.25)
     assert (found.wins, found.losses, found.ties, found.p) == (2, 1, 1, 1.0)
@@ -93,7 +94,14 @@ def test_turning_the_comparison_round_turns_its_sign(rng):
 def test_a_run_does_not_differ_from_itself(rng):
     values = rng.random(30)
     (found,) = comparison.measure(by_run(a=values, b=values.copy()), "a")
-    assert (found.value, found.low, found.high, found.ties, found.p, found.told_apart) == (0.0, 0.0, 0.0, 30, 1.0, False)
+    assert (found.value, found.low, found.high, found.ties, found.p, found.told_apart) == (
+        0.0,
+        0.0,
+        0.0,
+        30,
+        1.0,
+        False,
+    )
 
 
 def test_the_pair_is_told_apart_where_two_separate_intervals_overlap(rng):
@@ -101,7 +109,10 @@ def test_the_pair_is_told_apart_where_two_separate_intervals_overlap(rng):
     hard = rng.random(400)
     first, second = (hard < 0.5).astype(float), (hard < 0.56).astype(float)
     (found,) = comparison.measure(by_run(a=first, b=second), "a")
-    alone = [np.quantile(rng.choice(values, (2000, 400)).mean(axis=1), [0.025, 0.975]) for values in (first, second)]
+    alone = [
+        np.quantile(rng.choice(values, (2000, 400)).mean(axis=1), [0.025, 0.975])
+        for values in (first, second)
+    ]
     assert alone[0][1] > alone[1][0]
     assert found.low > 0
     assert found.told_apart
@@ -133,7 +144,9 @@ def test_without_rounds_there_is_no_interval():
 
 
 def test_the_same_seed_gives_the_same_intervals():
-    one, same, other = (comparison.measure(by_run(a=np.arange(9.0), b=np.zeros(9)), "a", seed=seed)[0] for seed in (1, 1, 2))
+    one, same, other = (
+        comparison.measure(by_run(a=np.arange(9.0), b=np.zeros(9)), "a", seed=seed)[0] for seed in (1, 1, 2)
+    )
     assert one == same != other
 
 

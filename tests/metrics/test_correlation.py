@@ -7,12 +7,22 @@ from tests.data import fixtures
 from tests.oracles import semantic as oracle
 from workbench import data
 from workbench.metrics import correlation
-from workbench.metrics.correlation import at_pairs, cosines, half_of_the_queries, judged_sample, pearson, ranks, spearman
+from workbench.metrics.correlation import (
+    at_pairs,
+    cosines,
+    half_of_the_queries,
+    judged_sample,
+    pearson,
+    ranks,
+    spearman,
+)
 from workbench.records import Judgements
 
 
 def judged(grades, images, captions, shape):
-    return Judgements("human", "x", shape, np.array(images), np.array(captions), np.array(grades, np.float32), unlisted=None)
+    return Judgements(
+        "human", "x", shape, np.array(images), np.array(captions), np.array(grades, np.float32), unlisted=None
+    )
 
 
 # five pairs, the first two of which are own
@@ -47,7 +57,9 @@ def test_correlations_equal_the_loops_and_scipy_with_ties(seed):
     x, y = rng.integers(0, 5, 40) / 4, rng.integers(0, 3, 40)
     assert_allclose(pearson(x, y), oracle.pearson(x.tolist(), y.tolist()))
     assert_allclose(spearman(x, y), oracle.spearman(x.tolist(), y.tolist()))
-    assert_allclose([pearson(x, y), spearman(x, y)], [stats.pearsonr(x, y).statistic, stats.spearmanr(x, y).statistic])
+    assert_allclose(
+        [pearson(x, y), spearman(x, y)], [stats.pearsonr(x, y).statistic, stats.spearmanr(x, y).statistic]
+    )
     assert_allclose(ranks(x), stats.rankdata(x))
 
 
@@ -111,12 +123,19 @@ def test_the_bootstrap_lies_near_plain_spearman_where_pairs_are_alike(rng):
 def test_the_same_seed_draws_the_same(rng):
     values, grades = rng.standard_normal((12, 20)), rng.integers(0, 5, (12, 20))
     images, captions = np.divmod(np.arange(240), 20)
-    one, two = (correlation.measure(values, judged(grades.ravel(), images, captions, (12, 20)), rounds=20, seed=3) for _ in "ab")
+    one, two = (
+        correlation.measure(values, judged(grades.ravel(), images, captions, (12, 20)), rounds=20, seed=3)
+        for _ in "ab"
+    )
     assert one == two
     found = by_key(one)
     assert set(found) == {"pearson", "spearman", "i2t/spearman_half", "t2i/spearman_half"}
     assert all(m.low <= m.value <= m.high for m in one)
-    assert (found["pearson"].queries, found["t2i/spearman_half"].queries, found["pearson"].gallery) == (12, 20, 240)
+    assert (found["pearson"].queries, found["t2i/spearman_half"].queries, found["pearson"].gallery) == (
+        12,
+        20,
+        240,
+    )
     assert "standard deviation 0." in found["i2t/spearman_half"].hit
 
 
@@ -165,7 +184,9 @@ def test_pairs_of_one_kind_ask_with_their_first(tmp_path):
 @pytest.mark.real_data
 def test_binary_labels_and_the_judgements_of_flickr8k(real_data):
     split = data.load("flickr8k", split="test", root=str(real_data / "flickr8k"))
-    found = by_key(correlation.measure(split.judgements["own"], split.judgements["human"], own=split.own, rounds=0))
+    found = by_key(
+        correlation.measure(split.judgements["own"], split.judgements["human"], own=split.own, rounds=0)
+    )
     assert found["pearson"].gallery == 47288
     assert 0 < found["pearson"].value < 1
     assert np.isnan(found["pearson[without own]"].value)

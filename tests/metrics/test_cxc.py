@@ -12,7 +12,9 @@ from workbench.records import Judgements
 
 def rated(name, size, pairs, grades, relevant_from=3.0):
     first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    return Judgements(name, "x", size, first, second, np.array(grades, np.float32), relevant_from, unlisted=None)
+    return Judgements(
+        name, "x", size, first, second, np.array(grades, np.float32), relevant_from, unlisted=None
+    )
 
 
 def vectors(rng, *shape):
@@ -73,9 +75,15 @@ def test_all_four_directions_are_measured_with_their_counts_and_their_sum(rng):
     images, captions = cxc.within(Products(image, image), sis), cxc.within(Products(text, text), sts, own)
     found = by_key(cxc.measure(Products(image, text), sits, images=images, captions=captions))
     assert set(found) == {f"{d}/R@{k}" for d in ("i2t", "t2i", "i2i", "t2t") for k in (1, 5, 10)} | {"rsum"}
-    counts = {d: (found[f"{d}/R@1"].queries, found[f"{d}/R@1"].left_out, found[f"{d}/R@1"].gallery) for d in ("i2t", "t2i")}
+    counts = {
+        d: (found[f"{d}/R@1"].queries, found[f"{d}/R@1"].left_out, found[f"{d}/R@1"].gallery)
+        for d in ("i2t", "t2i")
+    }
     assert counts == {"i2t": (3, 3, 12), "t2i": (4, 8, 6)}
-    counts = {d: (found[f"{d}/R@1"].queries, found[f"{d}/R@1"].left_out, found[f"{d}/R@1"].gallery) for d in ("i2i", "t2t")}
+    counts = {
+        d: (found[f"{d}/R@1"].queries, found[f"{d}/R@1"].left_out, found[f"{d}/R@1"].gallery)
+        for d in ("i2i", "t2t")
+    }
     assert counts == {"i2i": (3, 3, 5), "t2t": (12, 0, 11)}
     parts = [found[f"{d}/R@{k}"].value for d in ("i2t", "t2i", "i2i", "t2t") for k in (1, 5)]
     assert_allclose(found["rsum"].value, sum(parts))
@@ -90,4 +98,6 @@ def test_two_directions_are_the_r_at_1_of_the_same_judgements_and_have_no_sum(rn
     ranked = Ranked(scores, [sits])
     found, other = by_key(cxc.measure(ranked, sits)), by_key(ranking.measure(scores, sits, graded=False))
     assert "rsum" not in found
-    assert [found[f"{d}/R@1"].value for d in ("i2t", "t2i")] == [other[f"{d}/R@1"].value for d in ("i2t", "t2i")]
+    assert [found[f"{d}/R@1"].value for d in ("i2t", "t2i")] == [
+        other[f"{d}/R@1"].value for d in ("i2t", "t2i")
+    ]

@@ -1,10 +1,13 @@
-"""Our numbers are those of the package ``eccv-caption``; the whole split is compared in tests/performance/bench_eccv.py."""
+"""Our numbers are those of the package ``eccv-caption``; the whole split is compared in
+tests/performance/bench_eccv.py."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-pytest.importorskip("eccv_caption", reason="needs the package eccv-caption, pip install 'itm-workbench[eccv]'")
+pytest.importorskip(
+    "eccv_caption", reason="needs the package eccv-caption, pip install 'itm-workbench[eccv]'"
+)
 from tests.oracles import eccv
 from workbench.metrics import cxc, pmrp, ranking
 from workbench.metrics._ranks import Ranked
@@ -48,7 +51,9 @@ def test_plausible_matches_equal_those_of_the_package(zeta, sample):
     metrics = eccv.package(sample)
     metrics.pm_gts = {
         "i2t": {image: captions[near[row][sample.own]].tolist() for row, image in enumerate(images)},
-        "t2i": {caption: images[near[own]].tolist() for caption, own in zip(captions, sample.own, strict=True)},
+        "t2i": {
+            caption: images[near[own]].tolist() for caption, own in zip(captions, sample.own, strict=True)
+        },
     }
     # the package returns the directions themselves under this name
     expected = metrics.compute_all_metrics(*eccv.retrieved(scores, sample), target_metrics=["pmrp"])
@@ -58,7 +63,8 @@ def test_plausible_matches_equal_those_of_the_package(zeta, sample):
 
 
 def test_a_sixth_caption_counts_into_r_and_is_never_found(sample):
-    # a perfect model: of an image with R positives, one of them outside of the gallery, R - 1 of the R best are right
+    # a perfect model: of an image with R positives, one of them outside of the gallery, R - 1 of the R best
+    # are right
     judged = sample.judgements["eccv"]
     ranks = Ranked(judged.dense(), [judged]).by(judged)["i2t"]
     row = judged.missing_captions[0]

@@ -85,11 +85,15 @@ def test_measure_reports_both_protocols_and_both_correlations(toy):
     assert_allclose(found["hierarcaps_traversal/R"].value, 0.75)
     assert_allclose(found["d_corr_image"].value, 1 / 3)
     # a2 a3 a4 and b1 b2 b3 are found: levels 1 to 4 in 1, 2, 2, 1 of two chains
-    assert_allclose([found[f"hierarcaps_traversal/R_level{k}"].value for k in (1, 2, 3, 4)], [0.5, 1.0, 1.0, 0.5])
+    assert_allclose(
+        [found[f"hierarcaps_traversal/R_level{k}"].value for k in (1, 2, 3, 4)], [0.5, 1.0, 1.0, 0.5]
+    )
     assert (found["hierarcaps_radius/P"].queries, found["hierarcaps_radius/P"].gallery) == (2, 8)
     assert all(m.low <= m.value <= m.high for m in found.values())
     assert "from the image to the root, root not in the pool" in next(
-        m.hit for m in hierarchy.measure(toy, start="image", root_in_pool=False) if m.key == "hierarcaps_traversal/P"
+        m.hit
+        for m in hierarchy.measure(toy, start="image", root_in_pool=False)
+        if m.key == "hierarcaps_traversal/P"
     )
 
 
@@ -102,7 +106,9 @@ def test_the_traversal_equals_the_slow_walk(seed, start, root_in_pool):
     texts = chains.text[chains.pool].tolist()
     for chain, path in enumerate(hierarcaps_traversal(chains, start=start, root_in_pool=root_in_pool)):
         image = chains.image[chains.image_of[chain]].tolist()
-        walk = oracle.traversal(image, texts, names, chains.root.tolist(), start=start, root_in_pool=root_in_pool)
+        walk = oracle.traversal(
+            image, texts, names, chains.root.tolist(), start=start, root_in_pool=root_in_pool
+        )
         assert [None if row == hierarchy.ROOT else chains.captions[row] for row in path] == walk
 
 
@@ -154,7 +160,9 @@ def test_a_split_without_chains_is_refused():
 
 def test_a_chain_in_order_correlates_fully_and_a_reversed_one_negatively():
     angles = np.array([0.2, 0.5, 0.9, 1.3])
-    text = np.stack([np.sin(angles), np.cos(angles)], axis=1)  # away from the root (0, 1), towards the image (1, 0)
+    text = np.stack(
+        [np.sin(angles), np.cos(angles)], axis=1
+    )  # away from the root (0, 1), towards the image (1, 0)
     image, root, chain = np.array([[1.0, 0.0]]), np.array([0.0, 1.0]), np.zeros(4, dtype=int)
     right = Chains(image, text, root, list("abcd"), np.arange(4), chain, chain)
     wrong = Chains(image, text[::-1], root, list("abcd"), np.arange(4), chain, chain)
@@ -164,7 +172,9 @@ def test_a_chain_in_order_correlates_fully_and_a_reversed_one_negatively():
 
 def test_a_collapsed_model_has_no_correlation_and_finds_one_text():
     same = np.tile(unit([1.0, 2.0]), (4, 1))
-    chains = Chains(same[:1], same, np.array([0.0, 1.0]), list("abcd"), np.arange(4), np.zeros(4, int), np.zeros(4, int))
+    chains = Chains(
+        same[:1], same, np.array([0.0, 1.0]), list("abcd"), np.arange(4), np.zeros(4, int), np.zeros(4, int)
+    )
     assert (d_corr_radius(chains)[0], d_corr_image(chains)[0]) == (0.0, 0.0)
     assert [path.tolist() for path in hierarcaps_radius(chains)] == [[0]]
 
@@ -201,6 +211,14 @@ def test_a_second_block_of_images_is_retrieved_like_the_first(rng):
     ],
 )
 def test_what_is_not_a_set_of_chains_is_refused(change, message):
-    parts = {"image": IMAGE, "text": TEXT, "root": ROOT, "captions": NAMES, "level": LEVEL, "chain": CHAIN, "own": CHAIN}
+    parts = {
+        "image": IMAGE,
+        "text": TEXT,
+        "root": ROOT,
+        "captions": NAMES,
+        "level": LEVEL,
+        "chain": CHAIN,
+        "own": CHAIN,
+    }
     with pytest.raises(ValueError, match=message):
         Chains(**(parts | change))

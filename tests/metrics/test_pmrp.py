@@ -35,7 +35,9 @@ def test_both_directions_equal_the_double_loops_with_ties(seed, codes):
     scores = np.random.default_rng(seed).integers(-3, 3, (10, 30)) / 2
     found = by_key(pmrp.measure(scores, codes, OWN, rounds=0))
     i2t = np.mean([[oracle.pmrp(scores[i], codes[i], codes[OWN], z) for z in (0, 1, 2)] for i in range(10)])
-    t2i = np.mean([[oracle.pmrp(scores[:, t], codes[OWN[t]], codes, z) for z in (0, 1, 2)] for t in range(30)])
+    t2i = np.mean(
+        [[oracle.pmrp(scores[:, t], codes[OWN[t]], codes, z) for z in (0, 1, 2)] for t in range(30)]
+    )
     assert_allclose([found["i2t/pmrp"].value, found["t2i/pmrp"].value], [i2t, t2i])
     one = np.mean([oracle.pmrp(scores[i], codes[i], codes[OWN], 1) for i in range(10)])
     assert_allclose(found["i2t/r_precision[zeta=1]"].value, one)
@@ -55,14 +57,19 @@ def test_images_without_categories_leave_the_queries_and_the_gallery(codes, rng)
 def test_folds_are_separate_galleries(codes, rng):
     scores = rng.standard_normal((10, 30))
     found = by_key(pmrp.measure(scores, codes, OWN, folds=2, rounds=0))
-    halves = [by_key(pmrp.measure(scores[i : i + 5, 3 * i : 3 * i + 15], codes[i : i + 5], OWN[:15], rounds=0)) for i in (0, 5)]
+    halves = [
+        by_key(pmrp.measure(scores[i : i + 5, 3 * i : 3 * i + 15], codes[i : i + 5], OWN[:15], rounds=0))
+        for i in (0, 5)
+    ]
     assert_allclose(found["t2i/pmrp"].value, np.mean([half["t2i/pmrp"].value for half in halves]))
     assert (found["i2t/pmrp"].folds, found["i2t/pmrp"].gallery, found["i2t/pmrp"].queries) == (2, 15, 10)
 
 
 def test_the_order_by_categories_gives_one_and_a_collapsed_model_gives_least(codes, rng):
     perfect = -pmrp.differences(codes, codes[OWN]).astype(float)
-    collapsed, other = (r_precision(s, codes, codes[OWN]) for s in (np.zeros((10, 30)), rng.standard_normal((10, 30))))
+    collapsed, other = (
+        r_precision(s, codes, codes[OWN]) for s in (np.zeros((10, 30)), rng.standard_normal((10, 30)))
+    )
     for zeta, values in r_precision(perfect, codes, codes[OWN]).items():
         assert_allclose(values, 1)
         assert (collapsed[zeta] <= other[zeta]).all()

@@ -31,7 +31,8 @@ every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 
 @pytest.fixture
 def case(rng):
-    """Scores of both signs, with ties, and grades 0..3; relevant from 2 on, never more than half of the gallery."""
+    """Scores of both signs, with ties, and grades 0..3; relevant from 2 on, never more than half of the
+    gallery."""
     grades = np.zeros((11, 40))
     for row in grades:
         row[rng.choice(40, 12, replace=False)] = np.tile([1.0, 2.0, 3.0], 4)
@@ -39,7 +40,9 @@ def case(rng):
 
 
 @every_metric
-@pytest.mark.parametrize("change", [lambda s: s + 10, lambda s: s - 10, lambda s: s * 64, lambda s: s / 64, np.exp])
+@pytest.mark.parametrize(
+    "change", [lambda s: s + 10, lambda s: s - 10, lambda s: s * 64, lambda s: s / 64, np.exp]
+)
 def test_only_the_order_of_the_scores_matters(metric, change, case):
     scores, grades = case
     assert scores.min() < 0 < scores.max()
@@ -88,7 +91,8 @@ def test_random_scores_give_chance(name):
     grades = np.zeros((4000, 20))
     grades[:, :4] = 2
     found = METRICS[name](rng.standard_normal((4000, 20)), grades).mean()
-    # one of the five best: 1 - C(16,5)/C(20,5); AP@R: mean over k <= 4 of E[rel(k) precision(k)] = p (1 + (k-1) 3/19) / k
+    # one of the five best: 1 - C(16,5)/C(20,5); AP@R: mean over k <= 4 of E[rel(k) precision(k)] = p (1 +
+    # (k-1) 3/19) / k
     at_r = np.mean([0.2 * (1 + (k - 1) * 3 / 19) / k for k in (1, 2, 3, 4)])
     chance = {"hit@1": 0.2, "hit@5": 1 - 4368 / 15504, "recall@5": 0.25, "map_at_r": at_r, "r_precision": 0.2}
     assert_allclose(found, chance[name], atol=0.015)

@@ -43,7 +43,8 @@ def test_map_at_r_is_not_the_average_precision_that_runs_to_the_last_relevant_it
 
 
 def test_ndcg_by_hand():
-    # order of grades 1 3 0 2: 1 + 3/log2(3) + 0 + 2/log2(5) = 3.754142; best 3 2 1 0: 3 + 2/log2(3) + 1/2 = 4.761860
+    # order of grades 1 3 0 2: 1 + 3/log2(3) + 0 + 2/log2(5) = 3.754142; best 3 2 1 0: 3 + 2/log2(3) + 1/2 =
+    # 4.761860
     ranked = order(np.array([[4.0, 3.0, 2.0, 1.0]]), np.array([[1.0, 3.0, 0.0, 2.0]]))
     assert_allclose(ndcg(ranked), [3.754142 / 4.761860], atol=1e-6)
     # exponential gains 1 7 0 3 against 7 3 1 0, the two best only: (1 + 7/log2(3)) / (7 + 3/log2(3))
@@ -82,12 +83,17 @@ def test_graded_metrics_equal_the_double_loops_with_ties_and_unjudged_pairs(seed
         return [np.nan if value is None else value for value in found]
 
     assert_allclose(ndcg(ranked), expected(oracle.ndcg(scores, listed)))
-    assert_allclose(ndcg(ranked, 3, gain="exponential"), expected(oracle.ndcg(scores, listed, 3, exponential=True)))
+    assert_allclose(
+        ndcg(ranked, 3, gain="exponential"), expected(oracle.ndcg(scores, listed, 3, exponential=True))
+    )
     assert_allclose(kendall_tau(ranked), expected(oracle.kendall_tau(scores, listed)))
 
 
 def test_ndcg_equals_scikit_learn_where_no_score_is_tied(rng):
-    scores, grades = rng.permuted(np.tile(np.arange(30.0), (5, 1)), axis=1), rng.integers(0, 4, (5, 30)).astype(float)
+    scores, grades = (
+        rng.permuted(np.tile(np.arange(30.0), (5, 1)), axis=1),
+        rng.integers(0, 4, (5, 30)).astype(float),
+    )
     ranked = order(scores, grades)
     assert_allclose(ndcg(ranked).mean(), ndcg_score(grades, scores))
     assert_allclose(ndcg(ranked, 7).mean(), ndcg_score(grades, scores, k=7))
@@ -99,7 +105,9 @@ def test_kendall_tau_equals_scipy_where_nothing_is_tied_and_somers_d_where_grade
         rng.permutation(40).astype(float),
         rng.integers(0, 4, 40).astype(float),
     )
-    assert_allclose(kendall_tau(order(scores[None], untied[None])), [stats.kendalltau(scores, untied).statistic])
+    assert_allclose(
+        kendall_tau(order(scores[None], untied[None])), [stats.kendalltau(scores, untied).statistic]
+    )
     assert_allclose(kendall_tau(order(scores[None], tied[None])), [stats.somersd(tied, scores).statistic])
 
 
@@ -108,7 +116,10 @@ def test_map_at_r_never_exceeds_r_precision_nor_average_precision(rng):
         scores, relevant = rng.permutation(25)[None], np.zeros((1, 25), bool)
         relevant[0, rng.choice(25, 6, replace=False)] = True
         ranks = rank(scores, relevant)
-        assert map_at_r(ranks)[0] <= min(r_precision(ranks)[0], average_precision_score(relevant[0], scores[0])) + 1e-12
+        assert (
+            map_at_r(ranks)[0]
+            <= min(r_precision(ranks)[0], average_precision_score(relevant[0], scores[0])) + 1e-12
+        )
 
 
 def test_negative_grades_are_refused_by_ndcg():
@@ -124,7 +135,9 @@ def test_measure_reports_both_directions_with_their_contracts(rng):
     found = {m.key: m for m in ranking.measure(scores, judged, ks=(3,))}
     keys = ("map_at_r", "r_precision", "R@1", "ndcg", "ndcg@3", "kendall_tau")
     assert set(found) == {f"{direction}/{key}" for direction in ("i2t", "t2i") for key in keys}
-    assert_allclose(found["t2i/map_at_r"].value, np.nanmean(np.array(oracle.map_at_r(scores.T, grades.T >= 2), float)))
+    assert_allclose(
+        found["t2i/map_at_r"].value, np.nanmean(np.array(oracle.map_at_r(scores.T, grades.T >= 2), float))
+    )
     assert_allclose(found["i2t/kendall_tau"].value, np.mean(oracle.kendall_tau(scores, grades)))
     assert all(m.low <= m.value <= m.high for m in found.values())
     assert found["i2t/ndcg"].ties != found["i2t/R@1"].ties
@@ -133,4 +146,6 @@ def test_measure_reports_both_directions_with_their_contracts(rng):
 
 def test_binary_judgements_can_be_measured_without_the_graded_metrics():
     found = ranking.measure(np.eye(3), Judgements.own(np.arange(3), 3), graded=False, rounds=0)
-    assert [m.key for m in found] == [f"{d}/{key}" for d in ("i2t", "t2i") for key in ("map_at_r", "r_precision", "R@1")]
+    assert [m.key for m in found] == [
+        f"{d}/{key}" for d in ("i2t", "t2i") for key in ("map_at_r", "r_precision", "R@1")
+    ]

@@ -76,7 +76,9 @@ def test_sparse_judgements_and_their_matrix_give_the_same_pairs_in_both_directio
 
 
 def test_pairs_that_are_not_listed_may_be_relevant():
-    judged = Judgements("all but one", "grade", (1, 3), np.array([0]), np.array([1]), np.zeros(1, np.float32), unlisted=1.0)
+    judged = Judgements(
+        "all but one", "grade", (1, 3), np.array([0]), np.array([1]), np.zeros(1, np.float32), unlisted=1.0
+    )
     assert Relevant.of(judged).item.tolist() == [0, 2]
 
 

@@ -30,7 +30,8 @@ def test_the_worked_example_of_both_conventions():
     ranks = rank(SCORES, RELEVANT)
     assert [hit_at_k(ranks, k).mean() for k in (1, 2, 3)] == [0.5, 1.0, 1.0]
     assert_allclose([recall_at_k(ranks, k).mean() for k in (1, 2, 3)], [1 / 6, 1 / 3, 1 / 3])
-    # captions 0 1 2 prefer images 0 1 0, captions 3 4 5 image 0 1 0 of .8/.45, .1/.2, .7/.35: three of six at rank 1
+    # captions 0 1 2 prefer images 0 1 0, captions 3 4 5 image 0 1 0 of .8/.45, .1/.2, .7/.35: three of six at
+    # rank 1
     ranks = rank(SCORES.T, RELEVANT.T)
     assert [hit_at_k(ranks, k).mean() for k in (1, 2, 3)] == [0.5, 1.0, 1.0]
 
@@ -43,7 +44,13 @@ def test_measure_reports_both_directions_their_sum_and_the_contract():
     assert_allclose([numbers[f"t2i/R@{k}"] for k in (1, 2)], [0.5, 1.0])
     assert numbers["rsum"] == 5.0  # .5 + 1 + 1 in both directions: every list is shorter than 5
     first = next(m for m in found if m.key == "t2i/R@1")
-    assert (first.queries, first.gallery, first.left_out, first.folds, first.judgements) == (6, 2, 0, 1, "own")
+    assert (first.queries, first.gallery, first.left_out, first.folds, first.judgements) == (
+        6,
+        2,
+        0,
+        1,
+        "own",
+    )
     assert "among the 1 best" in first.hit
 
 
@@ -86,13 +93,19 @@ def test_both_conventions_equal_the_double_loop_with_ties_and_uneven_captions(se
 
 @pytest.mark.parametrize("folds", [1, 5])
 @pytest.mark.parametrize("seed", range(3))
-def test_hit_rates_folds_and_rsum_equal_the_double_loop_with_ties_negative_scores_and_uneven_captions(folds, seed):
+def test_hit_rates_folds_and_rsum_equal_the_double_loop_with_ties_negative_scores_and_uneven_captions(
+    folds, seed
+):
     rng = np.random.default_rng(seed)
     own = rng.permutation(np.concatenate([np.arange(25), rng.integers(0, 25, 40)]))
-    scores = rng.integers(-6, 2, (25, 65)) / 3 + (rng.random((25, 65)) < 0.3) * (own == np.arange(25)[:, None])
+    scores = rng.integers(-6, 2, (25, 65)) / 3 + (rng.random((25, 65)) < 0.3) * (
+        own == np.arange(25)[:, None]
+    )
     expected = oracle.rates(scores.tolist(), own.tolist(), folds)
     found = values(recall.measure(scores, Judgements.own(own, 25), own=own, folds=folds, rounds=0))
-    assert_allclose([found[f"{d}/R@{k}"] for d in ("i2t", "t2i") for k in (1, 5, 10)], [*expected.values()][:-1])
+    assert_allclose(
+        [found[f"{d}/R@{k}"] for d in ("i2t", "t2i") for k in (1, 5, 10)], [*expected.values()][:-1]
+    )
     assert_allclose(found["rsum"], expected["rsum"])
 
 
@@ -138,7 +151,8 @@ def test_a_model_that_gives_all_captions_one_place_scores_chance_in_both_directi
     gallery = 50 // folds
     assert_allclose([images[f"t2i/R@{k}"] for k in (1, 5, 10)], [k / gallery for k in (1, 5, 10)])
     assert_allclose(captions["i2t/R@1"], 1 / gallery)
-    # where all scores are equal a tie counts against the model: its own image is last, found where the whole gallery is looked at
+    # where all scores are equal a tie counts against the model: its own image is last, found where the whole
+    # gallery is looked at
     equal = values(recall.measure(np.zeros((50, 250)), judged, **options))
     assert [equal[f"t2i/R@{k}"] for k in (1, 5, 10)] == [float(k >= gallery) for k in (1, 5, 10)]
 

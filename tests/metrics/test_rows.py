@@ -12,7 +12,10 @@ from workbench.records import Judgements
 @pytest.fixture
 def world(rng):
     """Embeddings of small whole numbers, whose products are exact and often equal, with graded judgements."""
-    image, text = rng.integers(-2, 3, (23, 3)).astype(np.float32), rng.integers(-2, 3, (60, 3)).astype(np.float32)
+    image, text = (
+        rng.integers(-2, 3, (23, 3)).astype(np.float32),
+        rng.integers(-2, 3, (60, 3)).astype(np.float32),
+    )
     pairs = np.unravel_index(rng.choice(23 * 60, 300, replace=False), (23, 60))
     grades = rng.integers(0, 4, 300).astype(np.float32)
     graded = Judgements("graded", "x", (23, 60), *pairs, grades, relevant_from=2)
@@ -112,7 +115,15 @@ def test_queries_that_are_not_asked_are_in_the_gallery_only():
 
 
 def test_a_query_whose_only_answer_the_gallery_lacks_is_asked_and_fails():
-    judged = Judgements("some", "x", (2, 2), np.array([1]), np.array([1]), np.ones(1, np.float32), missing_captions=np.array([0]))
+    judged = Judgements(
+        "some",
+        "x",
+        (2, 2),
+        np.array([1]),
+        np.array([1]),
+        np.ones(1, np.float32),
+        missing_captions=np.array([0]),
+    )
     found = {m.key: m for m in ranking.measure(np.eye(2), judged, graded=False, rounds=0)}
     assert {key: (found[f"i2t/{key}"].value, found[f"i2t/{key}"].queries) for key in ("R@1", "map_at_r", "r_precision")} == {
         "R@1": (0.5, 2), "map_at_r": (0.5, 2), "r_precision": (0.5, 2)

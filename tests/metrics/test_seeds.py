@@ -28,7 +28,9 @@ def test_means_differences_and_verdicts_against_the_starting_point():
     assert found["sd"].tolist() == pytest.approx([0.01, 0.1, 0.01])
     assert found["difference"].tolist() == pytest.approx([0.36, 0.05, -0.44])
     assert found["verdict"].tolist() == ["above", "undecided", "below"]
-    assert found.loc["a", ["difference_low", "difference_high"]].tolist() == pytest.approx([-0.198414, 0.298414], abs=1e-6)
+    assert found.loc["a", ["difference_low", "difference_high"]].tolist() == pytest.approx(
+        [-0.198414, 0.298414], abs=1e-6
+    )
 
 
 def test_the_interval_is_that_of_scipys_one_sample_test(rng):
@@ -38,7 +40,9 @@ def test_the_interval_is_that_of_scipys_one_sample_test(rng):
 
 
 def test_about_95_of_100_intervals_hold_the_true_mean(rng):
-    held = [low <= 2.0 <= high for low, high in (t_interval(2.0 + rng.standard_normal(3)) for _ in range(2000))]
+    held = [
+        low <= 2.0 <= high for low, high in (t_interval(2.0 + rng.standard_normal(3)) for _ in range(2000))
+    ]
     assert np.mean(held) == pytest.approx(0.95, abs=0.02)
 
 

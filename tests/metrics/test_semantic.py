@@ -19,7 +19,9 @@ PHI = np.array(
         [0.087219, 0, 0, 0, 6.489371, 6.489371],
     ]
 )
-SCORES = np.array([[0.9, 0.3, 0.8, 0.1, 0.2, 0.1], [0.2, 0.4, 0.7, 0.6, 0.1, 0.0], [0.1, 0.2, 0.1, 0.3, 0.5, 0.9]])
+SCORES = np.array(
+    [[0.9, 0.3, 0.8, 0.1, 0.2, 0.1], [0.2, 0.4, 0.7, 0.6, 0.1, 0.0], [0.1, 0.2, 0.1, 0.3, 0.5, 0.9]]
+)
 OWN = np.array([0, 0, 1, 1, 2, 2])
 
 
@@ -68,11 +70,14 @@ def test_the_worked_ncs_without_ground_truth(key, percent):
 
 def test_the_worked_semantic_recall_of_the_best_m():
     found = by_key(semantic.measure(SCORES, PHI, ks=(2,), rounds=0))
-    assert_allclose([found[f"i2t/sr_top{m}@2"].value for m in (1, 2, 3)], [1.0, 0.833333, 0.555556], atol=5e-7)
+    assert_allclose(
+        [found[f"i2t/sr_top{m}@2"].value for m in (1, 2, 3)], [1.0, 0.833333, 0.555556], atol=5e-7
+    )
 
 
 def test_printed_ncs_by_hand():
-    # m = 2: the two own captions of each image; image 0 retrieves captions 0 and 2 first: 5.34 of 10.68; the others both
+    # m = 2: the two own captions of each image; image 0 retrieves captions 0 and 2 first: 5.34 of 10.68; the
+    # others both
     found = retrieve(SCORES, grade_rows(PHI), 2)
     assert_allclose(ncs_top(found, 2, 2), [0.5, 1.0, 1.0])
     assert_allclose(ncs_top(found, 1, 2), [0.5, 0.5, 0.5])
@@ -82,22 +87,28 @@ def test_the_worked_asp():
     scores = np.array([[0.80, 0.70, 0.10], [0.30, 0.60, 0.55], [0.65, 0.20, 0.50]])
     relevance = np.array([[1, 0.6, 0.1], [0.5, 1, 0.2], [0.1, 0.3, 1]])
     found = by_key(semantic.measure(scores, relevance, rounds=0))
-    assert_allclose([100 * found[f"{d}/asp"].value for d in ("i2t", "t2i")], [75.925926, 70.370370], atol=5e-7)
+    assert_allclose(
+        [100 * found[f"{d}/asp"].value for d in ("i2t", "t2i")], [75.925926, 70.370370], atol=5e-7
+    )
 
 
 def test_released_semantic_recall_by_hand():
-    # by its captions image 0 votes for itself, then image 1 (.100164 of caption 1; image 2 has .087219 of caption 0)
+    # by its captions image 0 votes for itself, then image 1 (.100164 of caption 1; image 2 has .087219 of
+    # caption 0)
     assert votes(grade_rows(PHI), OWN, 2).tolist() == [[0, 1], [1, 0], [2, 0]]
     found = by_key(semantic.measure(SCORES, PHI, own=OWN, ks=(2,), ms=(2,), rounds=0))
-    # two best of image 0: captions 0 and 2, both of images 0 and 1: 2 of 4; of image 1: 2 and 3; of image 2: 5 and 4
+    # two best of image 0: captions 0 and 2, both of images 0 and 1: 2 of 4; of image 1: 2 and 3; of image 2:
+    # 5 and 4
     assert found["i2t/sr_votes2@2"].value == 0.5
-    # two best images: captions 0, 1, 2, 3 both of {0, 1} but caption 3 (1 and 2); captions 4, 5 both of {2, 0}: 11 of 12
+    # two best images: captions 0, 1, 2, 3 both of {0, 1} but caption 3 (1 and 2); captions 4, 5 both of {2,
+    # 0}: 11 of 12
     assert_allclose(found["t2i/sr_votes2@2"].value, 11 / 12)
 
 
 @pytest.fixture(params=range(3))
 def case(request):
-    """Scores with ties and of both signs, grades with ties, zeros and unjudged pairs; a query of zeros, one not judged."""
+    """Scores with ties and of both signs, grades with ties, zeros and unjudged pairs; a query of zeros, one
+    not judged."""
     rng = np.random.default_rng(request.param)
     scores, grades = rng.integers(-4, 4, (9, 14)) / 3, rng.integers(0, 4, (9, 14)) / 2
     grades[rng.random((9, 14)) < 0.2] = np.nan
@@ -116,20 +127,39 @@ def numbers(values):
 @pytest.mark.parametrize(("k", "m"), [(1, 1), (3, 2), (5, 7), (14, 3)])
 def test_all_forms_equal_the_double_loops_with_ties_and_unjudged_pairs(case, k, m):
     scores, grades = case
-    found, rows = retrieve(scores, grade_rows(grades), k, max(k, m)), list(zip(scores, listed(grades), strict=True))
+    found, rows = (
+        retrieve(scores, grade_rows(grades), k, max(k, m)),
+        list(zip(scores, listed(grades), strict=True)),
+    )
     assert_allclose(ncs(found, k), [oracle.ncs(s, g, k) for s, g in rows])
     assert_allclose(ncs_top(found, k, m), numbers(oracle.ncs_top(s, g, k, m) for s, g in rows))
-    assert_allclose(semantic_recall(found, k, m), numbers(oracle.semantic_recall(s, g, k, m) for s, g in rows))
-    assert_allclose(average_semantic_precision(scores, grade_rows(grades)), numbers(oracle.asp(s, g) for s, g in rows))
+    assert_allclose(
+        semantic_recall(found, k, m), numbers(oracle.semantic_recall(s, g, k, m) for s, g in rows)
+    )
+    assert_allclose(
+        average_semantic_precision(scores, grade_rows(grades)), numbers(oracle.asp(s, g) for s, g in rows)
+    )
 
 
 def test_without_ground_truth_equals_the_double_loops(case):
     scores, grades = case
     grades, own = np.nan_to_num(grades), np.arange(14) % 9
-    found = by_key(semantic.measure(scores, grades, own=own, ground_truth=False, ks=(1, 3), ms=(2,), rounds=0))
-    sides = {"i2t": (scores, grades, [np.flatnonzero(own == i) for i in range(9)]), "t2i": (scores.T, grades.T, own[:, None])}
+    found = by_key(
+        semantic.measure(scores, grades, own=own, ground_truth=False, ks=(1, 3), ms=(2,), rounds=0)
+    )
+    sides = {
+        "i2t": (scores, grades, [np.flatnonzero(own == i) for i in range(9)]),
+        "t2i": (scores.T, grades.T, own[:, None]),
+    }
     for direction, (rows, worth, removed) in sides.items():
-        lines = list(zip(rows, worth, removed.tolist() if direction == "t2i" else [list(r) for r in removed], strict=True))
+        lines = list(
+            zip(
+                rows,
+                worth,
+                removed.tolist() if direction == "t2i" else [list(r) for r in removed],
+                strict=True,
+            )
+        )
         expected = np.mean([oracle.ncs(s, g, 3, gone) for s, g, gone in lines])
         assert_allclose(found[f"{direction}/ncs@3[without own]"].value, expected)
         several = numbers(oracle.semantic_recall(s, g, 3, 2, gone) for s, g, gone in lines)
@@ -147,7 +177,10 @@ def test_votes_equal_the_double_loops(case, ground_truth):
     gone = [[] if ground_truth else np.flatnonzero(own == i) for i in range(9)]
     of = [[t for t in range(14) if own[t] in images] for images in kept]
     i2t = [oracle.recall_of_set(scores[i], of[i], 4, gone[i]) for i in range(9)]
-    t2i = [oracle.recall_of_set(scores[:, t], kept[own[t]], 4, [] if ground_truth else [own[t]]) for t in range(14)]
+    t2i = [
+        oracle.recall_of_set(scores[:, t], kept[own[t]], 4, [] if ground_truth else [own[t]])
+        for t in range(14)
+    ]
     suffix = "" if ground_truth else "[without own]"
     assert_allclose(found[f"i2t/sr_votes3@4{suffix}"].value, np.nanmean(numbers(i2t)))
     assert_allclose(found[f"t2i/sr_votes3@4{suffix}"].value, np.nanmean(numbers(t2i)))
@@ -158,7 +191,8 @@ def test_curves_are_semantic_recall_by_m(case):
     found = semantic.curves(scores, grades, [1, 3, 7], k=4)
     for direction, rows, worth in (("i2t", scores, grades), ("t2i", scores.T, grades.T)):
         several = [
-            numbers(oracle.semantic_recall(s, g, 4, m) for s, g in zip(rows, listed(worth), strict=True)) for m in (1, 3, 7)
+            numbers(oracle.semantic_recall(s, g, 4, m) for s, g in zip(rows, listed(worth), strict=True))
+            for m in (1, 3, 7)
         ]
         assert_allclose(found[direction], np.nanmean(several, axis=1))
 
@@ -166,7 +200,9 @@ def test_curves_are_semantic_recall_by_m(case):
 def test_retrieving_by_phi_itself_is_ideal(rng):
     phi = rng.random((6, 20))
     found = by_key(semantic.measure(phi, phi, ms=(1, 5), ks=(5,), rounds=0))
-    assert_allclose([found[f"{d}/{key}"].value for d in ("i2t", "t2i") for key in ("ncs@5", "sr_top5@5", "asp")], 1)
+    assert_allclose(
+        [found[f"{d}/{key}"].value for d in ("i2t", "t2i") for key in ("ncs@5", "sr_top5@5", "asp")], 1
+    )
     assert_allclose(found["nsum"].value, 6)
 
 
@@ -183,7 +219,10 @@ def test_a_collapsed_model_is_never_better_than_any_other(case):
     collapsed, other = (retrieve(s, grade_rows(grades), 4) for s in (np.zeros_like(scores), scores))
     assert (ncs(collapsed, 4) <= ncs(other, 4)).all()
     # in ASP it counts as the order that contradicts every grade
-    asp = [average_semantic_precision(s, grade_rows(grades)) for s in (np.zeros_like(scores), -np.nan_to_num(grades))]
+    asp = [
+        average_semantic_precision(s, grade_rows(grades))
+        for s in (np.zeros_like(scores), -np.nan_to_num(grades))
+    ]
     assert_allclose(asp[0], asp[1])
 
 
@@ -198,7 +237,9 @@ def test_binary_grades_make_ncs_the_share_of_relevant_items_and_printed_ncs_sema
 def test_judgements_a_matrix_and_a_relevance_give_the_same_numbers(rng, monkeypatch):
     phi = np.round(rng.random((7, 11)), 1).astype(np.float32)
     scores = rng.standard_normal((7, 11))
-    matrix, sparse_, held = (semantic.measure(scores, one, rounds=0) for one in (phi, judged(phi), Captions(phi)))
+    matrix, sparse_, held = (
+        semantic.measure(scores, one, rounds=0) for one in (phi, judged(phi), Captions(phi))
+    )
     monkeypatch.setattr("workbench.metrics._grades.HELD", 0)
     made = semantic.measure(scores, Captions(phi), rounds=0)
     assert isinstance(grade_rows(Captions(phi)), Made)
@@ -211,7 +252,8 @@ def test_scores_may_come_by_blocks_of_embeddings(rng):
     image, text = rng.standard_normal((8, 4)), rng.standard_normal((13, 4))
     phi, own = rng.random((8, 13)), np.arange(13) % 8
     whole, blocks = (
-        semantic.measure(s, phi, own=own, ground_truth=False, rounds=0) for s in (image @ text.T, Products(image, text))
+        semantic.measure(s, phi, own=own, ground_truth=False, rounds=0)
+        for s in (image @ text.T, Products(image, text))
     )
     assert_allclose([m.value for m in blocks], [m.value for m in whole])
 
@@ -229,7 +271,9 @@ def test_removed_items_stay_removed_when_scores_are_turned_or_cut(rng):
 
 
 def test_intervals_and_contracts_are_filled_in(rng):
-    found = by_key(semantic.measure(rng.standard_normal((9, 20)), judged(rng.random((9, 20))), own=np.arange(20) % 9))
+    found = by_key(
+        semantic.measure(rng.standard_normal((9, 20)), judged(rng.random((9, 20))), own=np.arange(20) % 9)
+    )
     assert all(m.low <= m.value <= m.high for m in found.values())
     one = found["t2i/ncs_top2@5"]
     assert (one.gallery, one.queries, one.judgements) == (9, 20, "human")

@@ -31,11 +31,15 @@ OWN = [0, 0, 1, 2, 2, 2, 3, 3]
 SCORES = tensor([[0.9, 0.1, 0.2], [0.8, 0.3, 0.1]], dtype=torch.float64)
 IMAGE = tensor([[0.9, 0.1, 0.2], [0.3, 0.8, 0.1]], dtype=torch.float64)
 TEXT = tensor([[0.7, 0.2, 0.4], [0.2, 0.9, 0.0]], dtype=torch.float64)
-BLOCK = tensor([[1, 0.6, 0.2, 0.4], [0.6, 1, 0.3, 0.5], [0.2, 0.3, 1, 0.7], [0.4, 0.5, 0.7, 1]], dtype=torch.float64)
+BLOCK = tensor(
+    [[1, 0.6, 0.2, 0.4], [0.6, 1, 0.3, 0.5], [0.2, 0.3, 1, 0.7], [0.4, 0.5, 0.7, 1]], dtype=torch.float64
+)
 
 
 def close(found, expected, atol=1e-6):
-    torch.testing.assert_close(torch.as_tensor(found), torch.as_tensor(expected, dtype=found.dtype), rtol=0, atol=atol)
+    torch.testing.assert_close(
+        torch.as_tensor(found), torch.as_tensor(expected, dtype=found.dtype), rtol=0, atol=atol
+    )
 
 
 def world(own=OWN, seed=0):
@@ -44,7 +48,8 @@ def world(own=OWN, seed=0):
 
 
 def test_sinkhorn_by_hand_at_both_epsilons():
-    # METHODS 8.4: rows sum to 1; columns to 2/3 once it has converged, and not yet after 3 iterations at 0.05.
+    # METHODS 8.4: rows sum to 1; columns to 2/3 once it has converged, and not yet after 3 iterations at
+    # 0.05.
     wide, narrow = (sinkhorn(SCORES, epsilon=epsilon, iterations=3) for epsilon in (0.5, 0.05))
     close(wide, [[0.366336, 0.267328, 0.366336], [0.300331, 0.399339, 0.300331]])
     close(wide.sum(0), [2 / 3] * 3, atol=1e-5)
@@ -74,7 +79,10 @@ def test_the_printed_form_can_never_be_sure(prototypes, top):
 
 def test_momentum_contrast_by_hand():
     # e^8 / (e^8 + e^0 + e^-6): METHODS 8.5.
-    scores = tensor([[1.0, 0.0]], dtype=torch.float64) @ tensor([[0.8, 0.6], [0, 1], [-0.6, 0.8]], dtype=torch.float64).T
+    scores = (
+        tensor([[1.0, 0.0]], dtype=torch.float64)
+        @ tensor([[0.8, 0.6], [0, 1], [-0.6, 0.8]], dtype=torch.float64).T
+    )
     own, usable = tensor([[True, False, False]]), torch.ones(3, dtype=torch.bool)
     close(momentum_contrast(scores, own, own, usable, tau=0.1, reduction="mean"), 0.000336238, atol=1e-9)
 
@@ -123,7 +131,8 @@ def test_the_graph_within_a_modality_by_hand():
 
 
 def test_the_upper_half_of_a_block_and_the_biased_attention_by_hand():
-    # Sixteen values with .5, .5, .6, .6 around the middle: median .55. With no query, weights are softmax(1.5, .9).
+    # Sixteen values with .5, .5, .6, .6 around the middle: median .55. With no query, weights are
+    # softmax(1.5, .9).
     close(median(BLOCK.reshape(1, -1)), [[0.55]])
     heard = upper_half(BLOCK, by_row=False)
     assert heard.tolist() == [[True, True, False, False]] * 2 + [[False, False, True, True]] * 2
@@ -135,10 +144,15 @@ def test_the_upper_half_of_a_block_and_the_biased_attention_by_hand():
 
 
 def test_regions_and_words_by_hand():
-    # Regions (1,0), (0,2); words (1,0), (.6,.8): best words 1 and .8, mean .9; best regions 1 and .8, mean .9. Padding: (0,9).
-    image = Embedding(torch.eye(1, 2), parts=tensor([[[1.0, 0.0], [0.0, 2.0]]]), mask=torch.ones(1, 2, dtype=torch.bool))
+    # Regions (1,0), (0,2); words (1,0), (.6,.8): best words 1 and .8, mean .9; best regions 1 and .8, mean
+    # .9. Padding: (0,9).
+    image = Embedding(
+        torch.eye(1, 2), parts=tensor([[[1.0, 0.0], [0.0, 2.0]]]), mask=torch.ones(1, 2, dtype=torch.bool)
+    )
     words = tensor([[[1.0, 0.0], [0.6, 0.8], [0.0, 9.0]]])
-    to_text, to_image = cross_similarity(image, Embedding(torch.eye(1, 2), parts=words, mask=tensor([[True, True, False]])))
+    to_text, to_image = cross_similarity(
+        image, Embedding(torch.eye(1, 2), parts=words, mask=tensor([[True, True, False]]))
+    )
     close(to_text, [[0.9]])
     close(to_image, [[0.9]])
     three = Embedding(torch.eye(1, 2), parts=words, mask=torch.ones(1, 3, dtype=torch.bool))
@@ -158,7 +172,9 @@ def test_sinkhorn_and_alignment_are_the_loops(seed):
     for form in ("swav", "printed"):
         torch.manual_seed(seed)
         prototypes = Prototypes(WIDTH, Alignment(prototypes=7, form=form)).double()
-        expected = oracle.alignment(image.tolist(), text.tolist(), prototypes.vectors.tolist(), 0.1, 0.05, 3, form == "printed")
+        expected = oracle.alignment(
+            image.tolist(), text.tolist(), prototypes.vectors.tolist(), 0.1, 0.05, 3, form == "printed"
+        )
         close(prototypes(image, text), expected, atol=1e-12)
 
 
@@ -173,7 +189,9 @@ def test_the_contrast_is_the_loop_with_a_bank_that_knows_images_of_the_batch(see
     seen_image, seen_text = (made.mean.tolist() for made in given.momentum)
     old_image, old_text = (made.mean.tolist() for made in earlier.momentum)
     expected = oracle.contrast(image.mean.tolist(), given.image_ids, seen_text, of, old_text, earlier_of, 0.1)
-    expected += oracle.contrast(text.mean.tolist(), of, seen_image, given.image_ids, old_image, earlier.image_ids, 0.1)
+    expected += oracle.contrast(
+        text.mean.tolist(), of, seen_image, given.image_ids, old_image, earlier.image_ids, 0.1
+    )
     close(loss(objective, image, text, given), expected, atol=1e-9)
 
 
@@ -194,12 +212,17 @@ def test_the_neighbourhood_is_the_loops(seed, residual, monkeypatch):
     hidden += oracle.convolved(of_texts, u, layer.of_texts[0].weight.tolist())
     hidden = oracle.convolved(whole, hidden, layer.joint[0].weight.tolist())
     maps = [
-        [[oracle.dot(w, h) + b for w, b in zip(m.weight.tolist(), m.bias.tolist(), strict=True)] for h in hidden]
+        [
+            [oracle.dot(w, h) + b for w, b in zip(m.weight.tolist(), m.bias.tolist(), strict=True)]
+            for h in hidden
+        ]
         for m in (layer.query, layer.key, layer.value)
     ]
     heard = oracle.attended(*maps, oracle.bias(whole, 3, 1.3))
     if residual:
-        heard = [[a + b for a, b in zip(row, said, strict=True)] for row, said in zip(heard, v + u, strict=True)]
+        heard = [
+            [a + b for a, b in zip(row, said, strict=True)] for row, said in zip(heard, v + u, strict=True)
+        ]
     expected = [oracle.unit(row) for row in heard]
     close(torch.cat(layer(image, text)), expected, atol=1e-9)
 
@@ -300,7 +323,8 @@ def test_the_order_of_nodes_permutes_the_enhanced_embeddings():
     image, text = masked(4, 3, 1), masked(6, 4, 2)
     order, other = tensor([2, 0, 3, 1]), tensor([5, 1, 0, 3, 2, 4])
     moved = [
-        Embedding(made.mean[rows], parts=made.parts[rows], mask=made.mask[rows]) for made, rows in ((image, order), (text, other))
+        Embedding(made.mean[rows], parts=made.parts[rows], mask=made.mask[rows])
+        for made, rows in ((image, order), (text, other))
     ]
     v, u = layer(image, text)
     found = layer(*moved)
@@ -318,12 +342,15 @@ def test_every_node_listens_to_somebody_even_where_all_are_alike(keep):
 
 
 def test_without_the_plain_embedding_all_nodes_say_nearly_the_same():
-    # Why the print is not the default: the enhanced embeddings of random nodes have a mean cosine near 1 without it.
+    # Why the print is not the default: the enhanced embeddings of random nodes have a mean cosine near 1
+    # without it.
     image, text = embedding(8, seed=1), embedding(8, seed=2)
     found = []
     for residual in (False, True):
         torch.manual_seed(0)
-        enhanced = torch.cat(Neighbourhood(WIDTH, Graph(residual=residual)).double().eval()(image, text)).detach()
+        enhanced = torch.cat(
+            Neighbourhood(WIDTH, Graph(residual=residual)).double().eval()(image, text)
+        ).detach()
         found.append((enhanced @ enhanced.T).mean())
     assert found[0] > 0.95
     assert found[1] < 0.5
@@ -362,11 +389,16 @@ def test_retrieval_does_not_look_at_the_neighbours():
 def test_a_summed_contrast_is_the_mean_times_the_anchors():
     scores, own = torch.rand(3, 5), torch.eye(3, 5, dtype=torch.bool)
     usable = torch.ones(5, dtype=torch.bool)
-    summed, mean, each = (momentum_contrast(scores, own, own, usable, tau=0.1, reduction=r) for r in ("sum", "mean", "none"))
+    summed, mean, each = (
+        momentum_contrast(scores, own, own, usable, tau=0.1, reduction=r) for r in ("sum", "mean", "none")
+    )
     close(summed, 3 * mean.item(), atol=1e-5)
     close(each.mean(), mean.item(), atol=1e-5)
     image, text, given = world()
-    two = [load("aahr", triplet=0, pga=0, nsi=0, contrast={"reduction": r})(image, text, given)["mcl"] for r in ("sum", "mean")]
+    two = [
+        load("aahr", triplet=0, pga=0, nsi=0, contrast={"reduction": r})(image, text, given)["mcl"]
+        for r in ("sum", "mean")
+    ]
     assert two[0] > 4 * two[1]
 
 
@@ -400,7 +432,9 @@ def test_a_batch_without_momentum_outputs_is_refused_with_the_remedy():
 def test_regions_and_words_of_different_widths_are_refused_with_the_remedy():
     image, text, given = world()
     narrow = replace(text, parts=text.parts[..., :3])
-    with pytest.raises(ValueError, match=r"must have one width, here \[6, 3\]; choose the encoder 'multigrain'"):
+    with pytest.raises(
+        ValueError, match=r"must have one width, here \[6, 3\]; choose the encoder 'multigrain'"
+    ):
         load("aahr")(image, narrow, given)
 
 

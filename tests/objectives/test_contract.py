@@ -14,7 +14,8 @@ from workbench import objectives
 
 OWN = [0, 0, 1, 2, 2, 2, 3, 3]
 every_objective = pytest.mark.parametrize("name", objectives.names())
-# Sinkhorn's targets are constants of a step, which finite differences would move; test_aahr.py holds them fixed.
+# Sinkhorn's targets are constants of a step, which finite differences would move; test_aahr.py holds them
+# fixed.
 CONSTANT_TARGETS = {"aahr": {"pga", "nsi_pga"}}
 both_phases = pytest.mark.parametrize("warming", [False, True], ids=["training", "warm-up"])
 
@@ -67,7 +68,9 @@ def test_a_gradient_step_raises_the_positives_against_the_negatives(name, warmin
     objective.warm_up(warming)
     image, text, given = world()
     # Negatives start above positives, so that every ranking loss has something to say.
-    mean = functional.normalize(torch.roll(text.mean.detach(), 1, 0) + 0.3 * image.mean.detach().sum(0), dim=1)
+    mean = functional.normalize(
+        torch.roll(text.mean.detach(), 1, 0) + 0.3 * image.mean.detach().sum(0), dim=1
+    )
     image = embedding(4, seed=1, mean=functional.normalize(mean[[2, 3, 6, 0]], dim=1).requires_grad_())
     before = lead(objective, image.mean, text.mean, given)
     gradients = torch.autograd.grad(loss(objective, image, text, given), (image.mean, text.mean))
@@ -115,12 +118,13 @@ def test_identical_embeddings_are_finite_with_finite_gradients(name, warming):
 @every_objective
 @both_phases
 def test_what_shares_an_image_by_id_is_never_pushed_apart_where_all_scores_are_equal(name, warming):
-    # Rows 0 and 3 are one image that stands twice; captions 0, 1 and 4 are its own. Raising the score of any of those six pairs
-    # must not raise the loss, and raising any other must not lower it.
+    # Rows 0 and 3 are one image that stands twice; captions 0, 1 and 4 are its own. Raising the score of any
+    # of those six pairs must not raise the loss, and raising any other must not lower it.
     objective = load(name)
     objective.warm_up(warming)
     given = batch([0, 0, 1, 2, 3], image_ids=["a", "b", "c", "a"])
-    # A graded relevance may well ask that one negative stand above another; here all negatives are equally wrong.
+    # A graded relevance may well ask that one negative stand above another; here all negatives are equally
+    # wrong.
     given = replace(given, relevance={key: given.positives.float() for key in given.relevance})
     matrix = torch.full((4, 5), 0.5, dtype=torch.float64, requires_grad=True)
     objective.scores = lambda image, text: matrix
@@ -138,13 +142,20 @@ def test_signals_receive_no_gradient_and_both_encoders_do(name, warming):
     objective.warm_up(warming)
     image, text, given = world()
     signals, grades = (
-        {key: value.clone().requires_grad_() if isinstance(value, torch.Tensor) else value for key, value in both.items()}
+        {
+            key: value.clone().requires_grad_() if isinstance(value, torch.Tensor) else value
+            for key, value in both.items()
+        }
         for both in (given.signals, given.relevance)
     )
     given = replace(batch(OWN), signals=signals, relevance=grades)
     loss(objective, image, text, given).backward()
     # A graph is whole numbers, through which no gradient can pass.
-    assert all(value.grad is None for value in [*signals.values(), *grades.values()] if isinstance(value, torch.Tensor))
+    assert all(
+        value.grad is None
+        for value in [*signals.values(), *grades.values()]
+        if isinstance(value, torch.Tensor)
+    )
     assert all(made.mean.grad is not None and made.mean.grad.abs().sum() > 0 for made in (image, text))
 
 
@@ -160,7 +171,9 @@ def test_two_forwards_agree_and_leave_the_state_untouched(name):
 @every_objective
 def test_an_unknown_option_is_refused_with_the_near_names(name):
     option = next(iter(inspect.signature(type(load(name))).parameters))
-    with pytest.raises(TypeError, match=rf"objectives '{name}' has no option '{option}s'; did you mean .*{option}"):
+    with pytest.raises(
+        TypeError, match=rf"objectives '{name}' has no option '{option}s'; did you mean .*{option}"
+    ):
         objectives.load(name, **{f"{option}s": 1})
 
 

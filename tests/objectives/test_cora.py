@@ -12,10 +12,17 @@ from tests.oracles import cora as oracle
 from tests.toys import S4, close, eye
 from workbench import encoders, objectives
 from workbench.encoders._pair import Pair
+from workbench.experiment.needs import check_reads
 from workbench.losses.contrastive import contrastive
 from workbench.metrics import recall
-from workbench.needs import check_reads
-from workbench.objectives.cora import choose_beta, entity_positives, joint_contrastive, rerank, said_by, specificity
+from workbench.objectives.cora import (
+    choose_beta,
+    entity_positives,
+    joint_contrastive,
+    rerank,
+    said_by,
+    specificity,
+)
 from workbench.records import Embedding, Judgements
 
 
@@ -54,7 +61,10 @@ def test_an_entity_that_belongs_to_both_images_is_pushed_from_neither_by_hand(ep
 def test_specificity_by_hand():
     # [.35 + s(v, e) - s(v, t)]+ = .338303, .189772 and .369596.
     close(specificity(SCORES, FOUND, torch.tensor([0, 1]), OWNER, margin=0.35), 0.299223802)
-    each = [specificity(SCORES, FOUND[:, e, None], torch.tensor([0, 1]), OWNER[e, None], margin=0.35).item() for e in range(3)]
+    each = [
+        specificity(SCORES, FOUND[:, e, None], torch.tensor([0, 1]), OWNER[e, None], margin=0.35).item()
+        for e in range(3)
+    ]
     assert each == pytest.approx([0.338303, 0.189772, 0.369596], abs=1e-6)
 
 
@@ -81,7 +91,9 @@ def test_reranking_by_hand():
     image = Embedding(torch.eye(4, dtype=torch.float64)[:1])
     entities = torch.tensor([[0.5, 0, 0, 0], [0.2, 0, 0, 0], [0.4, 0, 0, 0]], dtype=torch.float64)
     text = Embedding(
-        torch.tensor([[0.6, 0.8, 0, 0]], dtype=torch.float64), entities=entities, owner=torch.zeros(3, dtype=torch.long)
+        torch.tensor([[0.6, 0.8, 0, 0]], dtype=torch.float64),
+        entities=entities,
+        owner=torch.zeros(3, dtype=torch.long),
     )
     close(rerank(image.mean @ text.mean.T, image, text, 0.8), [[0.52]])
 
@@ -104,7 +116,10 @@ def test_what_captions_say_is_that_of_loops(seed):
     generator = torch.Generator().manual_seed(seed)
     objects = torch.randint(0, 3, (6, 3), generator=generator)
     attributes = torch.randint(0, 4, (6, 3, 2), generator=generator) * (objects != 0)[..., None]
-    labels = torch.cat([torch.randint(1, 3, (9, 1), generator=generator), torch.randint(0, 4, (9, 2), generator=generator)], 1)
+    labels = torch.cat(
+        [torch.randint(1, 3, (9, 1), generator=generator), torch.randint(0, 4, (9, 2), generator=generator)],
+        1,
+    )
     entities = [(row[0], {a for a in row[1:] if a}) for row in labels.tolist()]
     captions = [
         [(name, set(had)) for name, had in zip(names, given, strict=True) if name]
@@ -117,13 +132,19 @@ def test_what_captions_say_is_that_of_loops(seed):
 @pytest.mark.parametrize(("images", "seed"), [(3, 0), (5, 1)])
 def test_the_losses_are_those_of_loops(images, seed):
     own = torch.arange(images).repeat_interleave(2)
-    given, image, text = batch(own, seed=seed), embedding(images, seed=seed + 1), embedding(2 * images, seed=seed + 2)
+    given, image, text = (
+        batch(own, seed=seed),
+        embedding(images, seed=seed + 1),
+        embedding(2 * images, seed=seed + 2),
+    )
     scores, found = (image.mean @ other.T for other in (text.mean, text.entities))
     belongs = entity_positives(text, given.positives, None)
     expected = oracle.specificity(scores.tolist(), found.tolist(), own.tolist(), text.owner.tolist(), 0.35)
     assert specificity(scores, found, own, text.owner, margin=0.35).item() == pytest.approx(expected)
     whole, positive = torch.cat([scores, found], 1), torch.cat([given.positives, belongs], 1)
-    expected = sum(oracle.contrastive(s.tolist(), p.tolist(), 0.1) for s, p in ((whole, positive), (whole.T, positive.T)))
+    expected = sum(
+        oracle.contrastive(s.tolist(), p.tolist(), 0.1) for s, p in ((whole, positive), (whole.T, positive.T))
+    )
     assert joint_contrastive(whole, positive, tau=0.1, epsilon="none").item() == pytest.approx(expected)
 
 
@@ -140,7 +161,9 @@ def test_reranking_is_that_of_loops_and_goes_by_blocks(monkeypatch):
 
 def test_without_entities_the_contrastive_loss_is_infonce_with_whole_means():
     positives = eye(2)
-    expected = contrastive(SCORES / 0.1, positives, reduction="mean") + contrastive(SCORES.T / 0.1, positives, reduction="mean")
+    expected = contrastive(SCORES / 0.1, positives, reduction="mean") + contrastive(
+        SCORES.T / 0.1, positives, reduction="mean"
+    )
     close(joint_contrastive(SCORES, positives, tau=0.1, epsilon="none"), expected.item())
 
 
@@ -162,7 +185,9 @@ def test_beta_of_one_is_the_plain_ranking_exactly():
 
 def test_training_never_re_ranks():
     given, image, text = batch([0, 0, 1, 2]), embedding(3, seed=1), embedding(4, seed=2)
-    assert loss(objectives.load("cora", beta=0.3), image, text, given) == loss(objectives.load("cora"), image, text, given)
+    assert loss(objectives.load("cora", beta=0.3), image, text, given) == loss(
+        objectives.load("cora"), image, text, given
+    )
 
 
 def test_beta_is_chosen_on_the_validation_split_and_kept_with_the_weights():
@@ -172,7 +197,9 @@ def test_beta_is_chosen_on_the_validation_split_and_kept_with_the_weights():
     own = Judgements.own(np.array([0]), 2)
 
     def rsum(scores):
-        return next(m.value for m in recall.measure(scores.numpy(), own, ks=(1,), rounds=0) if m.key == "t2i/R@1")
+        return next(
+            m.value for m in recall.measure(scores.numpy(), own, ks=(1,), rounds=0) if m.key == "t2i/R@1"
+        )
 
     objective = objectives.load("cora", beta=None)
     assert objective.calibrates
@@ -198,18 +225,27 @@ def test_ablations_take_their_terms_and_needs_away():
 def test_entities_of_other_images_that_say_the_same_are_positives():
     # Captions 0 and 1 of two images both say "brown dog" (1, 3); caption 1 also says "cat" (2).
     graphs = {"objects": torch.tensor([[1, 0], [1, 2]]), "attributes": torch.tensor([[[3], [0]], [[3], [0]]])}
-    text = Embedding(CAPTION, entities=ENTITY, owner=torch.tensor([0, 1, 1]), labels=torch.tensor([[1, 3], [1, 3], [2, 0]]))
+    text = Embedding(
+        CAPTION, entities=ENTITY, owner=torch.tensor([0, 1, 1]), labels=torch.tensor([[1, 3], [1, 3], [2, 0]])
+    )
     said = said_by(text.labels, graphs["objects"], graphs["attributes"])
     assert entity_positives(text, eye(2), said).tolist() == [[True, True, False], [True, True, True]]
     given = replace(batch([0, 1]), signals={"graph_tokens": graphs})
     whole = torch.cat([SCORES, IMAGE @ ENTITY.T], 1)
-    for positives, expected in (("graphs", entity_positives(text, eye(2), said)), ("own", eye(2)[:, [0, 1, 1]])):
+    for positives, expected in (
+        ("graphs", entity_positives(text, eye(2), said)),
+        ("own", eye(2)[:, [0, 1, 1]]),
+    ):
         found = objectives.load("cora", positives=positives)(Embedding(IMAGE), text, given)["contrastive"]
-        close(found, joint_contrastive(whole, torch.cat([eye(2), expected], 1), tau=0.01, epsilon="none").item())
+        close(
+            found, joint_contrastive(whole, torch.cat([eye(2), expected], 1), tau=0.01, epsilon="none").item()
+        )
 
 
 def test_text_encoders_without_entities_are_refused_with_the_remedy():
-    pair = Pair(encoders.load("regions", embed_dim=8), encoders.load("sequence", vocabulary=["dog"], embed_dim=8))
+    pair = Pair(
+        encoders.load("regions", embed_dim=8), encoders.load("sequence", vocabulary=["dog"], embed_dim=8)
+    )
     with pytest.raises(ValueError, match=r"reads 'entities' and .* set text_encoder='graph'"):
         check_reads("cora", objectives.load("cora"), pair)
 

@@ -18,7 +18,9 @@ Y3 = torch.tensor([[1, 0.6, 0.1], [0.5, 1, 0.2], [0.1, 0.3, 1]], dtype=torch.flo
 def both(scores, relevance, **options):
     """Image-to-text and text-to-image."""
     options = {"temperature": 1e-3} | options
-    one, other = (average_semantic_precision(s, y, **options) for s, y in ((scores, relevance), (scores.T, relevance.T)))
+    one, other = (
+        average_semantic_precision(s, y, **options) for s, y in ((scores, relevance), (scores.T, relevance.T))
+    )
     return torch.stack([one, other])
 
 
@@ -48,7 +50,9 @@ def test_a_tie_counts_one_half():
     ],
 )
 def test_three_pairs_give_the_worked_precision(options, expected):
-    torch.testing.assert_close(both(S3, Y3, **options), torch.tensor(expected, dtype=torch.float64), atol=1e-9, rtol=0)
+    torch.testing.assert_close(
+        both(S3, Y3, **options), torch.tensor(expected, dtype=torch.float64), atol=1e-9, rtol=0
+    )
 
 
 @pytest.mark.parametrize(("temperature", "expected"), [(1e-3, 13.425925926), (0.1, 14.378546973)])
@@ -84,7 +88,9 @@ def test_the_gradient_does_not_depend_on_the_size_of_a_block(monkeypatch):
 def test_the_gradient_of_the_ranks_is_that_of_finite_differences(ranks, clip):
     scores = S3.clone().requires_grad_()
     assert torch.autograd.gradcheck(
-        lambda s: average_semantic_precision(s, Y3, temperature=0.1, clip=clip, ranks=ranks), scores, atol=1e-7
+        lambda s: average_semantic_precision(s, Y3, temperature=0.1, clip=clip, ranks=ranks),
+        scores,
+        atol=1e-7,
     )
 
 

@@ -89,7 +89,9 @@ def test_both_constraints_give_the_worked_values():
 def test_probabilities_and_thresholds_are_the_worked_ones():
     difference, others = inter_difference(S3), ~torch.eye(3, dtype=torch.bool)
     chance = probability(difference)
-    torch.testing.assert_close(chance[[0, 0, 1], [1, 2, 2]], matrix([0.401312, 0.365864, 0.413382]), atol=1e-6, rtol=0)
+    torch.testing.assert_close(
+        chance[[0, 0, 1], [1, 2, 2]], matrix([0.401312, 0.365864, 0.413382]), atol=1e-6, rtol=0
+    )
     for counted, values in (
         (others, [0.383588, 0.407347, 0.389623]),
         (torch.ones_like(others), [0.422392, 0.438232, 0.426416]),
@@ -119,8 +121,9 @@ def test_the_selection_keeps_what_was_worked_out(difference, fields, expected, k
 
 
 def test_the_slope_of_a_learned_beta_is_the_measured_one():
-    # At beta 0 the soft loss of S3 falls by .283 for every unit of beta, so that beta alone would grow for ever. That was
-    # measured with the diagonal and the sample deviation, which is sqrt(3/2) times the population's.
+    # At beta 0 the soft loss of S3 falls by .283 for every unit of beta, so that beta alone would grow for
+    # ever. That was measured with the diagonal and the sample deviation, which is sqrt(3/2) times the
+    # population's.
     beta = torch.zeros(2, dtype=torch.float64, requires_grad=True)
     selection, difference = Selection(beta="learned", keep=1.0, diagonal=True), S3 - S3.T
     soft = selection.soft_mask(difference, beta)
@@ -176,7 +179,9 @@ def test_the_alignment_ignores_scales_and_orders():
     scale, order = torch.tensor([1, 2, 5, 0.1, 3, 1]), torch.tensor([3, 1, 5, 0, 2, 4])
     expected = alignment(correlation(image, text), denominators="absolute", reduction="sum")
     for v, t in ((image * scale, text), (image.flip(0), text.flip(0)), (image[:, order], text[:, order])):
-        torch.testing.assert_close(alignment(correlation(v, t), denominators="absolute", reduction="sum"), expected)
+        torch.testing.assert_close(
+            alignment(correlation(v, t), denominators="absolute", reduction="sum"), expected
+        )
     close(correlation(image, text).detach(), oracle.correlation(image.tolist(), text.tolist()))
 
 
@@ -202,7 +207,9 @@ def test_scores_in_chunks_are_those_of_the_whole(monkeypatch):
 @pytest.mark.parametrize("attention", ["relu", "printed"])
 def test_other_weights_by_hand(attention):
     # cosines .6, .2 and -.2: relu .75, .25, 0; printed 1, 1/3, -1/3; the fourth part is padding
-    found = CrossAttention(attention=attention).weights(matrix([[0.6, 0.2, -0.2, 0.9]]), torch.tensor([True, True, True, False]))
+    found = CrossAttention(attention=attention).weights(
+        matrix([[0.6, 0.2, -0.2, 0.9]]), torch.tensor([True, True, True, False])
+    )
     close(found, [[0.75, 0.25, 0, 0]] if attention == "relu" else [[1, 1 / 3, -1 / 3, 0]])
 
 
@@ -210,7 +217,11 @@ def test_padding_changes_no_term():
     image, text, given = padded(4, seed=0), padded(8, seed=1), batch([0, 0, 1, 2, 2, 2, 3, 3])
     for options in ({}, {"scorer": "cross", "rows": "attended"}, {"scorer": "chan"}):
         more = [
-            replace(side, parts=torch.cat([side.parts, side.parts], 1), mask=torch.cat([side.mask, side.mask & False], 1))
+            replace(
+                side,
+                parts=torch.cat([side.parts, side.parts], 1),
+                mask=torch.cat([side.mask, side.mask & False], 1),
+            )
             for side in (image, text)
         ]
         objective, terms = load("dias", **options), []
@@ -224,7 +235,9 @@ def test_padding_changes_no_term():
 @pytest.mark.parametrize("which", ["mean", "attended", "pooled"])
 def test_rows_are_what_their_names_say(which):
     image, text, given = padded(3, seed=0), padded(4, seed=1), batch([0, 1, 1, 2])
-    found = load("dias", rows=which, weights={"loc": 0, "dim": 1, "inter": 0, "intra": 0})(image, text, given)["dim"]
+    found = load("dias", rows=which, weights={"loc": 0, "dim": 1, "inter": 0, "intra": 0})(
+        image, text, given
+    )["dim"]
     sides = [], []
     for t, i in enumerate(given.own.tolist()):
         regions, words = real(image)[i], real(text)[t]
@@ -233,8 +246,14 @@ def test_rows_are_what_their_names_say(which):
         elif which == "pooled":
             pairs = [(image.mean[i].tolist(), text.mean[t].tolist())]
         else:
-            pairs = [(r, oracle.mixed(oracle.attention([oracle.cosine(r, w) for w in words]), words)) for r in regions]
-            pairs += [(oracle.mixed(oracle.attention([oracle.cosine(r, w) for r in regions]), regions), w) for w in words]
+            pairs = [
+                (r, oracle.mixed(oracle.attention([oracle.cosine(r, w) for w in words]), words))
+                for r in regions
+            ]
+            pairs += [
+                (oracle.mixed(oracle.attention([oracle.cosine(r, w) for r in regions]), regions), w)
+                for w in words
+            ]
         for side, vectors in zip(sides, zip(*pairs, strict=True), strict=True):
             side.extend(vectors)
     close(found, oracle.alignment(oracle.correlation(*sides), False))
@@ -252,7 +271,10 @@ def test_the_terms_are_the_weighted_equations():
     close(found["intra"], 0.1 * intra.square().sum().item())
     torch.manual_seed(0)
     whole, options = image.mean @ text.mean.T, {"margin": 0.2, "cutoff": 1.7, "reduction": "sum"}
-    drawn = [distance_weighted(s, p, **options) for s, p in ((whole, given.positives), (whole.T, given.positives.T))]
+    drawn = [
+        distance_weighted(s, p, **options)
+        for s, p in ((whole, given.positives), (whole.T, given.positives.T))
+    ]
     close(found["loc"].detach(), (drawn[0] + drawn[1]).detach())
     means = [[oracle.mean(r) for r in real(side)] for side in (image, text)]
     c = oracle.correlation([means[0][i] for i in own], means[1])
@@ -267,7 +289,8 @@ def test_the_terms_are_the_weighted_equations():
 def test_each_constraint_may_have_its_own_selection():
     image, text, given = embedding(4, seed=0), embedding(4, seed=1), batch(range(4))
     dense, sparse, both = (
-        load("dias", selection=s)(image, text, given) for s in ("dense", "p", {"inter": "dense", "intra": {"rule": "p"}})
+        load("dias", selection=s)(image, text, given)
+        for s in ("dense", "p", {"inter": "dense", "intra": {"rule": "p"}})
     )
     assert both["inter"].item() == dense["inter"].item() > sparse["inter"].item()
     assert both["intra"].item() == sparse["intra"].item() < dense["intra"].item()
@@ -276,7 +299,9 @@ def test_each_constraint_may_have_its_own_selection():
 
 def test_cross_compares_images_by_what_they_see_in_their_own_captions():
     image, text, given = padded(3, seed=0), padded(3, seed=1), batch([0, 1, 2])
-    found = load("dias", scorer="cross", selection="dense", weights={"loc": 0, "dim": 0, "inter": 1, "intra": 1})
+    found = load(
+        "dias", scorer="cross", selection="dense", weights={"loc": 0, "dim": 0, "inter": 1, "intra": 1}
+    )
     terms = found(image, text, given)
     scores = matrix([[oracle.cross_score(r, w) for w in real(text)] for r in real(image)])
     close(terms["inter"], (scores - scores.T).square().sum())

@@ -34,7 +34,10 @@ def ordered(sims, delta, *, eps=1e-2, reduction="sum"):
 def test_three_pairs_give_the_worked_margins():
     # i2t, hardest captions (1, 2, 0): (.2+.9)/6, (.9+.5)/6, (.5+.2)/6; t2i: 2 delta / 6
     margins = image_to_text_margin(DELTA3, DELTA3, 6.0)
-    close(margins[torch.arange(3), torch.tensor([1, 2, 0])], torch.tensor([1.1, 1.4, 0.7], dtype=torch.float64) / 6)
+    close(
+        margins[torch.arange(3), torch.tensor([1, 2, 0])],
+        torch.tensor([1.1, 1.4, 0.7], dtype=torch.float64) / 6,
+    )
     close(text_to_image_margin(DELTA3, 6.0)[:, 0], torch.tensor([0.4, 1.8, 1.0], dtype=torch.float64) / 6)
 
 
@@ -48,8 +51,8 @@ def test_three_pairs_give_the_worked_triplet():
 
 
 def test_the_negative_is_chosen_by_similarity_and_not_by_violation():
-    # Row .80 (own), .50, .45 with delta .5, .05, .95 and tau 1. By similarity caption 1: .55-.80+.50 = .25; by violation it
-    # would be caption 2: 1.45-.80+.45 = 1.10.
+    # Row .80 (own), .50, .45 with delta .5, .05, .95 and tau 1. By similarity caption 1: .55-.80+.50 = .25;
+    # by violation it would be caption 2: 1.45-.80+.45 = 1.10.
     scores = torch.tensor([[0.80, 0.50, 0.45], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]], dtype=torch.float64)
     delta = torch.tensor([0.5, 0.05, 0.95], dtype=torch.float64)
     others = sum(max(0.0, delta[j].item() + 0.5 - 1 - 1) for j in (1, 2))
@@ -100,7 +103,10 @@ def test_it_equals_a_loop_with_several_captions_an_image(seed, warming):
     found = terms(scores, own, delta, warming=warming)
     close(torch.stack([found["i2t"], found["t2i"], found["ordering"]]), [i2t, t2i, 0.07 * sum(order)])
     means = terms(scores, own, delta, warming=warming, reduction="mean")
-    close(torch.stack([means["i2t"], means["t2i"], means["ordering"]]), [i2t / 7, t2i / 7, 0.07 * sum(order) / len(order)])
+    close(
+        torch.stack([means["i2t"], means["t2i"], means["ordering"]]),
+        [i2t / 7, t2i / 7, 0.07 * sum(order) / len(order)],
+    )
 
 
 @pytest.mark.parametrize("warming", [False, True])
@@ -146,7 +152,9 @@ def test_one_caption_an_image_leaves_nothing_to_order():
 
 def test_a_caption_that_equals_its_image_keeps_the_ordering_finite():
     scores = torch.tensor([[1.0, 0.5]], dtype=torch.float64, requires_grad=True)
-    total = ordering(scores, torch.ones(1, 2, dtype=torch.bool), torch.tensor([0.3, 0.6]), eps=1e-2, reduction="sum")
+    total = ordering(
+        scores, torch.ones(1, 2, dtype=torch.bool), torch.tensor([0.3, 0.6]), eps=1e-2, reduction="sum"
+    )
     # log(1e-6 * .3) - log(1 * .6)
     assert total.item() == pytest.approx((math.log(1e-6) + math.log(0.5)) ** 2, rel=1e-6)
     assert torch.autograd.grad(total, scores)[0].isfinite().all()
@@ -160,7 +168,9 @@ def test_the_ratio_may_compare_raw_descriptiveness():
     )
     found = terms(scores, [0, 0], both, ratio_on="raw")
     assert found["ordering"].item() == pytest.approx(0.07 * 0.191611378, abs=1e-8)
-    assert objectives.load("ditm", ratio_on="raw").signals() == {"descriptiveness": {"scorer": "l2_sum", "scale": "both"}}
+    assert objectives.load("ditm", ratio_on="raw").signals() == {
+        "descriptiveness": {"scorer": "l2_sum", "scale": "both"}
+    }
 
 
 def test_it_asks_for_the_scorer_and_for_two_captions_an_image_unless_nothing_is_ordered():
@@ -181,7 +191,12 @@ def test_its_diagnostics_count_the_pairs_that_were_clamped():
 
 def test_its_preset_is_the_papers():
     objective = objectives.load("ditm")
-    assert (objective.tau, objective.weight, objective.scorer, objective.reduction) == (6.0, 0.07, "l2_sum", "sum")
+    assert (objective.tau, objective.weight, objective.scorer, objective.reduction) == (
+        6.0,
+        0.07,
+        "l2_sum",
+        "sum",
+    )
     assert caption_pairs(eye(3))[0].numel() == 0
 
 

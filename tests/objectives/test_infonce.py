@@ -36,7 +36,9 @@ def test_it_equals_a_loop_with_several_captions_an_image(rule, reduction):
     t2i = oracle.contrastive(oracle.transpose(scores.tolist()), oracle.transpose(positives), rule)
     parts = (3, 6) if reduction == "mean" else (1, 1)
     expected = 0.75 * sum(i2t) / parts[0] + 0.25 * sum(t2i) / parts[1]
-    found = total(scores, own, scale="learnable_linear", weights=(0.75, 0.25), extra_positives=rule, reduction=reduction)
+    found = total(
+        scores, own, scale="learnable_linear", weights=(0.75, 0.25), extra_positives=rule, reduction=reduction
+    )
     assert found == pytest.approx(expected, abs=1e-9)
 
 
@@ -46,7 +48,9 @@ def test_a_square_batch_of_pairs_is_the_mean_of_two_cross_entropies():
     assert total(S4, range(4), scale="fixed", initial=5.0) == pytest.approx(expected.item(), abs=1e-9)
 
 
-@pytest.mark.parametrize(("scale", "expected"), [("learnable_exp", 1 / 0.07), ("learnable_linear", 1.0), ("fixed", 1 / 0.07)])
+@pytest.mark.parametrize(
+    ("scale", "expected"), [("learnable_exp", 1 / 0.07), ("learnable_linear", 1.0), ("fixed", 1 / 0.07)]
+)
 def test_the_scale_starts_where_the_papers_start_it(scale, expected):
     objective = objectives.load("infonce", scale=scale)
     assert objective.scale.item() == pytest.approx(expected)
@@ -71,7 +75,9 @@ def test_a_fixed_scale_moves_with_the_module_and_is_not_trained():
     assert not objective.scale.requires_grad
 
 
-@pytest.mark.parametrize("options", [{"initial": 0.0}, {"initial": -1.0}, {"initial": 101.0}, {"initial": math.inf}])
+@pytest.mark.parametrize(
+    "options", [{"initial": 0.0}, {"initial": -1.0}, {"initial": 101.0}, {"initial": math.inf}]
+)
 def test_a_scale_that_cannot_be_is_refused(options):
     with pytest.raises(ValueError, match="initial is"):
         objectives.load("infonce", **options)

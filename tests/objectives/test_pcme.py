@@ -8,7 +8,8 @@ import torch
 from tests.objectives.worlds import batch, embedding
 from tests.oracles import probabilistic as oracle
 from tests.toys import close
-from workbench import objectives, similarity
+from workbench import objectives
+from workbench.losses import similarity
 from workbench.objectives.pcme import FLOOR, samples
 from workbench.records import Embedding
 
@@ -33,7 +34,12 @@ def nll(odds, matched):
 
 @pytest.mark.parametrize(
     ("distance", "matched", "expected"),
-    [(0.4, True, 0.002475685), (1.2, False, 0.126928011), (1.0, False, 0.693147181), (0.6, True, 0.018149928)],
+    [
+        (0.4, True, 0.002475685),
+        (1.2, False, 0.126928011),
+        (1.0, False, 0.693147181),
+        (0.6, True, 0.018149928),
+    ],
 )
 def test_one_sample_gives_the_worked_values(distance, matched, expected):
     # s = 5 - 5 * .4 = 3, and log(1 + exp(-2 * 3)) = .002475685
@@ -75,7 +81,9 @@ def test_samples_are_spread_by_the_deviation():
 
 def test_the_released_variant_reads_the_output_as_log_sigma_and_the_consistent_one_as_log_variance():
     # Noise 1, output log 4: a deviation of 2 or of 4.
-    one = Embedding(torch.zeros(1, 1, dtype=torch.float64), torch.full((1, 1), 4.0, dtype=torch.float64).log())
+    one = Embedding(
+        torch.zeros(1, 1, dtype=torch.float64), torch.full((1, 1), 4.0, dtype=torch.float64).log()
+    )
     for variant, expected in (("consistent", 2.0), ("released", 4.0), ("original", 4.0)):
         objective = made(variant=variant).eval()
         drawn = objective._draw(one, torch.Generator().manual_seed(0))
@@ -91,7 +99,10 @@ def test_variants_have_the_constants_of_their_repositories():
         "original": (15, 15, 7, 1e-5),
     }
     image, text, given = embedding(2, seed=0), embedding(2, seed=1), batch([0, 1])
-    terms = [*oracle.vib(image.mean.tolist(), image.log_var.tolist()), *oracle.vib(text.mean.tolist(), text.log_var.tolist())]
+    terms = [
+        *oracle.vib(image.mean.tolist(), image.log_var.tolist()),
+        *oracle.vib(text.mean.tolist(), text.log_var.tolist()),
+    ]
     close(found["released"](image, text, given)["vib"], 1e-3 * sum(terms) / 12)
     close(found["original"](image, text, given)["vib"], 1e-5 * sum(terms))
 
@@ -120,7 +131,9 @@ def test_chunks_of_images_give_the_whole():
 
 
 def test_without_variance_the_seed_does_not_matter():
-    image, text = (replace(one, log_var=one.log_var * 0 - 1e3) for one in (embedding(3, seed=0), embedding(4, seed=1)))
+    image, text = (
+        replace(one, log_var=one.log_var * 0 - 1e3) for one in (embedding(3, seed=0), embedding(4, seed=1))
+    )
     objective = made()
     torch.manual_seed(0)
     first = objective.scores(image, text)
@@ -136,7 +149,9 @@ def test_training_draws_anew_and_evaluation_scores_a_pair_alike_wherever_it_stan
     assert not torch.equal(objective.scores(image, text), objective.scores(image, text))
     objective.eval()
     whole = objective.scores(image, text)
-    part = objective.scores(Embedding(image.mean[2:], image.log_var[2:]), Embedding(text.mean[[3]], text.log_var[[3]]))
+    part = objective.scores(
+        Embedding(image.mean[2:], image.log_var[2:]), Embedding(text.mean[[3]], text.log_var[[3]])
+    )
     torch.testing.assert_close(part, whole[2:, [3]])
 
 
@@ -159,7 +174,10 @@ def test_the_score_is_unbiased_over_draws():
 @pytest.mark.parametrize("variant", ["consistent", "released", "original"])
 def test_the_gradient_is_finite_at_distance_zero(variant):
     same = torch.full((2, 3), 3**-0.5, dtype=torch.float64)
-    image, text = (Embedding(same.clone().requires_grad_(), torch.full((2, 3), -1e3, dtype=torch.float64)) for _ in range(2))
+    image, text = (
+        Embedding(same.clone().requires_grad_(), torch.full((2, 3), -1e3, dtype=torch.float64))
+        for _ in range(2)
+    )
     objective = made(variant=variant)
     made_ = objective(image, text, batch([0, 1]))["match"]
     made_.backward()
@@ -180,7 +198,9 @@ def test_soft_labels_divide_the_likelihood():
     objective = made(beta=0.0).eval()
     odds = objective.scores(image, text)
     by_hand = sum(
-        labels[i, j] * nll(odds[i, j], True) + (1 - labels[i, j]) * nll(odds[i, j], False) for i in range(2) for j in range(2)
+        labels[i, j] * nll(odds[i, j], True) + (1 - labels[i, j]) * nll(odds[i, j], False)
+        for i in range(2)
+        for j in range(2)
     )
     close(objective(image, text, replace(given, labels=labels))["match"], 2 * by_hand)
 

@@ -9,7 +9,8 @@ from torch.nn.functional import normalize
 from tests.objectives.worlds import batch, embedding
 from tests.oracles import probabilistic as oracle
 from tests.toys import close, eye
-from workbench import objectives, similarity
+from workbench import objectives
+from workbench.losses import similarity
 from workbench.losses.bottleneck import bottleneck
 from workbench.objectives.pcmepp import matching, pseudo_labels, smoothed
 from workbench.records import Embedding
@@ -117,7 +118,9 @@ def test_at_zero_variance_it_is_the_squared_distance_of_the_means():
 
 
 def test_with_equal_variances_it_ranks_as_the_cosine_does():
-    image, text = (replace(embedding(n, seed=n), log_var=torch.full((n, 6), -2.0, dtype=torch.float64)) for n in (5, 7))
+    image, text = (
+        replace(embedding(n, seed=n), log_var=torch.full((n, 6), -2.0, dtype=torch.float64)) for n in (5, 7)
+    )
     cosine = similarity.cosine(image.mean, text.mean)
     assert torch.equal(made().scores(image, text).argsort(1), cosine.argsort(1))
     assert torch.equal(made().scores(image, text).argsort(0), cosine.argsort(0))
@@ -165,7 +168,9 @@ def test_under_autocast_the_distance_keeps_single_precision():
     v, u = (normalize(torch.randn(n, 64, generator=generator), dim=1) for n in (4, 5))
     with torch.autocast("cpu", torch.bfloat16):
         found = similarity.squared_distance(v, u)
-    torch.testing.assert_close(found.double(), torch.cdist(v.double(), u.double()).square(), atol=1e-6, rtol=0)
+    torch.testing.assert_close(
+        found.double(), torch.cdist(v.double(), u.double()).square(), atol=1e-6, rtol=0
+    )
 
 
 def test_a_mean_over_pairs_does_not_change_when_the_batch_stands_twice():
@@ -175,7 +180,9 @@ def test_a_mean_over_pairs_does_not_change_when_the_batch_stands_twice():
     twice = made(alpha=0.0)(*double, batch([0, 1, 2, 3], image_ids=ids))
     close(twice["match"], once["match"])
     close(twice["vib"], once["vib"])
-    assert made(alpha=0.0, reduction="sum")(IMAGE, TEXT, batch([0, 1]))["match"].item() == pytest.approx(4 * once["match"].item())
+    assert made(alpha=0.0, reduction="sum")(IMAGE, TEXT, batch([0, 1]))["match"].item() == pytest.approx(
+        4 * once["match"].item()
+    )
 
 
 def test_missing_variances_are_named_with_the_remedy():

@@ -10,7 +10,9 @@ from tests.oracles import losses as oracle
 from tests.toys import S4, close
 from workbench import objectives
 
-PHI = torch.tensor([[3, 1.2, 0.1, 0.4], [0.9, 2.4, 0.6, 1.5], [0.1, 0.3, 2.8, 0.2], [0.5, 1.1, 0, 2.6]], dtype=torch.float64)
+PHI = torch.tensor(
+    [[3, 1.2, 0.1, 0.4], [0.9, 2.4, 0.6, 1.5], [0.1, 0.3, 2.8, 0.2], [0.5, 1.1, 0, 2.6]], dtype=torch.float64
+)
 PAIRS = range(4)
 
 
@@ -32,14 +34,19 @@ def terms(scores, grades, own=PAIRS, *, warming=False, **options):
 @pytest.mark.parametrize(
     ("options", "i2t", "t2i"),
     [
-        # Negative captions (1, 3, 0, 1): margins (3-1.2, 2.4-1.5, 2.8-.1, 2.6-1.1) / 10 = (.18, .09, .27, .15), plus the gap of
-        # scores (-.10, -.02, .15, -.08). Negative images (2, 0, 0, 1): margins (.29, .15, .27, .15), gaps (-.15, .10, .15, -.12).
+        # Negative captions (1, 3, 0, 1): margins (3-1.2, 2.4-1.5, 2.8-.1, 2.6-1.1) / 10 = (.18, .09, .27,
+        # .15), plus the gap of scores (-.10, -.02, .15, -.08). Negative images (2, 0, 0, 1): margins (.29,
+        # .15, .27, .15), gaps (-.15, .10, .15, -.12).
         ({"tau": 10.0}, (0.08, 0.07, 0.42, 0.07), (0.14, 0.25, 0.42, 0.03)),
         # The margins change places: (.29, .15, .27, .15) + (-.10, -.02, .15, -.08).
         ({"tau": 10.0, "variant": "printed"}, (0.19, 0.13, 0.42, 0.07), (0.03, 0.19, 0.42, 0.03)),
         ({"tau": 3.0}, (0.5, 0.28, 1.05, 0.42), (2.9 / 3 - 0.15, 0.6, 1.05, 0.38)),
         # Captions (3, 0, 1, 2), images (3, 2, 3, 0).
-        ({"tau": 3.0, "sampling": "furthest"}, (0.5 / 3, 0.2, 1.6 / 3, 0.65 / 3), (0.95 / 3, 0.2, 1.25 / 3, 0.1)),
+        (
+            {"tau": 3.0, "sampling": "furthest"},
+            (0.5 / 3, 0.2, 1.6 / 3, 0.65 / 3),
+            (0.95 / 3, 0.2, 1.25 / 3, 0.1),
+        ),
         ({"tau": 10.0, "sampling": "furthest"}, (0, 0, 0, 0), (0, 0, 0, 0)),
     ],
 )
@@ -89,7 +96,9 @@ def test_it_equals_a_loop_with_several_captions_an_image(seed, sampling):
     scores = 2 * torch.rand(4, 7, generator=generator, dtype=torch.float64) - 1
     phi = 10 * torch.rand(4, 7, generator=generator, dtype=torch.float64)
     positives = batch(own).positives.tolist()
-    expected = oracle.semantic_margins(scores.tolist(), positives, phi.tolist(), own, sampling == "closest", 4.0)
+    expected = oracle.semantic_margins(
+        scores.tolist(), positives, phi.tolist(), own, sampling == "closest", 4.0
+    )
     close(torch.stack(pairs(scores, phi, own, tau=4.0, sampling=sampling), dim=1), expected)
 
 
@@ -124,7 +133,8 @@ def test_a_constant_margin_is_vsepp():
 
 
 def test_margins_are_capped_from_above_only():
-    # tau .1: every intended margin is above 1 and becomes 1; with phi turned round every margin stays far below 0.
+    # tau .1: every intended margin is above 1 and becomes 1; with phi turned round every margin stays far
+    # below 0.
     capped = pairs(S4, PHI, tau=0.1)
     close(capped[0], (0.90, 0.98, 1.15, 0.92))
     assert pairs(S4, -PHI, tau=0.1)[0].sum() == 0
@@ -134,7 +144,9 @@ def test_margins_are_capped_from_above_only():
 def test_any_relevance_may_be_phi():
     objective = objectives.load("sam", phi="exact", tau=2.0)
     assert objective.relevances() == {"exact": {}}
-    assert objectives.load("sam", phi_options={"leave_one_out": True}).relevances() == {"cider": {"leave_one_out": True}}
+    assert objectives.load("sam", phi_options={"leave_one_out": True}).relevances() == {
+        "cider": {"leave_one_out": True}
+    }
     assert terms(S4, PHI, phi="exact")["semantic_i2t"] > 0
 
 

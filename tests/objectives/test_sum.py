@@ -24,7 +24,13 @@ def toy(**attributes):
     made = Objective()
     made.terms = ("term",)
     for name, value in attributes.items():
-        setattr(made, name, value if name in ("momentum", "reads", "soft_labels", "captions_per_image") else lambda v=value: v)
+        setattr(
+            made,
+            name,
+            value
+            if name in ("momentum", "reads", "soft_labels", "captions_per_image")
+            else lambda v=value: v,
+        )
     return made
 
 
@@ -46,7 +52,9 @@ def test_a_sum_is_the_weighted_terms_of_its_papers():
 
 def test_a_weight_before_a_paper_is_that_of_all_its_terms():
     half, whole = load("0.5*vsepp")(*world()), load("vsepp")(*world())
-    assert {name: 2 * value for name, value in half.items()} == {f"vsepp.{name}": value for name, value in whole.items()}
+    assert {name: 2 * value for name, value in half.items()} == {
+        f"vsepp.{name}": value for name, value in whole.items()
+    }
 
 
 def test_terms_that_are_not_chosen_are_not_computed(monkeypatch):
@@ -127,7 +135,12 @@ def test_options_are_given_by_paper():
     [
         ("ditm+dais.dim", {}, KeyError, "no 'dais'; did you mean dias"),
         ("ditm+dias.dims", {}, KeyError, "objective 'dias' has no term 'dims'; did you mean dim"),
-        ("ditm+dias.dim", {"tau": 5}, TypeError, r"has no option 'tau'.*Options of a sum are given by paper, {\"ditm\": {...}}"),
+        (
+            "ditm+dias.dim",
+            {"tau": 5},
+            TypeError,
+            r"has no option 'tau'.*Options of a sum are given by paper, {\"ditm\": {...}}",
+        ),
         ("ditm+dias.dim", {"ditm": {"taus": 5}}, TypeError, "'ditm' has no option 'taus'; did you mean tau"),
         ("ditm+dias.dim", {"ditm": 5}, TypeError, "the options of 'ditm' are 5; give them as"),
         ("ditm++dias", {}, ValueError, "cannot read ''; write a sum as 'ditm\\+0.5\\*dias.dim'"),
@@ -147,9 +160,18 @@ def test_what_cannot_be_read_is_refused(name, options, error, message):
 @pytest.mark.parametrize(
     ("papers", "message"),
     [
-        ({"a": toy(momentum=0.9), "b": toy(momentum=0.99)}, "one momentum copy, and {'a': 0.9, 'b': 0.99} ask"),
-        ({"a": toy(signals={"s": {"x": 1}}), "b": toy(signals={"s": {"x": 2}})}, "'b' reads the signal 's' with {'x': 2} and"),
-        ({"a": toy(relevances={"r": {}}), "b": toy(relevances={"r": {"x": 2}})}, "'b' reads the relevance 'r' with {'x': 2} and"),
+        (
+            {"a": toy(momentum=0.9), "b": toy(momentum=0.99)},
+            "one momentum copy, and {'a': 0.9, 'b': 0.99} ask",
+        ),
+        (
+            {"a": toy(signals={"s": {"x": 1}}), "b": toy(signals={"s": {"x": 2}})},
+            "'b' reads the signal 's' with {'x': 2} and",
+        ),
+        (
+            {"a": toy(relevances={"r": {}}), "b": toy(relevances={"r": {"x": 2}})},
+            "'b' reads the relevance 'r' with {'x': 2} and",
+        ),
     ],
 )
 def test_one_thing_needed_in_two_ways_is_refused(papers, message):
@@ -158,6 +180,8 @@ def test_one_thing_needed_in_two_ways_is_refused(papers, message):
 
 
 def test_one_thing_needed_in_one_way_is_given_once():
-    made = joined(a=toy(momentum=0.9, relevances={"r": {"x": 2}}), b=toy(momentum=0.9, relevances={"r": {"x": 2}}))
+    made = joined(
+        a=toy(momentum=0.9, relevances={"r": {"x": 2}}), b=toy(momentum=0.9, relevances={"r": {"x": 2}})
+    )
     assert made.momentum == 0.9
     assert made.relevances() == {"r": {"x": 2}}

@@ -14,7 +14,9 @@ def total(scores, own, *, images=None, image_ids=None, warming=False, **options)
     objective = objectives.load("vsepp", **options)
     objective.warm_up(warming)
     objective.scores = lambda image, text: scores
-    return loss(objective, embedding(1, seed=0), embedding(1, seed=1), batch(own, images, image_ids=image_ids))
+    return loss(
+        objective, embedding(1, seed=0), embedding(1, seed=1), batch(own, images, image_ids=image_ids)
+    )
 
 
 def test_its_defaults_give_the_worked_totals():
@@ -29,8 +31,8 @@ def test_the_sum_over_negatives_gives_the_worked_total_and_so_does_warming_up():
 
 def test_two_rows_with_the_same_image_id_share_their_captions():
     # The four diagonal pairs give 1.40. Each row of the shared image also has the other's caption as a pair:
-    # i2t (0,1): .2-.70+.65 = .15, (1,0): .2-.30+.58 = .48; t2i column 0, row 1: .2-.30+.65 = .55, column 1, row 0:
-    # .2-.70+.62 = .12.
+    # i2t (0,1): .2-.70+.65 = .15, (1,0): .2-.30+.58 = .48; t2i column 0, row 1: .2-.30+.65 = .55, column 1,
+    # row 0: .2-.70+.62 = .12.
     close(total(S4, range(4), image_ids=["a", "a", "b", "c"]), 1.40 + 0.15 + 0.48 + 0.55 + 0.12)
 
 
@@ -41,7 +43,10 @@ def test_it_equals_a_loop_with_several_captions_an_image(negatives):
     positives = batch(own).positives.tolist()
     terms = [
         sum(oracle.triplet(s, p, lambda *_: 0.2, negatives == "hardest"))
-        for s, p in ((scores.tolist(), positives), (oracle.transpose(scores.tolist()), oracle.transpose(positives)))
+        for s, p in (
+            (scores.tolist(), positives),
+            (oracle.transpose(scores.tolist()), oracle.transpose(positives)),
+        )
     ]
     close(total(scores, own, negatives=negatives), sum(terms))
 
@@ -51,10 +56,12 @@ def test_the_mean_is_the_sum_over_the_number_of_pairs():
 
 
 def test_the_published_code_masks_only_the_diagonal_and_ours_agrees_where_images_differ():
-    # The hinge of the released code: margin + S - diagonal in both directions, its diagonal set to 0, then the row and column
-    # maxima.
+    # The hinge of the released code: margin + S - diagonal in both directions, its diagonal set to 0, then
+    # the row and column maxima.
     diagonal = S4.diagonal()
-    cost = [(0.2 + S4 - other).clamp(min=0).fill_diagonal_(0) for other in (diagonal[:, None], diagonal[None, :])]
+    cost = [
+        (0.2 + S4 - other).clamp(min=0).fill_diagonal_(0) for other in (diagonal[:, None], diagonal[None, :])
+    ]
     close(total(S4, range(4)), float(cost[0].max(dim=1).values.sum() + cost[1].max(dim=0).values.sum()))
 
 

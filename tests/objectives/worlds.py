@@ -8,8 +8,8 @@ import torch
 from torch.nn import functional
 
 from workbench import objectives
-from workbench.batches import Source
 from workbench.records import Batch, Embedding, Split
+from workbench.training.batches import Source
 
 WIDTH = 6
 
@@ -30,13 +30,19 @@ def embedding(count, *, seed, dimensions=WIDTH, parts=4, dtype=torch.float64, me
     """Unit means, log variances, parts and two entities an item, all differentiable."""
     generator = torch.Generator().manual_seed(seed)
     if mean is None:
-        mean = functional.normalize(torch.randn(count, dimensions, generator=generator, dtype=dtype), dim=1).requires_grad_()
+        mean = functional.normalize(
+            torch.randn(count, dimensions, generator=generator, dtype=dtype), dim=1
+        ).requires_grad_()
     log_var = (torch.randn(count, dimensions, generator=generator, dtype=dtype) - 3).requires_grad_()
     tokens = torch.randn(count, parts, dimensions, generator=generator, dtype=dtype).requires_grad_()
-    entities = functional.normalize(torch.randn(2 * count, dimensions, generator=generator, dtype=dtype), dim=1).requires_grad_()
+    entities = functional.normalize(
+        torch.randn(2 * count, dimensions, generator=generator, dtype=dtype), dim=1
+    ).requires_grad_()
     owner = torch.arange(count).repeat_interleave(2)
     labels = torch.randint(1, 4, (2 * count, 2), generator=generator)
-    return Embedding(mean, log_var, tokens, torch.ones(count, parts, dtype=torch.bool), entities, owner, labels)
+    return Embedding(
+        mean, log_var, tokens, torch.ones(count, parts, dtype=torch.bool), entities, owner, labels
+    )
 
 
 class Columns:
@@ -76,7 +82,9 @@ def source(objective, own=(0, 0, 1, 2, 2, 2, 3, 3, 4, 4)):
         open_image=lambda row: None,
     )
     pictures = torch.randn(images, 6, generator=generator, dtype=torch.float64)
-    made = signals(len(own), generator) | {"vectors": torch.randn(len(own), 6, generator=generator, dtype=torch.float64)}
+    made = signals(len(own), generator) | {
+        "vectors": torch.randn(len(own), 6, generator=generator, dtype=torch.float64)
+    }
     grades = torch.rand(images, len(own), generator=generator)
     return Source(
         split,
@@ -130,7 +138,10 @@ def permuted(given, image, text, images, captions):
         place[given.own[captions]],
         signals={name: pick(value, captions) for name, value in given.signals.items()},
         relevance={name: value[images][:, captions] for name, value in given.relevance.items()},
-        momentum=tuple(Embedding(made.mean[order]) for made, order in zip(given.momentum, (images, captions), strict=True)),
+        momentum=tuple(
+            Embedding(made.mean[order])
+            for made, order in zip(given.momentum, (images, captions), strict=True)
+        ),
     )
     return moved, rows(image, images), rows(text, captions)
 

@@ -49,7 +49,8 @@ def alignment(image, text, prototypes, tau, epsilon, iterations, printed):
 
 
 def contrast(anchors, ids, batch, batch_ids, old, old_ids, tau):
-    """Mean over anchors of the mean over their positives; ``old`` is what stays of the bank when the batch is in it."""
+    """Mean over anchors of the mean over their positives; ``old`` is what stays of the bank when the batch is
+    in it."""
     terms = []
     for anchor, number in zip(anchors, ids, strict=True):
         negatives = [key for key, other in [*zip(batch, batch_ids), *zip(old, old_ids)] if other != number]
@@ -123,7 +124,9 @@ def attended(query, key, value, added):
     for i, q in enumerate(query):
         heard = [j for j in range(len(key)) if added[i][j] is not None]
         shares = softmax([dot(q, key[j]) / math.sqrt(width) + added[i][j] for j in heard])
-        out.append([sum(s * value[j][d] for s, j in zip(shares, heard, strict=True)) for d in range(len(value[0]))])
+        out.append(
+            [sum(s * value[j][d] for s, j in zip(shares, heard, strict=True)) for d in range(len(value[0]))]
+        )
     return out
 
 

@@ -1,4 +1,5 @@
-"""CIDEr and tuple F1 of one caption against one image as loops over n-grams and tuples; no line is shared with the package."""
+"""CIDEr and tuple F1 of one caption against one image as loops over n-grams and tuples; no line is shared
+with the package."""
 
 from __future__ import annotations
 
@@ -11,7 +12,13 @@ def ngrams(caption: str, n: int) -> Counter:
     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 
 
-def cider(hypothesis: str, references: list[str], corpus: list[list[str]], variant: str = "cider-d", sigma: float = 6.0) -> float:
+def cider(
+    hypothesis: str,
+    references: list[str],
+    corpus: list[list[str]],
+    variant: str = "cider-d",
+    sigma: float = 6.0,
+) -> float:
     """The corpus is a list of images, each a list of captions."""
 
     def weights(caption, n):
@@ -29,7 +36,9 @@ def cider(hypothesis: str, references: list[str], corpus: list[list[str]], varia
             if norms == 0:
                 continue
             clipped = variant == "cider-d"
-            shared = sum((min(a[gram], b[gram]) if clipped else a[gram]) * b[gram] for gram in a.keys() & b.keys())
+            shared = sum(
+                (min(a[gram], b[gram]) if clipped else a[gram]) * b[gram] for gram in a.keys() & b.keys()
+            )
             lengths = [max(len(text.split()) - 1, 0) for text in (hypothesis, reference)]
             penalty = math.exp(-((lengths[0] - lengths[1]) ** 2) / (2 * sigma**2)) if clipped else 1
             total += penalty * shared / norms / 4

@@ -1,4 +1,5 @@
-"""Slow loops for the graph encoder and CORA's losses, written from the paper and its released code's rules."""
+"""Slow loops for the graph encoder and CORA's losses, written from the paper and its released code's
+rules."""
 
 from __future__ import annotations
 
@@ -11,14 +12,18 @@ def product(matrix, vector):
 
 
 def attention(nodes, adjacent, w_target, w_source, w_value, affinity, bias):
-    """One head: for every node the weights over all nodes (0 where not adjacent) and the weighted sum of values."""
+    """One head: for every node the weights over all nodes (0 where not adjacent) and the weighted sum of
+    values."""
     everybody = range(len(nodes))
     weights, sums = [], []
     for i in everybody:
         scores = {}
         for j in everybody:
             if adjacent[i][j]:
-                pair = [a + b for a, b in zip(product(w_target, nodes[i]), product(w_source, nodes[j]), strict=True)]
+                pair = [
+                    a + b
+                    for a, b in zip(product(w_target, nodes[i]), product(w_source, nodes[j]), strict=True)
+                ]
                 bent = [x if x > 0 else 0.2 * x for x in pair]
                 scores[j] = sum(a * x for a, x in zip(affinity, bent, strict=True)) + bias
         powers = {j: math.exp(score) for j, score in scores.items()}
@@ -30,7 +35,8 @@ def attention(nodes, adjacent, w_target, w_source, w_value, affinity, bias):
 
 
 def edge_context(entities, relations, active, passive, mean):
-    """What is added to each entity; ``relations`` are (subject, vector, object), ``active`` and ``passive`` functions."""
+    """What is added to each entity; ``relations`` are (subject, vector, object), ``active`` and ``passive``
+    functions."""
     out = []
     for i, own in enumerate(entities):
         first = [active([*r, *entities[o]]) for s, r, o in relations if s == i]
@@ -45,8 +51,12 @@ def edge_context(entities, relations, active, passive, mean):
 
 
 def says(entity, caption):
-    """Whether a caption has an object of the entity's name with all its attributes; both are (name, set of attributes)."""
-    return any(name == entity[0] and all(attribute in attributes for attribute in entity[1]) for name, attributes in caption)
+    """Whether a caption has an object of the entity's name with all its attributes; both are (name, set of
+    attributes)."""
+    return any(
+        name == entity[0] and all(attribute in attributes for attribute in entity[1])
+        for name, attributes in caption
+    )
 
 
 def contrastive(scores, positives, tau):
@@ -63,7 +73,8 @@ def contrastive(scores, positives, tau):
 
 
 def specificity(scores, entity_scores, own, owner, margin):
-    """Mean over the entities of how far each comes within the margin of its caption, at its caption's image."""
+    """Mean over the entities of how far each comes within the margin of its caption, at its caption's
+    image."""
     terms = []
     for entity, caption in enumerate(owner):
         image = own[caption]

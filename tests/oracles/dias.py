@@ -59,7 +59,9 @@ def sparse_constraint(difference, beta_rows, beta_columns, *, printed=False, dia
             row = [p[i][k] for k in range(n) if diagonal or k != i]
             column = [p[k][j] for k in range(n) if diagonal or k != j]
             value = abs(difference[i][j]) if printed else p[i][j]
-            if (diagonal or i != j) and value > max(threshold(row, beta_rows), threshold(column, beta_columns)):
+            if (diagonal or i != j) and value > max(
+                threshold(row, beta_rows), threshold(column, beta_columns)
+            ):
                 kept.append((i, j))
                 total += difference[i][j] ** 2
     return total, kept

@@ -1,4 +1,5 @@
-"""The package ``eccv-caption`` as an oracle: its positives as a split, its numbers and ours by the same keys."""
+"""The package ``eccv-caption`` as an oracle: its positives as a split, its numbers and ours by the same
+keys."""
 
 import json
 import warnings
@@ -43,7 +44,8 @@ def ids_of(split):
 
 
 def package(split):
-    """The package's ``Metrics``, its positives cut to the images of a split that may be smaller than the whole."""
+    """The package's ``Metrics``, its positives cut to the images of a split that may be smaller than the
+    whole."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from eccv_caption import Metrics
@@ -53,10 +55,15 @@ def package(split):
     every_caption = set(metrics.coco_ids.tolist())
     for positives in (metrics.coco_gts, metrics.cxc_gts, metrics.eccv_gts):
         # a caption that no gallery holds stays among the positives
-        kept = {i: [c for c in items if c in captions or c not in every_caption] for i, items in positives["i2t"].items()}
+        kept = {
+            i: [c for c in items if c in captions or c not in every_caption]
+            for i, items in positives["i2t"].items()
+        }
         positives["i2t"] = {image: items for image, items in kept.items() if image in images and items}
         kept = {c: [i for i in items if i in images] for c, items in positives["t2i"].items()}
-        positives["t2i"] = {caption: items for caption, items in kept.items() if caption in captions and items}
+        positives["t2i"] = {
+            caption: items for caption, items in kept.items() if caption in captions and items
+        }
     metrics.coco_ids = np.array([caption for caption in metrics.coco_ids if int(caption) in captions])
     return metrics
 
@@ -66,13 +73,17 @@ def retrieved(scores, split):
     # one number object for each item, which keeps the lists small
     images, captions = (ids.astype(object) for ids in ids_of(split))
     i2t = {image: captions[np.argsort(-row)].tolist() for image, row in zip(images, scores, strict=True)}
-    return i2t, {caption: images[np.argsort(-row)].tolist() for caption, row in zip(captions, scores.T, strict=True)}
+    return i2t, {
+        caption: images[np.argsort(-row)].tolist() for caption, row in zip(captions, scores.T, strict=True)
+    }
 
 
 def theirs(metrics, lists, targets=TARGETS):
     """``compute_all_metrics`` by ``metric/direction``."""
     found = metrics.compute_all_metrics(*lists, target_metrics=targets, Ks=(1, 5, 10))
-    return {f"{key}/{direction}": float(value) for key, one in found.items() for direction, value in one.items()}
+    return {
+        f"{key}/{direction}": float(value) for key, one in found.items() for direction, value in one.items()
+    }
 
 
 def ours(scores, split):
@@ -126,8 +137,8 @@ def untied(rng, images, captions):
 def case(name, rng, split):
     """Scores without ties, float32 holding each exactly.
 
-    ``random``; ``negative``: all below 0; ``worst``: every positive below all others; ``model``: half of the positives above all
-    others; ``hub``: the first caption and the first image are best for everybody.
+    ``random``; ``negative``: all below 0; ``worst``: every positive below all others; ``model``: half of the
+    positives above all others; ``hub``: the first caption and the first image are best for everybody.
     """
     scores = untied(rng, len(split.image_ids), len(split.captions))
     good = np.zeros(scores.shape, dtype=bool)

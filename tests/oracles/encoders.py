@@ -34,8 +34,13 @@ def gru_direction(codes, w_in, w_hidden, b_in, b_hidden):
     size = len(w_hidden[0])
     hidden, states = [0.0] * size, []
     for code in codes:
-        a = [sum(w * x for w, x in zip(row, code, strict=True)) + b for row, b in zip(w_in, b_in, strict=True)]
-        h = [sum(w * x for w, x in zip(row, hidden, strict=True)) + b for row, b in zip(w_hidden, b_hidden, strict=True)]
+        a = [
+            sum(w * x for w, x in zip(row, code, strict=True)) + b for row, b in zip(w_in, b_in, strict=True)
+        ]
+        h = [
+            sum(w * x for w, x in zip(row, hidden, strict=True)) + b
+            for row, b in zip(w_hidden, b_hidden, strict=True)
+        ]
         new = []
         for i in range(size):
             reset = 1 / (1 + math.exp(-(a[i] + h[i])))
@@ -50,7 +55,8 @@ def gru_direction(codes, w_in, w_hidden, b_in, b_hidden):
 def gpo_weights(length, parameters, *, temperature=0.1):
     """theta of a set of ``length``: codes -> bidirectional GRU -> mean of directions -> scalar -> softmax.
 
-    ``parameters``: nested lists ``forward`` and ``backward`` (w_in, w_hidden, b_in, b_hidden), ``score`` and ``d_pe``.
+    ``parameters``: nested lists ``forward`` and ``backward`` (w_in, w_hidden, b_in, b_hidden), ``score`` and
+    ``d_pe``.
     """
     codes = position_code(length, parameters["d_pe"])
     forward = gru_direction(codes, *parameters["forward"])
@@ -64,4 +70,6 @@ def gpo_weights(length, parameters, *, temperature=0.1):
 
 def projection(part, weights, bias):
     """One linear layer on one vector."""
-    return [sum(w * x for w, x in zip(row, part, strict=True)) + b for row, b in zip(weights, bias, strict=True)]
+    return [
+        sum(w * x for w, x in zip(row, part, strict=True)) + b for row, b in zip(weights, bias, strict=True)
+    ]

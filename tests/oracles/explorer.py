@@ -16,7 +16,8 @@ def ranking(scores):
 
 
 def on_the_circle(start, end, share):
-    """The point that lies ``share`` of the angle from ``start`` to ``end``, by turning ``start`` in their plane."""
+    """The point that lies ``share`` of the angle from ``start`` to ``end``, by turning ``start`` in their
+    plane."""
     dot = sum(a * b for a, b in zip(start, end))
     across = [b - dot * a for a, b in zip(start, end)]
     length = math.sqrt(sum(value * value for value in across))

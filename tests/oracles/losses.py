@@ -44,10 +44,14 @@ def contrastive(scores: Matrix, positives: Mask, extra_positives: str) -> list[f
     return terms
 
 
-def ditm_triplet(scores: Matrix, positives: Mask, delta: list[float], tau: float, hardest: bool) -> tuple[float, float]:
+def ditm_triplet(
+    scores: Matrix, positives: Mask, delta: list[float], tau: float, hardest: bool
+) -> tuple[float, float]:
     """DITM's adaptive triplet, image-to-text and text-to-image, summed."""
     i2t = triplet(scores, positives, lambda _, p, n: (delta[p] + delta[n]) / tau, hardest)
-    t2i = triplet(transpose(scores), transpose(positives), lambda t, _p, _n: (delta[t] + delta[t]) / tau, hardest)
+    t2i = triplet(
+        transpose(scores), transpose(positives), lambda t, _p, _n: (delta[t] + delta[t]) / tau, hardest
+    )
     return sum(i2t), sum(t2i)
 
 
@@ -64,7 +68,9 @@ def ditm_ordering(scores: Matrix, positives: Mask, delta: list[float], eps: floa
     return terms
 
 
-def semantic_margins(scores: Matrix, positives: Mask, phi: Matrix, own: list[int], closest: bool, tau: float) -> list:
+def semantic_margins(
+    scores: Matrix, positives: Mask, phi: Matrix, own: list[int], closest: bool, tau: float
+) -> list:
     """SAM's terms of every pair, row by row: image-to-text and text-to-image."""
     found = []
     for i, row in enumerate(scores):
@@ -91,7 +97,9 @@ def average_semantic_precision(scores: Matrix, relevance: Matrix, temperature: f
     """DAA's differentiable ASP, query by query and candidate by candidate."""
 
     def rank(row, c):
-        return 1 + sum(1 / (1 + math.exp(-(row[o] - row[c]) / temperature)) for o in range(len(row)) if o != c)
+        return 1 + sum(
+            1 / (1 + math.exp(-(row[o] - row[c]) / temperature)) for o in range(len(row)) if o != c
+        )
 
     ratios = []
     for s, y in zip(scores, relevance, strict=True):

@@ -7,7 +7,11 @@ import math
 
 def nearest(vectors, row):
     """Other rows by inner product, nearest first; of equal ones the lower first."""
-    scores = {other: sum(a * b for a, b in zip(vectors[row], vectors[other])) for other in range(len(vectors)) if other != row}
+    scores = {
+        other: sum(a * b for a, b in zip(vectors[row], vectors[other]))
+        for other in range(len(vectors))
+        if other != row
+    }
     return sorted(scores, key=lambda other: (-scores[other], other))
 
 

@@ -1,20 +1,24 @@
-"""Slow metrics, one query and one pair at a time, written from their definitions and sharing no code with the package.
+"""Slow metrics, one query and one pair at a time, written from their definitions and sharing no code with the
+package.
 
-``scores`` and ``relevant`` are lists of rows, one row a query. A function returns one value a query, ``None`` where the query has
-no answer.
+``scores`` and ``relevant`` are lists of rows, one row a query. A function returns one value a query, ``None``
+where the query has no answer.
 """
 
 import math
 
 
 def worst_order(scores, goods):
-    """Items from best to worst score; among equal scores the less relevant first. Insertion sort, comparing pairs."""
+    """Items from best to worst score; among equal scores the less relevant first. Insertion sort, comparing
+    pairs."""
     placed = []
     for item in range(len(scores)):
         at = 0
         while at < len(placed):
             other = placed[at]
-            before = scores[item] > scores[other] or (scores[item] == scores[other] and goods[item] < goods[other])
+            before = scores[item] > scores[other] or (
+                scores[item] == scores[other] and goods[item] < goods[other]
+            )
             if before:
                 break
             at += 1
@@ -29,7 +33,10 @@ def ranks(scores, relevant):
 
 
 def hit(scores, relevant, k):
-    return [None if not any(r) else float(any(place <= k for place in ranks(s, r))) for s, r in zip(scores, relevant)]
+    return [
+        None if not any(r) else float(any(place <= k for place in ranks(s, r)))
+        for s, r in zip(scores, relevant)
+    ]
 
 
 def recall(scores, relevant, k):
@@ -119,7 +126,8 @@ def radius_sweep(image, texts, names, root, steps=50):
 
 
 def traversal(image, texts, names, root, *, start, root_in_pool, steps=50):
-    """Names found on the way from the image, or from its nearest text, to the root; the root's name is ``None``."""
+    """Names found on the way from the image, or from its nearest text, to the root; the root's name is
+    ``None``."""
     begin = image if start == "image" else max(texts, key=lambda text: dot(image, text))
     pool = [*zip(texts, names), *([(root, None)] if root_in_pool else [])]
     found = []
@@ -140,7 +148,8 @@ def nearest(query, gallery, k):
 
 
 def within(scores, rated, own, k):
-    """Hits among all others of a kind; ``rated`` = pairs in either order, ``own`` = group of each item or ``None``."""
+    """Hits among all others of a kind; ``rated`` = pairs in either order, ``own`` = group of each item or
+    ``None``."""
     out = []
     for query in range(len(scores)):
         others = [item for item in range(len(scores)) if item != query]
@@ -153,14 +162,21 @@ def within(scores, rated, own, k):
 
 
 def rates(scores, own, folds=1, ks=(1, 5, 10)):
-    """``(direction, k)`` -> mean over the folds of the share of queries with a hit; ``"rsum"`` -> sum at 1, 5, 10."""
+    """``(direction, k)`` -> mean over the folds of the share of queries with a hit; ``"rsum"`` -> sum at 1,
+    5, 10."""
     images = len(scores) // folds
     found = {}
     for fold in range(folds):
         rows = range(fold * images, (fold + 1) * images)
         captions = [t for t in range(len(own)) if own[t] in rows]
-        i2t = [[scores[i][t] for t in captions] for i in rows], [[own[t] == i for t in captions] for i in rows]
-        t2i = [[scores[i][t] for i in rows] for t in captions], [[own[t] == i for i in rows] for t in captions]
+        i2t = (
+            [[scores[i][t] for t in captions] for i in rows],
+            [[own[t] == i for t in captions] for i in rows],
+        )
+        t2i = (
+            [[scores[i][t] for i in rows] for t in captions],
+            [[own[t] == i for i in rows] for t in captions],
+        )
         for direction, (table, relevant) in (("i2t", i2t), ("t2i", t2i)):
             for k in ks:
                 hits = hit(table, relevant, k)

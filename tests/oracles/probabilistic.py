@@ -1,4 +1,5 @@
-"""PCME and PCME++ written out as loops over plain lists, from the papers; no line is shared with the package."""
+"""PCME and PCME++ written out as loops over plain lists, from the papers; no line is shared with the
+package."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ def cross_entropy(logit, label):
 def vib(means, log_vars):
     """KL(N(mu, sigma^2) || N(0, 1)) of every entry, in one list."""
     return [
-        0.5 * (m * m + math.exp(v) - v - 1) for ms, vs in zip(means, log_vars, strict=True) for m, v in zip(ms, vs, strict=True)
+        0.5 * (m * m + math.exp(v) - v - 1)
+        for ms, vs in zip(means, log_vars, strict=True)
+        for m, v in zip(ms, vs, strict=True)
     ]
 
 
@@ -43,7 +46,11 @@ def pcmepp(logits, labels, alpha):
     """Twice the mean cross-entropy, and alpha times those of both kinds of pseudo-positives."""
 
     def mean(matrix, marks):
-        terms = [cross_entropy(s, m) for row, ms in zip(matrix, marks, strict=True) for s, m in zip(row, ms, strict=True)]
+        terms = [
+            cross_entropy(s, m)
+            for row, ms in zip(matrix, marks, strict=True)
+            for s, m in zip(row, ms, strict=True)
+        ]
         return sum(terms) / len(terms)
 
     def turned(matrix):

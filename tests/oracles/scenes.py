@@ -1,4 +1,5 @@
-"""A slow model checker for the embedded world, written from its definition; it shares only the vocabulary with the package."""
+"""A slow model checker for the embedded world, written from its definition; it shares only the vocabulary
+with the package."""
 
 from __future__ import annotations
 

@@ -1,13 +1,16 @@
-"""NCS, Semantic Recall, ASP, PMRP and correlations as loops over queries and items, written from their definitions.
+"""NCS, Semantic Recall, ASP, PMRP and correlations as loops over queries and items, written from their
+definitions.
 
-``grades[q][g]`` may be ``None``: not judged, the item is taken out of the lists. No line is shared with the package.
+``grades[q][g]`` may be ``None``: not judged, the item is taken out of the lists. No line is shared with the
+package.
 """
 
 import math
 
 
 def lists(scores, grades, removed=()):
-    """Two orders of the items that are listed: by score (a tie: the smaller grade, then the later item first), and by grade."""
+    """Two orders of the items that are listed: by score (a tie: the smaller grade, then the later item
+    first), and by grade."""
     items = [g for g in range(len(grades)) if grades[g] is not None and g not in removed]
     by_score = sorted(items, key=lambda g: (-scores[g], grades[g], -g))
     by_grade = sorted(items, key=lambda g: (-grades[g], g))
@@ -66,7 +69,8 @@ def asp(scores, grades):
 
 
 def pmrp(scores, query_code, codes, zeta):
-    """R-precision; plausible = Hamming distance at most zeta; of equal scores the larger distance comes first."""
+    """R-precision; plausible = Hamming distance at most zeta; of equal scores the larger distance comes
+    first."""
     far = [sum(a != b for a, b in zip(query_code, code)) for code in codes]
     total = sum(d <= zeta for d in far)
     order = sorted(range(len(codes)), key=lambda g: (-scores[g], -far[g]))
@@ -90,7 +94,8 @@ def spearman(x, y):
 
 
 def tau(first, second):
-    """Share of pairs in the same order less the share in the opposite order; a pair tied in either counts 0."""
+    """Share of pairs in the same order less the share in the opposite order; a pair tied in either counts
+    0."""
     total, pairs = 0, 0
     for a in range(len(first)):
         for b in range(a):

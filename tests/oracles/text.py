@@ -6,7 +6,8 @@ import math
 
 
 def tokens(caption: str) -> list[str]:
-    """Words by walking over the characters: letters, digits, and an apostrophe with a letter on both sides."""
+    """Words by walking over the characters: letters, digits, and an apostrophe with a letter on both
+    sides."""
     found, word = [], ""
     text = caption.lower().replace("’", "'")
     for n, sign in enumerate(text):

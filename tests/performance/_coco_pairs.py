@@ -1,4 +1,5 @@
-"""The captions of MS-COCO's test split as the benchmarks of relevance matrices read them, and pairs to compare on."""
+"""The captions of MS-COCO's test split as the benchmarks of relevance matrices read them, and pairs to
+compare on."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""How fast CIDEr-D is, beside ``pycocoevalcap``: ``WORKBENCH_DATA=... python -m tests.performance.bench_cider``.
+"""How fast CIDEr-D is, beside ``pycocoevalcap``: ``WORKBENCH_DATA=... python -m
+tests.performance.bench_cider``.
 
-Scores all captions of the Karpathy test split of MS-COCO against all of its images, from the texts to the last block, in one
-thread. Then ``pycocoevalcap`` scores one pair an image with the same document frequencies; the two must agree. Its time counts
-from the moment at which it has cut the texts into n-grams. The bar: 3,000 times faster a pair, peak memory under 3 GiB.
+Scores all captions of the Karpathy test split of MS-COCO against all of its images, from the texts to the
+last block, in one thread. Then ``pycocoevalcap`` scores one pair an image with the same document frequencies;
+the two must agree. Its time counts from the moment at which it has cut the texts into n-grams. The bar: 3,000
+times faster a pair, peak memory under 3 GiB.
 """
 
 from __future__ import annotations

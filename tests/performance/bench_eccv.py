@@ -1,10 +1,12 @@
-"""How fast retrieval metrics are, beside the package ``eccv-caption``: ``python -m tests.performance.bench_eccv [cases]``.
+"""How fast retrieval metrics are, beside the package ``eccv-caption``: ``python -m
+tests.performance.bench_eccv [cases]``.
 
-The positives of MS-COCO's test split, 5,000 images x 25,000 captions, and scores without ties, of one or more cases, by default
-``random worst`` (see ``tests.oracles.eccv.case``). The package gets the argsort of the scores as its dictionaries of lists, then
-``compute_all_metrics`` with 24 numbers: R@1, 5, 10 of COCO 1K, COCO 5K and CxC, and mAP@R, R-Precision, R@1 of ECCV Caption, in
-both directions. Ours makes the same numbers from the same matrix, without intervals, which the package lacks. One process,
-one thread. The bar: at least 8 times faster, the same numbers to 1e-9.
+The positives of MS-COCO's test split, 5,000 images x 25,000 captions, and scores without ties, of one or more
+cases, by default ``random worst`` (see ``tests.oracles.eccv.case``). The package gets the argsort of the
+scores as its dictionaries of lists, then ``compute_all_metrics`` with 24 numbers: R@1, 5, 10 of COCO 1K, COCO
+5K and CxC, and mAP@R, R-Precision, R@1 of ECCV Caption, in both directions. Ours makes the same numbers from
+the same matrix, without intervals, which the package lacks.
+One process, one thread. The bar: at least 8 times faster, the same numbers to 1e-9.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""How much memory an evaluation takes whose score matrix is too large: ``python -m tests.performance.bench_evaluation [T I D]``.
+"""How much memory an evaluation takes whose score matrix is too large: ``python -m
+tests.performance.bench_evaluation [T I D]``.
 
-100,000 captions, 20,000 images, width 512: random unit vectors, so that the matrix would take 7.5 GiB. Two judgements share one
-pass a direction: five captions an image, and 300,000 further pairs at random, as a false-negative annotation adds them. R@K,
-recall@K and the median rank by the first, mAP@R, R-Precision and R@1 by both, in both directions, with 100 bootstrap rounds. The
-bar: a peak less than 2 GiB above the embeddings.
+100,000 captions, 20,000 images, width 512: random unit vectors, so that the matrix would take 7.5 GiB. Two
+judgements share one
+pass a direction: five captions an image, and 300,000 further pairs at random, as a false-negative annotation
+adds them. R@K, recall@K and the median rank by the first, mAP@R, R-Precision and R@1 by both, in both
+directions, with 100
+bootstrap rounds. The bar: a peak less than 2 GiB above the embeddings.
 """
 
 from __future__ import annotations
@@ -36,7 +39,9 @@ def _peak() -> float:
 def _dense(rng: np.random.Generator, own: Judgements, extra: int) -> Judgements:
     """The own pairs and some others."""
     images, captions = own.shape
-    names = np.unique(np.concatenate([own.images * captions + own.captions, rng.integers(images * captions, size=extra)]))
+    names = np.unique(
+        np.concatenate([own.images * captions + own.captions, rng.integers(images * captions, size=extra)])
+    )
     ones = np.ones(len(names), dtype=np.float32)
     return Judgements("dense", "binary", own.shape, names // captions, names % captions, ones)
 

@@ -2,10 +2,10 @@
 
 Run: ``python -m tests.performance.bench_explorer [rows] [runs]``
 
-A sentence is put into the query field but for its last letter, which is pressed; the clock of the page runs from that key press
-to the moment at which every thumbnail in the columns is decoded. The gallery holds the given number of stored embeddings around
-those of 200 images of the embedded world; each row has a thumbnail of its own to make. The bar on two idle cores: 300 ms at
-10,000 images, 1 s at 1,000,000 stored embeddings.
+A sentence is put into the query field but for its last letter, which is pressed; the clock of the page runs
+from that key press to the moment at which every thumbnail in the columns is decoded. The gallery holds the
+given number of stored embeddings around those of 200 images of the embedded world; each row has a thumbnail
+of its own to make. The bar on two idle cores: 300 ms at 10,000 images, 1 s at 1,000,000 stored embeddings.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ import torch
 
 from tests.browser.conftest import ARGUMENTS, CHROMIUM, serving
 from workbench.data import load
-from workbench.finished import open_runs
+from workbench.experiment.finished import open_runs
+from workbench.experiment.space import Space
 from workbench.records import Embedding, Split
-from workbench.space import Space
 
 IMAGES, QUERIES, NEAR = 200, 20, 0.7
 ROOT = Path(__file__).parents[2]
@@ -71,7 +71,9 @@ def spaces(rows: int, runs: int) -> list[Space]:
     for run in range(runs):
         image = real.image.mean[near] + _noise(rows, real.image.mean.shape[1], run)
         image /= image.norm(dim=1, keepdim=True)
-        made.append(replace(real, name=f"run {run}", split=split, image=Embedding(image), text=Embedding(image)))
+        made.append(
+            replace(real, name=f"run {run}", split=split, image=Embedding(image), text=Embedding(image))
+        )
     return made
 
 
@@ -81,7 +83,7 @@ def _noise(rows: int, width: int, seed: int) -> torch.Tensor:
 
 def explorer(rows: int, runs: int) -> Any:
     """The widget that is measured."""
-    from workbench.explorer.explorer import Explorer
+    from workbench.views.explorer.explorer import Explorer
 
     return Explorer(spaces(rows, runs))
 
@@ -94,7 +96,9 @@ def _opened(rows: int, runs: int, folder: Path) -> Iterator[Any]:
     (folder / "private").mkdir()
     (folder / "lab").mkdir()
     cell = nbformat.v4.new_code_cell(CELL.format(root=str(ROOT), rows=rows, runs=runs))
-    book = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    book = nbformat.v4.new_notebook(
+        cells=[cell], metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    )
     nbformat.write(book, folder / "lab" / "bench.ipynb")
     with serving(folder / "private", folder / "lab") as lab, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
@@ -118,7 +122,8 @@ def main(rows: int = 10_000, runs: int = 2) -> None:
         took, shown = [], 0
         for sentence in sentences[:: len(sentences) // (QUERIES + 2)][: QUERIES + 2]:
             page.evaluate(
-                "text => { document.querySelector('[data-testid=query]').value = text; window.took = null; }", sentence[:-1]
+                "text => { document.querySelector('[data-testid=query]').value = text; window.took = null; }",
+                sentence[:-1],
             )
             page.locator("[data-testid=query]").press(sentence[-1])
             page.wait_for_function("window.took")

@@ -1,8 +1,10 @@
-"""How quick the live map is with many points: ``python -m tests.performance.bench_map [points] [neighbours]``.
+"""How quick the live map is with many points: ``python -m tests.performance.bench_map [points]
+[neighbours]``.
 
-Two maps side by side in a Chromium without a graphics card, with the widget's own script and random places. Prints how long the
-script needs to take the arrays, to draw a frame while a map is moved and zoomed, to find the point under the mouse and draw its
-lines, to choose a colour, and to catch half of all points with a lasso. A frame of 33 ms is 30 a second.
+Two maps side by side in a Chromium without a graphics card, with the widget's own script and random places.
+Prints how long the script needs to take the arrays, to draw a frame while a map is moved and zoomed, to find
+the point under the mouse and draw its lines, to choose a colour, and to catch half of all points with a
+lasso. A frame of 33 ms is 30 a second.
 """
 
 from __future__ import annotations
@@ -79,10 +81,26 @@ def config(points: int, k: int) -> dict[str, Any]:
     kind = {"labels": ["image", "caption"], "looks": [["#0072B2", "circle"], ["#E69F00", "square"]]}
     codes = _packed(np.arange(points) >= images, np.uint8)
     values = _packed(rng.random(points), np.float32)
-    colours = [{"name": "kind", **kind, "data": [codes] * 2}, {"name": "descriptiveness", "ends": [0, 1], "data": [values] * 2}]
+    colours = [
+        {"name": "kind", **kind, "data": [codes] * 2},
+        {"name": "descriptiveness", "ends": [0, 1], "data": [values] * 2},
+    ]
     captions = [f"caption {row} of a dog beside a house on a road" for row in range(points - images)]
-    sent = {"size": points, "images": images, "own": _packed(own, np.int32), "captions": captions, "k": k, "pictures": False}
-    return {**sent, "colours": colours, "maps": [one("one"), one("two")], "ramp": ["#E6A817", "#7B4F9E"], "unknown": "#767676"}
+    sent = {
+        "size": points,
+        "images": images,
+        "own": _packed(own, np.int32),
+        "captions": captions,
+        "k": k,
+        "pictures": False,
+    }
+    return {
+        **sent,
+        "colours": colours,
+        "maps": [one("one"), one("two")],
+        "ramp": ["#E6A817", "#7B4F9E"],
+        "unknown": "#767676",
+    }
 
 
 def _packed(values: np.ndarray[Any, Any], kind: Any) -> dict[str, str]:
@@ -110,7 +128,9 @@ def main(points: int, k: int) -> None:
         f"{made:8.1f} ms  to take the arrays and draw both maps",
     ]
     for name, times in found.items():
-        lines.append(f"{np.median(times):8.1f} ms  {name}; 95 % under {np.quantile(times, 0.95):.1f} ms, n = {len(times)}")
+        lines.append(
+            f"{np.median(times):8.1f} ms  {name}; 95 % under {np.quantile(times, 0.95):.1f} ms, n = {len(times)}"
+        )
     sys.stdout.write("\n".join(lines) + "\n")
 
 

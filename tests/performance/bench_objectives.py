@@ -1,12 +1,13 @@
 """What each objective's loss costs, beside InfoNCE's and beside one training step of ViT-B/32:
 ``python -m tests.performance.bench_objectives [threads]``.
 
-Forward and backward of the loss alone, from embeddings of width 1,024 to their gradients, for batches of 128 and 512 images. A
-batch holds one caption an image, two where the objective needs two. Images have 50 parts and captions 32, each caption three
-entities, where an objective reads them. The step is forward, InfoNCE, backward and AdamW of open_clip's ViT-B/32 with random
-weights at 224 pixels and 77 tokens, in slices of 16 pairs so that it fits a small machine; one slice is timed and counted as
-often as the batch has slices. The bar: no loss adds more than 10 % to that step at batch 128. What the encoders of AAHR and CORA
-cost is not in these numbers.
+Forward and backward of the loss alone, from embeddings of width 1,024 to their gradients, for batches of 128
+and 512 images. A batch holds one caption an image, two where the objective needs two. Images have 50 parts
+and captions 32, each caption three entities, where an objective reads them. The step is forward, InfoNCE,
+backward and AdamW of open_clip's ViT-B/32 with random weights at 224 pixels and 77 tokens, in slices of 16
+pairs so that it fits a small machine; one slice is timed and counted as often as the batch has slices. The
+bar: no loss adds more than 10 % to that step at batch 128. What the encoders of AAHR and CORA cost is not in
+these numbers.
 """
 
 from __future__ import annotations
@@ -91,12 +92,25 @@ def batch(objective: Objective, size: int) -> Batch:
     """A batch with random signals and relevance of what the objective asks for."""
     captions = size * max(objective.captions_per_image, 1)
     own = torch.arange(captions) % size
-    graphs = {"objects": torch.randint(1, 400, (captions, 4)), "attributes": torch.randint(0, 200, (captions, 4, 2))}
+    graphs = {
+        "objects": torch.randint(1, 400, (captions, 4)),
+        "attributes": torch.randint(0, 200, (captions, 4, 2)),
+    }
     known = {"descriptiveness": torch.rand(captions), "graph_tokens": graphs}
-    momentum = tuple(embedding(count, 1, (), owners=False) for count in (size, captions)) if objective.momentum else None
+    momentum = (
+        tuple(embedding(count, 1, (), owners=False) for count in (size, captions))
+        if objective.momentum
+        else None
+    )
     ids = [f"i{n}" for n in range(size)], [f"t{n}" for n in range(captions)]
     grades = {name: torch.rand(size, captions) for name in objective.relevances()}
-    return Batch(*ids, own, signals={name: known[name] for name in objective.needs}, relevance=grades, momentum=momentum)
+    return Batch(
+        *ids,
+        own,
+        signals={name: known[name] for name in objective.needs},
+        relevance=grades,
+        momentum=momentum,
+    )
 
 
 def embedding(count: int, parts: int, reads: tuple[str, ...], *, owners: bool) -> Embedding:
@@ -111,8 +125,14 @@ def embedding(count: int, parts: int, reads: tuple[str, ...], *, owners: bool) -
     if "parts" in reads:
         fields |= {"parts": vectors(count, parts), "mask": torch.ones(count, parts, dtype=torch.bool)}
     if "entities" in reads and owners:
-        labels = torch.cat([torch.randint(1, 400, (ENTITIES * count, 1)), torch.randint(0, 200, (ENTITIES * count, 2))], dim=1)
-        fields |= {"entities": vectors(ENTITIES * count), "owner": torch.arange(count).repeat_interleave(ENTITIES)}
+        labels = torch.cat(
+            [torch.randint(1, 400, (ENTITIES * count, 1)), torch.randint(0, 200, (ENTITIES * count, 2))],
+            dim=1,
+        )
+        fields |= {
+            "entities": vectors(ENTITIES * count),
+            "owner": torch.arange(count).repeat_interleave(ENTITIES),
+        }
         fields["labels"] = labels
     return Embedding(vectors(count), **fields)
 

@@ -1,9 +1,11 @@
-"""How fast and how well captions are parsed: ``python -m tests.performance.bench_scene_graph DATA [captions]``.
+"""How fast and how well captions are parsed: ``python -m tests.performance.bench_scene_graph DATA
+[captions]``.
 
-DATA is a folder of real data as ``WORKBENCH_DATA`` names it. The same captions of Flickr8k and MS-COCO go through spaCy alone,
-our parser and ``scenegraphparser`` of PyPI in one run, the parsers in one process and in two; the other parses one caption at a
-time, and a tenth of them. The captions annotated by hand are scored with both. The bar: the faster way of ours is at least four
-times faster than the faster way of the other, and the graphs are better in all three figures.
+DATA is a folder of real data as ``WORKBENCH_DATA`` names it. The same captions of Flickr8k and MS-COCO go
+through spaCy alone, our parser and ``scenegraphparser`` of PyPI in one run, the parsers in one process and in
+two; the other parses one caption at a time, and a tenth of them. The captions annotated by hand are scored
+with both. The bar: the faster way of ours is at least four times faster than the faster way of the other, and
+the graphs are better in all three figures.
 """
 
 from __future__ import annotations
@@ -32,12 +34,15 @@ def other():
 
 
 def theirs(caption: str) -> SceneGraph:
-    """Their graph in our record: compound nouns joined as the guide asks, articles and possessives left out."""
+    """Their graph in our record: compound nouns joined as the guide asks, articles and possessives left
+    out."""
     found = other().parse(caption)
     names, looks = [], []
     for node, entity in enumerate(found["entities"]):
         modifiers = [(m["dep"], m["lemma_span"].lower()) for m in entity["modifiers"]]
-        names.append(" ".join([*(word for dep, word in modifiers if dep == "compound"), entity["lemma_head"].lower()]))
+        names.append(
+            " ".join([*(word for dep, word in modifiers if dep == "compound"), entity["lemma_head"].lower()])
+        )
         looks += [(node, word) for dep, word in modifiers if dep not in ("det", "poss", "compound")]
     relations = [(r["subject"], r["lemma_relation"].lower(), r["object"]) for r in found["relations"]]
     return SceneGraph(tuple(names), tuple(dict.fromkeys(looks)), tuple(dict.fromkeys(relations)))
@@ -68,13 +73,19 @@ def speed(what: str, captions: list[str], run: Callable[[list[str]], object]) ->
 
 def main(root: Path, number: int) -> None:
     """Print the figures."""
-    pool = sorted({caption for source, name in TEXTS.items() for caption in texts(root / name, source).values()})
+    pool = sorted(
+        {caption for source, name in TEXTS.items() for caption in texts(root / name, source).values()}
+    )
     captions = random.Random(0).sample(pool, number)
-    sys.stdout.write(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, spaCy model {_scene_tree.model()[1]}\n")
+    sys.stdout.write(
+        f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, spaCy model {_scene_tree.model()[1]}\n"
+    )
     theirs(captions[0])
     speed("spaCy alone", captions, alone)
     ours = speed("ours", captions, lambda c: text.load("scene_graph").of(c))
-    ours = max(ours, speed("ours, two processes", captions, lambda c: text.load("scene_graph", processes=2).of(c)))
+    ours = max(
+        ours, speed("ours, two processes", captions, lambda c: text.load("scene_graph", processes=2).of(c))
+    )
     few = captions[: number // 10]
     rate = speed("scenegraphparser", few, lambda c: [theirs(one) for one in c])
     rate = max(rate, speed("scenegraphparser, two processes", few, in_two))
@@ -84,7 +95,9 @@ def main(root: Path, number: int) -> None:
         ("ours", text.load("scene_graph").of(truth.captions).graphs),
         ("scenegraphparser", [theirs(caption) for caption in truth.captions]),
     ):
-        figures = ", ".join(f"{part} {found.f1:.3f}" for part, found in agreement(graphs, truth.graphs).items())
+        figures = ", ".join(
+            f"{part} {found.f1:.3f}" for part, found in agreement(graphs, truth.graphs).items()
+        )
         sys.stdout.write(f"tuple F1, {what}: {figures}\n")
 
 

@@ -1,7 +1,7 @@
 """How long the embedded world takes to make: ``python -m tests.performance.bench_scenes [images]``.
 
-Makes a training split and draws all its images, then a test split of 1,000 images with captions and truth, in one thread. The
-bar: 10,000 images in all in under a minute.
+Makes a training split and draws all its images, then a test split of 1,000 images with captions and truth, in
+one thread. The bar: 10,000 images in all in under a minute.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How fast tuple F1 is, parsing apart: ``WORKBENCH_DATA=... python -m tests.performance.bench_tuple_f1``.
 
-Parses all captions of the Karpathy test split of MS-COCO, then scores all of them against all of its images in blocks, in one
-thread, and compares a sample with the pairwise function. The bar: peak memory under 3 GiB.
+Parses all captions of the Karpathy test split of MS-COCO, then scores all of them against all of its images
+in blocks, in one thread, and compares a sample with the pairwise function. The bar: peak memory under 3 GiB.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ def main(size: int) -> None:
     end = time.perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
-    slow = [tuple_f1(graphs[t], [graphs[r] for r in np.flatnonzero(own == image)]) for image, t in enumerate(sample)]
+    slow = [
+        tuple_f1(graphs[t], [graphs[r] for r in np.flatnonzero(own == image)])
+        for image, t in enumerate(sample)
+    ]
     slow_pair = (time.perf_counter() - end) / len(references)
     pairs = len(references) * len(captions)
     lines = [

@@ -10,7 +10,9 @@ from workbench.retrieval import Index, blocks, top_k
 
 
 def test_the_nearest_rows_come_first_and_equal_ones_in_their_order():
-    scores, rows = top_k(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [0.5, 0.0], [-1.0, 0.0], [0.5, 1.0]]), 3)
+    scores, rows = top_k(
+        np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [0.5, 0.0], [-1.0, 0.0], [0.5, 1.0]]), 3
+    )
     assert scores.tolist() == [[0.5, 0.5, 0.0]]
     assert rows.tolist() == [[1, 3, 0]]
 
@@ -98,7 +100,11 @@ def test_excluding_each_its_own_rows_equals_searching_without_them(seed, chunk):
 
 @pytest.mark.parametrize(
     ("exclude", "message"),
-    [([4], "outside the 4 rows"), ([[0], [1]], r"\(1, E\)"), ([0, 1], r"1\.\.2, the size of the gallery less")],
+    [
+        ([4], "outside the 4 rows"),
+        ([[0], [1]], r"\(1, E\)"),
+        ([0, 1], r"1\.\.2, the size of the gallery less"),
+    ],
 )
 def test_rows_that_cannot_be_excluded_are_refused(exclude, message):
     with pytest.raises(ValueError, match=message):
@@ -130,7 +136,10 @@ def test_a_gpu_finds_what_the_cpu_finds():
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
     rng = np.random.default_rng(2)
-    query, gallery = rng.integers(-2, 3, (50, 16)).astype(np.float32), rng.integers(-2, 3, (5000, 16)).astype(np.float16)
+    query, gallery = (
+        rng.integers(-2, 3, (50, 16)).astype(np.float32),
+        rng.integers(-2, 3, (5000, 16)).astype(np.float16),
+    )
     cpu, gpu = (Index(gallery, device=device, chunk=9999).top_k(query, 20) for device in ("cpu", "cuda"))
     assert_array_equal(cpu.scores, gpu.scores)
     assert_array_equal(cpu.rows, gpu.rows)

@@ -17,7 +17,10 @@ FIELDS = {"source", "id", "sha256", "part", "objects", "attributes", "relations"
 
 @pytest.fixture(scope="module")
 def records():
-    return [json.loads(line) for line in assets.path("scene_graphs/annotated.jsonl").read_text("utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in assets.path("scene_graphs/annotated.jsonl").read_text("utf-8").splitlines()
+    ]
 
 
 def graph(record):
@@ -37,7 +40,12 @@ def pools(real_data):
 
 def test_there_are_sixty_captions_to_develop_on_and_two_hundred_to_measure_on(records):
     counts = Counter((record["part"], record["source"]) for record in records)
-    assert counts == {("dev", "flickr8k"): 30, ("dev", "coco"): 30, ("test", "flickr8k"): 100, ("test", "coco"): 100}
+    assert counts == {
+        ("dev", "flickr8k"): 30,
+        ("dev", "coco"): 30,
+        ("test", "flickr8k"): 100,
+        ("test", "coco"): 100,
+    }
 
 
 def test_no_caption_is_annotated_twice(records):
@@ -69,7 +77,9 @@ def test_every_word_is_lower_case_with_single_blanks(records):
 
 def test_the_guide_states_the_counts_of_the_file(records):
     guide = assets.path("scene_graphs/README.md").read_text("utf-8")
-    sums = (f"{sum(len(record[name]) for record in records):,}" for name in ("objects", "attributes", "relations"))
+    sums = (
+        f"{sum(len(record[name]) for record in records):,}" for name in ("objects", "attributes", "relations")
+    )
     assert f"| all | {len(records)} | {' | '.join(sums)} |" in guide
 
 
@@ -86,5 +96,7 @@ def test_drawing_again_with_the_stated_seed_gives_the_same_captions_and_parts(re
     for source in ("flickr8k", "coco"):
         drawn = generator.sample(sorted(pools[source]), 130)
         for part, expected in (("dev", drawn[:30]), ("test", drawn[30:])):
-            found = [record["id"] for record in records if (record["source"], record["part"]) == (source, part)]
+            found = [
+                record["id"] for record in records if (record["source"], record["part"]) == (source, part)
+            ]
             assert found == expected

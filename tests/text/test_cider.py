@@ -25,12 +25,15 @@ def fitted(captions=CAPTIONS, own=OWN, **options):
 
 
 def flat(world):
-    return [caption for image in world for caption in image], np.repeat(np.arange(len(world)), [len(image) for image in world])
+    return [caption for image in world for caption in image], np.repeat(
+        np.arange(len(world)), [len(image) for image in world]
+    )
 
 
 def test_one_pair_gives_what_the_formula_gives_by_hand():
     # Two images, {"x y"} and {"z"}; every n-gram stands in one of them, idf = log 2. "x" against "x y":
-    # unigrams: h = (log 2) and (log 2, log 2), cosine 1 / sqrt 2; the other orders of "x" are empty. Lengths 0 and 1.
+    # unigrams: h = (log 2) and (log 2, log 2), cosine 1 / sqrt 2; the other orders of "x" are empty. Lengths
+    # 0 and 1.
     found = fitted(["x y", "z"], [0, 1]).against(["x"], ["x y", "z"], [0, 1]).dense()
     np.testing.assert_allclose(found[:, 0], [10 * np.exp(-1 / 72) / np.sqrt(2) / 4, 0], rtol=1e-6)
 
@@ -99,7 +102,9 @@ def test_a_caption_that_is_left_out_is_compared_with_the_others_of_its_image(wor
 def test_a_batch_is_a_tensor_of_float32_without_gradient():
     taken = fitted().of(CAPTIONS, OWN).take(np.array([2, 0]), np.array([5, 0, 0]))
     assert (taken.dtype, tuple(taken.shape), taken.requires_grad) == (torch.float32, (2, 3), False)
-    np.testing.assert_allclose(taken, [[6.489371, 0.087219, 0.087219], [0.046622, 5.342274, 5.342274]], atol=1e-6)
+    np.testing.assert_allclose(
+        taken, [[6.489371, 0.087219, 0.087219], [0.046622, 5.342274, 5.342274]], atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("variant", ["cider-d", "cider"])
@@ -111,8 +116,9 @@ def test_a_caption_like_the_only_reference_scores_10_if_it_has_ngrams_of_all_ord
 
 
 def test_repeats_are_clipped_by_cider_d_alone():
-    # "dog dog dog dog" against "dog" and a second image: idf log 2. Unigrams: 4 log 2 against log 2, and n-grams of higher order
-    # are not shared. CIDEr: cosine 1. CIDEr-D: min(4, 1) * 1 / (4 * 1) = 1/4, and the lengths 3 and 0 differ.
+    # "dog dog dog dog" against "dog" and a second image: idf log 2. Unigrams: 4 log 2 against log 2, and
+    # n-grams of higher order are not shared. CIDEr: cosine 1. CIDEr-D: min(4, 1) * 1 / (4 * 1) = 1/4, and the
+    # lengths 3 and 0 differ.
     captions, own = ["dog", "cat"], [0, 1]
     score = {
         v: fitted(captions, own, variant=v).against(["dog dog dog dog"], captions, own).dense()[0, 0]
@@ -138,7 +144,10 @@ def test_the_order_of_references_and_an_image_without_any_do_not_matter():
 
 def test_signs_belong_to_words_unless_the_words_of_the_other_signals_are_asked_for():
     captions, own = ["A dog.", "a cat"], [0, 1]
-    score = {t: fitted(captions, own, tokens=t).against(["dog"], captions, own).dense()[0, 0] for t in ("whitespace", "words")}
+    score = {
+        t: fitted(captions, own, tokens=t).against(["dog"], captions, own).dense()[0, 0]
+        for t in ("whitespace", "words")
+    }
     assert score["whitespace"] == 0 < score["words"]
 
 
@@ -161,7 +170,16 @@ def test_what_was_learnt_survives_json():
 
 
 def test_hostile_texts_are_scored_like_any_other():
-    texts = ["", " ", "word " * 10_000, "<script>alert(1)</script>", "\x00\x07", "שלום עולם", "🐕 🐕", "a\u2028b"]
+    texts = [
+        "",
+        " ",
+        "word " * 10_000,
+        "<script>alert(1)</script>",
+        "\x00\x07",
+        "שלום עולם",
+        "🐕 🐕",
+        "a\u2028b",
+    ]
     found = fitted().against([*texts, *CAPTIONS], CAPTIONS, OWN).dense()
     assert np.isfinite(found).all()
     assert not found[:, : len(texts)].any()
@@ -186,9 +204,11 @@ def test_mistakes_are_refused_by_name():
 
 
 def reference_scores(hypotheses, references):
-    """``pycocoevalcap``, which calls CIDEr-D CIDEr: one hypothesis an image, frequencies of all images' references."""
+    """``pycocoevalcap``, which calls CIDEr-D CIDEr: one hypothesis an image, frequencies of all images'
+    references."""
     scorer = pytest.importorskip(
-        "pycocoevalcap.cider.cider_scorer", reason="pycocoevalcap is not installed; pip install 'itm-workbench[test]'"
+        "pycocoevalcap.cider.cider_scorer",
+        reason="pycocoevalcap is not installed; pip install 'itm-workbench[test]'",
     ).CiderScorer()
     for hypothesis, texts in zip(hypotheses, references, strict=True):
         scorer += (hypothesis.lower(), [one.lower() for one in texts])
@@ -214,7 +234,14 @@ def test_it_equals_pycocoevalcap_on_5000_real_pairs_with_repeats_and_short_and_e
     hypotheses = [captions[row] for row in rows]
     for n, image in enumerate(range(0, len(references), 10)):
         whole = hypotheses[image].split()
-        changed = [whole * 2, [whole[0]], [], [whole[-1]] * 6, references[image][0].split()[:1], [*whole, *whole[:3]] * 2][n % 6]
+        changed = [
+            whole * 2,
+            [whole[0]],
+            [],
+            [whole[-1]] * 6,
+            references[image][0].split()[:1],
+            [*whole, *whole[:3]] * 2,
+        ][n % 6]
         hypotheses[image] = " ".join(changed)
     maker = fitted(captions, own)
     found = maker.against(hypotheses, captions, own)
@@ -225,5 +252,7 @@ def test_it_equals_pycocoevalcap_on_5000_real_pairs_with_repeats_and_short_and_e
     expected = reference_scores(hypotheses, references)
     assert ((expected > 0).sum(), (expected > 1).sum()) > (2000, 1000)
     np.testing.assert_allclose(diagonal, expected, rtol=0, atol=1e-6)
-    taken = np.concatenate([np.diag(found.take(images[i : i + 100], images[i : i + 100])) for i in range(0, 5000, 100)])
+    taken = np.concatenate(
+        [np.diag(found.take(images[i : i + 100], images[i : i + 100])) for i in range(0, 5000, 100)]
+    )
     np.testing.assert_allclose(taken, expected, rtol=0, atol=1e-6)

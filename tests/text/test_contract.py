@@ -21,7 +21,9 @@ def test_a_member_makes_signals_or_relevance_under_the_name_of_its_file(name):
 @pytest.mark.parametrize("name", text.names())
 def test_a_member_takes_its_options_by_keyword_and_refuses_unknown_ones(name):
     options = list(inspect.signature(text.member(name)).parameters.values())
-    assert all(option.kind is option.KEYWORD_ONLY and option.default is not option.empty for option in options)
+    assert all(
+        option.kind is option.KEYWORD_ONLY and option.default is not option.empty for option in options
+    )
     with pytest.raises(TypeError, match="has no option 'pool_of_nothing'"):
         text.load(name, pool_of_nothing=1)
 

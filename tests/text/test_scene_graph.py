@@ -72,7 +72,13 @@ def test_two_things_of_one_name_are_two_nodes_and_a_second_mention_is_the_first_
 
 def test_the_signal_keeps_order_counts_fallbacks_and_says_which_model_ran():
     signal = text.load("scene_graph").of(["a dog", "", "a cat", "very quickly", "a dog"])
-    assert [graph.objects for graph in signal.graphs] == [("dog",), ("",), ("cat",), ("very quickly",), ("dog",)]
+    assert [graph.objects for graph in signal.graphs] == [
+        ("dog",),
+        ("",),
+        ("cat",),
+        ("very quickly",),
+        ("dog",),
+    ]
     assert signal.fallbacks.tolist() == [1, 3]
     assert signal.model in _scene_tree.MODELS
     assert (len(signal), signal.name) == (5, "scene_graph")
@@ -99,7 +105,9 @@ def test_two_processes_give_what_one_gives(parsed, monkeypatch):
 
 
 def test_a_graph_survives_networkx():
-    graph = SceneGraph(("man", "dog"), ((0, "tall"), (1, "wet")), ((0, "hold", 1), (0, "look at", 1), (1, "lick", 1)))
+    graph = SceneGraph(
+        ("man", "dog"), ((0, "tall"), (1, "wet")), ((0, "hold", 1), (0, "look at", 1), (1, "lick", 1))
+    )
     made = scene_graph.to_networkx(graph)
     assert isinstance(made, networkx.DiGraph)
     assert [made.nodes[n]["kind"] for n in made] == ["object", "object", "attribute", "attribute"]
@@ -110,7 +118,9 @@ def test_a_graph_survives_networkx():
 def test_a_missing_model_is_named_with_its_remedy(monkeypatch):
     _scene_tree.model.cache_clear()
     monkeypatch.setattr(_scene_tree, "MODELS", ("en_core_web_none",))
-    with pytest.raises(OSError, match=r"looked for en_core_web_none. Install one: python -m pip install en-core-web-sm"):
+    with pytest.raises(
+        OSError, match=r"looked for en_core_web_none. Install one: python -m pip install en-core-web-sm"
+    ):
         _scene_tree.model()
     monkeypatch.undo()
     _scene_tree.model.cache_clear()
@@ -145,8 +155,43 @@ def test_any_text_gives_a_graph(caption):
     assert scene_graph.parse([caption])[0].objects
 
 
-WORDS = ["a", "two", "man", "dog", "it", "they", "who", "is", "are", "not", "runs", "holding", "red", "of", "in", "on", "with"]
-WORDS += ["and", ",", ".", "to", "each", "other", "group", "pair", "their", "'s", "up", "covered", "as", "while", "one", "by"]
+WORDS = [
+    "a",
+    "two",
+    "man",
+    "dog",
+    "it",
+    "they",
+    "who",
+    "is",
+    "are",
+    "not",
+    "runs",
+    "holding",
+    "red",
+    "of",
+    "in",
+    "on",
+    "with",
+]
+WORDS += [
+    "and",
+    ",",
+    ".",
+    "to",
+    "each",
+    "other",
+    "group",
+    "pair",
+    "their",
+    "'s",
+    "up",
+    "covered",
+    "as",
+    "while",
+    "one",
+    "by",
+]
 
 
 @settings(deadline=None, max_examples=150)
@@ -161,22 +206,31 @@ def test_markup_stays_plain_text():
     assert ("dog",) in graph.tuples()
 
 
-# The embedded world knows what its captions say. Its words are folded to the canonical ones by its own vocabulary; "is", "sits",
-# "stands", "flies", "is parked" before a preposition say the same there; "plural" is no word of a caption. A backdrop is before
-# all that the picture shows, and the truth names one thing at random ("at night, a cat is on a table": perhaps the table), so
-# that the subject of a relation to a backdrop is left out of the comparison, and then, with a lower bar, left in.
+# The embedded world knows what its captions say. Its words are folded to the canonical ones by its own
+# vocabulary; "is", "sits", "stands", "flies", "is parked" before a preposition say the same there; "plural"
+# is no word of a caption. A backdrop is before all that the picture shows, and the truth names one thing at
+# random ("at night, a cat is on a table": perhaps the table), so that the subject of a relation to a backdrop
+# is left out of the comparison, and then, with a lower bar, left in.
 NOUNS = {said: name for name, noun in world.NOUNS.items() for said in noun.says} | {
     s: k for k, v in world.KINDS.items() for s in v
 }
-NOUNS |= {said.removeprefix("a ").removeprefix("the "): name for name, (_, says) in world.BACKDROPS.items() for said in says}
-LOOKS = {said: name for table in (world.SIZES, world.PATTERNS) for name, says in table.items() for said in says}
+NOUNS |= {
+    said.removeprefix("a ").removeprefix("the "): name
+    for name, (_, says) in world.BACKDROPS.items()
+    for said in says
+}
+LOOKS = {
+    said: name for table in (world.SIZES, world.PATTERNS) for name, says in table.items() for said in says
+}
 LINKS = {said: name for name, says in world.RELATIONS.items() for said in says}
 
 
 def folded(graph, backdrops=True):
     objects = tuple(NOUNS.get(name, name) for name in graph.objects)
     found = {(name,) for name in objects}
-    found |= {(objects[node], LOOKS.get(look, look)) for node, look in graph.attributes if look != world.PLURAL}
+    found |= {
+        (objects[node], LOOKS.get(look, look)) for node, look in graph.attributes if look != world.PLURAL
+    }
     for subject, relation, thing in graph.relations:
         first, _, rest = relation.partition(" ")
         relation = rest if first in ("sit", "stand", "fly", "park") else relation
@@ -199,7 +253,8 @@ def test_captions_of_the_embedded_world_are_read_as_they_were_meant():
 
 # Real captions, annotated by hand.
 def test_agreement_is_counted_by_hand():
-    # objects: {man, dog} against {man, hat}: 1 of 2 and 1 of 2. attributes: none parsed, one annotated. relations: the same one.
+    # objects: {man, dog} against {man, hat}: 1 of 2 and 1 of 2. attributes: none parsed, one annotated.
+    # relations: the same one.
     mine = SceneGraph(("man", "dog"), (), ((0, "hold", 1),))
     theirs = SceneGraph(("man", "dog", "hat"), ((0, "tall"),), ((0, "hold", 1),))
     found = agreement([mine], [theirs])

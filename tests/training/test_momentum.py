@@ -85,7 +85,9 @@ def test_a_weight_that_the_warm_up_freezes_later_still_follows(pair):
 
 def aahr(**options):
     torch.manual_seed(4)
-    made = objectives.load("aahr", nsi=0, alignment={"prototypes": 8}, contrast={"bank": 32, "momentum": 0.9}, **options)
+    made = objectives.load(
+        "aahr", nsi=0, alignment={"prototypes": 8}, contrast={"bank": 32, "momentum": 0.9}, **options
+    )
     made.fit_width(toy.WIDTH)
     return made
 
@@ -130,5 +132,9 @@ def test_a_run_that_breaks_off_goes_on_with_the_same_copy_and_the_same_banks(tmp
         toy.train(tmp_path / name, objective=aahr())
     first, second = (checkpoint.read(tmp_path / name / checkpoint.LAST)[0] for name in "ab")
     assert first.keys() == second.keys()
-    assert {"momentum.image.head.weight", "objective.texts.vectors", "objective.texts.image_ids"} <= first.keys()
+    assert {
+        "momentum.image.head.weight",
+        "objective.texts.vectors",
+        "objective.texts.image_ids",
+    } <= first.keys()
     assert all(torch.equal(first[key], second[key]) for key in first)

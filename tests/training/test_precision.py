@@ -1,4 +1,5 @@
-"""Half precision and a GPU: the encoders compute in bf16, the objective sees float32, and training still learns."""
+"""Half precision and a GPU: the encoders compute in bf16, the objective sees float32, and training still
+learns."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ class Watching(VSEPP):
 
 def test_under_bf16_the_objective_sees_float32_and_the_loss_falls():
     objective = Watching()
-    _, history = toy.train(None, objective=objective, device="auto", precision="bf16", epochs=10, warmup_epochs=0, lr=0.01)
+    _, history = toy.train(
+        None, objective=objective, device="auto", precision="bf16", epochs=10, warmup_epochs=0, lr=0.01
+    )
     assert objective.seen == {torch.float32}
     assert history[-1]["loss"] < history[0]["loss"]
 

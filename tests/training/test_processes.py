@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.test_batches import source
+from tests.training.test_batches import source
 from tests.training.ranks import gradients
 from workbench import objectives
 from workbench.records import Embedding
@@ -24,7 +24,9 @@ ROOT = Path(__file__).parent.parent.parent
 def test_workers_give_the_same_batches_as_this_process():
     rows = [np.array([0, 2]), np.array([1])]
     here, there = ([share.batch for share in processes.loader(source(), rows, workers=n)] for n in (0, 1))
-    assert [list(b.caption_ids) for b in here] == [list(b.caption_ids) for b in there] == [["a0", "b0"], ["a1"]]
+    assert (
+        [list(b.caption_ids) for b in here] == [list(b.caption_ids) for b in there] == [["a0", "b0"], ["a1"]]
+    )
 
 
 def test_reading_batches_leaves_the_global_generator_alone():
@@ -48,7 +50,9 @@ def of_several(request, tmp_path_factory):
         port = free.getsockname()[1]
     common = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
     started = [
-        subprocess.Popen([sys.executable, "-m", "tests.training.ranks", path], cwd=ROOT, env={**common, "RANK": str(rank)})
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.training.ranks", path], cwd=ROOT, env={**common, "RANK": str(rank)}
+        )
         for rank in range(world)
     ]
     assert [process.wait() for process in started] == [0] * world
@@ -63,6 +67,8 @@ def test_the_gradient_of_several_processes_is_that_of_one(of_several, name):
     assert set(found) == set(expected)
     assert any(key.startswith("image") for key in expected)
     for key, value in expected.items():
-        torch.testing.assert_close(found[key], value, rtol=0, atol=1e-9, msg=lambda text, key=key: f"{key}: {text}")
+        torch.testing.assert_close(
+            found[key], value, rtol=0, atol=1e-9, msg=lambda text, key=key: f"{key}: {text}"
+        )
     for key, value in state.items():
         torch.testing.assert_close(found_state[key], value, rtol=0, atol=1e-9)

@@ -1,4 +1,5 @@
-"""A data set and a pair of encoders so small that a whole run takes a moment; run as a program it trains until it is killed."""
+"""A data set and a pair of encoders so small that a whole run takes a moment; run as a program it trains
+until it is killed."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ import torch
 from PIL import Image
 from torch import nn
 
-from workbench.batches import Source
 from workbench.encoders._base import Encoder, ParameterGroup
 from workbench.encoders._pair import Pair
 from workbench.objectives.vsepp import MEMBER as VSEPP
 from workbench.records import Embedding, Split
 from workbench.training import Settings, fit, seed_everything
+from workbench.training.batches import Source
 
 IMAGES, EACH, WIDTH = 24, 2, 8
 
@@ -38,14 +39,19 @@ class Bag:
 
 
 class Picture(Encoder):
-    """A backbone and a head over fixed vectors, with dropout, so that a resumed run must also resume its randomness."""
+    """A backbone and a head over fixed vectors, with dropout, so that a resumed run must also resume its
+    randomness."""
 
     image_input = "pixels"
     embed_dim = WIDTH
 
     def __init__(self):
         super().__init__()
-        self.backbone, self.head, self.dropout = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH), nn.Dropout(0.3)
+        self.backbone, self.head, self.dropout = (
+            nn.Linear(WIDTH, WIDTH),
+            nn.Linear(WIDTH, WIDTH),
+            nn.Dropout(0.3),
+        )
 
     def images(self, batch):
         pixels = batch.inputs["pixels"]
@@ -78,7 +84,9 @@ def source() -> Source:
     pixels = torch.randn(IMAGES, WIDTH, generator=generator)
     own = np.repeat(np.arange(IMAGES), EACH)
     ids, captions = [f"i{n}" for n in range(IMAGES)], [f"c{n}" for n in range(len(own))]
-    split = Split("toy/train", tuple(ids), tuple(captions), tuple(captions), own, lambda row: Image.new("RGB", (1, 1)))
+    split = Split(
+        "toy/train", tuple(ids), tuple(captions), tuple(captions), own, lambda row: Image.new("RGB", (1, 1))
+    )
     noise = torch.randn(len(own), WIDTH, generator=generator) * 0.3
     return Source(split, {"pixels": lambda rows: pixels[rows]}, {"bag": Bag(pixels[own] + noise)})
 
@@ -92,7 +100,14 @@ def grid_source() -> Source:
 
 def train(folder: Path | None, objective=None, die_at: int = 0, rsum=None, of=None, **changes):
     """Train the toy; with ``die_at`` the process kills itself before that step, with no chance to tidy up."""
-    values = {"epochs": 4, "batch_size": 6, "captions_per_image": 2, "warmup_epochs": 1, "device": "cpu", "checkpoint_every": 1}
+    values = {
+        "epochs": 4,
+        "batch_size": 6,
+        "captions_per_image": 2,
+        "warmup_epochs": 1,
+        "device": "cpu",
+        "checkpoint_every": 1,
+    }
     settings = Settings(**(values | changes))
     seed_everything(settings.seed)
     pair, objective = Pair(Picture(), Words()), objective or VSEPP()

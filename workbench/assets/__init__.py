@@ -1,4 +1,6 @@
-"""Files that come with the package: the embedded world's small pre-trained model, and the configuration that made it."""
+"""Files that come with the package: the embedded world's small pre-trained model, and the configuration that
+made it.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +25,8 @@ def path(name: str) -> Path:
     folder = Path(__file__).parent
     found = (folder / name).resolve()
     if not found.exists() or not found.is_relative_to(folder.resolve()):
-        shipped = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if "__" not in p.as_posix())
+        shipped = sorted(
+            p.relative_to(folder).as_posix() for p in folder.rglob("*") if "__" not in p.as_posix()
+        )
         raise FileNotFoundError(f"no shipped file {name!r}; there are {', '.join(shipped)}")
     return found

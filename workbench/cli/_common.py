@@ -18,14 +18,18 @@ app = typer.Typer(
 )  # fmt: skip
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Pairs = Annotated[list[str] | None, typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set one; repeatable.")]
+Pairs = Annotated[
+    list[str] | None, typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set one; repeatable.")
+]
 FromFile = Annotated[Path | None, typer.Option("-f", "--file", help="YAML or JSON file of parameters.")]
 Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
 Executor = Annotated[str, typer.Option(help="local, submitit or dask.")]
 Jobs = Annotated[int, typer.Option(help="Runs at a time, with the local executor.")]
-SkipExisting = Annotated[bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")]
+SkipExisting = Annotated[
+    bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
+]
 
 
 class WithPairs(TyperCommand):
@@ -62,7 +66,10 @@ def columns(rows: Iterable[Iterable[object]]) -> list[str]:
     """Rows as lines whose cells stand below one another."""
     table = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
 
 
 def pairs(given: list[str] | None) -> dict[str, str]:
@@ -86,7 +93,9 @@ def interval(contract: Mapping[str, Any]) -> str:
 def metrics(results: Mapping[str, Any]) -> list[str]:
     """A run's numbers with their intervals, one a line."""
     contracts = results.get("contracts", {})
-    return columns((k, f"{v:.4f}", interval(contracts.get(k, {}))) for k, v in results.get("metrics", {}).items())
+    return columns(
+        (k, f"{v:.4f}", interval(contracts.get(k, {}))) for k, v in results.get("metrics", {}).items()
+    )
 
 
 def facts(run: Any) -> dict[str, Any]:

@@ -8,7 +8,21 @@ from typing import Any
 
 import typer
 
-from workbench.cli._common import AsJson, Out, Pairs, Root, WithPairs, app, columns, emit, facts, literal, metrics, pairs, usage
+from workbench.cli._common import (
+    AsJson,
+    Out,
+    Pairs,
+    Root,
+    WithPairs,
+    app,
+    columns,
+    emit,
+    facts,
+    literal,
+    metrics,
+    pairs,
+    usage,
+)
 
 SHELVES = ("data", "encoders", "metrics", "objectives", "text")
 
@@ -21,17 +35,23 @@ def params(notebook: str, as_json: AsJson = False) -> None:
 
     with usage():
         found = inspect(find(notebook)).values()
-    emit([asdict(p) for p in found], as_json, columns((p.name, p.type, repr(p.default), p.help) for p in found))
+    emit(
+        [asdict(p) for p in found], as_json, columns((p.name, p.type, repr(p.default), p.help) for p in found)
+    )
 
 
 @app.command()
 def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> None:
     """List the runs, oldest first."""
-    from workbench import runs
+    from workbench.experiment import runs
 
     found = runs.list_runs(root, notebook)
     rows = [(r.notebook, r.id, r.status, r.params.get("objective", ""), _rsum(r.results)) for r in found]
-    emit([facts(r) for r in found], as_json, columns([("notebook", "run", "status", "objective", "rsum"), *rows]))
+    emit(
+        [facts(r) for r in found],
+        as_json,
+        columns([("notebook", "run", "status", "objective", "rsum"), *rows]),
+    )
 
 
 def _rsum(results: Mapping[str, Any]) -> str:
@@ -42,7 +62,7 @@ def _rsum(results: Mapping[str, Any]) -> str:
 @app.command()
 def show(run: str, root: Root = "runs", as_json: AsJson = False) -> None:
     """One run: parameters, metrics with their intervals, environment."""
-    from workbench import runs
+    from workbench.experiment import runs
 
     with usage():
         found = runs.find(run, root)
@@ -53,7 +73,7 @@ def show(run: str, root: Root = "runs", as_json: AsJson = False) -> None:
 @app.command()
 def diff(first: str, second: str, root: Root = "runs", as_json: AsJson = False) -> None:
     """What differs between two runs: parameters, results, environment."""
-    from workbench import runs
+    from workbench.experiment import runs
 
     with usage():
         found = runs.diff(runs.find(first, root), runs.find(second, root))
@@ -79,15 +99,22 @@ def data(name: str, parameter: Pairs = None, split: str = "test", as_json: AsJso
     from workbench import data as shelf
 
     with usage():
-        found = shelf.load(name, split=split, **{key: literal(text) for key, text in pairs(parameter).items()})
-    facts = {"name": found.name, **found.fingerprint(), "judgements": sorted(found.judgements), "notes": list(found.notes)}
+        found = shelf.load(
+            name, split=split, **{key: literal(text) for key, text in pairs(parameter).items()}
+        )
+    facts = {
+        "name": found.name,
+        **found.fingerprint(),
+        "judgements": sorted(found.judgements),
+        "notes": list(found.notes),
+    }
     emit(facts, as_json, columns(facts.items()))
 
 
 @app.command()
 def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJson = False) -> None:
     """A leaderboard of all good runs: one page and one CSV file."""
-    from workbench import leaderboard
+    from workbench.views.pages import leaderboard
 
     with usage():
         made = leaderboard.build(root, out=out, notebook=notebook)
@@ -97,7 +124,7 @@ def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJs
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
     """Look whether this machine has what a first run needs."""
-    from workbench.doctor import examine
+    from workbench.execution.doctor import examine
 
     found = examine()
     emit([asdict(f) for f in found], as_json, columns((f.state, f.name, f.detail) for f in found))

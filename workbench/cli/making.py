@@ -46,7 +46,13 @@ def tour(root: Root = "runs", as_json: AsJson = False) -> None:
 
 
 @app.command(cls=WithPairs)
-def run(notebook: str, parameter: Pairs = None, file: FromFile = None, root: Root = "runs", as_json: AsJson = False) -> None:
+def run(
+    notebook: str,
+    parameter: Pairs = None,
+    file: FromFile = None,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
     """Run one notebook strictly: by path, or by its name in notebooks/."""
     from workbench.execution import notebook as execution
     from workbench.execution.parameters import read_file
@@ -68,7 +74,7 @@ def explore(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Open JupyterLab on the retrieval explorer, with several runs side by side."""
-    from workbench import lab
+    from workbench.execution import lab
 
     with usage():
         path = lab.explorer(run or [], root=root)
@@ -89,21 +95,29 @@ def grid(
     with usage():
         executors.check(executor)
         described = execution.read_grid(file)
-        arms = execution.plan(notebook, described, {name: literal(text) for name, text in pairs(parameter).items()})
+        arms = execution.plan(
+            notebook, described, {name: literal(text) for name, text in pairs(parameter).items()}
+        )
     options = {**described.get("executor", {}), **({"jobs": jobs} if executor == "local" else {})}
-    done = execution.run_grid(notebook, arms, root=root, executor=executor, options=options, skip_existing=skip_existing)
+    done = execution.run_grid(
+        notebook, arms, root=root, executor=executor, options=options, skip_existing=skip_existing
+    )
     rows = ((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
     emit([asdict(outcome) for outcome in done], as_json, columns(rows))
     raise typer.Exit(max(outcome.exit_code for outcome in done))
 
 
 @app.command(cls=WithPairs)
-def train(config: Path, parameter: Pairs = None, out: Out = "", resume: Resume = False, as_json: AsJson = False) -> None:
+def train(
+    config: Path, parameter: Pairs = None, out: Out = "", resume: Resume = False, as_json: AsJson = False
+) -> None:
     """Train and evaluate one experiment from a JSON file of configuration fields."""
-    from workbench import runs, standalone
+    from workbench.experiment import runs, standalone
 
     with usage():
-        settings = standalone.read_config(config, {name: literal(text) for name, text in pairs(parameter).items()})
+        settings = standalone.read_config(
+            config, {name: literal(text) for name, text in pairs(parameter).items()}
+        )
         standalone.check_folder(out, resume)
     folder = standalone.train(settings, out=out, resume=resume)
     if not standalone.leads():
@@ -115,7 +129,7 @@ def train(config: Path, parameter: Pairs = None, out: Out = "", resume: Resume =
 @app.command()
 def evaluate(run: list[str], split: str = "test", root: Root = "runs", as_json: AsJson = False) -> None:
     """Measure the model of a finished run again; of several runs, their ensemble (the mean of their scores)."""
-    from workbench import runs, standalone
+    from workbench.experiment import runs, standalone
 
     with usage():
         measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)

@@ -1,4 +1,6 @@
-"""Data sets: one data set, one file. ``names()`` lists them, ``load(name, split=..., **options)`` gives a ``Split``."""
+"""Data sets: one data set, one file. ``names()`` lists them, ``load(name, split=..., **options)`` gives a
+``Split``.
+"""
 
 from workbench.registry import Shelf
 

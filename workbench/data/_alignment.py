@@ -6,8 +6,8 @@ import re
 
 from workbench.data._rows import Row
 
-# Of COCO's and Flickr8k's captions 93 % and 96 % share more words with their own image's than with the next image's, of shuffled
-# ones 31 % and 41 %, and of COCO's moved by one line 76 %.
+# Of COCO's and Flickr8k's captions 93 % and 96 % share more words with their own image's than with the next
+# image's, of shuffled ones 31 % and 41 %, and of COCO's moved by one line 76 %.
 SIBLINGS, LEAST, SAMPLE = 0.8, 50, 500
 WORD = re.compile(r"[a-z]+")
 COMMON = frozenset(["a", "an", "the", "of", "in", "on", "with", "and", "is", "are", "to", "at"])
@@ -21,7 +21,8 @@ def check_order(name: str, rows: list[Row]) -> None:
         rows: captions; fewer than 50 images, or an image with a single caption, tell nothing and pass.
 
     Raises:
-        ValueError: too few captions are like the others of their image; the message names file, expected and found.
+        ValueError: too few captions are like the others of their image; the message names file, expected and
+            found.
     """
     blocks: dict[str, list[str]] = {}
     for row in rows:
@@ -32,7 +33,9 @@ def check_order(name: str, rows: list[Row]) -> None:
     right: list[bool] = []
     for n in range(0, len(images), max(1, len(images) // SAMPLE)):
         own, other = _words(images[n]), _words(images[n - 1])
-        right += [_common(words, own[:t] + own[t + 1 :]) > _common(words, other) for t, words in enumerate(own)]
+        right += [
+            _common(words, own[:t] + own[t + 1 :]) > _common(words, other) for t, words in enumerate(own)
+        ]
     share = sum(right) / len(right)
     if share < SIBLINGS:
         raise ValueError(

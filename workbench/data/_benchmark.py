@@ -1,4 +1,6 @@
-"""What COCO and Flickr30K share: three sources of a split, known counts, and a check that captions stand at their images."""
+"""What COCO and Flickr30K share: three sources of a split, known counts, and a check that captions stand at
+their images.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ class Benchmark:
         json: name of the file of the split and its captions.
         parts: parts of that file that make each split.
         files: how the names of the features begin, by split.
-        counts: images and captions by split; where an image has more than five captions, those of ``captions=None``.
+        counts: images and captions by split; where an image has more than five captions, those of
+            ``captions=None``.
         remedy: what to download and from where.
     """
 
@@ -59,7 +62,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class Read:
-    """What a source gives: captions, the file of each image, regions where it has them, and facts worth printing."""
+    """What a source gives: captions, the file of each image, regions where it has them, and facts worth
+    printing.
+    """
 
     rows: list[Row]
     path: Callable[[str], Path]
@@ -72,7 +77,8 @@ def load_benchmark(bench: Benchmark, choice: Choice) -> Split:
 
     Raises:
         FileNotFoundError: a file is missing; the message says what to download.
-        ValueError: an option is unknown, a file is damaged or misaligned, or the counts are not the known ones.
+        ValueError: an option is unknown, a file is damaged or misaligned, or the counts are not the known
+            ones.
     """
     known = list(bench.files if choice.source == PRECOMP else bench.parts)
     for option, value, values in (("source", choice.source, SOURCES), ("split", choice.split, known)):
@@ -91,7 +97,9 @@ def load_benchmark(bench: Benchmark, choice: Choice) -> Split:
 def _annotated(bench: Benchmark, choice: Choice) -> Read:
     """The Karpathy file, with or without its photographs."""
     photographs = choice.source == "photographs"
-    folder = find_root(bench.name, choice.root, [bench.json, *([IMAGES] if photographs else [])], bench.remedy)
+    folder = find_root(
+        bench.name, choice.root, [bench.json, *([IMAGES] if photographs else [])], bench.remedy
+    )
     problems, file = Problems(choice.on_error), folder / bench.json
     found = read_karpathy(file, bench.parts[choice.split], choice.captions, problems)
 
@@ -101,7 +109,9 @@ def _annotated(bench: Benchmark, choice: Choice) -> Read:
     # the captions alone: photographs are looked for when they are opened
     rows = good(found.rows, path if photographs else lambda image: file, problems, check_images=False)
     if not rows:
-        raise ValueError(f"{file.name}: expected images of the split {choice.split!r}, found none. {' '.join(problems.notes())}")
+        raise ValueError(
+            f"{file.name}: expected images of the split {choice.split!r}, found none. {' '.join(problems.notes())}"
+        )
     return Read(rows, path, notes=problems.notes())
 
 
@@ -118,7 +128,9 @@ def _features(bench: Benchmark, choice: Choice) -> Read:
         annotated = read_karpathy(file, bench.parts[choice.split], _precomp.EACH, problems)
         rows, lost = _precomp.identified(rows, annotated.rows, file.name)
         paths = annotated.paths
-        notes = (f"regions from {needed[-1]}; ids from {file.name}, but for {lost} images whose captions it does not hold",)
+        notes = (
+            f"regions from {needed[-1]}; ids from {file.name}, but for {lost} images whose captions it does not hold",
+        )
     # there need not be any photographs: they are looked for when they are opened
     rows = good(rows, lambda image: folder / needed[0], problems, check_images=False)
     return Read(rows, lambda image: folder / IMAGES / paths.get(image, image), found.regions, notes)
@@ -140,11 +152,15 @@ def _check_counts(name: str, rows: list[Row], expected: tuple[int, int]) -> None
 
 
 def _share(rows: list[Row], choice: Choice) -> tuple[list[Row], tuple[str, ...]]:
-    """The captions of a random share of the images, in their order; a smaller share of one seed is part of a larger one."""
+    """The captions of a random share of the images, in their order; a smaller share of one seed is part of a
+    larger one.
+    """
     if choice.share == 1:
         return rows, ()
     if not 0 < choice.share < 1 or not choice.split.startswith("train"):
-        raise ValueError(f"share is {choice.share} of {choice.split!r}; expected more than 0 and at most 1, and a training split")
+        raise ValueError(
+            f"share is {choice.share} of {choice.split!r}; expected more than 0 and at most 1, and a training split"
+        )
     images = list(dict.fromkeys(row.image for row in rows))
     count = max(1, round(choice.share * len(images)))
     drawn = {images[n] for n in np.random.default_rng(choice.seed).permutation(len(images))[:count]}

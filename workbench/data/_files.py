@@ -1,4 +1,6 @@
-"""What loaders of files on disk share: where the files are, how an image is opened, and what happens to a bad row."""
+"""What loaders of files on disk share: where the files are, how an image is opened, and what happens to a bad
+row.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,14 @@ def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -
         The folder.
 
     Raises:
-        FileNotFoundError: no folder is named, or something needed is missing; the message says what and how to get it.
+        FileNotFoundError: no folder is named, or something needed is missing; the message says what and how
+            to get it.
     """
     base = os.environ.get(VARIABLE)
     if root is None and not base:
-        raise FileNotFoundError(f"{name}: set root=..., or {VARIABLE} to the folder that holds {name}/. {remedy}")
+        raise FileNotFoundError(
+            f"{name}: set root=..., or {VARIABLE} to the folder that holds {name}/. {remedy}"
+        )
     folder = Path(root) if root is not None else Path(str(base)) / name
     missing = [item for item in needed if not (folder / item).exists()]
     if missing:

@@ -1,6 +1,7 @@
 """The JSON format of A. Karpathy's splits: ``images``, each with a filename, a split and its sentences.
 
-Source: A. Karpathy, L. Fei-Fei, "Deep visual-semantic alignments for generating image descriptions", CVPR 2015.
+Source: A. Karpathy, L. Fei-Fei, "Deep visual-semantic alignments for generating image descriptions", CVPR
+2015.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def read_karpathy(file: Path, parts: tuple[str, ...], captions: int | None, prob
         Rows with the filename as image id and ``sentid`` as caption id.
 
     Raises:
-        ValueError: the file breaks off or has another format, or a record is bad; the message names file and image.
+        ValueError: the file breaks off or has another format, or a record is bad; the message names file and
+            image.
     """
     rows: list[Row] = []
     paths: dict[str, str] = {}
@@ -74,10 +76,14 @@ def _images(file: Path) -> list[Any]:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         size = file.stat().st_size
-        raise ValueError(f"{file.name} is not whole: expected JSON to its end, found {size:,} bytes and {error}") from error
+        raise ValueError(
+            f"{file.name} is not whole: expected JSON to its end, found {size:,} bytes and {error}"
+        ) from error
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list):
-        raise ValueError(f"{file.name}: expected an object with the list 'images', found {type(content).__name__}")
+        raise ValueError(
+            f"{file.name}: expected an object with the list 'images', found {type(content).__name__}"
+        )
     return images
 
 
@@ -88,7 +94,9 @@ def _sentences(record: dict[str, Any], image: str, where: str, captions: int | N
         raise ValueError(f"{image} has too few sentences: expected at least {captions or 1}, found {found}")
     ids = [sentence.get("sentid") for sentence in sentences]
     if record.get("sentids", ids) != ids:
-        raise ValueError(f"{image} has the sentences of another image: expected sentids {record['sentids']}, found {ids}")
+        raise ValueError(
+            f"{image} has the sentences of another image: expected sentids {record['sentids']}, found {ids}"
+        )
     for sentence in sentences[:captions]:
         if sentence.get("imgid") != record.get("imgid"):
             raise ValueError(

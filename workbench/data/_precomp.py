@@ -1,10 +1,11 @@
 """The field's features: ``{part}_ims.npy``, ``{part}_caps.txt`` and ``{part}_ids.txt`` in one folder.
 
-A line of ``_caps.txt`` is a caption, five lines are an image. ``_ids.txt`` names the image, once a caption or once an image, and
-``_ims.npy (N, K, D)`` holds its regions, once an image or once a caption: all four combinations are in use.
+A line of ``_caps.txt`` is a caption, five lines are an image. ``_ids.txt`` names the image, once a caption or
+once an image, and ``_ims.npy (N, K, D)`` holds its regions, once an image or once a caption: all four
+combinations are in use.
 
-Source: K.-H. Lee et al., "Stacked cross attention for image-text matching", ECCV 2018, whose files most papers use; regions by
-P. Anderson et al., "Bottom-up and top-down attention", CVPR 2018.
+Source: K.-H. Lee et al., "Stacked cross attention for image-text matching", ECCV 2018, whose files most
+papers use; regions by P. Anderson et al., "Bottom-up and top-down attention", CVPR 2018.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from numpy.typing import NDArray
 from workbench.data._rows import Row
 
 EACH, PROBES = 5, 16
-# share of an image's captions that must be known from the annotations before the others are taken for edited ones
+# share of an image's captions that must be known from the annotations before the others are taken for edited
+# ones
 KNOWN = 0.9
 
 
@@ -44,8 +46,8 @@ def read_precomp(folder: Path, part: str) -> Precomputed:
         part: how their names begin, e.g. ``"testall"``.
 
     Raises:
-        ValueError: the lengths of the files do not fit together, or the ids say that captions stand at the wrong image; the
-            message names file, expected and found.
+        ValueError: the lengths of the files do not fit together, or the ids say that captions stand at the
+            wrong image; the message names file, expected and found.
     """
     captions, ids = _lines(folder / f"{part}_caps.txt"), _lines(folder / f"{part}_ids.txt")
     name = f"{part}_caps.txt"
@@ -78,7 +80,9 @@ def _image_ids(ids: list[str], captions: int, name: str) -> list[str]:
                 )
         ids = ids[::EACH]
     elif len(ids) != captions // EACH:
-        raise ValueError(f"{name}: expected {captions} lines or {captions // EACH}, as there are captions, found {len(ids)}")
+        raise ValueError(
+            f"{name}: expected {captions} lines or {captions // EACH}, as there are captions, found {len(ids)}"
+        )
     if len(set(ids)) != len(ids):
         twice = next(image for n, image in enumerate(ids) if image in ids[:n])
         raise ValueError(f"{name}: expected each image once, found {twice!r} at two places; is it shuffled?")
@@ -93,7 +97,9 @@ def _regions(file: Path, captions: int) -> NDArray[Any]:
         raise ValueError(f"{file.name} is not whole: expected an array (N, K, D), found {error}") from error
     images = captions // EACH
     if features.ndim != 3 or len(features) not in (images, captions):
-        raise ValueError(f"{file.name}: expected ({images} or {captions}, K, D) for {captions} captions, found {features.shape}")
+        raise ValueError(
+            f"{file.name}: expected ({images} or {captions}, K, D) for {captions} captions, found {features.shape}"
+        )
     if len(features) == images:
         return features
     for image in np.linspace(0, images - 1, min(PROBES, images)).astype(int):
@@ -109,7 +115,8 @@ def _regions(file: Path, captions: int) -> NDArray[Any]:
 def identified(rows: list[Row], known: list[Row], source: str) -> tuple[list[Row], int]:
     """Rows with the ids that the annotations give to the same captions.
 
-    Captions are compared by their letters and digits, since the files differ in capitals, blanks and punctuation.
+    Captions are compared by their letters and digits, since the files differ in capitals, blanks and
+    punctuation.
 
     Args:
         rows: five an image.
@@ -125,7 +132,9 @@ def identified(rows: list[Row], known: list[Row], source: str) -> tuple[list[Row
     of_image: dict[str, list[Row]] = {}
     for row in known:
         of_image.setdefault(row.image, []).append(row)
-    by_texts = {tuple(sorted(map(_plain, [row.caption for row in block]))): block for block in of_image.values()}
+    by_texts = {
+        tuple(sorted(map(_plain, [row.caption for row in block]))): block for block in of_image.values()
+    }
     out: list[Row] = []
     lost = 0
     for start in range(0, len(rows), EACH):
@@ -146,7 +155,9 @@ def _renamed(block: list[Row], known: list[Row]) -> list[Row]:
     ids = {
         row.id: other
         for row, other in zip(
-            sorted(block, key=lambda row: _plain(row.caption)), sorted(known, key=lambda row: _plain(row.caption)), strict=True
+            sorted(block, key=lambda row: _plain(row.caption)),
+            sorted(known, key=lambda row: _plain(row.caption)),
+            strict=True,
         )
     }
     return [replace(row, image=ids[row.id].image, id=ids[row.id].id) for row in block]

@@ -32,8 +32,11 @@ class Row:
     chain: int | None = None
 
 
-def good(rows: Iterable[Row], path: Callable[[str], Path], problems: Problems, *, check_images: bool) -> list[Row]:
-    """The rows without those whose caption is empty, whose id was seen before, or whose image is missing or broken.
+def good(
+    rows: Iterable[Row], path: Callable[[str], Path], problems: Problems, *, check_images: bool
+) -> list[Row]:
+    """The rows without those whose caption is empty, whose id was seen before, or whose image is missing or
+    broken.
 
     Args:
         rows: all rows.
@@ -51,7 +54,10 @@ def good(rows: Iterable[Row], path: Callable[[str], Path], problems: Problems, *
         if not row.caption.strip():
             problems.add("empty caption", ValueError(f"{row.where}: the caption of {row.image} is empty"))
         elif row.id in seen:
-            problems.add("repeated id", ValueError(f"{row.where}: the id {row.id!r} was used before, in {seen[row.id]}"))
+            problems.add(
+                "repeated id",
+                ValueError(f"{row.where}: the id {row.id!r} was used before, in {seen[row.id]}"),
+            )
         elif image_error is not None:
             kind = "missing image" if isinstance(image_error, FileNotFoundError) else "corrupt image"
             problems.add(kind, image_error)

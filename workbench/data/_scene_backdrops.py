@@ -42,9 +42,18 @@ class Canvas:
         """A moon: a disc without another."""
         mask = Image.new("L", self.image.size)
         draw = ImageDraw.Draw(mask)
-        for centre_x, centre_y, radius, shown in ((x, y, r, 255), (x + r * 4 // 10, y - r * 2 // 10, r * 86 // 100, 0)):
+        for centre_x, centre_y, radius, shown in (
+            (x, y, r, 255),
+            (x + r * 4 // 10, y - r * 2 // 10, r * 86 // 100, 0),
+        ):
             draw.ellipse(
-                [n for p in self.points(centre_x - radius, centre_y - radius, centre_x + radius, centre_y + radius) for n in p],
+                [
+                    n
+                    for p in self.points(
+                        centre_x - radius, centre_y - radius, centre_x + radius, centre_y + radius
+                    )
+                    for n in p
+                ],
                 shown,
             )
         self.image.paste(colour, (0, 0), mask)
@@ -58,7 +67,11 @@ class Canvas:
     def peak(self, x: int, top: int, half: int, colour: Colour, cap: Colour) -> None:
         """A mountain with snow on it."""
         polygon(self.image, self.points(x - half, _HORIZON, x, top, x + half, _HORIZON), colour)
-        polygon(self.image, self.points(x, top, x + half, _HORIZON, x + half // 5, _HORIZON), mixed(colour, (30, 30, 70), 16))
+        polygon(
+            self.image,
+            self.points(x, top, x + half, _HORIZON, x + half // 5, _HORIZON),
+            mixed(colour, (30, 30, 70), 16),
+        )
         d, w = (_HORIZON - top) // 3, half // 3
         polygon(self.image, self.points(x, top, x + w, top + d, x + w // 3, top + d * 3 // 4, x, top + d * 11 // 10,
                                       x - w // 3, top + d * 3 // 4, x - w, top + d), cap)  # fmt: skip
@@ -73,7 +86,9 @@ class Canvas:
     def dots(self, number: int, heights: tuple[int, int], radii: tuple[int, int], colour: Colour) -> None:
         """Scattered dots: stars, flakes, pebbles."""
         for _ in range(number):
-            self.disc(self.dice.between(0, 1000), self.dice.between(*heights), self.dice.between(*radii), colour)
+            self.disc(
+                self.dice.between(0, 1000), self.dice.between(*heights), self.dice.between(*radii), colour
+            )
 
     def tufts(self, number: int, colour: Colour) -> None:
         """Blades of grass on the ground."""
@@ -81,7 +96,22 @@ class Canvas:
             x, y = self.dice.between(0, 1000), self.dice.between(_HORIZON + 60, 990)
             polygon(
                 self.image,
-                self.points(x - 12, y, x - 14, y - 22, x - 4, y - 4, x, y - 28, x + 4, y - 4, x + 14, y - 22, x + 12, y),
+                self.points(
+                    x - 12,
+                    y,
+                    x - 14,
+                    y - 22,
+                    x - 4,
+                    y - 4,
+                    x,
+                    y - 28,
+                    x + 4,
+                    y - 4,
+                    x + 14,
+                    y - 22,
+                    x + 12,
+                    y,
+                ),
                 colour,
             )
 
@@ -132,7 +162,9 @@ def _street(c: Canvas) -> None:
     shift = c.dice.between(0, 200)
     for x in range(-200, 1000, 240):
         polygon(
-            c.image, c.points(x + shift, 840, x + shift + 130, 840, x + shift + 120, 862, x + shift - 10, 862), (250, 226, 120)
+            c.image,
+            c.points(x + shift, 840, x + shift + 130, 840, x + shift + 120, 862, x + shift - 10, 862),
+            (250, 226, 120),
         )
 
 
@@ -144,13 +176,21 @@ def _desert(c: Canvas) -> None:
     c.fade(_HORIZON + 80, 1000, (222, 150, 78), (204, 128, 62))
     for y in (740, 810, 890, 960):
         x = c.dice.between(-50, 700)
-        c.draw.line(c.points(x, y, x + 90, y - 14, x + 190, y, x + 300, y - 10), (196, 120, 56), max(1, c.side // 130))
+        c.draw.line(
+            c.points(x, y, x + 90, y - 14, x + 190, y, x + 300, y - 10), (196, 120, 56), max(1, c.side // 130)
+        )
 
 
 def _mountain(c: Canvas) -> None:
     c.fade(0, 700, (120, 170, 220), (226, 238, 246))
-    for x, k in ((c.dice.between(60, 200), 0), (c.dice.between(800, 940), 30), (c.dice.between(420, 580), -60)):
-        c.peak(x, 230 + k + c.dice.between(-20, 40), c.dice.between(280, 340), (122, 132, 158), (250, 252, 255))
+    for x, k in (
+        (c.dice.between(60, 200), 0),
+        (c.dice.between(800, 940), 30),
+        (c.dice.between(420, 580), -60),
+    ):
+        c.peak(
+            x, 230 + k + c.dice.between(-20, 40), c.dice.between(280, 340), (122, 132, 158), (250, 252, 255)
+        )
     c.hill(_HORIZON - 10, 40, 1000, (112, 158, 116), 200)
     c.fade(_HORIZON + 20, 1000, (104, 150, 108), (136, 158, 122))
     c.dots(24, (680, 1000), (6, 16), (156, 160, 158))

@@ -1,7 +1,7 @@
 """Random choices that are the same on every machine and with every version of NumPy.
 
-NumPy promises a stable stream only for its bit generators, not for ``Generator`` methods; so the choices below are made from the
-raw 64-bit words of PCG64 (the modulo bias is under 1e-16).
+NumPy promises a stable stream only for its bit generators, not for ``Generator`` methods; so the choices
+below are made from the raw 64-bit words of PCG64 (the modulo bias is under 1e-16).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From a scene graph to an English sentence.
 
-``verbalise`` says everything that a graph states, and nothing else. The first relation makes the sentence, later ones are added
-as further clauses or sentences that name a thing again by the same word ("the cat"), so that no phrase can be attached to the
-wrong noun.
+``verbalise`` says everything that a graph states, and nothing else. The first relation makes the sentence,
+later ones are added as further clauses or sentences that name a thing again by the same word ("the cat"), so
+that no phrase can be attached to the wrong noun.
 """
 
 from __future__ import annotations
@@ -10,11 +10,32 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from workbench.data._scene_dice import Dice
-from workbench.data._scene_vocabulary import BACKDROPS, COLOURS, COUNTS, KINDS, MASS, NOUNS, PATTERNS, PLURAL, RELATIONS, SIZES
+from workbench.data._scene_vocabulary import (
+    BACKDROPS,
+    COLOURS,
+    COUNTS,
+    KINDS,
+    MASS,
+    NOUNS,
+    PATTERNS,
+    PLURAL,
+    RELATIONS,
+    SIZES,
+)
 from workbench.records import SceneGraph
 
 Triple = tuple[int, str, int]
-_FRAMES = ("", "", "", "there is", "a photo of", "a picture of", "an image of", "this picture shows", "we see")
+_FRAMES = (
+    "",
+    "",
+    "",
+    "there is",
+    "a photo of",
+    "a picture of",
+    "an image of",
+    "this picture shows",
+    "we see",
+)
 _PLURALS = {
     "butterfly": "butterflies",
     "bus": "buses",
@@ -70,7 +91,9 @@ class _Speaker:
         """The node's noun, chosen once among its synonyms."""
         if node not in self.nouns:
             name = self.graph.objects[node]
-            word = self.dice.pick(KINDS[name] if name in KINDS else NOUNS[name].says if name in NOUNS else (name,))
+            word = self.dice.pick(
+                KINDS[name] if name in KINDS else NOUNS[name].says if name in NOUNS else (name,)
+            )
             self.nouns[node] = plural(word) if self.many(node) else word
         return self.nouns[node]
 
@@ -86,7 +109,9 @@ class _Speaker:
         return " ".join([*size, *other, *rest, self.noun(node)])
 
     def phrase(self, node: int) -> str:
-        """The node as a noun phrase: in full the first time, as "the cat" from then on; a backdrop by its own phrase."""
+        """The node as a noun phrase: in full the first time, as "the cat" from then on; a backdrop by its own
+        phrase.
+        """
         name = self.graph.objects[node]
         if name in BACKDROPS:
             return self.dice.pick(BACKDROPS[name][1])
@@ -106,7 +131,11 @@ class _Speaker:
         if relation == "above" and name in _FLYING:
             options += [("flies", "fly"), ("is flying", "are flying")]
         elif relation != "above" and name in _SITTING:
-            options += [("sits", "sit"), ("is sitting", "are sitting")] if name != "bird" or relation in ("on", "in") else []
+            options += (
+                [("sits", "sit"), ("is sitting", "are sitting")]
+                if name != "bird" or relation in ("on", "in")
+                else []
+            )
         elif relation not in ("above", "on", "in") and name in _STANDING:
             options += [("stands", "stand")]
         elif relation in ("next to", "behind", "in front of") and name in ("car", "bus", "truck"):
@@ -171,7 +200,9 @@ def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str
 
 
 def _connected(ties: list[Triple]) -> list[Triple]:
-    """The relations in an order in which each one after the first names something already told, as far as that is possible."""
+    """The relations in an order in which each one after the first names something already told, as far as
+    that is possible.
+    """
     left, told, out = list(ties), set[int](), list[Triple]()
     while left:
         following = next((t for t in left if told & {t[0], t[2]}), left[0])
@@ -185,7 +216,8 @@ def verbalise(graph: SceneGraph, dice: Dice) -> str:
     """An English caption that says what a graph states.
 
     Args:
-        graph: objects, attributes and relations in canonical words; words outside the vocabulary are said as they are.
+        graph: objects, attributes and relations in canonical words; words outside the vocabulary are said as
+            they are.
         dice: chooses among synonyms and sentence patterns.
 
     Returns:
@@ -211,5 +243,7 @@ def verbalise(graph: SceneGraph, dice: Dice) -> str:
 
 
 def short_phrase(graph: SceneGraph, dice: Dice) -> str:
-    """A one-object graph as a bare phrase without article, e.g. ``"white rabbit"``; the style of the upper levels of a chain."""
+    """A one-object graph as a bare phrase without article, e.g. ``"white rabbit"``; the style of the upper
+    levels of a chain.
+    """
     return _Speaker(dice, graph).modified(0)

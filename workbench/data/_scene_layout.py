@@ -1,10 +1,11 @@
 """Scenes: which things stand where, and everything that is true of them.
 
-A scene is one to four things on a backdrop, in one to three columns. A column holds one thing, or two that belong together (one
-on, in, in front of, or above the other). Truth is never a matter of taste, because layouts keep away from doubtful cases:
-columns never overlap in x; a gap between neighbours is either at most ``NEAR`` or at least ``FAR``. Then: *left of* = in an
-earlier column; *next to* = in neighbouring columns and the same row, gap at most ``NEAR``; *above* = over it in its own column
-with air between (so a thing *on* another is not *above* it); *in front of* = lower in the picture and covering part of it.
+A scene is one to four things on a backdrop, in one to three columns. A column holds one thing, or two that
+belong together (one on, in, in front of, or above the other). Truth is never a matter of taste, because
+layouts keep away from doubtful cases: columns never overlap in x; a gap between neighbours is either at most
+``NEAR`` or at least ``FAR``. Then: *left of* = in an earlier column; *next to* = in neighbouring columns and
+the same row, gap at most ``NEAR``; *above* = over it in its own column with air between (so a thing *on*
+another is not *above* it); *in front of* = lower in the picture and covering part of it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ VARIANTS = 4
 
 @dataclass(frozen=True)
 class Scene:
-    """A backdrop (with the number of its drawn variant) and the things before it; ``links`` are the relations inside columns."""
+    """A backdrop (with the number of its drawn variant) and the things before it; ``links`` are the relations
+    inside columns.
+    """
 
     backdrop: str
     variant: int
@@ -36,7 +39,9 @@ _SHAPES: dict[int, tuple[tuple[int, ...], ...]] = {
 
 
 def _columns(dice: Dice) -> list[tuple[str, list[Thing]]]:
-    """Random columns, each with the relation of its two things ("" where it has one); empty where one of them does not fit."""
+    """Random columns, each with the relation of its two things ("" where it has one); empty where one of them
+    does not fit.
+    """
     shape = dice.pick(_SHAPES[dice.pick((1, 2, 2, 2, 2, 3, 3, 3, 4, 4))])
     columns = []
     for size in shape:
@@ -121,15 +126,24 @@ def relations(scene: Scene) -> tuple[tuple[int, str, int], ...]:
     things = scene.things
     one_way = list(scene.links)
     one_way += [(i, "next to", j) for i, j, gap in _pairs(scene) if gap <= NEAR]
-    one_way += [(i, "left of", j) for i, a in enumerate(things) for j, b in enumerate(things) if a.column < b.column]
+    one_way += [
+        (i, "left of", j) for i, a in enumerate(things) for j, b in enumerate(things) if a.column < b.column
+    ]
     both = one_way + [(o, CONVERSE[r], s) for s, r, o in one_way if r in CONVERSE]
     return tuple(sorted(set(both)))
 
 
 def graph_of(scene: Scene) -> SceneGraph:
-    """The whole truth about a scene as a graph; its last node is the backdrop, which every other node is in, on or at."""
+    """The whole truth about a scene as a graph; its last node is the backdrop, which every other node is in,
+    on or at.
+    """
     backdrop, objects = len(scene.things), tuple(t.noun for t in scene.things)
-    attributes = [(i, a) for i, t in enumerate(scene.things) for a in (t.size, t.pattern, t.colour, COUNTS.get(t.count)) if a]
+    attributes = [
+        (i, a)
+        for i, t in enumerate(scene.things)
+        for a in (t.size, t.pattern, t.colour, COUNTS.get(t.count))
+        if a
+    ]
     where = BACKDROPS[scene.backdrop][0]
     everywhere = tuple((i, where, backdrop) for i in range(backdrop))
     return SceneGraph((*objects, scene.backdrop), tuple(attributes), relations(scene) + everywhere)

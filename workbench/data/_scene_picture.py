@@ -35,7 +35,12 @@ def _ground(image: Image.Image, thing: Thing) -> None:
         bottom = thing.box[1] + y + thing.item()[1]
         mark = _shadow(max(2, width * 112 // 100), max(2, width * 22 // 100))
         image.paste(
-            mark, ((thing.box[0] + x) * side // 1000 - width * 6 // 100, bottom * side // 1000 - mark.height * 55 // 100), mark
+            mark,
+            (
+                (thing.box[0] + x) * side // 1000 - width * 6 // 100,
+                bottom * side // 1000 - mark.height * 55 // 100,
+            ),
+            mark,
         )
 
 
@@ -45,7 +50,9 @@ def _stand(image: Image.Image, thing: Thing, layer: str) -> None:
     size, edge = (w * side // 1000, h * side // 1000), margin(side)
     mark = sprite((thing.noun, thing.colour, thing.pattern), size, layer, thing.flipped, side)
     for x, y in thing.offsets():
-        image.paste(mark, ((thing.box[0] + x) * side // 1000 - edge, (thing.box[1] + y) * side // 1000 - edge), mark)
+        image.paste(
+            mark, ((thing.box[0] + x) * side // 1000 - edge, (thing.box[1] + y) * side // 1000 - edge), mark
+        )
 
 
 def picture(scene: Scene, side: int) -> Image.Image:

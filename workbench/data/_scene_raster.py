@@ -1,4 +1,6 @@
-"""Shapes that come out the same with every version of Pillow: its polygons and rounded rectangles do not, the rest does."""
+"""Shapes that come out the same with every version of Pillow: its polygons and rounded rectangles do not, the
+rest does.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def polygon(image: Image.Image, points: Points, fill: Colour | int) -> None:
     image.paste(fill, (left, top, right, bottom), Image.fromarray(inside * np.uint8(255)))
 
 
-def rounded(draw: ImageDraw.ImageDraw, box: tuple[int, int, int, int], radius: int, fill: Colour | int) -> None:
+def rounded(
+    draw: ImageDraw.ImageDraw, box: tuple[int, int, int, int], radius: int, fill: Colour | int
+) -> None:
     """Fill a rectangle whose corners are quarters of circles.
 
     Args:

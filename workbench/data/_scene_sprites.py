@@ -1,11 +1,11 @@
 """Pictograms: from the lines of a drawing to an anti-aliased picture.
 
-A drawing is a text, one shape a line, in percent of the pictogram's box, y down: ``polygon``, ``blob`` (a polygon with its
-corners rounded off), ``ellipse x0 y0 x1 y1``, ``round x0 y0 x1 y1 radius``, ``pie`` and ``arc`` (a box, then two angles),
-``line`` and ``arc`` with a stroke width first. The second word is a paint: ``main`` takes the thing's colour and pattern,
-``dark`` and ``light`` are shades of it, the rest are fixed. What follows a line ``front`` covers a thing that is inside.
-Everything is drawn with integer coordinates four times too large and averaged down, so that the pixels do not depend on the
-machine.
+A drawing is a text, one shape a line, in percent of the pictogram's box, y down: ``polygon``, ``blob`` (a
+polygon with its corners rounded off), ``ellipse x0 y0 x1 y1``, ``round x0 y0 x1 y1 radius``, ``pie`` and
+``arc`` (a box, then two angles), ``line`` and ``arc`` with a stroke width first. The second word is a paint:
+``main`` takes the thing's colour and pattern, ``dark`` and ``light`` are shades of it, the rest are fixed.
+What follows a line ``front`` covers a thing that is inside. Everything is drawn with integer coordinates four
+times too large and averaged down, so that the pixels do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -57,9 +57,14 @@ def _place(name: str, numbers: list[int], size: tuple[int, int], edge: int) -> t
     """Points in pixels, and the numbers that are not points (lengths in pixels, angles as they are)."""
     before, after, _ = _SHAPES[name]
     body = numbers[before : len(numbers) - after]
-    points = [(edge + x * size[0] // 100, edge + y * size[1] // 100) for x, y in zip(body[::2], body[1::2], strict=True)]
+    points = [
+        (edge + x * size[0] // 100, edge + y * size[1] // 100)
+        for x, y in zip(body[::2], body[1::2], strict=True)
+    ]
     rest = numbers[:before] + numbers[len(numbers) - after :] if after else numbers[:before]
-    return points, [max(1, n * min(size) // 100) if i in _LENGTHS.get(name, ()) else n for i, n in enumerate(rest)]
+    return points, [
+        max(1, n * min(size) // 100) if i in _LENGTHS.get(name, ()) else n for i, n in enumerate(rest)
+    ]
 
 
 @lru_cache(maxsize=64)
@@ -92,7 +97,9 @@ def margin(side: int) -> int:
 
 @dataclass(frozen=True)
 class _Form:
-    """A drawing without colours: which paint is where, its shade (both ``FINE`` times too large), and its outer edge."""
+    """A drawing without colours: which paint is where, its shade (both ``FINE`` times too large), and its
+    outer edge.
+    """
 
     paint: Image.Image
     main: Image.Image
@@ -144,7 +151,13 @@ def sprite(looks: Looks, size: tuple[int, int], layer: str, flipped: bool, side:
     noun, colour, pattern = looks
     form, body = _form(noun, size, layer, side), COLOURS[colour]
     dark, light = mixed(body, (20, 16, 44), 32), mixed(body, (255, 255, 255), 48)
-    paints = _FIXED | {"main": body, "dark": dark, "light": light, "outline": mixed(body, _INK, 78), "": (255, 255, 255)}
+    paints = _FIXED | {
+        "main": body,
+        "dark": dark,
+        "light": light,
+        "outline": mixed(body, _INK, 78),
+        "": (255, 255, 255),
+    }
     sheet = form.paint.copy()
     sheet.putpalette([part for name in _PAINTS for part in paints[name]])
     sheet = sheet.convert("RGB")

@@ -1,8 +1,9 @@
 """What a caption says: a part of a scene's graph, at five levels of detail or as a chain of four.
 
-Level 1 names one thing, mostly by its kind; level 2 adds an attribute; level 3 tells of two things and their relation (or of one
-and its backdrop); level 4 of up to three things with some of their looks; level 5 tells everything that the picture shows, except
-now and then that a thing is plain, and one relation for each thing where there may be several.
+Level 1 names one thing, mostly by its kind; level 2 adds an attribute; level 3 tells of two things and their
+relation (or of one and its backdrop); level 4 of up to three things with some of their looks; level 5 tells
+everything that the picture shows, except now and then that a thing is plain, and one relation for each thing
+where there may be several.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ def things_of(scene: SceneGraph) -> int:
     return len(scene.objects) - 1
 
 
-def part(scene: SceneGraph, names: dict[int, str], attributes: list[tuple[int, str]], relations: list[Triple]) -> SceneGraph:
+def part(
+    scene: SceneGraph, names: dict[int, str], attributes: list[tuple[int, str]], relations: list[Triple]
+) -> SceneGraph:
     """The part of a scene that a caption tells.
 
     Args:
@@ -46,11 +49,19 @@ def looks(scene: SceneGraph, node: int, plain: bool = False) -> list[tuple[int, 
 def _telling(dice: Dice, scene: SceneGraph, node: int) -> tuple[int, str]:
     """One attribute of a node, colour more often than the others."""
     often = {*COLOURS, *COUNTS.values()}
-    return dice.pick([look for look in looks(scene, node, plain=dice.chance(15)) for _ in range(3 if look[1] in often else 1)])
+    return dice.pick(
+        [
+            look
+            for look in looks(scene, node, plain=dice.chance(15))
+            for _ in range(3 if look[1] in often else 1)
+        ]
+    )
 
 
 def _some(dice: Dice, scene: SceneGraph, node: int, percent: int) -> list[tuple[int, str]]:
-    """Each attribute of a node with this chance; a count is nearly always told, now and then only as a plural."""
+    """Each attribute of a node with this chance; a count is nearly always told, now and then only as a
+    plural.
+    """
     out = []
     for n, a in looks(scene, node):
         if a in COUNTS.values():
@@ -61,7 +72,9 @@ def _some(dice: Dice, scene: SceneGraph, node: int, percent: int) -> list[tuple[
 
 
 def _links(scene: SceneGraph, told: list[int], node: int) -> list[Triple]:
-    """Relations that tie a node to those already told, either way round; in-column and *next to* before *left* and *right of*."""
+    """Relations that tie a node to those already told, either way round; in-column and *next to* before
+    *left* and *right of*.
+    """
     ties = [r for r in scene.relations if (r[0] == node and r[2] in told) or (r[2] == node and r[0] in told)]
     return [r for r in ties if r[1] not in _SIDEWAYS] or ties
 
@@ -70,7 +83,9 @@ def _joined(dice: Dice, scene: SceneGraph, nodes: list[int]) -> list[Triple]:
     """Relations that join the nodes, each new one to an earlier one."""
     chosen: list[Triple] = []
     for i, node in enumerate(nodes[1:], 1):
-        near = [t for t in _links(scene, nodes[:i], node) if t[1] not in _SIDEWAYS] or _links(scene, nodes[i - 1 : i], node)
+        near = [t for t in _links(scene, nodes[:i], node) if t[1] not in _SIDEWAYS] or _links(
+            scene, nodes[i - 1 : i], node
+        )
         chosen.append(dice.pick(near or _links(scene, nodes[:i], node)))
     return chosen
 
@@ -82,7 +97,9 @@ def _stage(scene: SceneGraph, node: int) -> Triple:
 
 
 def _named(dice: Dice, scene: SceneGraph, nodes: list[int], kind_percent: int) -> dict[int, str]:
-    """Names for nodes: the noun, or with this chance one of its kinds; no name twice, so that "the animal" is one of them."""
+    """Names for nodes: the noun, or with this chance one of its kinds; no name twice, so that "the animal" is
+    one of them.
+    """
     names: dict[int, str] = {}
     for node in nodes:
         noun = scene.objects[node]
@@ -114,7 +131,9 @@ def _related(dice: Dice, scene: SceneGraph) -> SceneGraph:
     nodes = dice.shuffled(range(things_of(scene)))[:2]
     if len(nodes) == 1 or dice.chance(20):
         names = _named(dice, scene, [nodes[0], things_of(scene)], 15)
-        return part(scene, names, _speakable(names, [_telling(dice, scene, nodes[0])]), [_stage(scene, nodes[0])])
+        return part(
+            scene, names, _speakable(names, [_telling(dice, scene, nodes[0])]), [_stage(scene, nodes[0])]
+        )
     names = _named(dice, scene, nodes, 15)
     told = [a for node in nodes if dice.chance(55) for a in [_telling(dice, scene, node)]]
     return part(scene, names, _speakable(names, told), _joined(dice, scene, nodes))
@@ -126,7 +145,9 @@ def _detailed(dice: Dice, scene: SceneGraph) -> SceneGraph:
     staged = len(nodes) == 1 or dice.chance(55)
     names = _named(dice, scene, [*nodes, things_of(scene)] if staged else nodes, 5)
     told = _speakable(names, [a for node in nodes for a in _some(dice, scene, node, 55)])
-    return part(scene, names, told, [*_joined(dice, scene, nodes), *([_stage(scene, nodes[0])] if staged else [])])
+    return part(
+        scene, names, told, [*_joined(dice, scene, nodes), *([_stage(scene, nodes[0])] if staged else [])]
+    )
 
 
 def _complete(dice: Dice, scene: SceneGraph) -> SceneGraph:
@@ -155,7 +176,9 @@ def statement(dice: Dice, scene: SceneGraph, level: int) -> SceneGraph:
 
 
 def chain(dice: Dice, scene: SceneGraph) -> list[SceneGraph]:
-    """Four statements about a scene, each of which follows from the next: a kind, a noun with a look, a relation, everything."""
+    """Four statements about a scene, each of which follows from the next: a kind, a noun with a look, a
+    relation, everything.
+    """
     nodes = dice.shuffled(range(things_of(scene)))
     first = nodes[0]
     look = dice.pick([a for a in looks(scene, first) if a[1] in COLOURS or a[1] in PATTERNS])

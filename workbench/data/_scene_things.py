@@ -1,7 +1,7 @@
 """Things and columns: what a scene is put together from.
 
-A column is a list of things with their places relative to each other: one alone, or a guest and its host. Coordinates are
-integers in thousandths of the image side, y down.
+A column is a list of things with their places relative to each other: one alone, or a guest and its host.
+Coordinates are integers in thousandths of the image side, y down.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _WHO = {place: _who(place) for place in ("ground", "air", "top", "inside")}
 
 @dataclass(frozen=True)
 class Thing:
-    """One node of a scene: a noun with its looks, its place, and the box that it fills (a group fills one box)."""
+    """One node of a scene: a noun with its looks, its place, and the box that it fills (a group fills one
+    box).
+    """
 
     noun: str
     colour: str
@@ -45,7 +47,9 @@ class Thing:
         return (side, side * 100 // width) if width >= 100 else (side * width // 100, side)
 
     def offsets(self) -> tuple[tuple[int, int], ...]:
-        """Where the items of the group lie in its box, back to front: two or three side by side, or a third behind two."""
+        """Where the items of the group lie in its box, back to front: two or three side by side, or a third
+        behind two.
+        """
         w, h = self.item()
         if self.count == 3 and w >= h * 4 // 5:
             return ((w // 2, 0), (0, h * 55 // 100), (w, h * 55 // 100))
@@ -74,7 +78,11 @@ def single(dice: Dice) -> list[Thing]:
     row = dice.pick(("ground", "ground", "ground", "ground", "air"))
     thing = _thing(dice, _WHO[row], row, tuple(SIZES), True)
     height = thing.extent()[1]
-    return [thing.at(0, dice.between(870, 910) if row == "ground" else dice.between(height + 40, max(height + 60, 480)))]
+    return [
+        thing.at(
+            0, dice.between(870, 910) if row == "ground" else dice.between(height + 40, max(height + 60, 480))
+        )
+    ]
 
 
 def _on(dice: Dice) -> list[Thing]:
@@ -90,7 +98,9 @@ def _in(dice: Dice) -> list[Thing]:
 
 
 def _perched(dice: Dice, host: Thing, place: tuple[int, int, int] | None, row: str, sunk: int) -> list[Thing]:
-    """A small thing on or in the host, ``sunk`` percent of its height below the host's surface; empty where it does not fit."""
+    """A small thing on or in the host, ``sunk`` percent of its height below the host's surface; empty where
+    it does not fit.
+    """
     if place is None:
         return []
     guest = _thing(dice, _WHO[row], row, ("small",), False)
@@ -128,7 +138,12 @@ def _above(dice: Dice) -> list[Thing]:
     if h + 30 > top:
         return []
     shift = low.box[2] // 6
-    return [high.at(middle - w // 2 + dice.between(-shift, shift), dice.between(h + 30, min(top, max(h + 30, 500)))), low]
+    return [
+        high.at(
+            middle - w // 2 + dice.between(-shift, shift), dice.between(h + 30, min(top, max(h + 30, 500)))
+        ),
+        low,
+    ]
 
 
 PAIRS = {"on": _on, "in": _in, "in front of": _front, "above": _above}

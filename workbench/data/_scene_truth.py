@@ -1,12 +1,13 @@
 """The model checker: of which scenes is a caption true, and how much of it.
 
-A caption is true of a scene if its nodes can be given *different* nodes of the scene such that every statement holds. A
-statement is an object (the thing may be called so), an attribute of an object, or a relation of two; an attribute or a relation
-counts as held only where its objects do. "two" asks for a group of exactly two, a plural without a number for two or more, the
-singular for nothing. The graded truth is the share of the statements that hold, at the best assignment; it is 1 exactly where the
-caption is true.
+A caption is true of a scene if its nodes can be given *different* nodes of the scene such that every
+statement holds. A statement is an object (the thing may be called so), an attribute of an object, or a
+relation of two; an attribute or a relation counts as held only where its objects do. "two" asks for a group
+of exactly two, a plural without a number for two or more, the singular for nothing. The graded truth is the
+share of the statements that hold, at the best assignment; it is 1 exactly where the caption is true.
 
-All assignments of a caption are tried on all scenes at once: scenes are columns of integer arrays, attributes and relations bits.
+All assignments of a caption are tried on all scenes at once: scenes are columns of integer arrays, attributes
+and relations bits.
 """
 
 from __future__ import annotations
@@ -19,7 +20,16 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data._scene_vocabulary import ATTRIBUTES, BACKDROPS, COUNTS, KINDS, NOUNS, PLURAL, RELATIONS, is_a
+from workbench.data._scene_vocabulary import (
+    ATTRIBUTES,
+    BACKDROPS,
+    COUNTS,
+    KINDS,
+    NOUNS,
+    PLURAL,
+    RELATIONS,
+    is_a,
+)
 from workbench.records import Judgements, LazyJudgements, Rows, SceneGraph
 
 Bytes = NDArray[np.uint8]
@@ -72,7 +82,9 @@ def _slots(graph: SceneGraph) -> list[int]:
 
 @cache
 def _assignments(fits: tuple[tuple[bool, ...], ...]) -> NDArray[np.int64]:
-    """``(nodes, A)``: the ways to give nodes different slots that they fit in some scene; -1 for a node left without one."""
+    """``(nodes, A)``: the ways to give nodes different slots that they fit in some scene; -1 for a node left
+    without one.
+    """
     slots = max(len(fits), len(fits[0]))
     ways = {
         tuple(p if p < len(fits[n]) and fits[n][p] else -1 for n, p in enumerate(places))
@@ -101,7 +113,9 @@ def held(caption: SceneGraph, world: World) -> Bytes:
     """
     nodes, (slots, scenes) = len(caption.objects), world.noun.shape
     if not 1 <= nodes <= _MOST:
-        raise ValueError(f"a caption graph has {nodes} objects, 1 to {_MOST} can be checked; leave it out, or split it")
+        raise ValueError(
+            f"a caption graph has {nodes} objects, 1 to {_MOST} can be checked; leave it out, or split it"
+        )
     never = np.zeros(len(_NAMES) + 1, dtype=bool)
     fits = np.zeros((nodes, slots + 1, scenes), dtype=bool)
     for n, word in enumerate(caption.objects):
@@ -111,7 +125,9 @@ def held(caption: SceneGraph, world: World) -> Bytes:
 
 
 def _best(caption: SceneGraph, world: World, fits: NDArray[np.bool_], places: NDArray[np.int64]) -> Bytes:
-    """The most statements held under an assignment in ``places (nodes, A)``; a node at -1 reads the empty last slot."""
+    """The most statements held under an assignment in ``places (nodes, A)``; a node at -1 reads the empty
+    last slot.
+    """
     slots, scenes = world.noun.shape
     total = np.zeros((places.shape[1], scenes), dtype=np.uint8)
     for n in range(len(caption.objects)):
@@ -131,7 +147,9 @@ def _rows(captions: Sequence[SceneGraph], world: World) -> Iterator[NDArray[np.f
         yield held(caption, world).astype(np.float32) / np.float32(statements(caption))
 
 
-def truth(captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+def truth(
+    captions: Sequence[SceneGraph], images: Sequence[SceneGraph]
+) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
     """Whether each caption is true of each scene, and which share of it.
 
     Args:
@@ -164,11 +182,19 @@ def _judged(name: str, captions: Sequence[SceneGraph], images: Sequence[SceneGra
     rule = (
         "exact truth: everything that the caption states holds in the scene"
         if exact
-        else ("exact truth, graded: share of the caption's statements (objects, attributes, relations) that hold in the scene")
+        else (
+            "exact truth, graded: share of the caption's statements (objects, attributes, relations) that hold in the scene"
+        )
     )
     shape = (len(images), len(captions))
     return Judgements(
-        name, rule, shape, np.concatenate(rows), columns, np.concatenate(grades), source="model checking of scene graphs"
+        name,
+        rule,
+        shape,
+        np.concatenate(rows),
+        columns,
+        np.concatenate(grades),
+        source="model checking of scene graphs",
     )
 
 

@@ -1,7 +1,8 @@
-"""What the embedded world can show and say: nouns with their kinds, attributes, backdrops, relations, and the words for them.
+"""What the embedded world can show and say: nouns with their kinds, attributes, backdrops, relations, and the
+words for them.
 
-A *canonical* word stands in scene graphs (``"rabbit"``, ``"large"``, ``"left of"``); captions choose among its synonyms. A noun's
-``kinds`` are its hypernyms from near to far: an apple is a fruit, a fruit is food.
+A *canonical* word stands in scene graphs (``"rabbit"``, ``"large"``, ``"left of"``); captions choose among
+its synonyms. A noun's ``kinds`` are its hypernyms from near to far: an apple is a fruit, a fruit is food.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ class Noun:
         kinds: hypernyms, nearest first.
         width: width of its pictogram in percent of the height.
         says: words for it, the canonical one first.
-        places: where it may be: ``"ground"``, ``"air"``, ``"top"`` (on another thing), ``"inside"`` (in another thing).
+        places: where it may be: ``"ground"``, ``"air"``, ``"top"`` (on another thing), ``"inside"`` (in
+            another thing).
         carries: ``(y, x0, x1)`` in percent of its box: the surface that another thing can stand on.
         holds: ``(y, x0, x1)`` in percent of its box: the opening that another thing can look out of.
     """
@@ -81,7 +83,11 @@ COLOURS: dict[str, tuple[int, int, int]] = {
     "pink": (247, 142, 190), "brown": (146, 94, 54), "white": (246, 246, 242), "black": (62, 62, 70),
 }  # fmt: skip
 SIZES: dict[str, tuple[str, ...]] = {"small": ("small", "little"), "large": ("large", "big")}
-PATTERNS: dict[str, tuple[str, ...]] = {"plain": ("plain",), "striped": ("striped", "stripy"), "spotted": ("spotted", "dotted")}
+PATTERNS: dict[str, tuple[str, ...]] = {
+    "plain": ("plain",),
+    "striped": ("striped", "stripy"),
+    "spotted": ("spotted", "dotted"),
+}
 COUNTS = {2: "two", 3: "three"}
 PLURAL = "plural"
 ATTRIBUTES = (*COLOURS, *SIZES, *PATTERNS, *COUNTS.values(), PLURAL)

@@ -17,15 +17,17 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     """The rows of a table.
 
     Args:
-        file: ``.csv`` (UTF-8, comma, the first line names the columns), ``.jsonl`` (one object a line) or ``.parquet``.
+        file: ``.csv`` (UTF-8, comma, the first line names the columns), ``.jsonl`` (one object a line) or
+            ``.parquet``.
         problems: takes rows that cannot be read.
 
     Yields:
-        ``(where, record)``, e.g. ``("captions.csv row 1", {...})``. Row 1 is the first row of data: a CSV's line of names is
-        not counted. A record has only the columns that hold a value in its row.
+        ``(where, record)``, e.g. ``("captions.csv row 1", {...})``. Row 1 is the first row of data: a CSV's
+        line of names is not counted. A record has only the columns that hold a value in its row.
 
     Raises:
-        ValueError: another kind of file, or one that breaks off or is not UTF-8; nothing after that can be read.
+        ValueError: another kind of file, or one that breaks off or is not UTF-8; nothing after that can be
+            read.
     """
     readers = {".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}
     reader = readers.get(file.suffix.lower())
@@ -51,7 +53,9 @@ def _csv(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
             if len(row) == len(header):
                 yield where, dict(zip(header, row, strict=True))
             else:
-                problems.add("malformed row", ValueError(f"{where}: {len(row)} fields, but the columns are {header}"))
+                problems.add(
+                    "malformed row", ValueError(f"{where}: {len(row)} fields, but the columns are {header}")
+                )
 
 
 def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
@@ -66,7 +70,9 @@ def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
             if isinstance(record, dict):
                 yield where, record
             else:
-                problems.add("malformed row", ValueError(f"{where}: expected an object, found {line.strip()[:60]}"))
+                problems.add(
+                    "malformed row", ValueError(f"{where}: expected an object, found {line.strip()[:60]}")
+                )
 
 
 def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:

@@ -1,7 +1,8 @@
 """MS-COCO in Karpathy's split: photographs of everyday scenes with five captions each.
 
-Source: Lin et al., "Microsoft COCO: common objects in context", ECCV 2014; Chen et al., "Microsoft COCO captions", 2015; split of
-Karpathy, Fei-Fei, "Deep visual-semantic alignments for generating image descriptions", CVPR 2015.
+Source: Lin et al., "Microsoft COCO: common objects in context", ECCV 2014; Chen et al., "Microsoft COCO
+captions", 2015; split of Karpathy, Fei-Fei, "Deep visual-semantic alignments for generating image
+descriptions", CVPR 2015.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 from workbench.data._benchmark import Benchmark, Choice, load_benchmark
 from workbench.records import Split
 
-PAGE, SPLIT_PAGE = "https://cocodataset.org/#download", "https://cs.stanford.edu/people/karpathy/deepimagesent/"
+PAGE, SPLIT_PAGE = (
+    "https://cocodataset.org/#download",
+    "https://cs.stanford.edu/people/karpathy/deepimagesent/",
+)
 COUNTS = {
     "train": (113287, 566747), "train2014": (82783, 414113), "val": (5000, 25010), "test": (5000, 25010), "test_1k": (1000, 5000),
 }  # fmt: skip
@@ -41,26 +45,30 @@ def coco(
     """Load one split of MS-COCO.
 
     Args:
-        split: ``"train"`` (113,287 images: Karpathy's train and restval, as everybody trains), ``"train2014"`` (82,783, without
-            restval), ``"val"`` or ``"test"`` (5,000 each); of the features also ``"test_1k"`` (their file ``test``).
-        root: folder with ``dataset_coco.json``, ``images/`` and ``precomp/``, as far as they are needed; default
-            ``WORKBENCH_DATA/coco``.
-        source: ``"photographs"``; ``"captions"``: the JSON file alone, photographs are looked for when they are opened;
-            ``"precomp"``: captions and regions as the field shares them, in ``Split.regions``, memory-mapped.
-        captions: how many captions of an image are taken. The first five are the protocol of every published number: 25,000 in
-            test. ``None`` = all, 25,010. The features always come with five.
-        share: of the training images, e.g. 0.05 for a reduced split. The regions of a share are read into memory.
+        split: ``"train"`` (113,287 images: Karpathy's train and restval, as everybody trains),
+            ``"train2014"`` (82,783, without restval), ``"val"`` or ``"test"`` (5,000 each); of the features
+            also ``"test_1k"`` (their file ``test``).
+        root: folder with ``dataset_coco.json``, ``images/`` and ``precomp/``, as far as they are needed;
+            default ``WORKBENCH_DATA/coco``.
+        source: ``"photographs"``; ``"captions"``: the JSON file alone, photographs are looked for when they
+            are opened; ``"precomp"``: captions and regions as the field shares them, in ``Split.regions``,
+            memory-mapped.
+        captions: how many captions of an image are taken. The first five are the protocol of every published
+            number: 25,000 in test. ``None`` = all, 25,010. The features always come with five.
+        share: of the training images, e.g. 0.05 for a reduced split. The regions of a share are read into
+            memory.
         seed: which images a share takes.
         on_error: ``"raise"``, or ``"skip"`` to leave out bad or missing images; ``Split.notes`` counts them.
         complete: with ``on_error="raise"``, refuse a copy whose counts are not those of the split.
 
     Returns:
-        The split; image ids are filenames, caption ids are COCO's (``sentid``). Features without the JSON file beside
-        them have the ids of ``_ids.txt``, and captions are numbered within their image.
+        The split; image ids are filenames, caption ids are COCO's (``sentid``). Features without the JSON
+        file beside them have the ids of ``_ids.txt``, and captions are numbered within their image.
 
     Raises:
         FileNotFoundError: a file is missing; the message says what to download.
-        ValueError: a file is damaged, truncated or shuffled; the message names it, and what was expected and found.
+        ValueError: a file is damaged, truncated or shuffled; the message names it, and what was expected and
+            found.
     """
     return load_benchmark(BENCHMARK, Choice(split, root, source, captions, share, seed, on_error, complete))
 

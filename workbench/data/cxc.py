@@ -1,7 +1,8 @@
-"""Crisscrossed Captions: people's ratings, 0 to 5, of image-caption, image-image and caption-caption pairs of MS-COCO.
+"""Crisscrossed Captions: people's ratings, 0 to 5, of image-caption, image-image and caption-caption pairs of
+MS-COCO.
 
-Source: Parekh, Baldridge, Cer, Waters, Yang, "Crisscrossed captions: extended intramodal and intermodal semantic similarity
-judgments for MS-COCO", EACL 2021.
+Source: Parekh, Baldridge, Cer, Waters, Yang, "Crisscrossed captions: extended intramodal and intermodal
+semantic similarity judgments for MS-COCO", EACL 2021.
 """
 
 from __future__ import annotations
@@ -49,19 +50,20 @@ def cxc(
         split: ``"val"`` or ``"test"``.
         root: folder with the tables; default ``WORKBENCH_DATA/cxc``.
         coco: folder of MS-COCO; default ``WORKBENCH_DATA/coco``.
-        source: of MS-COCO: ``"photographs"``, ``"captions"`` or ``"precomp"`` (with ``dataset_coco.json`` beside it).
+        source: of MS-COCO: ``"photographs"``, ``"captions"`` or ``"precomp"`` (with ``dataset_coco.json``
+            beside it).
         complete: refuse copies with other counts than the published ones.
 
     Returns:
         The split with five captions an image. ``judgements["sits"]`` rates images against captions;
-        ``image_judgements["sis"]`` and ``caption_judgements["sts"]`` rate pairs of one kind, each in the order in which it was
-        rated: some stand in both orders with two ratings, and ``Judgements.symmetric`` makes them one, the larger. Pairs not
-        listed were not rated.
+        ``image_judgements["sis"]`` and ``caption_judgements["sts"]`` rate pairs of one kind, each in the
+        order in which it was rated: some stand in both orders with two ratings, and ``Judgements.symmetric``
+        makes them one, the larger. Pairs not listed were not rated.
 
     Raises:
         FileNotFoundError: a table, or a file of MS-COCO, is missing; the message says what to download.
-        ValueError: a row rates an image or a caption that the split does not have, or no rating is there; the message names
-            table and row. Or the counts are not the published ones.
+        ValueError: a row rates an image or a caption that the split does not have, or no rating is there; the
+            message names table and row. Or the counts are not the published ones.
     """
     if split not in COUNTS:
         raise ValueError(f"cxc: no split {split!r}; {did_you_mean(split, list(COUNTS))}")
@@ -75,7 +77,9 @@ def cxc(
     tables = {name: list(_ratings(folder / file, name)) for name, file in files.items()}
     found = {name: len(table) for name, table in tables.items()}
     if complete and split == "test" and found != RATED:
-        raise ValueError(f"{', '.join(files.values())}: expected {RATED} ratings, found {found}; get whole copies")
+        raise ValueError(
+            f"{', '.join(files.values())}: expected {RATED} ratings, found {found}; get whole copies"
+        )
     rated = {name: _judgements(name, table, rows, files[name]) for name, table in tables.items()}
     return replace(
         base,
@@ -83,11 +87,16 @@ def cxc(
         judgements={"own": base.judgements["own"], "sits": rated["sits"]},
         image_judgements={"sis": rated["sis"]},
         caption_judgements={"sts": rated["sts"]},
-        notes=(*base.notes, *(f"{name}: {found[name]:,} ratings of {len(one.grades):,} pairs" for name, one in rated.items())),
+        notes=(
+            *base.notes,
+            *(f"{name}: {found[name]:,} ratings of {len(one.grades):,} pairs" for name, one in rated.items()),
+        ),
     )
 
 
-def _judgements(name: str, table: list[Rating], rows: Mapping[str, Mapping[str, int]], file: str) -> Judgements:
+def _judgements(
+    name: str, table: list[Rating], rows: Mapping[str, Mapping[str, int]], file: str
+) -> Judgements:
     kinds, relevant_from, rule = TABLES[name]
     ratings: dict[tuple[int, int], float] = {}
     for where, ids, rating in table:
@@ -116,24 +125,32 @@ def _ratings(file: Path, name: str) -> Iterator[Rating]:
         table = csv.reader(lines)
         header = next(table, [])
         if header[2:3] != ["agg_score"]:
-            raise ValueError(f"{file.name}: expected the columns of {name}, two ids, agg_score, sampling_method; found {header}")
+            raise ValueError(
+                f"{file.name}: expected the columns of {name}, two ids, agg_score, sampling_method; found {header}"
+            )
         for number, row in enumerate(table, start=1):
             where = f"{file.name} row {number}"
             try:
                 first, second, score, _ = row
                 rating = float(score)
             except ValueError as error:
-                raise ValueError(f"{where}: expected two ids, a rating and a sampling method, found {row}; {error}") from error
+                raise ValueError(
+                    f"{where}: expected two ids, a rating and a sampling method, found {row}; {error}"
+                ) from error
             if not 0 <= rating <= 5:
                 raise ValueError(f"{where}: expected a rating from 0 to 5, found {score}")
             yield where, (first, second), rating
 
 
 def _row(where: str, kind: str, item: str, rows: Mapping[str, int]) -> int:
-    """Row of ``COCO_val2014:sentid:732091`` among the captions, or of ``COCO_val2014_000000391895.jpg`` among the images."""
+    """Row of ``COCO_val2014:sentid:732091`` among the captions, or of ``COCO_val2014_000000391895.jpg`` among
+    the images.
+    """
     key = item.rpartition(":")[2] if kind == "caption" else item
     if key not in rows:
-        raise ValueError(f"{where}: expected a {kind} of the split, which has {len(rows):,}, found the unknown {item!r}")
+        raise ValueError(
+            f"{where}: expected a {kind} of the split, which has {len(rows):,}, found the unknown {item!r}"
+        )
     return rows[key]
 
 

@@ -1,7 +1,8 @@
 """ECCV Caption: the false negatives of MS-COCO's test split, found by machines and confirmed by people.
 
-Source: Chun, Kim, Park, Chang, Oh, "ECCV Caption: correcting false negatives by collecting machine-and-human-verified
-image-caption associations for MS-COCO", ECCV 2022. The positives come from its package ``eccv-caption``.
+Source: Chun, Kim, Park, Chang, Oh, "ECCV Caption: correcting false negatives by collecting
+machine-and-human-verified image-caption associations for MS-COCO", ECCV 2022. The positives come from its
+package ``eccv-caption``.
 """
 
 from __future__ import annotations
@@ -48,28 +49,35 @@ class Positives:
     def pairs(self) -> list[tuple[int, int]]:
         """All (image, caption) pairs of either direction, in order."""
         images = {(image, caption) for image, captions in self.by_image.items() for caption in captions}
-        return sorted(images | {(image, caption) for caption, images in self.by_caption.items() for image in images})
+        return sorted(
+            images | {(image, caption) for caption, images in self.by_caption.items() for image in images}
+        )
 
 
-def eccv_caption(*, split: str = "test", root: str | None = None, source: str = "photographs", complete: bool = True) -> Split:
+def eccv_caption(
+    *, split: str = "test", root: str | None = None, source: str = "photographs", complete: bool = True
+) -> Split:
     """Load the test split of MS-COCO with the positives of ECCV Caption and of Crisscrossed Captions.
 
     Args:
         split: ``"test"``.
         root: folder of MS-COCO; default ``WORKBENCH_DATA/coco``.
-        source: of MS-COCO: ``"photographs"``, ``"captions"`` or ``"precomp"`` (with ``dataset_coco.json`` beside it).
-        complete: refuse a copy that is not the whole test split; otherwise pairs that it lacks are left out. Two positives of
-            ``"eccv"`` name a sixth caption, which no gallery of 25,000 holds; in the whole split they count into R and are never
-            found, as in the package.
+        source: of MS-COCO: ``"photographs"``, ``"captions"`` or ``"precomp"`` (with ``dataset_coco.json``
+            beside it).
+        complete: refuse a copy that is not the whole test split; otherwise pairs that it lacks are left out.
+            Two positives of ``"eccv"`` name a sixth caption, which no gallery of 25,000 holds; in the whole
+            split they count into R and are never found, as in the package.
 
     Returns:
-        The split with five captions an image and the judgements ``"own"``, ``"cxc"`` and ``"eccv"``. The last states who is
-        asked, ``image_queries`` and ``caption_queries``: a caption that is relevant to an asked image need not be asked itself.
+        The split with five captions an image and the judgements ``"own"``, ``"cxc"`` and ``"eccv"``. The last
+        states who is asked, ``image_queries`` and ``caption_queries``: a caption that is relevant to an asked
+        image need not be asked itself.
 
     Raises:
         ModuleNotFoundError: the package is not installed.
         FileNotFoundError: a file of MS-COCO is missing; the message says what to download.
-        ValueError: the ids of the split are not those of the positives, or the package holds other counts than published.
+        ValueError: the ids of the split are not those of the positives, or the package holds other counts
+            than published.
     """
     if split not in COUNTS:
         raise ValueError(f"eccv_caption: no split {split!r}; {did_you_mean(split, list(COUNTS))}")
@@ -85,8 +93,13 @@ def eccv_caption(*, split: str = "test", root: str | None = None, source: str = 
     judged = {name: _judgements(name, one, images, captions, base) for name, one in found.items()}
     absent = {name: len(one.pairs()) - len(judged[name].grades) for name, one in found.items()}
     if complete:
-        judged = {name: replace(one, missing_captions=_missing(found[name], images, captions)) for name, one in judged.items()}
-    what = "positives name what the split lacks" + ("; they count into R, as in the package" if complete else "")
+        judged = {
+            name: replace(one, missing_captions=_missing(found[name], images, captions))
+            for name, one in judged.items()
+        }
+    what = "positives name what the split lacks" + (
+        "; they count into R, as in the package" if complete else ""
+    )
     notes = tuple(f"{name}: {count:,} {what}" for name, count in absent.items() if count)
     judgements = {"own": base.judgements["own"], **judged}
     return replace(base, name=f"eccv_caption/{split}", judgements=judgements, notes=(*base.notes, *notes))
@@ -132,7 +145,9 @@ def _require_same(what: str, expected: Iterable[int], found: Mapping[int, int]) 
         )
 
 
-def _judgements(name: str, found: Positives, images: Mapping[int, int], captions: Mapping[int, int], base: Split) -> Judgements:
+def _judgements(
+    name: str, found: Positives, images: Mapping[int, int], captions: Mapping[int, int], base: Split
+) -> Judgements:
     pairs = [(images[i], captions[c]) for i, c in found.pairs() if i in images and c in captions]
     table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return Judgements(
@@ -154,7 +169,9 @@ def _rows(queries: Iterable[int], rows: Mapping[int, int]) -> Rows:
 
 def _missing(found: Positives, images: Mapping[int, int], captions: Mapping[int, int]) -> Rows:
     """Images of positives outside of the gallery: two of ECCV's name the sixth caption of an image."""
-    rows = [images[image] for image, items in found.by_image.items() for item in items if item not in captions]
+    rows = [
+        images[image] for image, items in found.by_image.items() for item in items if item not in captions
+    ]
     return np.array(rows, dtype=np.int64)
 
 

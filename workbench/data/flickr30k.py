@@ -1,6 +1,7 @@
 """Flickr30K in Karpathy's split: 31,014 photographs of people and animals in action with five captions each.
 
-Source: Young, Lai, Hodosh, Hockenmaier, "From image descriptions to visual denotations", Transactions of the ACL 2, 2014.
+Source: Young, Lai, Hodosh, Hockenmaier, "From image descriptions to visual denotations", Transactions of the
+ACL 2, 2014.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def flickr30k(
 
     Args:
         split: ``"train"`` (29,000 images), ``"val"`` (1,014) or ``"test"`` (1,000).
-        root: folder with ``dataset_flickr30k.json``, ``images/`` and ``precomp/``, as far as they are needed; default
-            ``WORKBENCH_DATA/flickr30k``.
+        root: folder with ``dataset_flickr30k.json``, ``images/`` and ``precomp/``, as far as they are needed;
+            default ``WORKBENCH_DATA/flickr30k``.
         source: ``"photographs"``, ``"captions"`` or ``"precomp"``, as in ``coco``.
         share: of the training images, e.g. 0.1 or 0.25 for a reduced split.
         seed: of the share.
@@ -48,7 +49,8 @@ def flickr30k(
 
     Raises:
         FileNotFoundError: a file is missing; the message says which, and where to ask for it.
-        ValueError: a file is damaged, truncated or shuffled; the message names it, and the expected and the found.
+        ValueError: a file is damaged, truncated or shuffled; the message names it, and the expected and the
+            found.
     """
     return load_benchmark(BENCHMARK, Choice(split, root, source, 5, share, seed, on_error, complete))
 

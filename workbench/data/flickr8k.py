@@ -1,7 +1,9 @@
-"""Flickr8k: 8,091 photographs with five captions each, and human judgements of 47,288 image-caption pairs of the test split.
+"""Flickr8k: 8,091 photographs with five captions each, and human judgements of 47,288 image-caption pairs of
+the test split.
 
-Source: Hodosh, Young, Hockenmaier, "Framing image description as a ranking task: data, models and evaluation metrics", Journal
-of Artificial Intelligence Research 47, 2013. The judgements are those that its authors collected from a crowd.
+Source: Hodosh, Young, Hockenmaier, "Framing image description as a ranking task: data, models and evaluation
+metrics", Journal of Artificial Intelligence Research 47, 2013. The judgements are those that its authors
+collected from a crowd.
 """
 
 from __future__ import annotations
@@ -18,13 +20,18 @@ from workbench.registry import did_you_mean
 
 CITATION_PAGE = "https://hockenmaier.cs.illinois.edu/Framing_Image_Description/KCCA.html"
 CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
-LISTS = {"train": "Flickr_8k.trainImages.txt", "val": "Flickr_8k.devImages.txt", "test": "Flickr_8k.testImages.txt"}
+LISTS = {
+    "train": "Flickr_8k.trainImages.txt",
+    "val": "Flickr_8k.devImages.txt",
+    "test": "Flickr_8k.testImages.txt",
+}
 REMEDY = (
     f"Flickr8k is for research use: get Flickr8k_Dataset.zip (its photographs go into {IMAGES}/) and Flickr8k_text.zip (its "
     f"text files go beside {IMAGES}/) as described on {CITATION_PAGE}"
 )
 COUNTS = {"train": (5999, 29995), "val": (1000, 5000), "test": (1000, 5000)}
-# The list of training images names 6,000. This one is not in the archive; its captions stand under its name plus ".1".
+# The list of training images names 6,000. This one is not in the archive; its captions stand under its name
+# plus ".1".
 ABSENT = "2258277193_586949ec62.jpg"
 
 
@@ -41,7 +48,8 @@ def flickr8k(
     Args:
         split: ``"train"`` (5,999 images), ``"val"`` (1,000; officially "dev") or ``"test"`` (1,000).
         root: folder with the text files and ``images/``; default ``WORKBENCH_DATA/flickr8k``.
-        on_error: ``"raise"``, or ``"skip"`` to leave out what is missing, broken, empty or repeated; ``Split.notes`` counts it.
+        on_error: ``"raise"``, or ``"skip"`` to leave out what is missing, broken, empty or repeated;
+            ``Split.notes`` counts it.
         check_images: read every image now; a broken one is otherwise found when it is opened.
         complete: with ``on_error="raise"``, refuse a copy whose counts are not those of the official split.
 
@@ -62,8 +70,14 @@ def flickr8k(
         return folder / IMAGES / image
 
     listed = (folder / LISTS[split]).read_text(encoding="utf-8").split()
-    absent = () if ABSENT not in listed or path(ABSENT).is_file() else (f"{ABSENT} is listed but was never distributed",)
-    rows = _of_split([image for image in listed if image != ABSENT or not absent], folder / CAPTIONS, problems)
+    absent = (
+        ()
+        if ABSENT not in listed or path(ABSENT).is_file()
+        else (f"{ABSENT} is listed but was never distributed",)
+    )
+    rows = _of_split(
+        [image for image in listed if image != ABSENT or not absent], folder / CAPTIONS, problems
+    )
     kept = good(rows, path, problems, check_images=check_images)
 
     def judge(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
@@ -96,7 +110,9 @@ def _captions(file: Path, problems: Problems) -> Iterator[Row]:
         if tab and mark:
             yield Row(where, image, caption.strip(), caption_id)
         elif line.strip():
-            problems.add("malformed row", ValueError(f"{where}: expected 'image#k<TAB>caption', found {line[:60]!r}"))
+            problems.add(
+                "malformed row", ValueError(f"{where}: expected 'image#k<TAB>caption', found {line[:60]!r}")
+            )
 
 
 def _check_counts(split: Split, expected: tuple[int, int]) -> None:
@@ -111,9 +127,10 @@ def _check_counts(split: Split, expected: tuple[int, int]) -> None:
 def human(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) -> Judgements:
     """The crowd's judgements of the pairs whose image and caption are both in the split.
 
-    A grade is the share of judges (mostly three) who said that the caption describes the image. A pair counts as relevant from
-    one half on, that is when at least as many judges said yes as no: 2,705 of the 47,288 pairs, 2,012 of them with a caption
-    that was written for another image. Pairs that are not listed were not judged.
+    A grade is the share of judges (mostly three) who said that the caption describes the image. A pair counts
+    as relevant from one half on, that is when at least as many judges said yes as no: 2,705 of the 47,288
+    pairs, 2,012 of them with a caption that was written for another image. Pairs that are not listed were not
+    judged.
 
     Args:
         file: ``CrowdFlowerAnnotations.txt``: image, caption id, share of yes, number of yes, number of no.
@@ -149,7 +166,9 @@ def _judged(file: Path) -> Iterator[tuple[str, str, float]]:
             image, caption_id, share, _, _ = fields
             yield image, caption_id, _share(share)
         except ValueError as error:
-            raise ValueError(f"{file.name} row {number}: expected image, caption id, share, yes, no; {error}") from error
+            raise ValueError(
+                f"{file.name} row {number}: expected image, caption id, share, yes, no; {error}"
+            ) from error
 
 
 def _share(text: str) -> float:

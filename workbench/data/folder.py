@@ -1,8 +1,9 @@
 """The user's own images and captions: a folder with a table, CSV, JSON Lines or Parquet.
 
-One row of the table is one caption; an image may have any number of rows. Columns: ``image`` (path relative to the folder) and
-``caption``; optional ``id`` (of the caption), ``split``, and ``level`` and ``chain`` where captions form chains from generic to
-specific. Where there is no column ``split``, a checksum of an image's path decides: 80 % train, 10 % val, 10 % test.
+One row of the table is one caption; an image may have any number of rows. Columns: ``image`` (path relative
+to the folder) and ``caption``; optional ``id`` (of the caption), ``split``, and ``level`` and ``chain`` where
+captions form chains from generic to specific. Where there is no column ``split``, a checksum of an image's
+path decides: 80 % train, 10 % val, 10 % test.
 """
 
 from __future__ import annotations
@@ -38,17 +39,19 @@ def folder(
     Args:
         split: ``"train"``, ``"val"``, ``"test"``, or ``"all"`` for every row.
         root: the folder; default ``WORKBENCH_DATA/folder``.
-        table: file name of the table in the folder; default ``captions.csv``, ``captions.jsonl`` or ``captions.parquet``.
+        table: file name of the table in the folder; default ``captions.csv``, ``captions.jsonl`` or
+            ``captions.parquet``.
         on_error: ``"raise"``, or ``"skip"`` to leave out bad rows; ``Split.notes`` counts them.
-        check_images: read every image now (some milliseconds each); otherwise a broken one is found when it is opened.
+        check_images: read every image now (some milliseconds each); otherwise a broken one is found when it
+            is opened.
 
     Returns:
         The split; image ids are the paths as the table gives them.
 
     Raises:
         FileNotFoundError: there is no such folder or table, or an image is missing.
-        ValueError: a path leads out of the folder, an image is broken, a caption is empty, an id is repeated, a level is not a
-            whole number; the message names file and row. Or there is no row for the split.
+        ValueError: a path leads out of the folder, an image is broken, a caption is empty, an id is repeated,
+            a level is not a whole number; the message names file and row. Or there is no row for the split.
     """
     if split not in SPLITS:
         raise ValueError(f"folder: no split {split!r}; {did_you_mean(split, SPLITS)}")
@@ -59,7 +62,9 @@ def folder(
     rows = _rows(_of_split(records, split, problems), base, problems)
     kept = good(rows, base.joinpath, problems, check_images=check_images)
     if not kept:
-        raise ValueError(f"folder: {file.name} has no usable row for split {split!r}. {' '.join(problems.notes())}".rstrip())
+        raise ValueError(
+            f"folder: {file.name} has no usable row for split {split!r}. {' '.join(problems.notes())}".rstrip()
+        )
     _check_chains(kept)
     return to_split(f"{base.name}/{split}", kept, base.joinpath, notes=(*_unread(records), *problems.notes()))
 
@@ -67,22 +72,33 @@ def folder(
 def _find_table(base: Path) -> Path:
     found = [base / name for name in TABLES if (base / name).is_file()]
     if not found:
-        raise FileNotFoundError(f"folder: {base} holds none of {', '.join(TABLES)}; name the table with table=... {REMEDY}")
+        raise FileNotFoundError(
+            f"folder: {base} holds none of {', '.join(TABLES)}; name the table with table=... {REMEDY}"
+        )
     if len(found) > 1:
-        raise ValueError(f"folder: {base} holds {' and '.join(file.name for file in found)}; choose one with table=...")
+        raise ValueError(
+            f"folder: {base} holds {' and '.join(file.name for file in found)}; choose one with table=..."
+        )
     return found[0]
 
 
-def _of_split(records: list[tuple[str, Record]], split: str, problems: Problems) -> Iterator[tuple[str, Record]]:
+def _of_split(
+    records: list[tuple[str, Record]], split: str, problems: Problems
+) -> Iterator[tuple[str, Record]]:
     """The records of one split; an image that stands in two splits is a problem."""
     home: dict[str, str] = {}
     for where, record in records:
         image = str(record.get("image", ""))
         name = record["split"] if "split" in record else _by_checksum(image)
         if name not in SPLITS[:3]:
-            problems.add("unknown split", ValueError(f"{where}: split {name!r} is not one of {', '.join(SPLITS[:3])}"))
+            problems.add(
+                "unknown split", ValueError(f"{where}: split {name!r} is not one of {', '.join(SPLITS[:3])}")
+            )
         elif home.setdefault(image, name) != name:
-            problems.add("image in two splits", ValueError(f"{where}: {image} is in {name!r} here, in {home[image]!r} before"))
+            problems.add(
+                "image in two splits",
+                ValueError(f"{where}: {image} is in {name!r} here, in {home[image]!r} before"),
+            )
         elif split in (name, "all"):
             yield where, record
 
@@ -114,7 +130,9 @@ def _inside(base: Path, image: Any) -> str:
         raise ValueError(f"the image path is {image!r}; expected a path relative to the folder")
     path = PurePosixPath(image)
     if path.is_absolute() or PureWindowsPath(image).drive or ".." in path.parts:
-        raise ValueError(f"the image path {image!r} leads out of the folder; paths are relative to it, without '..'")
+        raise ValueError(
+            f"the image path {image!r} leads out of the folder; paths are relative to it, without '..'"
+        )
     if not (base / path).resolve().is_relative_to(base.resolve()):
         raise ValueError(f"the image path {image!r} is a link that leads out of the folder")
     return str(path)
@@ -145,7 +163,9 @@ def _check_chains(rows: list[Row]) -> None:
     for name in ("level", "chain"):
         without = [row.where for row in rows if getattr(row, name) is None]
         if 0 < len(without) < len(rows):
-            raise ValueError(f"{without[0]}: {name} is empty, but other rows have one; give it to all rows or to none")
+            raise ValueError(
+                f"{without[0]}: {name} is empty, but other rows have one; give it to all rows or to none"
+            )
 
 
 def _unread(records: list[tuple[str, Record]]) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """HierarCaps: photographs of MS-COCO, each with chains of four texts from generic to specific.
 
-Source: Alper, Averbuch-Elor, "Emergent Visual-Semantic Hierarchies in Image-Text Representations", ECCV 2024. The last text of a
-chain is a caption that a person wrote for MS-COCO; the other three were made from it by language models.
+Source: Alper, Averbuch-Elor, "Emergent Visual-Semantic Hierarchies in Image-Text Representations", ECCV 2024.
+The last text of a chain is a caption that a person wrote for MS-COCO; the other three were made from it by
+language models.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ PAGE = "https://github.com/TAU-VAILab/hierarcaps"
 CHAINS, EXPANDED, IMAGES = "hierarcaps_test.csv", "hierarcaps_test_expanded.csv.gz", "images"
 LEVELS, ARROW = 4, " => "
 # what is read: file, column of the chains, first level that is kept
-TEXTS = {"chains": (CHAINS, "captions", 1), "expanded": (EXPANDED, "positive", 1), "captions": (EXPANDED, "positive", LEVELS)}
+TEXTS = {
+    "chains": (CHAINS, "captions", 1),
+    "expanded": (EXPANDED, "positive", 1),
+    "captions": (EXPANDED, "positive", LEVELS),
+}
 COUNTS = {"chains": (1000, 4000), "expanded": (5000, 93916), "captions": (5000, 23479)}
 REMEDY = f"Get the text files from {PAGE} and put the photographs that they name, of MS-COCO's val2014, into {IMAGES}/"
 
@@ -38,16 +43,19 @@ def hierarcaps(
 
     Args:
         split: ``"test"``; the texts for training are not read.
-        texts: ``"chains"``: 1,000 photographs with one chain of four texts each. ``"expanded"``: 23,479 chains of 5,000
-            photographs, those among them. ``"captions"``: the last texts of those, which are captions of MS-COCO.
-            Photographs of the last two are looked for when they are opened and not before, since most copies lack them.
+        texts: ``"chains"``: 1,000 photographs with one chain of four texts each. ``"expanded"``: 23,479
+            chains of 5,000 photographs, those among them. ``"captions"``: the last texts of those, which are
+            captions of MS-COCO. Photographs of the last two are looked for when they are opened and not
+            before, since most copies lack them.
         root: folder with the text files and ``images/``; default ``WORKBENCH_DATA/hierarcaps``.
-        on_error: ``"raise"``, or ``"skip"`` to leave out what is missing, broken, empty or repeated; ``Split.notes`` counts it.
+        on_error: ``"raise"``, or ``"skip"`` to leave out what is missing, broken, empty or repeated;
+            ``Split.notes`` counts it.
         check_images: read every image now; a broken one is otherwise found when it is opened.
         complete: with ``on_error="raise"``, refuse a copy whose counts are not the published ones.
 
     Returns:
-        The split; a caption's level is 1 (generic) to 4 (specific). ``"captions"`` has neither levels nor chains.
+        The split; a caption's level is 1 (generic) to 4 (specific). ``"captions"`` has neither levels nor
+        chains.
 
     Raises:
         FileNotFoundError: a file is missing; the message says what to get.
@@ -78,7 +86,9 @@ def hierarcaps(
 
 
 def _rows(file: Path, column: str, first: int, problems: Problems) -> Iterator[Row]:
-    """One row a text, images in the order of the file; texts of an image that stand apart there stand together here."""
+    """One row a text, images in the order of the file; texts of an image that stand apart there stand
+    together here.
+    """
     by_image: dict[str, list[Row]] = {}
     for number, record in enumerate(_records(file), start=1):
         where = f"{file.name} row {number}"
@@ -86,7 +96,8 @@ def _rows(file: Path, column: str, first: int, problems: Problems) -> Iterator[R
         image = (record.get("image_url") or "").rpartition("/")[2]
         if len(chain) != LEVELS or not image:
             problems.add(
-                "malformed row", ValueError(f"{where}: expected {LEVELS} texts joined by '=>' in {column}, and image_url")
+                "malformed row",
+                ValueError(f"{where}: expected {LEVELS} texts joined by '=>' in {column}, and image_url"),
             )
             continue
         key = record.get("id") or str(number - 1)

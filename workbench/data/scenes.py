@@ -1,6 +1,8 @@
-"""The embedded world: small drawn scenes, English captions made from their graphs, and the exact truth of every caption.
+"""The embedded world: small drawn scenes, English captions made from their graphs, and the exact truth of
+every caption.
 
-Nothing is downloaded and nothing is stored: an image is made from its seed, split and number, and drawn when it is opened.
+Nothing is downloaded and nothing is stored: an image is made from its seed, split and number, and drawn when
+it is opened.
 """
 
 from __future__ import annotations
@@ -52,12 +54,16 @@ _TEXTS = {"captions": (_CAPTIONS, _captions), "chains": (_CHAINS, _chain)}
 ALL_LEVELS = tuple(range(1, LEVELS + 1))
 
 
-def _checked(split: str, size: int | None, texts: str, seed: int, image_size: int, levels: Sequence[int]) -> int:
+def _checked(
+    split: str, size: int | None, texts: str, seed: int, image_size: int, levels: Sequence[int]
+) -> int:
     """The number of images, once the options are known to make sense."""
     if split not in SIZES:
         raise ValueError(f"scenes: no split {split!r}; choose one of {', '.join(SIZES)}")
     if texts not in _TEXTS:
-        raise ValueError(f"scenes: no texts {texts!r}; choose 'captions' (five an image) or 'chains' (four, generic to specific)")
+        raise ValueError(
+            f"scenes: no texts {texts!r}; choose 'captions' (five an image) or 'chains' (four, generic to specific)"
+        )
     if size is not None and size < 1:
         raise ValueError(f"scenes: size is {size}; give at least 1, or None for the default {SIZES[split]}")
     if seed < 0:
@@ -65,7 +71,9 @@ def _checked(split: str, size: int | None, texts: str, seed: int, image_size: in
     if not 32 <= image_size <= 1024:
         raise ValueError(f"scenes: image_size is {image_size} pixels; give 32 to 1024")
     if not levels or not set(levels) <= set(ALL_LEVELS):
-        raise ValueError(f"scenes: levels are {list(levels)}; give one or more of 1 (generic) to {LEVELS} (everything)")
+        raise ValueError(
+            f"scenes: levels are {list(levels)}; give one or more of 1 (generic) to {LEVELS} (everything)"
+        )
     if texts == "chains" and tuple(levels) != ALL_LEVELS:
         raise ValueError("scenes: levels are those of captions; leave them out with texts='chains'")
     return SIZES[split] if size is None else size
@@ -83,17 +91,20 @@ def load(
 
     Args:
         split: "train", "val" or "test": streams of scenes that have nothing in common.
-        size: number of images; ``None`` = 8000, 500 or 1000. A smaller split is the beginning of a larger one.
-        texts: "captions": five captions an image, of detail ``level`` 1 (one thing, mostly by its kind) to 5 (everything), in
-            random order; "chains": four texts an image, ``level`` 1 (generic) to 4 (specific); each follows from the next.
+        size: number of images; ``None`` = 8000, 500 or 1000. A smaller split is the beginning of a larger
+            one.
+        texts: "captions": five captions an image, of detail ``level`` 1 (one thing, mostly by its kind) to 5
+            (everything), in random order; "chains": four texts an image, ``level`` 1 (generic) to 4
+            (specific); each follows from the next.
         seed: another seed is another world, drawn from the same vocabulary.
         image_size: side of an image in pixels, 32 to 1024.
-        levels: of ``texts="captions"``: the detail of each caption of an image, repeats allowed; by default one of each.
+        levels: of ``texts="captions"``: the detail of each caption of an image, repeats allowed; by default
+            one of each.
 
     Returns:
-        The split, with the whole graph of every scene (its last node is the backdrop), the graph of what every caption states,
-        and three judgements: ``"own"``, ``"exact"`` (binary truth) and ``"graded"`` (share of the statements that hold), each
-        computed when it is asked for.
+        The split, with the whole graph of every scene (its last node is the backdrop), the graph of what
+        every caption states, and three judgements: ``"own"``, ``"exact"`` (binary truth) and ``"graded"``
+        (share of the statements that hold), each computed when it is asked for.
 
     Raises:
         ValueError: an option is out of its range.

@@ -1,7 +1,8 @@
-"""From local features and a global vector to one: guided attention pooling, a gate, and a layer in which local features meet.
+"""From local features and a global vector to one: guided attention pooling, a gate, and a layer in which
+local features meet.
 
-Source: AAHR, Eqs. 1-5; Fu et al., "Learning semantic relationship among instances for image-text matching" (HREM), CVPR 2023, for
-the layer.
+Source: AAHR, Eqs. 1-5; Fu et al., "Learning semantic relationship among instances for image-text matching"
+(HREM), CVPR 2023, for the layer.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ HEADS = (16, 8, 6, 5, 4, 3, 2, 1)
 class GuidedPooling(nn.Module):
     """Global-guided local attention (GGLA): a global vector says how much each local feature counts.
 
-    Cosines of the mapped global vector with the mapped local features, averaged over ``maps`` pairs of maps, go through a
-    softmax; the weights sum the local features as they are. There is no temperature, so that with 36 features the largest weight
-    is at most ``e^2`` times the smallest, and the result stays close to the mean.
+    Cosines of the mapped global vector with the mapped local features, averaged over ``maps`` pairs of maps,
+    go through a softmax; the weights sum the local features as they are. There is no temperature, so that
+    with 36 features the largest weight is at most ``e^2`` times the smallest, and the result stays close to
+    the mean.
 
     Args:
         embed_dim: ``D``.
@@ -40,10 +42,12 @@ class GuidedPooling(nn.Module):
             mask: ``(N, P)`` True where a part is real.
 
         Returns:
-            ``(N, P)``; a row sums to 1 and is 0 where a part is not real. The lengths of all vectors make no difference.
+            ``(N, P)``; a row sums to 1 and is 0 where a part is not real. The lengths of all vectors make no
+            difference.
         """
         asked, found = (
-            maps(side).unflatten(-1, (self.maps, -1)) for maps, side in ((self.of_guide, guide), (self.of_parts, parts))
+            maps(side).unflatten(-1, (self.maps, -1))
+            for maps, side in ((self.of_guide, guide), (self.of_parts, parts))
         )
         # Half precision would round the cosines to steps of 1/256, and the weights with them.
         precise = torch.promote_types(asked.dtype, torch.float32)
@@ -81,4 +85,6 @@ def fitting_heads(embed_dim: int, most: int) -> int:
 
 def meeting(embed_dim: int, heads: int, hidden_dim: int, dropout: float) -> nn.TransformerEncoderLayer:
     """One transformer layer over a set; as many heads as divide the width, up to ``heads``."""
-    return nn.TransformerEncoderLayer(embed_dim, fitting_heads(embed_dim, heads), hidden_dim, dropout, batch_first=True)
+    return nn.TransformerEncoderLayer(
+        embed_dim, fitting_heads(embed_dim, heads), hidden_dim, dropout, batch_first=True
+    )

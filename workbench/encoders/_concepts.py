@@ -1,10 +1,10 @@
 """Concept encoders: from the words of a phrase ("brown", "hot dog", "stand on") to one vector.
 
-Three of them: word vectors and a GRU, one for objects, one for attributes, one for relations; the vectors of a frozen text
-encoder, which the signal brings; and the text tower of an open_clip model.
+Three of them: word vectors and a GRU, one for objects, one for attributes, one for relations; the vectors of
+a frozen text encoder, which the signal brings; and the text tower of an open_clip model.
 
-Source: Pham et al., "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024, section 3.3.1, and the
-released code, whose GRU reads in one direction.
+Source: Pham et al., "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024,
+section 3.3.1, and the released code, whose GRU reads in one direction.
 """
 
 from __future__ import annotations
@@ -24,7 +24,14 @@ from workbench.encoders._word_augmentation import close_up
 from workbench.encoders._word_vectors import FIRST_WORD, UNKNOWN, word_table
 
 KINDS = ("objects", "attributes", "relations")
-IRREGULAR = {"man": "men", "woman": "women", "child": "children", "person": "people", "foot": "feet", "mouse": "mice"}
+IRREGULAR = {
+    "man": "men",
+    "woman": "women",
+    "child": "children",
+    "person": "people",
+    "foot": "feet",
+    "mouse": "mice",
+}
 
 
 class ConceptEncoder(nn.Module):
@@ -46,7 +53,8 @@ class ConceptEncoder(nn.Module):
 
 
 class WordGru(ConceptEncoder):
-    """Word vectors and a GRU for each kind; the last hidden state, or the mean of both directions' last states.
+    """Word vectors and a GRU for each kind; the last hidden state, or the mean of both directions' last
+    states.
 
     Args:
         vocabulary: words of the fitted signal.
@@ -71,7 +79,9 @@ class WordGru(ConceptEncoder):
         super().__init__()
         self.width, self.augmentation = word_dim, dict(augmentation)
         self.words = word_table("graph", vocabulary, word_dim, pretrained)
-        grus = {kind: nn.GRU(word_dim, word_dim, batch_first=True, bidirectional=bidirectional) for kind in KINDS}
+        grus = {
+            kind: nn.GRU(word_dim, word_dim, batch_first=True, bidirectional=bidirectional) for kind in KINDS
+        }
         self.readers = nn.ModuleDict(grus)
         other = numbers_of(vocabulary or ())
         for name, table in (("plural", other), ("singular", {many: one for one, many in other.items()})):
@@ -100,7 +110,9 @@ class WordGru(ConceptEncoder):
     def _touch(self, kind: str, ids: Tensor) -> Tensor:
         p = self.augmentation
         if kind == "objects":
-            ids = inflect(ids, self.singular, self.plural, singularise=p["singularise"], pluralise=p["pluralise"])
+            ids = inflect(
+                ids, self.singular, self.plural, singularise=p["singularise"], pluralise=p["pluralise"]
+            )
         return mask_and_delete(ids, mask=p["mask"], delete=p["delete"])
 
 
@@ -122,7 +134,9 @@ class FrozenVectors(ConceptEncoder):
             ValueError: they have another width.
         """
         if words.shape[1] != self.width:
-            raise ValueError(f"graph: the features have width {words.shape[1]}; set concepts.word_dim={words.shape[1]}")
+            raise ValueError(
+                f"graph: the features have width {words.shape[1]}; set concepts.word_dim={words.shape[1]}"
+            )
         return {kind: words[at] for kind, at in rows.items()}
 
 
@@ -157,11 +171,18 @@ class TextTower(ConceptEncoder):
 
 
 def numbers_of(vocabulary: Sequence[str]) -> dict[int, int]:
-    """Id of a noun's plural by id of its singular, where a vocabulary holds both; by spelling, and a few by heart."""
+    """Id of a noun's plural by id of its singular, where a vocabulary holds both; by spelling, and a few by
+    heart.
+    """
     place = {word: FIRST_WORD + row for row, word in enumerate(vocabulary)}
     found = {}
     for word, number in place.items():
-        spelt = [IRREGULAR.get(word, ""), f"{word}s", f"{word}es", f"{word[:-1]}ies" if word.endswith("y") else ""]
+        spelt = [
+            IRREGULAR.get(word, ""),
+            f"{word}s",
+            f"{word}es",
+            f"{word[:-1]}ies" if word.endswith("y") else "",
+        ]
         many = next((place[form] for form in spelt if form in place), None)
         if many is not None:
             found[number] = many
@@ -185,7 +206,8 @@ def inflect(ids: Tensor, singular: Tensor, plural: Tensor, *, singularise: float
 
 
 def mask_and_delete(ids: Tensor, *, mask: float, delete: float) -> Tensor:
-    """Words touched in training: some become the unknown word, some are gone; one word of a phrase always stays as it is.
+    """Words touched in training: some become the unknown word, some are gone; one word of a phrase always
+    stays as it is.
 
     Args:
         ids: ``(n, L)`` token ids; start, end and padding are never touched.

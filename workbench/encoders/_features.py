@@ -1,8 +1,8 @@
 """Features of a frozen image backbone, extracted once and read from disk.
 
-The file's name says what it was made from: the backbone's weights and preparation, the ids of the images, and the pixels of a
-few of them. It appears under that name when it is complete, never before. Where images are exchanged under the same ids, the
-cache must be emptied by hand.
+The file's name says what it was made from: the backbone's weights and preparation, the ids of the images, and
+the pixels of a few of them. It appears under that name when it is complete, never before. Where images are
+exchanged under the same ids, the cache must be emptied by hand.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from workbench.atomic import replacing
 from workbench.encoders import _backbones
 from workbench.encoders._backbones import Backbone
 from workbench.records import Split
+from workbench.records.writing import replacing
 
 VARIABLE, PROBES, THREADS, AHEAD = "WORKBENCH_CACHE", 8, 2, 4
 Features = NDArray[np.float16]
@@ -92,9 +92,13 @@ def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progre
         for start, pixels in _pixels(split, backbone, batch_size):
             made = backbone.features(pixels).to(torch.float16).cpu().numpy()
             if not np.isfinite(made).all():
-                raise ValueError(f"{backbone.name}: features of images {start}..{start + len(made) - 1} overflow half precision")
+                raise ValueError(
+                    f"{backbone.name}: features of images {start}..{start + len(made) - 1} overflow half precision"
+                )
             if out is None:
-                out = open_memmap(file, mode="w+", dtype=np.float16, shape=(len(split.image_ids), *made.shape[1:]))
+                out = open_memmap(
+                    file, mode="w+", dtype=np.float16, shape=(len(split.image_ids), *made.shape[1:])
+                )
             out[start : start + len(made)] = made
             bar.update(len(made))
     out.flush()

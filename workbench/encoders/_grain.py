@@ -40,10 +40,16 @@ class Fusion:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        known = {"branches": ("both", "local", "global"), "pooling": ("ggla", "mean"), "gate": ("vector", "scalar")}
+        known = {
+            "branches": ("both", "local", "global"),
+            "pooling": ("ggla", "mean"),
+            "gate": ("vector", "scalar"),
+        }
         for name, values in known.items():
             if getattr(self, name) not in values:
-                raise ValueError(f"multigrain: {name} is {getattr(self, name)!r}; choose one of {', '.join(values)}")
+                raise ValueError(
+                    f"multigrain: {name} is {getattr(self, name)!r}; choose one of {', '.join(values)}"
+                )
 
 
 class Grain(nn.Module):
@@ -54,10 +60,13 @@ class Grain(nn.Module):
         guide_dim: width of the global vector.
         embed_dim: ``D``.
         fusion: how they become one.
-        aligned: the global vectors of both sides are comparable already, so that the map begins as the identity.
+        aligned: the global vectors of both sides are comparable already, so that the map begins as the
+            identity.
     """
 
-    def __init__(self, part_dim: int, guide_dim: int, embed_dim: int, fusion: Fusion, *, aligned: bool) -> None:
+    def __init__(
+        self, part_dim: int, guide_dim: int, embed_dim: int, fusion: Fusion, *, aligned: bool
+    ) -> None:
         super().__init__()
         self.part_dim, self.branches = part_dim, fusion.branches
         self.of_parts = nn.Identity() if part_dim == embed_dim else nn.Linear(part_dim, embed_dim)
@@ -68,7 +77,9 @@ class Grain(nn.Module):
         self.layers = nn.ModuleList(
             meeting(embed_dim, fusion.heads, fusion.hidden_dim, fusion.dropout) for _ in range(fusion.layers)
         )
-        self.pooling = GuidedPooling(embed_dim, fusion.maps, fusion.map_dim) if fusion.pooling == "ggla" else None
+        self.pooling = (
+            GuidedPooling(embed_dim, fusion.maps, fusion.map_dim) if fusion.pooling == "ggla" else None
+        )
         self.mean = Mean()
         self.gate = Gate(embed_dim, scalar=fusion.gate == "scalar") if fusion.branches == "both" else None
 
@@ -92,7 +103,9 @@ class Grain(nn.Module):
     def local(self, made: Embedding, guide: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Local features after they met, their mask, and the global vector in the width of the embedding."""
         if made.parts is None or made.mask is None:
-            raise ValueError("multigrain: the base gives no local features; choose 'towers', 'regions' or 'sequence'")
+            raise ValueError(
+                "multigrain: the base gives no local features; choose 'towers', 'regions' or 'sequence'"
+            )
         if made.parts.shape[-1] != self.part_dim:
             raise ValueError(
                 f"multigrain: local features are {made.parts.shape[-1]} wide and the base's embedding {self.part_dim}; this "
@@ -110,6 +123,8 @@ class Grain(nn.Module):
             ValueError: the pooling is another.
         """
         if self.pooling is None:
-            raise ValueError("multigrain: a mean has no weights to show; set pooling='ggla' in the options of fusion")
+            raise ValueError(
+                "multigrain: a mean has no weights to show; set pooling='ggla' in the options of fusion"
+            )
         parts, mask, guide = self.local(made, guide)
         return self.pooling.weights(guide, parts, mask), mask

@@ -1,10 +1,12 @@
-r"""Attention along the edges of many graphs at once: nodes of all captions lie in one tensor, and edges name their rows.
+r"""Attention along the edges of many graphs at once: nodes of all captions lie in one tensor, and edges name
+their rows.
 
 .. math:: \alpha_{ij} = \mathrm{softmax}_j\, a_h^\top \mathrm{LeakyReLU}(W_t x_i + W_s x_j) + b_h, \qquad
    y_i = \mathrm{ReLU}(\mathrm{LayerNorm}(W_t x_i + \sum_j \alpha_{ij} W_v x_j))
 
-Sources: Brody et al., "How attentive are graph attention networks?", ICLR 2022, Eq. 7; Pham et al., "Composing object relations
-and attributes for image-text matching" (CORA), CVPR 2024, section 3.3, and the released code, which adds residual and LayerNorm.
+Sources: Brody et al., "How attentive are graph attention networks?", ICLR 2022, Eq. 7; Pham et al.,
+"Composing object relations and attributes for image-text matching" (CORA), CVPR 2024, section 3.3, and the
+released code, which adds residual and LayerNorm.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ def segment_softmax(scores: Tensor, segment: Tensor, segments: int) -> Tensor:
     """
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     index = segment[:, None].expand_as(scores)
-    highest = scores.new_full((segments, scores.shape[1]), -torch.inf).scatter_reduce(0, index, scores.detach(), "amax")
+    highest = scores.new_full((segments, scores.shape[1]), -torch.inf).scatter_reduce(
+        0, index, scores.detach(), "amax"
+    )
     powers = (scores - highest[segment]).exp()
     return powers / powers.new_zeros(highest.shape).index_add(0, segment, powers)[segment]
 
@@ -42,7 +46,9 @@ def segment_mean(rows: Tensor, segment: Tensor, segments: int) -> Tensor:
     return rows.new_zeros(segments, rows.shape[1]).index_add(0, segment, rows) / count[:, None].to(rows.dtype)
 
 
-def attention_weights(target: Tensor, source: Tensor, affinity: Tensor, bias: Tensor, edges: Tensor) -> Tensor:
+def attention_weights(
+    target: Tensor, source: Tensor, affinity: Tensor, bias: Tensor, edges: Tensor
+) -> Tensor:
     """Share of its attention that a node gives to each of its neighbours, head by head.
 
     Args:
@@ -60,12 +66,16 @@ def attention_weights(target: Tensor, source: Tensor, affinity: Tensor, bias: Te
 
 
 def aggregate(weights: Tensor, values: Tensor, edges: Tensor) -> Tensor:
-    """``(N, H, d)`` sums of the neighbours' values ``(N, H, d)``, weighted by ``(E, H)``; a node without edges has 0."""
+    """``(N, H, d)`` sums of the neighbours' values ``(N, H, d)``, weighted by ``(E, H)``; a node without
+    edges has 0.
+    """
     carried = weights.to(values.dtype)[..., None] * values[edges[1]]
     return torch.zeros_like(values).index_add(0, edges[0], carried)
 
 
-def edge_context(active: Tensor, passive: Tensor, subject: Tensor, thing: Tensor, nodes: int, *, mean: str) -> Tensor:
+def edge_context(
+    active: Tensor, passive: Tensor, subject: Tensor, thing: Tensor, nodes: int, *, mean: str
+) -> Tensor:
     """What a node's relations tell about it, to be added to the node.
 
     Args:
@@ -74,8 +84,8 @@ def edge_context(active: Tensor, passive: Tensor, subject: Tensor, thing: Tensor
         subject: ``(R,)`` node that is the subject of each relation.
         thing: ``(R,)`` node that is its object.
         nodes: ``N``.
-        mean: ``"joint"`` = one mean over a node's active and passive relations together (released code); ``"roles"`` = a mean of
-            each kind, both added (the paper).
+        mean: ``"joint"`` = one mean over a node's active and passive relations together (released code);
+            ``"roles"`` = a mean of each kind, both added (the paper).
 
     Returns:
         ``(N, D)``; 0 for a node without relations.
@@ -94,17 +104,22 @@ class GraphAttention(nn.Module):
     Args:
         dim: ``D``, a multiple of ``heads``.
         heads: attention heads, concatenated.
-        residual: as in the released code; ``False`` is the printed Eq. 3, the weighted sum of ``W_s x_j`` alone.
+        residual: as in the released code; ``False`` is the printed Eq. 3, the weighted sum of ``W_s x_j``
+            alone.
         value_dropout: of ``W_v x``.
 
     Raises:
         ValueError: the heads do not divide the width.
     """
 
-    def __init__(self, dim: int, *, heads: int = 16, residual: bool = True, value_dropout: float = 0.0) -> None:
+    def __init__(
+        self, dim: int, *, heads: int = 16, residual: bool = True, value_dropout: float = 0.0
+    ) -> None:
         super().__init__()
         if dim % heads:
-            raise ValueError(f"graph attention: {heads} heads do not divide the width {dim}; choose heads that do")
+            raise ValueError(
+                f"graph attention: {heads} heads do not divide the width {dim}; choose heads that do"
+            )
         self.heads, self.value_dropout = heads, value_dropout
         self.target, self.source = nn.Linear(dim, dim), nn.Linear(dim, dim)
         self.value = nn.Linear(dim, dim) if residual else None
@@ -116,7 +131,9 @@ class GraphAttention(nn.Module):
     def forward(self, nodes: Tensor, edges: Tensor) -> Tensor:
         """Let the nodes ``(N, D)`` attend along ``edges`` ``(2, E)``; returns ``(N, D)``."""
         target, source = self.target(nodes), self.source(nodes)
-        values = dropout(source if self.value is None else self.value(nodes), self.value_dropout, self.training)
+        values = dropout(
+            source if self.value is None else self.value(nodes), self.value_dropout, self.training
+        )
         split = (len(nodes), self.heads, nodes.shape[1] // self.heads)
         weights = attention_weights(target.view(split), source.view(split), self.affinity, self.bias, edges)
         gathered = aggregate(weights, values.view(split), edges).flatten(1)

@@ -1,4 +1,6 @@
-"""Options of the graph encoder, in groups: how phrases are read, what attends to what, what is left out in training."""
+"""Options of the graph encoder, in groups: how phrases are read, what attends to what, what is left out in
+training.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,15 @@ class Concepts:
     """How a phrase becomes a vector.
 
     Args:
-        kind: ``"gru"`` (word vectors, learned here or from ``pretrained``), ``"features"`` (a frozen text encoder) or
-            ``"towers"`` (the text tower of an open_clip model, with the weights ``pretrained``).
-        name: the frozen encoder, by the names of the signal ``word_features``; or the open_clip model, as for ``towers``.
+        kind: ``"gru"`` (word vectors, learned here or from ``pretrained``), ``"features"`` (a frozen text
+            encoder) or ``"towers"`` (the text tower of an open_clip model, with the weights ``pretrained``).
+        name: the frozen encoder, by the names of the signal ``word_features``; or the open_clip model, as for
+            ``towers``.
         word_dim: width of the word vectors, or of the frozen features.
         bidirectional: the GRU reads both ways, as the paper has it; the released code reads one way.
-        whole: of kind ``"towers"``: what the tower makes of the whole caption, and of an entity's phrases, is kept, and the graph
-            adds to it. Not in the paper: training starts where the pre-trained tower is, instead of from nothing.
+        whole: of kind ``"towers"``: what the tower makes of the whole caption, and of an entity's phrases, is
+            kept, and the graph adds to it. Not in the paper: training starts where the pre-trained tower is,
+            instead of from nothing.
     """
 
     kind: str = "gru"
@@ -34,9 +38,13 @@ class Concepts:
         if self.kind not in known:
             raise ValueError(f"graph: no concepts of kind {self.kind!r}; {did_you_mean(self.kind, known)}")
         if bool(self.name) == (self.kind == "gru"):
-            raise ValueError(f"graph: concepts of kind {self.kind!r} {'take no' if self.name else 'need a'} name")
+            raise ValueError(
+                f"graph: concepts of kind {self.kind!r} {'take no' if self.name else 'need a'} name"
+            )
         if self.whole and self.kind != "towers":
-            raise ValueError(f"graph: concepts of kind {self.kind!r} do not read whole captions; choose 'towers' or whole=False")
+            raise ValueError(
+                f"graph: concepts of kind {self.kind!r} do not read whole captions; choose 'towers' or whole=False"
+            )
 
 
 @dataclass(frozen=True)
@@ -46,10 +54,11 @@ class Structure:
     Args:
         attribute_layers, object_layers: layers within the stars, and among the objects.
         heads: attention heads.
-        context: ``"joint"`` = one mean over a node's relations, ReLU, dropout and LayerNorm (released code); ``"roles"`` = a mean
-            for each role (the paper).
+        context: ``"joint"`` = one mean over a node's relations, ReLU, dropout and LayerNorm (released code);
+            ``"roles"`` = a mean for each role (the paper).
         residual: of the attention layers; ``False`` is the printed equation.
-        joint: objects and attributes in one graph with all these layers, instead of two stages (an ablation of the paper).
+        joint: objects and attributes in one graph with all these layers, instead of two stages (an ablation
+            of the paper).
         fully_connected: the nodes of a caption are linked whether related or not (an ablation of the paper).
         position: add a code of an object's place in the caption.
     """

@@ -1,4 +1,6 @@
-"""The graphs of a batch end to end: nodes of all captions in one row, edges as pairs of rows; and graphs thinned in training."""
+"""The graphs of a batch end to end: nodes of all captions in one row, edges as pairs of rows; and graphs
+thinned in training.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Graphs:
-    """``N`` objects, ``M`` attributes and ``R`` relations of ``T`` captions. A phrase is a number of the signal ``graph_tokens``.
+    """``N`` objects, ``M`` attributes and ``R`` relations of ``T`` captions. A phrase is a number of the
+    signal ``graph_tokens``.
 
     Args:
         captions: ``T``.
@@ -32,7 +35,9 @@ class Graphs:
     def place(self) -> Tensor:
         """``(N,)`` place of each object in its caption, from 0."""
         counts = torch.bincount(self.owner, minlength=self.captions)
-        return torch.arange(len(self.owner), device=self.owner.device) - (counts.cumsum(0) - counts)[self.owner]
+        return (
+            torch.arange(len(self.owner), device=self.owner.device) - (counts.cumsum(0) - counts)[self.owner]
+        )
 
     @property
     def labels(self) -> Tensor:
@@ -43,8 +48,8 @@ class Graphs:
         """Every attribute as a node after the objects.
 
         Returns:
-            ``(M,)`` phrases of the attributes, and ``(2, E)`` edges over ``N + M`` nodes: each object attends to itself and to
-            its attributes, an attribute to its object alone.
+            ``(M,)`` phrases of the attributes, and ``(2, E)`` edges over ``N + M`` nodes: each object attends
+            to itself and to its attributes, an attribute to its object alone.
         """
         holder, column = self.attributes.nonzero(as_tuple=True)
         node = len(self.objects) + torch.arange(len(holder), device=holder.device)
@@ -67,7 +72,9 @@ class Graphs:
 
 
 def same_caption(owner: Tensor) -> Tensor:
-    """``(2, E)`` all pairs of nodes of the same caption, a node with itself among them; ``owner`` is ``(N,)``."""
+    """``(2, E)`` all pairs of nodes of the same caption, a node with itself among them; ``owner`` is
+    ``(N,)``.
+    """
     return (owner[:, None] == owner[None, :]).nonzero().T
 
 
@@ -105,7 +112,11 @@ def thin(graphs: Graphs, *, objects: float, attributes: float, relations: float)
     kept = (draw >= objects) | (draw == largest[graphs.owner])
     row = kept.cumsum(0) - 1
     lost = torch.rand(graphs.attributes.shape, device=draw.device) < attributes
-    related = kept[graphs.subject] & kept[graphs.thing] & (torch.rand(graphs.relations.shape, device=draw.device) >= relations)
+    related = (
+        kept[graphs.subject]
+        & kept[graphs.thing]
+        & (torch.rand(graphs.relations.shape, device=draw.device) >= relations)
+    )
     return replace(
         graphs,
         objects=graphs.objects[kept],

@@ -1,9 +1,11 @@
 """What an encoder adds to be probabilistic: a head that says log sigma squared.
 
-Source: Chun, "Improved probabilistic image-text representations", ICLR 2024, released code: a linear map and GPO, without norm at
-the end. Departure: the released code starts every variance near 1, so that a distance in 1,024 dimensions starts near 2,000; here
-the variances of an embedding add up to 0.1 at the start, whatever its width, and are the same for all. So a model begins with the
-order of its means; a random head would begin by ranking at random.
+Source: Chun, "Improved probabilistic image-text representations", ICLR 2024, released code: a linear map and
+GPO, without norm at
+the end. Departure: the released code starts every variance near 1, so that a distance in 1,024 dimensions
+starts near 2,000; here the variances of an embedding add up to 0.1 at the start, whatever its width, and are
+the same for all. So a model begins with the order of its means; a random head would begin by ranking at
+random.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Dual encoders of the open_clip library: where a model's configuration and weights come from, and where they go.
+"""Dual encoders of the open_clip library: where a model's configuration and weights come from, and where they
+go.
 
-A model is named in one of three ways: an open_clip name (``"ViT-B-32"``), a JSON file, or ``"scenes"``, the small model that
-is shipped with the package. A JSON file holds ``embed_dim``, ``vision_cfg`` and ``text_cfg`` as open_clip has them, either
-directly or under ``model_cfg`` beside ``preprocess_cfg``, which is the layout of open_clip's own local folders; ``vocabulary``
-beside them lists the words of a model that reads words.
+A model is named in one of three ways: an open_clip name (``"ViT-B-32"``), a JSON file, or ``"scenes"``, the
+small model that is shipped with the package. A JSON file holds ``embed_dim``, ``vision_cfg`` and ``text_cfg``
+as open_clip has them, either directly or under ``model_cfg`` beside ``preprocess_cfg``, which is the layout
+of open_clip's own local folders; ``vocabulary`` beside them lists the words of a model that reads words.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def describe(model: str) -> Description:
     """Find a model's configuration.
 
     Args:
-        model: an open_clip name, the path of a JSON file, or the name of a shipped model, ``"scenes"`` or ``"scenes_binary"``.
+        model: an open_clip name, the path of a JSON file, or the name of a shipped model, ``"scenes"`` or
+            ``"scenes_binary"``.
 
     Raises:
         KeyError: no such name; the message lists the near ones.
@@ -75,19 +77,27 @@ def describe(model: str) -> Description:
 
 def _read(path: Path, name: str) -> Description:
     if not path.is_file():
-        raise FileNotFoundError(f"towers: no model configuration at {path}; give the path of a JSON file or an open_clip name")
+        raise FileNotFoundError(
+            f"towers: no model configuration at {path}; give the path of a JSON file or an open_clip name"
+        )
     content = json.loads(path.read_text(encoding="utf-8"))
-    architecture = content.get("model_cfg", {k: v for k, v in content.items() if k not in ("preprocess_cfg", "vocabulary")})
+    architecture = content.get(
+        "model_cfg", {k: v for k, v in content.items() if k not in ("preprocess_cfg", "vocabulary")}
+    )
     missing = [key for key in ("embed_dim", "vision_cfg", "text_cfg") if key not in architecture]
     if missing:
         raise ValueError(f"towers: {path} describes no open_clip model; missing: {', '.join(missing)}")
-    return Description(name, architecture, content.get("preprocess_cfg", {}), tuple(content.get("vocabulary", ())))
+    return Description(
+        name, architecture, content.get("preprocess_cfg", {}), tuple(content.get("vocabulary", ()))
+    )
 
 
 def reads_words(description: Description) -> bool:
     """Whether a model reads ids of whole words; if not, its ids are those of a tokenizer of open_clip."""
     text = description.architecture["text_cfg"]
-    own_tokenizer = "hf_model_name" in text or "hf_tokenizer_name" in text or text.get("vocab_size", BPE_IDS) == BPE_IDS
+    own_tokenizer = (
+        "hf_model_name" in text or "hf_tokenizer_name" in text or text.get("vocab_size", BPE_IDS) == BPE_IDS
+    )
     return bool(description.vocabulary) or not (description.registered or own_tokenizer)
 
 
@@ -96,7 +106,8 @@ def build(description: Description, pretrained: str) -> Any:
 
     Args:
         description: from ``describe``.
-        pretrained: an open_clip tag, the path of a checkpoint, the name of a shipped model, or ``""`` for random weights.
+        pretrained: an open_clip tag, the path of a checkpoint, the name of a shipped model, or ``""`` for
+            random weights.
 
     Returns:
         The open_clip model in training mode; ``visual.preprocess_cfg`` says how its images are made.
@@ -121,7 +132,9 @@ def _require_tag(description: Description, tag: str) -> None:
     if tag not in tags:
         known = did_you_mean(tag, tags) if tags else "it has no tags"
         ends = ", ".join(CHECKPOINTS)
-        raise ValueError(f"towers: no pretrained tag {tag!r} for {description.name!r}; {known} (a file must end in {ends})")
+        raise ValueError(
+            f"towers: no pretrained tag {tag!r} for {description.name!r}; {known} (a file must end in {ends})"
+        )
 
 
 def _checkpoint(description: Description, pretrained: str) -> Path:
@@ -134,7 +147,9 @@ def _checkpoint(description: Description, pretrained: str) -> Path:
         return assets.path(f"{pretrained}/{WEIGHTS}")
     path = Path(pretrained)
     if not path.is_file():
-        raise FileNotFoundError(f"towers: no checkpoint at {path}; give the path of a file that exists, or an open_clip tag")
+        raise FileNotFoundError(
+            f"towers: no checkpoint at {path}; give the path of a file that exists, or an open_clip tag"
+        )
     return path
 
 
@@ -145,14 +160,22 @@ def _instantiate(description: Description) -> Any:
     for side, key in (("vision_cfg", "timm_model_name"), ("text_cfg", "hf_model_name")):
         if key in architecture[side]:
             architecture[side][key.replace("_name", "_pretrained")] = False
-    kind = open_clip.CoCa if "multimodal_cfg" in architecture else open_clip.CustomTextCLIP if custom else open_clip.CLIP
+    kind = (
+        open_clip.CoCa
+        if "multimodal_cfg" in architecture
+        else open_clip.CustomTextCLIP
+        if custom
+        else open_clip.CLIP
+    )
     network: Any = kind(**architecture)
     preprocess = vars(PreprocessCfg()) | dict(description.preprocess) | {"size": network.visual.image_size}
     network.visual.preprocess_cfg = preprocess
     return network
 
 
-def export(network: nn.Module, description: Description, folder: str | Path, *, dtype: torch.dtype = torch.float16) -> Path:
+def export(
+    network: nn.Module, description: Description, folder: str | Path, *, dtype: torch.dtype = torch.float16
+) -> Path:
     """Write a model in the layout of open_clip's local folders, so that open_clip itself can read it too.
 
     Args:

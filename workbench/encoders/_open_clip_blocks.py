@@ -1,7 +1,8 @@
 """Which parameters make up a tower, and how far each is from the tower's top, for layer-wise learning rates.
 
-The depth is ``n_blocks - block``, with blocks counted from 0 and the stem (embeddings, first convolutions) counted as block 0.
-The released code of PCME++ has ``12 - block`` for every model, so that half of a 24-block tower trains *faster* than its top.
+The depth is ``n_blocks - block``, with blocks counted from 0 and the stem (embeddings, first convolutions)
+counted as block 0. The released code of PCME++ has ``12 - block`` for every model, so that half of a 24-block
+tower trains *faster* than its top.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def tower_parameters(tower: nn.Module) -> dict[str, nn.Parameter]:
 def is_projection(tower: nn.Module, name: str) -> bool:
     """Whether a parameter serves the model's own pooled vector only, and not its tokens."""
     if isinstance(tower, VisionTransformer):
-        return name.startswith(("proj", "attn_pool")) or (tower.attn_pool is not None and name.startswith("ln_post"))
+        return name.startswith(("proj", "attn_pool")) or (
+            tower.attn_pool is not None and name.startswith("ln_post")
+        )
     if isinstance(tower, ModifiedResNet):
         return name.startswith("attnpool.") and "_proj." in name
     if isinstance(tower, TimmModel):
@@ -55,14 +58,14 @@ def depths_of(names: Iterable[str]) -> dict[str, int]:
     """Depths by parameter name alone.
 
     Args:
-        names: parameter names of one tower, e.g. ``"transformer.resblocks.3.ln_1.weight"``; the stages of a ResNet
-            (``"layer2.0.conv1.weight"``) count as blocks.
+        names: parameter names of one tower, e.g. ``"transformer.resblocks.3.ln_1.weight"``; the stages of a
+            ResNet (``"layer2.0.conv1.weight"``) count as blocks.
 
     Returns:
         Depth by name.
 
-    >>> depths_of(["conv1.weight", "transformer.resblocks.0.ln_1.bias", "transformer.resblocks.1.ln_1.bias", "ln_post.bias"])
-    {'conv1.weight': 2, 'transformer.resblocks.0.ln_1.bias': 2, 'transformer.resblocks.1.ln_1.bias': 1, 'ln_post.bias': 0}
+    >>> depths_of(["conv1.weight", "x.resblocks.0.ln_1.bias", "x.resblocks.1.ln_1.bias", "ln_post.bias"])
+    {'conv1.weight': 2, 'x.resblocks.0.ln_1.bias': 2, 'x.resblocks.1.ln_1.bias': 1, 'ln_post.bias': 0}
     """
     names = list(names)
     blocks = {name: _block(name) for name in names}
@@ -80,7 +83,9 @@ def _block(name: str) -> int | None:
 
 
 def _timm_depths(tower: TimmModel) -> dict[str, int]:
-    groups: Mapping[str, int] = group_parameters(tower.trunk, tower.trunk.group_matcher(coarse=True), reverse=True)
+    groups: Mapping[str, int] = group_parameters(
+        tower.trunk, tower.trunk.group_matcher(coarse=True), reverse=True
+    )
     count = max(groups.values())
     # timm counts the stem as group 0, the blocks from 1, and what follows the last block as part of it.
     trunk = {f"trunk.{name}": min(count, count + 1 - group) for name, group in groups.items()}

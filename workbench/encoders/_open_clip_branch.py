@@ -1,6 +1,8 @@
-"""Copies of a tower's last blocks, from whose tokens a head says log sigma squared while the tower's own say the mean.
+"""Copies of a tower's last blocks, from whose tokens a head says log sigma squared while the tower's own say
+the mean.
 
-Source: Chun, "Improved probabilistic image-text representations", ICLR 2024, released code (``n_unc_layers``).
+Source: Chun, "Improved probabilistic image-text representations", ICLR 2024, released code
+(``n_unc_layers``).
 """
 
 from __future__ import annotations
@@ -67,7 +69,9 @@ class Branch(nn.Module):
 
 @contextmanager
 def watching(branch: Branch | None, tower: Any) -> Iterator[list[Pass]]:
-    """Inside, every pass through the tower notes what its last blocks read; without a branch nothing is noted."""
+    """Inside, every pass through the tower notes what its last blocks read; without a branch nothing is
+    noted.
+    """
     seen: list[Pass] = []
     if branch is None:
         yield seen
@@ -87,7 +91,9 @@ def branch_groups(role: str, branch: Branch | None) -> list[ParameterGroup]:
     """The branch's parameters, as deep as the blocks that they were copied from."""
     if branch is None:
         return []
-    out = [ParameterGroup(role, {f"{role}.branch.norm.{name}": p for name, p in branch.norm.named_parameters()})]
+    out = [
+        ParameterGroup(role, {f"{role}.branch.norm.{name}": p for name, p in branch.norm.named_parameters()})
+    ]
     for place, block in enumerate(branch.blocks):
         named = {f"{role}.branch.{place}.{name}": p for name, p in block.named_parameters()}
         out.append(ParameterGroup(role, named, len(branch.blocks) - place))
@@ -95,7 +101,8 @@ def branch_groups(role: str, branch: Branch | None) -> list[ParameterGroup]:
 
 
 def joint_widths(network: Any, tower: Any) -> tuple[int, int]:
-    """Width of the tokens that the towers bring into the joint space: of ``image_joint`` and of ``text_joint``.
+    """Width of the tokens that the towers bring into the joint space: of ``image_joint`` and of
+    ``text_joint``.
 
     Args:
         network: the open_clip model.
@@ -127,7 +134,11 @@ def _mapped_width(projection: Any, width: int) -> int:
 
 
 def _blocks(tower: Any, count: int) -> list[nn.Module]:
-    holder, name = (tower.trunk, "blocks") if isinstance(tower, TimmModel) else (getattr(tower, "transformer", None), "resblocks")
+    holder, name = (
+        (tower.trunk, "blocks")
+        if isinstance(tower, TimmModel)
+        else (getattr(tower, "transformer", None), "resblocks")
+    )
     found = list(getattr(holder, name, []))
     if not 0 < count <= len(found):
         raise ValueError(

@@ -1,7 +1,8 @@
 """What the towers of an open_clip model say before they are pooled: patch tokens and word tokens.
 
-Each side answers two questions. *joint*: the model's own pooled vector and the tokens, brought into the joint space by the
-model's own projection where it has one. *tokens*: all output tokens after the final norm, in the tower's width, not pooled.
+Each side answers two questions. *joint*: the model's own pooled vector and the tokens, brought into the joint
+space by the model's own projection where it has one. *tokens*: all output tokens after the final norm, in the
+tower's width, not pooled.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ def image_joint(visual: Any, pixels: Tensor) -> tuple[Tensor, Tensor]:
         pixels: ``(N, 3, H, W)`` normalised.
 
     Returns:
-        ``(N, D)`` not yet normalised, and ``(N, P, D)`` (``(N, P, W)`` where the tower has no linear projection of tokens).
-        The tokens of a ModifiedResNet go through the value and output maps of its attention pooling.
+        ``(N, D)`` not yet normalised, and ``(N, P, D)`` (``(N, P, W)`` where the tower has no linear
+        projection of tokens). The tokens of a ModifiedResNet go through the value and output maps of its
+        attention pooling.
 
     Raises:
         TypeError: a tower of an unknown kind.
@@ -75,11 +77,16 @@ def image_width(visual: nn.Module) -> int:
     """Width of ``image_tokens``."""
     if isinstance(visual, VisionTransformer):
         return int(visual.conv1.out_channels)
-    return int(visual.attnpool.v_proj.in_features if isinstance(visual, ModifiedResNet) else _timm(visual).num_features)
+    return int(
+        visual.attnpool.v_proj.in_features
+        if isinstance(visual, ModifiedResNet)
+        else _timm(visual).num_features
+    )
 
 
 def _vit(visual: Any, pixels: Tensor, *, pooled: bool) -> dict[str, Any]:
-    # The final norm of a tower with attentional pooling belongs to the pooled vectors, whose width may differ from the tokens'.
+    # The final norm of a tower with attentional pooling belongs to the pooled vectors, whose width may differ
+    # from the tokens'.
     out: dict[str, Any] = visual.forward_intermediates(
         pixels,
         indices=1,
@@ -92,7 +99,9 @@ def _vit(visual: Any, pixels: Tensor, *, pooled: bool) -> dict[str, Any]:
 
 
 def _resnet(visual: Any, pixels: Tensor) -> Tensor:
-    out: Tensor = visual.forward_intermediates(pixels, indices=1, intermediates_only=True)["image_intermediates"][0]
+    out: Tensor = visual.forward_intermediates(pixels, indices=1, intermediates_only=True)[
+        "image_intermediates"
+    ][0]
     return out
 
 
@@ -118,7 +127,11 @@ def token_sequence(trunk: Any, features: Tensor) -> Tensor:
     """
     if features.ndim == 3:
         return features
-    return features.flatten(1, 2) if getattr(trunk, "output_fmt", "NCHW") == "NHWC" else features.flatten(2).transpose(1, 2)
+    return (
+        features.flatten(1, 2)
+        if getattr(trunk, "output_fmt", "NCHW") == "NHWC"
+        else features.flatten(2).transpose(1, 2)
+    )
 
 
 def text_joint(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -129,7 +142,8 @@ def text_joint(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         ids: ``(N, L)`` int64, 0 = padding.
 
     Returns:
-        ``(N, D)`` not yet normalised, ``(N, L, D)`` and ``(N, L)`` True up to each text's length, its start and end included.
+        ``(N, D)`` not yet normalised, ``(N, L, D)`` and ``(N, L)`` True up to each text's length, its start
+        and end included.
     """
     pooled, tokens, mask = _text(tower, ids)
     projection = tower.proj if isinstance(tower, HFTextEncoder) else tower.text_projection
@@ -137,14 +151,20 @@ def text_joint(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def text_tokens(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """All output tokens of the text tower after the final norm: ``(N, L, W)``, and ``(N, L)`` True up to each text's length."""
+    """All output tokens of the text tower after the final norm: ``(N, L, W)``, and ``(N, L)`` True up to each
+    text's length.
+    """
     _, tokens, mask = _text(tower, ids)
     return tokens, mask
 
 
 def text_width(tower: Any) -> int:
     """Width of ``text_tokens``."""
-    return int(tower.transformer.config.hidden_size if isinstance(tower, HFTextEncoder) else tower.token_embedding.embedding_dim)
+    return int(
+        tower.transformer.config.hidden_size
+        if isinstance(tower, HFTextEncoder)
+        else tower.token_embedding.embedding_dim
+    )
 
 
 def lengths(ids: Tensor) -> Tensor:
@@ -168,9 +188,9 @@ def _text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
     """Pooled and projected vector, and tokens after the final norm (at least as many as ``ids`` has columns).
 
-    A causal tower never looks at what follows a text, so texts of like length go together and their padding is left out; that is
-    exact and takes a third of the time. A tower that looks both ways, or at the end of the row, was trained on full rows and
-    gets them.
+    A causal tower never looks at what follows a text, so texts of like length go together and their padding
+    is left out; that is exact and takes a third of the time. A tower that looks both ways, or at the end of
+    the row, was trained on full rows and gets them.
     """
     pool_type = getattr(tower, "text_pool_type", None) or tower.pool_type
     class_token = getattr(tower, "cls_emb", None) is not None
@@ -237,7 +257,9 @@ def _require_readable(tower: Any, ids: Tensor) -> None:
                 f"towers: this text tower pads with id {tower.config.pad_token_id}; only towers that pad with 0 are read"
             )
     elif ids.shape[1] > tower.context_length:
-        raise ValueError(f"towers: a caption has {ids.shape[1]} tokens, the model reads {tower.context_length}; lower max_length")
+        raise ValueError(
+            f"towers: a caption has {ids.shape[1]} tokens, the model reads {tower.context_length}; lower max_length"
+        )
     if int(ids.max()) >= tower.vocab_size:
         raise ValueError(
             f"towers: token id {int(ids.max())}, but the model knows {tower.vocab_size} ids; it has another vocabulary"

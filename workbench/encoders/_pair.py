@@ -21,9 +21,13 @@ class Pair(nn.Module):
     def __init__(self, image: Encoder, text: Encoder) -> None:
         super().__init__()
         if image.image_input is None:
-            raise ValueError(f"{type(image).__name__} encodes no images; choose an image encoder such as 'towers' or 'regions'")
+            raise ValueError(
+                f"{type(image).__name__} encodes no images; choose an image encoder such as 'towers' or 'regions'"
+            )
         if not text.encodes_text:
-            raise ValueError(f"{type(text).__name__} encodes no captions; choose a text encoder such as 'towers' or 'sequence'")
+            raise ValueError(
+                f"{type(text).__name__} encodes no captions; choose a text encoder such as 'towers' or 'sequence'"
+            )
         if image.embed_dim != text.embed_dim:
             raise ValueError(
                 f"images embed to {image.embed_dim} dimensions and captions to {text.embed_dim}; set the same embed_dim for both"
@@ -34,7 +38,9 @@ class Pair(nn.Module):
 
     @property
     def text(self) -> Encoder:
-        """The text encoder. A module that serves both sides is registered once, so that its weights are stored once."""
+        """The text encoder. A module that serves both sides is registered once, so that its weights are
+        stored once.
+        """
         return self.other if hasattr(self, "other") else self.image
 
     def groups(self) -> list[ParameterGroup]:

@@ -1,8 +1,9 @@
 """From a set of parts to one vector: mean, max, and the generalized pooling operator (GPO).
 
-GPO sorts every dimension of a set ``X (n, D)`` in descending order and takes ``sum_k theta_k X_sorted[k]``; the weights
-``theta`` sum to 1 and depend on the set's size ``n`` alone. Source: Chen, Hu, Wu, Jiang, Wang, "Learning the best pooling
-strategy for visual semantic embedding", CVPR 2021, section 4; the softmax temperature 0.1 is that of the released code.
+GPO sorts every dimension of a set ``X (n, D)`` in descending order and takes ``sum_k theta_k X_sorted[k]``;
+the weights ``theta`` sum to 1 and depend on the set's size ``n`` alone. Source: Chen, Hu, Wu, Jiang, Wang,
+"Learning the best pooling strategy for visual semantic embedding", CVPR 2021, section 4; the softmax
+temperature 0.1 is that of the released code.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Pooling(nn.Module):
         sizes = mask.sum(1)
         if parts.shape[1] == 0 or bool((sizes == 0).any()):
             rows = torch.nonzero(sizes == 0).flatten().tolist()
-            raise ValueError(f"pooling: set {rows[:3]} has no real part; drop empty captions and images without regions")
+            raise ValueError(
+                f"pooling: set {rows[:3]} has no real part; drop empty captions and images without regions"
+            )
         return self.pool(parts, mask, sizes)
 
     def pool(self, parts: Tensor, mask: Tensor, sizes: Tensor) -> Tensor:
@@ -85,7 +88,9 @@ class GPO(Pooling):
         distinct, which = torch.unique(sizes, return_inverse=True)
         longest = int(distinct[-1])
         code = position_code(longest, self.d_pe).to(self.score.weight)
-        packed = pack_padded_sequence(code.expand(len(distinct), -1, -1), distinct.cpu(), batch_first=True, enforce_sorted=False)
+        packed = pack_padded_sequence(
+            code.expand(len(distinct), -1, -1), distinct.cpu(), batch_first=True, enforce_sorted=False
+        )
         hidden, _ = pad_packed_sequence(self.rnn(packed)[0], batch_first=True)
         scores = self.score(torch.stack(hidden.chunk(2, dim=-1)).mean(0)).squeeze(-1)
         real = torch.arange(longest, device=sizes.device) < distinct[:, None]
@@ -97,7 +102,8 @@ class GPO(Pooling):
 
 
 def position_code(length: int, size: int) -> Tensor:
-    """Sinusoidal codes ``PE[p, 2k] = sin(p * 10000^(-2k/size))``, ``PE[p, 2k+1] = cos(same)``, positions from 0.
+    """Sinusoidal codes ``PE[p, 2k] = sin(p * 10000^(-2k/size))``, ``PE[p, 2k+1] = cos(same)``, positions from
+    0.
 
     Args:
         length: number of positions.

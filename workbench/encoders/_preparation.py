@@ -1,4 +1,6 @@
-"""How a picture becomes the pixels that a model was trained on, up to uint8: deterministic, so that pixels can be cached."""
+"""How a picture becomes the pixels that a model was trained on, up to uint8: deterministic, so that pixels
+can be cached.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,11 @@ from PIL import Image
 from torch import Tensor
 
 RESIZES = ("shortest", "squash", "longest")
-INTERPOLATIONS = {"bicubic": Image.Resampling.BICUBIC, "bilinear": Image.Resampling.BILINEAR, "nearest": Image.Resampling.NEAREST}
+INTERPOLATIONS = {
+    "bicubic": Image.Resampling.BICUBIC,
+    "bilinear": Image.Resampling.BILINEAR,
+    "nearest": Image.Resampling.NEAREST,
+}
 
 
 @dataclass(frozen=True)
@@ -19,8 +25,8 @@ class Preparation:
 
     Args:
         size: ``(height, width)`` of the result.
-        resize: ``"shortest"`` scales the shorter side and crops the middle, ``"squash"`` changes the aspect ratio, ``"longest"``
-            scales the longer side and pads with black.
+        resize: ``"shortest"`` scales the shorter side and crops the middle, ``"squash"`` changes the aspect
+            ratio, ``"longest"`` scales the longer side and pads with black.
         interpolation: ``"bicubic"``, ``"bilinear"`` or ``"nearest"``.
     """
 

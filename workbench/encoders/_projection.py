@@ -6,7 +6,8 @@ from torch import Tensor, nn
 
 
 class Projection(nn.Module):
-    """A linear layer, with or without a residual MLP ``D_in - hidden - D_out`` with batch normalisation beside it.
+    """A linear layer, with or without a residual MLP ``D_in - hidden - D_out`` with batch normalisation
+    beside it.
 
     Padded parts are left out, so that they do not enter the batch statistics and cost nothing.
 
@@ -16,7 +17,8 @@ class Projection(nn.Module):
         hidden_dim: width of the MLP's hidden layer; 0 = no MLP.
 
     Source:
-        Chen et al., "Learning the best pooling strategy for visual semantic embedding", CVPR 2021, released code.
+        Chen et al., "Learning the best pooling strategy for visual semantic embedding", CVPR 2021, released
+        code.
     """
 
     def __init__(self, in_dim: int, out_dim: int, hidden_dim: int = 0) -> None:
@@ -42,4 +44,6 @@ class Projection(nn.Module):
 
 
 def _mlp(in_dim: int, hidden_dim: int, out_dim: int) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(in_dim, hidden_dim), nn.BatchNorm1d(hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, out_dim))
+    return nn.Sequential(
+        nn.Linear(in_dim, hidden_dim), nn.BatchNorm1d(hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, out_dim)
+    )

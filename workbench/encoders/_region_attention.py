@@ -1,7 +1,8 @@
 """Regions that look at one another before they are pooled.
 
-Source: Pham et al., "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024, section 3.2, and the
-released code (a code of each region's place, one attention layer, a feed-forward layer of the same width, both with a residual).
+Source: Pham et al., "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024,
+section 3.2, and the released code (a code of each region's place, one attention layer, a feed-forward layer
+of the same width, both with a residual).
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class RegionAttention(nn.Module):
         self.feed_forward = nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, dim))
 
     def forward(self, parts: Tensor, mask: Tensor) -> Tensor:
-        """Regions ``(N, P, D)`` in the light of the real ones, ``mask (N, P)``; a region that is not real is 0."""
+        """Regions ``(N, P, D)`` in the light of the real ones, ``mask (N, P)``; a region that is not real is
+        0.
+        """
         code = self.dropout(self.code(position_code(parts.shape[1], CODE).to(parts)))
         seen = self.before(parts + code)
         parts = parts + self.attention(seen, seen, seen, key_padding_mask=~mask, need_weights=False)[0]

@@ -1,7 +1,8 @@
-"""Size augmentation: in training, sets of tokens lose a few of their members, so that no single one is relied on.
+"""Size augmentation: in training, sets of tokens lose a few of their members, so that no single one is relied
+on.
 
-Source: Chen, Hu, Wu, Jiang, Wang, "Learning the best pooling strategy for visual semantic embedding", CVPR 2021, section 4; the
-rates are those of the released code of PCME++ (Chun, ICLR 2024), which DITM follows.
+Source: Chen, Hu, Wu, Jiang, Wang, "Learning the best pooling strategy for visual semantic embedding", CVPR
+2021, section 4; the rates are those of the released code of PCME++ (Chun, ICLR 2024), which DITM follows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from workbench.encoders._word_augmentation import close_up
 
 
 def drop_tokens(mask: Tensor) -> Tensor:
-    """Drop image tokens: an image with a draw ``u > 0.2`` drops each of its tokens with probability ``0.2 u``.
+    """Drop image tokens: an image with a draw ``u > 0.2`` drops each of its tokens with probability ``0.2
+    u``.
 
     Args:
         mask: ``(N, P)`` True where a token is real.
@@ -32,7 +34,8 @@ def touch_words(ids: Tensor, mask_id: int) -> Tensor:
     """Touch 20 % of the words of each text: of those, half are masked, a tenth is erased and the rest stays.
 
     Args:
-        ids: ``(N, L)`` int64, 0 = padding; the first and the last id of a text mark its start and end and are left alone.
+        ids: ``(N, L)`` int64, 0 = padding; the first and the last id of a text mark its start and end and are
+            left alone.
         mask_id: the id that a masked word gets.
 
     Returns:

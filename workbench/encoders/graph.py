@@ -1,12 +1,15 @@
-"""Graph: the scene graph of a caption -> entities (objects with attributes) -> objects in relation -> pooling -> unit vector.
+"""Graph: the scene graph of a caption -> entities (objects with attributes) -> objects in relation -> pooling
+-> unit vector.
 
-A concept encoder reads the phrases. Attention within each object's star of attributes makes an *entity* of it; the relations of
-an entity are added as edge context; attention among the objects of a caption and GPO pooling make the caption.
+A concept encoder reads the phrases. Attention within each object's star of attributes makes an *entity* of
+it; the relations of an entity are added as edge context; attention among the objects of a caption and GPO
+pooling make the caption.
 
-Source: Pham et al., "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024, section 3.3.
-Departures: the layer is that of the released code (residual, LayerNorm, a value matrix of its own), and edge context is one mean
-over both roles; ``residual=False`` and ``context="roles"`` are the printed forms. Object names come from the parser as lemmas, so
-that singular and plural are exchanged only when asked.
+Source: Pham et al., "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024,
+section 3.3.
+Departures: the layer is that of the released code (residual, LayerNorm, a value matrix of its own), and edge
+context is one mean over both roles; ``residual=False`` and ``context="roles"`` are the printed forms. Object
+names come from the parser as lemmas, so that singular and plural are exchanged only when asked.
 """
 
 from __future__ import annotations
@@ -38,12 +41,13 @@ VALUE_DROPOUT = 0.05
 class Graph(Encoder):
     """Encodes captions from their scene graphs, ``batch.signals["graph_tokens"]``.
 
-    ``entities`` are the objects with their attributes, ``owner`` their captions, ``labels`` what they say; ``parts`` are the
-    objects in relation.
+    ``entities`` are the objects with their attributes, ``owner`` their captions, ``labels`` what they say;
+    ``parts`` are the objects in relation.
 
     Args:
         vocabulary: words of the fitted signal, for concepts of kind ``"gru"``.
-        pretrained: word vectors (``"glove-package"`` or a GloVe text file), or the weights of the text tower; ``""`` = random.
+        pretrained: word vectors (``"glove-package"`` or a GloVe text file), or the weights of the text tower;
+            ``""`` = random.
         concepts: options of ``Concepts``; structure: of ``Structure``; augmentation: of ``Augmentation``.
         embed_dim: ``D`` of the embedding, a multiple of the heads; 0 = the width of the concepts.
         dropout: of concepts, edges, and between layers.
@@ -75,12 +79,18 @@ class Graph(Encoder):
         self.reader = _reader(chosen, vocabulary, pretrained, asdict(self.augmentation))
         self.embed_dim = embed_dim = embed_dim or self.reader.width
         if chosen.whole and embed_dim != self.reader.width:
-            raise ValueError(f"graph: the tower's vectors have width {self.reader.width}; set embed_dim=0, or whole=False")
+            raise ValueError(
+                f"graph: the tower's vectors have width {self.reader.width}; set embed_dim=0, or whole=False"
+            )
         # 0, so that a model begins as the tower that it starts from: the graph's own weights are random then.
         self.gate = nn.Parameter(torch.zeros(())) if chosen.whole else None
-        self.concept = nn.ModuleDict({kind: nn.Linear(self.reader.width, embed_dim) for kind in ("entities", "relations")})
+        self.concept = nn.ModuleDict(
+            {kind: nn.Linear(self.reader.width, embed_dim) for kind in ("entities", "relations")}
+        )
         layers = self.structure.attribute_layers, self.structure.object_layers
-        self.stars, self.links = (nn.ModuleList(self._layers(n, p)) for n, p in zip(layers, (0.0, VALUE_DROPOUT), strict=True))
+        self.stars, self.links = (
+            nn.ModuleList(self._layers(n, p)) for n, p in zip(layers, (0.0, VALUE_DROPOUT), strict=True)
+        )
         self.active, self.passive = nn.Linear(2 * embed_dim, embed_dim), nn.Linear(2 * embed_dim, embed_dim)
         self.context_norm = nn.LayerNorm(embed_dim) if self.structure.context == "joint" else None
         self.code = nn.Linear(CODE, embed_dim) if self.structure.position else None
@@ -90,7 +100,8 @@ class Graph(Encoder):
     def _layers(self, count: int, value_dropout: float) -> list[GraphAttention]:
         s = self.structure
         made = (
-            GraphAttention(self.embed_dim, heads=s.heads, residual=s.residual, value_dropout=value_dropout) for _ in range(count)
+            GraphAttention(self.embed_dim, heads=s.heads, residual=s.residual, value_dropout=value_dropout)
+            for _ in range(count)
         )
         return list(made)
 
@@ -101,7 +112,9 @@ class Graph(Encoder):
 
     @classmethod
     def signals(cls, *, concepts: Mapping[str, Any] | None = None, **_: Any) -> dict[str, dict[str, Any]]:
-        """``graph_tokens``, its phrases as this concept encoder reads them, kept beside the image features; maybe captions."""
+        """``graph_tokens``, its phrases as this concept encoder reads them, kept beside the image features;
+        maybe captions.
+        """
         chosen: Concepts = made(Concepts, concepts)
         if chosen.kind == "towers":
             reads: dict[str, Any] = Towers.signals(model=chosen.name)
@@ -154,7 +167,9 @@ class Graph(Encoder):
         told = torch.cat([relations, entities[graphs.thing]], dim=1)
         active, passive = self.active(told), self.passive(told)
         if self.context_norm is None:
-            return entities + edge_context(active, passive, graphs.subject, graphs.thing, len(entities), mean="roles")
+            return entities + edge_context(
+                active, passive, graphs.subject, graphs.thing, len(entities), mean="roles"
+            )
         active, passive = self.dropout(active.relu()), self.dropout(passive.relu())
         context = edge_context(active, passive, graphs.subject, graphs.thing, len(entities), mean="joint")
         made: Tensor = self.dropout(self.context_norm(entities + context))
@@ -181,13 +196,18 @@ class Graph(Encoder):
             backbone = {"reader.words.weight": 0}
         head = ParameterGroup("head", {name: p for name, p in named.items() if name not in backbone})
         levels = sorted(set(backbone.values()))
-        chosen = ({name: named[name] for name in backbone if name in named and backbone[name] == level} for level in levels)
+        chosen = (
+            {name: named[name] for name in backbone if name in named and backbone[name] == level}
+            for level in levels
+        )
         pairs = zip(levels, chosen, strict=True)
         return [head, *(ParameterGroup("text_backbone", part, level) for level, part in pairs if part)]
 
 
 def padded(nodes: Tensor, graphs: Graphs) -> tuple[Tensor, Tensor]:
-    """``(T, O, D)`` nodes of each caption, padded with 0, and ``(T, O)`` True where a node is real; ``nodes`` is ``(N, D)``."""
+    """``(T, O, D)`` nodes of each caption, padded with 0, and ``(T, O)`` True where a node is real; ``nodes``
+    is ``(N, D)``.
+    """
     place = graphs.place
     mask = torch.zeros(graphs.captions, int(place.max()) + 1, dtype=torch.bool, device=nodes.device)
     mask[graphs.owner, place] = True

@@ -1,11 +1,13 @@
-"""Multigrain: a frozen global vector and trained local features of the same image or caption, fused by a gate.
+"""Multigrain: a frozen global vector and trained local features of the same image or caption, fused by a
+gate.
 
-The encoders of AAHR: local features of another encoder of this shelf meet in a transformer layer, the global vector guides their
-pooling (GGLA), and a gate mixes both. Regions and word features, grid features and open_clip tokens all serve.
+The encoders of AAHR: local features of another encoder of this shelf meet in a transformer layer, the global
+vector guides their pooling (GGLA), and a gate mixes both. Regions and word features, grid features and
+open_clip tokens all serve.
 
-Departures: local features have unit length, so that they and the global vector weigh alike; the fused vector is normalised; where
-the global vector comes from a pre-trained pair of encoders its map begins as the identity, so that training starts from what that
-pair knows.
+Departures: local features have unit length, so that they and the global vector weigh alike; the fused vector
+is normalised; where the global vector comes from a pre-trained pair of encoders its map begins as the
+identity, so that training starts from what that pair knows.
 """
 
 from __future__ import annotations
@@ -39,16 +41,18 @@ class MultiGrain(Encoder):
         text_base: encoder of the captions' local features, where it is another.
         text_base_options: its options.
         embed_dim: width of the embedding; 0 = that of the base.
-        guide: where the global vector comes from: ``"base"`` (the base's own pooled vector; the base is frozen), ``"copy"`` (a
-            copy of the base as it starts, frozen; the base trains), ``"features"`` (the mean of the frozen features that the base
-            reads), or the name of another encoder of both sides, which is frozen. ``"auto"`` = ``"base"`` for an encoder that
-            reads pixels, ``"features"`` for others.
+        guide: where the global vector comes from: ``"base"`` (the base's own pooled vector; the base is
+            frozen), ``"copy"`` (a copy of the base as it starts, frozen; the base trains), ``"features"``
+            (the mean of the frozen features that the base reads), or the name of another encoder of both
+            sides, which is frozen. ``"auto"`` = ``"base"`` for an encoder that reads pixels, ``"features"``
+            for others.
         guide_options: options of that other encoder.
-        fusion: options of ``Fusion``: ``branches``, ``pooling``, ``maps``, ``map_dim``, ``gate``, ``layers``, ``heads``,
-            ``hidden_dim``, ``dropout``.
+        fusion: options of ``Fusion``: ``branches``, ``pooling``, ``maps``, ``map_dim``, ``gate``, ``layers``,
+            ``heads``, ``hidden_dim``, ``dropout``.
 
     Raises:
-        KeyError: no such encoder; TypeError: an unknown option; ValueError: encoders that do not fit together.
+        KeyError: no such encoder; TypeError: an unknown option; ValueError: encoders that do not fit
+            together.
     """
 
     image_input: str | None = "pixels"
@@ -78,7 +82,8 @@ class MultiGrain(Encoder):
         self.embed_dim = embed_dim or image.embed_dim
         widths = self._guide_dims()
         self.image_grain, self.text_grain = (
-            Grain(image.embed_dim, width, self.embed_dim, how, aligned=self.guiding != "features") for width in widths
+            Grain(image.embed_dim, width, self.embed_dim, how, aligned=self.guiding != "features")
+            for width in widths
         )
         if self.guiding == "base":
             self.base.requires_grad_(False)
@@ -97,7 +102,9 @@ class MultiGrain(Encoder):
             wanted.append(member(options["guide"]).signals(**(options.get("guide_options") or {})))
         for name in set(wanted[0]) & set(wanted[-1]):
             if wanted[0][name] != wanted[-1][name]:
-                raise ValueError(f"multigrain: the base and the guide read {name!r} in two ways; let the base read features")
+                raise ValueError(
+                    f"multigrain: the base and the guide read {name!r} in two ways; let the base read features"
+                )
         return {name: found for each in wanted for name, found in each.items()}
 
     @classmethod
@@ -113,7 +120,11 @@ class MultiGrain(Encoder):
     @property
     def transform(self) -> Any:
         """That of the encoder that reads pixels."""
-        reader = self.base.image if self.base.image.image_input == "pixels" or self.guide is None else self.guide.image
+        reader = (
+            self.base.image
+            if self.base.image.image_input == "pixels" or self.guide is None
+            else self.guide.image
+        )
         return reader.transform
 
     def images(self, batch: Batch) -> Embedding:
@@ -157,12 +168,16 @@ class MultiGrain(Encoder):
 
     def groups(self) -> list[ParameterGroup]:
         """Those of the base, where it trains, and what is of this encoder's own."""
-        own = {name: p for name, p in self.named_parameters() if name.startswith(("image_grain.", "text_grain."))}
+        own = {
+            name: p for name, p in self.named_parameters() if name.startswith(("image_grain.", "text_grain."))
+        }
         return [*([] if self.guiding == "base" else self.base.groups()), ParameterGroup("head", own)]
 
     def _make_guide(self, options: Options) -> Pair | None:
         if self.guiding == "base" and self.base.image.image_input != "pixels":
-            raise ValueError("multigrain: a base without pre-trained weights is no guide; set guide='features' or 'towers'")
+            raise ValueError(
+                "multigrain: a base without pre-trained weights is no guide; set guide='features' or 'towers'"
+            )
         if self.guiding in ("base", "features"):
             return None
         if self.guiding == "copy":
@@ -199,7 +214,9 @@ class MultiGrain(Encoder):
             with torch.no_grad():
                 return made, self.guide.text.texts(batch).mean
         words = batch.signals.get("word_features")
-        return made, made.mean if words is None or self.guiding == "base" else _mean(words["values"], words["mask"])
+        return made, made.mean if words is None or self.guiding == "base" else _mean(
+            words["values"], words["mask"]
+        )
 
 
 def _mean(features: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -1,9 +1,10 @@
 """Regions: pre-extracted features of an image -> linear layer with a residual MLP -> pooling -> unit vector.
 
-The image side of VSE-infinity and of the papers that build on it (CORA, DIAS, AAHR). The features are detector regions, or
-the grid of a frozen backbone.
+The image side of VSE-infinity and of the papers that build on it (CORA, DIAS, AAHR). The features are
+detector regions, or the grid of a frozen backbone.
 
-Source: Chen et al., "Learning the best pooling strategy for visual semantic embedding", CVPR 2021, section 5.1.
+Source: Chen et al., "Learning the best pooling strategy for visual semantic embedding", CVPR 2021, section
+5.1.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ class Regions(Encoder):
         embed_dim: ``D`` of the embedding.
         hidden_dim: width of the residual MLP's hidden layer; 0 = linear layer alone.
         pooling: ``"gpo"``, ``"max"`` or ``"mean"``.
-        region_dropout: probability that a training pass leaves a region out; one region of an image always stays.
-        attention_heads: the regions attend to one another, with so many heads, before they are pooled (CORA); 0 = they do not.
+        region_dropout: probability that a training pass leaves a region out; one region of an image always
+            stays.
+        attention_heads: the regions attend to one another, with so many heads, before they are pooled (CORA);
+            0 = they do not.
         log_var: also say log sigma squared, by a head of its own over the projected regions.
     """
 
@@ -59,14 +62,17 @@ class Regions(Encoder):
         return ("parts", "log_var") if self.log_var else ("parts",)
 
     def images(self, batch: Batch) -> Embedding:
-        """Embed the images; ``parts`` are the projected regions, ``mask`` tells those that this pass has seen.
+        """Embed the images; ``parts`` are the projected regions, ``mask`` tells those that this pass has
+        seen.
 
         Raises:
             ValueError: the features have another shape than ``(I, K, in_dim)``.
         """
         features: Tensor = batch.inputs["regions"]
         if features.ndim != 3 or features.shape[2] != self.in_dim:
-            raise ValueError(f"regions: features must be (I, K, {self.in_dim}), got {tuple(features.shape)}; set in_dim")
+            raise ValueError(
+                f"regions: features must be (I, K, {self.in_dim}), got {tuple(features.shape)}; set in_dim"
+            )
         mask = self.seen(features)
         parts = self.projection(features, mask)
         parts = parts if self.attention is None else self.attention(parts, mask)

@@ -1,10 +1,11 @@
 """Sequence: the words of a caption -> a layer that reads them in context -> pooling -> unit vector.
 
-The text side of VSE++ (learned or GloVe word vectors and a GRU), and of VSE-infinity and the papers that build on it (a
-bidirectional GRU whose two directions are averaged, or the tokens of a pre-trained text encoder and a linear layer).
+The text side of VSE++ (learned or GloVe word vectors and a GRU), and of VSE-infinity and the papers that
+build on it (a bidirectional GRU whose two directions are averaged, or the tokens of a pre-trained text
+encoder and a linear layer).
 
-Sources: Faghri et al., "VSE++", BMVC 2018, section 3; Chen et al., "Learning the best pooling strategy for visual semantic
-embedding", CVPR 2021, section 5.1.
+Sources: Faghri et al., "VSE++", BMVC 2018, section 3; Chen et al., "Learning the best pooling strategy for
+visual semantic embedding", CVPR 2021, section 5.1.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ class Sequence(Encoder):
 
     Args:
         vocabulary: words of the fitted ``tokens`` signal, when word vectors are learned here.
-        features: ``""`` learns word vectors; otherwise the frozen text encoder whose token features are read, by the names of
-            the signal ``word_features``, e.g. ``"minilm-package"``.
-        pretrained: word vectors to start from, ``"glove-package"`` or the path of a GloVe text file; ``""`` = random ones.
+        features: ``""`` learns word vectors; otherwise the frozen text encoder whose token features are read,
+            by the names of the signal ``word_features``, e.g. ``"minilm-package"``.
+        pretrained: word vectors to start from, ``"glove-package"`` or the path of a GloVe text file; ``""`` =
+            random ones.
         word_dim: width of the word vectors, or of the features.
         embed_dim: ``D`` of the embedding.
         layer: ``"gru"`` (both directions, averaged), ``"linear"``, ``"mlp"`` (linear with a residual MLP), or
@@ -82,7 +84,9 @@ class Sequence(Encoder):
 
     @classmethod
     def signals(cls, *, features: str = "", **_: Any) -> dict[str, dict[str, Any]]:
-        """``word_features`` of the frozen encoder, kept beside the image features, or ``tokens`` of whole words."""
+        """``word_features`` of the frozen encoder, kept beside the image features, or ``tokens`` of whole
+        words.
+        """
         if not features:
             return {"tokens": {"tokenizer": "words"}}
         return {"word_features": {"model": features, "cache": str(cache_folder()), "cache_from": CACHE_FROM}}
@@ -100,7 +104,8 @@ class Sequence(Encoder):
         return Embedding(normalize(self.pooling(parts, mask), dim=-1), log_var, parts, mask)
 
     def look_up(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """``(T, L, word_dim)`` vectors of the words and ``(T, L)`` their mask; in training some words are touched.
+        """``(T, L, word_dim)`` vectors of the words and ``(T, L)`` their mask; in training some words are
+        touched.
 
         Raises:
             ValueError: the features have another width than ``word_dim``.
@@ -114,7 +119,9 @@ class Sequence(Encoder):
             return self.words(ids), ids != 0
         values, mask = batch.signals["word_features"]["values"], batch.signals["word_features"]["mask"]
         if values.shape[2] != self.word_dim:
-            raise ValueError(f"sequence: the features have width {values.shape[2]}; set word_dim={values.shape[2]}")
+            raise ValueError(
+                f"sequence: the features have width {values.shape[2]}; set word_dim={values.shape[2]}"
+            )
         if share and self.blank is not None:
             # The first sign of a text encoder stands for the whole caption and is kept.
             first = torch.arange(mask.shape[1], device=mask.device).expand_as(mask) == 0
@@ -127,7 +134,10 @@ class Sequence(Encoder):
         named = dict(self.named_parameters())
         backbone = {name: parameter for name, parameter in named.items() if name in table}
         head = {name: parameter for name, parameter in named.items() if name not in table}
-        return [ParameterGroup("head", head), *([ParameterGroup("text_backbone", backbone)] if backbone else [])]
+        return [
+            ParameterGroup("head", head),
+            *([ParameterGroup("text_backbone", backbone)] if backbone else []),
+        ]
 
 
 class _Gru(nn.Module):

@@ -1,7 +1,8 @@
 """The two towers of any open_clip model, as one encoder for both sides.
 
-``head="pooled"`` takes the model's own projected vectors. ``head="tokens"`` is the layout of PCME++ and DITM: all output tokens
-of a tower, a linear map, GPO pooling, L2 norm (Chun, "Improved probabilistic image-text representations", ICLR 2024).
+``head="pooled"`` takes the model's own projected vectors. ``head="tokens"`` is the layout of PCME++ and DITM:
+all output tokens of a tower, a linear map, GPO pooling, L2 norm (Chun, "Improved probabilistic image-text
+representations", ICLR 2024).
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ from workbench.encoders._log_var import LogVar
 from workbench.encoders._open_clip import build, describe, export, reads_words
 from workbench.encoders._open_clip_blocks import depths, is_projection, text_tower, tower_parameters
 from workbench.encoders._open_clip_branch import Branch, branch_groups, joint_widths, watching
-from workbench.encoders._open_clip_tokens import image_joint, image_tokens, image_width, text_joint, text_tokens, text_width
+from workbench.encoders._open_clip_tokens import (
+    image_joint,
+    image_tokens,
+    image_width,
+    text_joint,
+    text_tokens,
+    text_width,
+)
 from workbench.encoders._pooling import pool
 from workbench.encoders._preparation import INTERPOLATIONS, RESIZES, Preparation
 from workbench.encoders._size_augmentation import drop_tokens, touch_words
@@ -36,24 +44,25 @@ class Towers(Encoder):
     """An open_clip dual encoder.
 
     Args:
-        model: an open_clip name, the path of a JSON configuration, or a small model that is shipped: ``"scenes"``, or
-            ``"scenes_binary"``, which has learnt from binary labels alone.
-        pretrained: an open_clip tag, the path of a checkpoint (safetensors, or a PyTorch file of plain tensors), the name of a
-            shipped model for its weights, or ``""`` for random ones.
+        model: an open_clip name, the path of a JSON configuration, or a small model that is shipped:
+            ``"scenes"``, or ``"scenes_binary"``, which has learnt from binary labels alone.
+        pretrained: an open_clip tag, the path of a checkpoint (safetensors, or a PyTorch file of plain
+            tensors), the name of a shipped model for its weights, or ``""`` for random ones.
         head: ``"pooled"`` or ``"tokens"``.
         embed_dim: width of the embedding; 0 = the model's own for ``"pooled"``, 1024 for ``"tokens"``.
         pooling: of ``head="tokens"``: ``"gpo"``, ``"mean"`` or ``"max"``.
         freeze_image, freeze_text: keep the weights of a tower, and its batch statistics, as they are.
         size_augmentation: drop tokens in training; ``None`` = only with ``head="tokens"``.
         log_var: also say log sigma squared, by a head of its own.
-        log_var_blocks: with ``head="tokens"``, that head reads a copy of so many last blocks of the tower, which trains as they
-            do and is not frozen with the tower; 0 = the same tokens as the mean.
+        log_var_blocks: with ``head="tokens"``, that head reads a copy of so many last blocks of the tower,
+            which trains as they do and is not frozen with the tower; 0 = the same tokens as the mean.
 
     Raises:
-        KeyError: an unknown model; FileNotFoundError: a missing file; ValueError: an option outside its range.
+        KeyError: an unknown model; FileNotFoundError: a missing file; ValueError: an option outside its
+            range.
 
-    Departures: CLIP's vocabulary has no mask token, so a masked word gets the padding id, or the id of an unknown word where the
-    model has one.
+    Departures: CLIP's vocabulary has no mask token, so a masked word gets the padding id, or the id of an
+    unknown word where the model has one.
     """
 
     image_input: str | None = "pixels"
@@ -89,7 +98,9 @@ class Towers(Encoder):
         own = int(description.architecture["embed_dim"])
         self.by_tokens = head == "tokens"
         if not self.by_tokens and embed_dim not in (0, own):
-            raise ValueError(f"towers: {model!r} embeds to {own} dimensions; for embed_dim={embed_dim} use head='tokens'")
+            raise ValueError(
+                f"towers: {model!r} embeds to {own} dimensions; for embed_dim={embed_dim} use head='tokens'"
+            )
         self.embed_dim = (embed_dim or 1024) if self.by_tokens else own
         self.augments = self.by_tokens if size_augmentation is None else size_augmentation
         self.mask_id = UNKNOWN_WORD if reads_words(description) else 0
@@ -125,11 +136,17 @@ class Towers(Encoder):
 
     @property
     def transform(self) -> Callable[[Image.Image], Tensor]:
-        """The model's own resizing and cropping, up to uint8; mean and deviation are applied inside the encoder."""
-        return Preparation(tuple(self.size.tolist()), RESIZES[int(self.recipe[0])], list(INTERPOLATIONS)[int(self.recipe[1])])
+        """The model's own resizing and cropping, up to uint8; mean and deviation are applied inside the
+        encoder.
+        """
+        return Preparation(
+            tuple(self.size.tolist()), RESIZES[int(self.recipe[0])], list(INTERPOLATIONS)[int(self.recipe[1])]
+        )
 
     def images(self, batch: Batch) -> Embedding:
-        """Embed images: pooled unit vectors; patch tokens as parts (of ``head="tokens"``: all tokens that were pooled)."""
+        """Embed images: pooled unit vectors; patch tokens as parts (of ``head="tokens"``: all tokens that
+        were pooled).
+        """
         pixels = (batch.inputs["pixels"].to(self.mean.dtype) / 255 - self.mean) / self.std
         pixels = pixels.contiguous(memory_format=torch.channels_last)
         visual = self.network.visual
@@ -137,7 +154,9 @@ class Towers(Encoder):
             torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_image),
             watching(self.image_branch, visual) as seen,
         ):
-            pooled, parts = (None, image_tokens(visual, pixels)) if self.by_tokens else image_joint(visual, pixels)
+            pooled, parts = (
+                (None, image_tokens(visual, pixels)) if self.by_tokens else image_joint(visual, pixels)
+            )
         mask = torch.ones(parts.shape[:2], dtype=torch.bool, device=parts.device)
         if self.by_tokens and self.augments and self.training:
             mask = drop_tokens(mask)
@@ -148,11 +167,18 @@ class Towers(Encoder):
         return Embedding(normalize(pooled, dim=-1), log_var, parts, mask)
 
     def texts(self, batch: Batch) -> Embedding:
-        """Embed captions: pooled unit vectors; word tokens up to each caption's length as parts, its start and end included."""
+        """Embed captions: pooled unit vectors; word tokens up to each caption's length as parts, its start
+        and end included.
+        """
         ids, tower = batch.signals["tokens"], text_tower(self.network)
         ids = touch_words(ids, self.mask_id) if self.augments and self.training else ids
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_text), watching(self.text_branch, tower) as seen:
-            pooled, parts, mask = (None, *text_tokens(tower, ids)) if self.by_tokens else text_joint(tower, ids)
+        with (
+            torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_text),
+            watching(self.text_branch, tower) as seen,
+        ):
+            pooled, parts, mask = (
+                (None, *text_tokens(tower, ids)) if self.by_tokens else text_joint(tower, ids)
+            )
         spread = self.text_branch(seen, ids) if self.text_branch else parts
         log_var = self.text_log_var(spread, mask) if self.text_log_var else None
         if pooled is None:
@@ -171,7 +197,10 @@ class Towers(Encoder):
     def groups(self) -> list[ParameterGroup]:
         """Both towers by depth, and the heads; every trainable parameter occurs exactly once."""
         out = []
-        for role, tower in (("image_backbone", self.network.visual), ("text_backbone", text_tower(self.network))):
+        for role, tower in (
+            ("image_backbone", self.network.visual),
+            ("text_backbone", text_tower(self.network)),
+        ):
             trainable = {name: p for name, p in tower_parameters(tower).items() if p.requires_grad}
             depth = depths(tower)
             for level in sorted({depth[name] for name in trainable}):
@@ -183,7 +212,8 @@ class Towers(Encoder):
         return [*out, ParameterGroup("head", heads)] if heads else out
 
     def export(self, folder: str | Path) -> Path:
-        """Write the open_clip model as ``open_clip_config.json`` and half-precision ``open_clip_model.safetensors``.
+        """Write the open_clip model as ``open_clip_config.json`` and half-precision
+        ``open_clip_model.safetensors``.
 
         Args:
             folder: is made where it does not exist; open_clip reads it as ``local-dir:<folder>``.
@@ -195,28 +225,46 @@ class Towers(Encoder):
 
     def _add_log_var(self, pooling: str, blocks: int) -> None:
         tower = text_tower(self.network)
-        widths = (image_width(self.network.visual), text_width(tower)) if self.by_tokens else joint_widths(self.network, tower)
+        widths = (
+            (image_width(self.network.visual), text_width(tower))
+            if self.by_tokens
+            else joint_widths(self.network, tower)
+        )
         self.image_log_var, self.text_log_var = (LogVar(width, self.embed_dim, pooling) for width in widths)
         if blocks:
             self.image_branch, self.text_branch = Branch(self.network.visual, blocks), Branch(tower, blocks)
 
     def _choose_parameters(self) -> None:
-        """Only what takes part trains: no logit scale (an objective has its own), no decoder, no unused projection."""
+        """Only what takes part trains: no logit scale (an objective has its own), no decoder, no unused
+        projection.
+        """
         takes_part = set()
-        for tower, frozen in ((self.network.visual, self.freeze_image), (text_tower(self.network), self.freeze_text)):
-            used = {name: p for name, p in tower_parameters(tower).items() if not (self.by_tokens and is_projection(tower, name))}
+        for tower, frozen in (
+            (self.network.visual, self.freeze_image),
+            (text_tower(self.network), self.freeze_text),
+        ):
+            used = {
+                name: p
+                for name, p in tower_parameters(tower).items()
+                if not (self.by_tokens and is_projection(tower, name))
+            }
             takes_part |= set() if frozen else set(used.values())
         for parameter in self.network.parameters():
             parameter.requires_grad_(parameter.requires_grad and parameter in takes_part)
         self.train()
 
     def _keep_recipe(self, preprocess: dict[str, Any]) -> None:
-        """Keep the preparation of images beside the weights, since a checkpoint is read without asking where they came from."""
+        """Keep the preparation of images beside the weights, since a checkpoint is read without asking where
+        they came from.
+        """
         for name in ("mean", "std"):
             self.register_buffer(name, torch.tensor(preprocess[name], dtype=torch.float32).view(1, 3, 1, 1))
         size = preprocess["size"]
         self.register_buffer("size", torch.tensor([size, size] if isinstance(size, int) else list(size)))
-        kinds = [RESIZES.index(preprocess["resize_mode"]), list(INTERPOLATIONS).index(preprocess["interpolation"])]
+        kinds = [
+            RESIZES.index(preprocess["resize_mode"]),
+            list(INTERPOLATIONS).index(preprocess["interpolation"]),
+        ]
         self.register_buffer("recipe", torch.tensor(kinds))
 
 
@@ -235,7 +283,9 @@ class TokenHead(nn.Module):
         self.pooling = pool(pooling)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Tokens ``(N, P, W)`` and mask ``(N, P)`` to the pooled ``(N, D)`` and the mapped tokens ``(N, P, D)``."""
+        """Tokens ``(N, P, W)`` and mask ``(N, P)`` to the pooled ``(N, D)`` and the mapped tokens ``(N, P,
+        D)``.
+        """
         parts = self.linear(tokens)
         return self.pooling(parts, mask), parts
 

@@ -36,7 +36,9 @@ def check(name: str) -> None:
     if name not in EXECUTORS:
         raise KeyError(f"no executor {name!r}; {did_you_mean(name, list(EXECUTORS))}")
     if (package := EXECUTORS[name]) and find_spec(package) is None:
-        raise ModuleNotFoundError(f"executor {name!r} needs {package}; install it with: pip install 'itm-workbench[cluster]'")
+        raise ModuleNotFoundError(
+            f"executor {name!r} needs {package}; install it with: pip install 'itm-workbench[cluster]'"
+        )
 
 
 @contextmanager
@@ -44,9 +46,9 @@ def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
     """Something with ``submit(function, ...)`` that returns a future with ``result()``.
 
     Args:
-        name: ``"local"`` (option ``jobs``: runs at a time, 1), ``"submitit"`` (options of its ``update_parameters``, e.g.
-            ``slurm_partition``; without a scheduler it starts processes here) or ``"dask"`` (options of ``distributed.Client``;
-            without an address a cluster is started here).
+        name: ``"local"`` (option ``jobs``: runs at a time, 1), ``"submitit"`` (options of its
+            ``update_parameters``, e.g. ``slurm_partition``; without a scheduler it starts processes here) or
+            ``"dask"`` (options of ``distributed.Client``; without an address a cluster is started here).
         root: where logs go.
         options: of the executor.
 

@@ -1,9 +1,10 @@
 """Many runs of one notebook: a grid file says which, one run an arm.
 
-A grid file is YAML: ``notebook`` (its name), ``fixed`` (what all arms share), ``arms`` (label -> what differs) and ``grid``
-(name -> list of values, all combinations); with both, every arm meets every combination. Values are the notebook's parameters.
-For a notebook with a parameter ``settings``, other names are fields of ``Config`` and go there. A name may point into a mapping,
-``objective_options.tau``. ``executor`` holds options of the executor.
+A grid file is YAML: ``notebook`` (its name), ``fixed`` (what all arms share), ``arms`` (label -> what
+differs) and ``grid`` (name -> list of values, all combinations); with both, every arm meets every
+combination. Values are the notebook's parameters. For a notebook with a parameter ``settings``, other names
+are fields of ``Config`` and go there. A name may point into a mapping, ``objective_options.tau``.
+``executor`` holds options of the executor.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from typing import Any
 
 import nbformat
 
-from workbench import runs
 from workbench.execution import parameters
 from workbench.execution.executors import executor as open_executor
 from workbench.execution.notebook import check, find, run_notebook
+from workbench.experiment import runs
 from workbench.registry import did_you_mean
 
 KEYS = ("notebook", "fixed", "arms", "grid", "executor")
@@ -63,8 +64,12 @@ def read_grid(path: Path | str) -> dict[str, Any]:
         if key != "notebook" and not isinstance(value, Mapping):
             raise parameters.ParameterError(f"{path}: {key} must be a mapping of names, got {value!r}")
     if not found.get("arms") and not found.get("grid"):
-        raise parameters.ParameterError(f"{path}: no arm; give `arms` (label -> values) or `grid` (name -> list of values)")
-    bad = [name for name, values in found.get("grid", {}).items() if not isinstance(values, list) or not values]
+        raise parameters.ParameterError(
+            f"{path}: no arm; give `arms` (label -> values) or `grid` (name -> list of values)"
+        )
+    bad = [
+        name for name, values in found.get("grid", {}).items() if not isinstance(values, list) or not values
+    ]
     if bad:
         raise parameters.ParameterError(f"{path}: grid: {bad[0]} must be a list of values")
     return found
@@ -78,8 +83,8 @@ def expand(grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) ->
         changes: values that go over those of every arm.
 
     Example:
-        >>> expand({"fixed": {"epochs": 1}, "arms": {"a": {"o": {"x": 1}}}, "grid": {"o.tau": [5, 6]}})
-        {'a, tau=5': {'epochs': 1, 'o': {'x': 1, 'tau': 5}}, 'a, tau=6': {'epochs': 1, 'o': {'x': 1, 'tau': 6}}}
+        >>> expand({"fixed": {"n": 1}, "arms": {"a": {"o": {"x": 1}}}, "grid": {"o.tau": [5, 6]}})
+        {'a, tau=5': {'n': 1, 'o': {'x': 1, 'tau': 5}}, 'a, tau=6': {'n': 1, 'o': {'x': 1, 'tau': 6}}}
     """
     axes = grid.get("grid", {})
     out: Arms = {}
@@ -118,12 +123,15 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
         changes: values that go over those of every arm.
 
     Raises:
-        ParameterError: another notebook than the grid's, or an unknown or ill-typed parameter; KeyError, TypeError, ValueError: a
+        ParameterError: another notebook than the grid's, or an unknown or ill-typed parameter; KeyError,
+            TypeError, ValueError: a
         configuration that is refused. The message names the arm.
     """
     path = find(notebook)
     if grid.get("notebook", path.stem) != path.stem:
-        raise parameters.ParameterError(f"the grid is for the notebook {grid['notebook']!r}, not for {path.stem!r}")
+        raise parameters.ParameterError(
+            f"the grid is for the notebook {grid['notebook']!r}, not for {path.stem!r}"
+        )
     known = parameters.inspect(path)
     out: Arms = {}
     for label, fields in expand(grid, changes).items():
@@ -141,15 +149,19 @@ def _placed(fields: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, An
     if "settings" not in known:
         return dict(fields)
     rest = {name: value for name, value in fields.items() if name not in known}
-    return {name: value for name, value in fields.items() if name in known} | ({"settings": rest} if rest else {})
+    return {name: value for name, value in fields.items() if name in known} | (
+        {"settings": rest} if rest else {}
+    )
 
 
 def _config(values: Mapping[str, Any]) -> Any:
     """The experiment that a training notebook will run with these parameters."""
-    from workbench.experiment import Config
-    from workbench.needs import complete
+    from workbench.experiment.running import Config
+    from workbench.experiment.needs import complete
 
-    return Config.from_dict(complete({name: value for name, value in values.items() if name != "settings"} | values["settings"]))
+    return Config.from_dict(
+        complete({name: value for name, value in values.items() if name != "settings"} | values["settings"])
+    )
 
 
 def run_grid(
@@ -186,7 +198,9 @@ def run_grid(
     opened: AbstractContextManager[Any] = open_executor(executor, place, dict(options or {}))
     with opened as pool:
         run = partial(run_notebook, path, root=place)
-        waiting = {label: pool.submit(run, values) for label, values in arms.items() if keys[label] not in there}
+        waiting = {
+            label: pool.submit(run, values) for label, values in arms.items() if keys[label] not in there
+        }
         for label in arms:
             if label in waiting:
                 done = waiting[label].result()

@@ -1,7 +1,8 @@
 """Run one notebook strictly.
 
-papermill's word alone is not enough: ``sys.exit(0)`` in a cell counts as success there, and a killed kernel leaves a notebook
-whose cells all say ``completed``. Here a run is good only if nothing was raised, no cell is pending and results were written.
+papermill's word alone is not enough: ``sys.exit(0)`` in a cell counts as success there, and a killed kernel
+leaves a notebook whose cells all say ``completed``. Here a run is good only if nothing was raised, no cell is
+pending and results were written.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ from typing import Any
 
 import nbformat
 
-from workbench import runs
 from workbench.execution import parameters, report
+from workbench.experiment import runs
 
 OK, FAILED, INCOMPLETE, KILLED = 0, 1, 3, 138
 LIMIT = 8_000_000
 NOTEBOOK = "notebook.ipynb"
 
-# Figures as data, not as 5 MB of script in the notebook; bars off, since a batch run has nobody to watch them.
+# Figures as data, not as 5 MB of script in the notebook; bars off, since a batch run has nobody to watch
+# them.
 BATCH = {"PLOTLY_RENDERER": "plotly_mimetype", "TQDM_DISABLE": "1", "WORKBENCH_BATCH": "1"}
 
 # The kernel's own log goes to the terminal of whoever started the run; nothing in it is for them.
@@ -38,7 +40,8 @@ class RunResult:
     Args:
         folder: the run folder.
         status: as in ``STATUS``.
-        exit_code: 0 ok, 1 a cell raised, 3 incomplete (a cell was left out or no results were written), 138 the kernel died.
+        exit_code: 0 ok, 1 a cell raised, 3 incomplete (a cell was left out or no results were written), 138
+            the kernel died.
         seconds: wall time.
         error: what happened, in words; empty when ok.
         warnings: what is worth knowing though the run is good.
@@ -60,7 +63,8 @@ class _End:
 
 
 def find(name: Path | str) -> Path:
-    """A notebook by path, or by its name in ``notebooks/`` of the current folder or of the clone that holds the package.
+    """A notebook by path, or by its name in ``notebooks/`` of the current folder or of the clone that holds
+    the package.
 
     Raises:
         FileNotFoundError: neither; the message says where was looked.
@@ -70,7 +74,9 @@ def find(name: Path | str) -> Path:
     for place in places:
         if (path := place.with_name(place.name + ".ipynb")).is_file():
             return path
-    raise FileNotFoundError(f"no notebook {name}; looked for {', '.join(f'{place}.ipynb' for place in places)}")
+    raise FileNotFoundError(
+        f"no notebook {name}; looked for {', '.join(f'{place}.ipynb' for place in places)}"
+    )
 
 
 def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,9 +92,13 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     known = parameters.inspect(path)
     if "out" not in known:
-        raise parameters.ParameterError(f"{path}: no parameter `out`, through which a notebook is told its run folder")
+        raise parameters.ParameterError(
+            f"{path}: no parameter `out`, through which a notebook is told its run folder"
+        )
     if "out" in given:
-        raise parameters.ParameterError("`out` is not given as a parameter; choose the root or the folder of the run instead")
+        raise parameters.ParameterError(
+            "`out` is not given as a parameter; choose the root or the folder of the run instead"
+        )
     values = parameters.fill(known, given)
     del values["out"]
     return values
@@ -165,7 +175,9 @@ def _execute(path: Path, target: Path, values: Mapping[str, Any], progress: bool
     try:
         papermill.execute_notebook(path, target / NOTEBOOK, values, progress_bar=progress, **PYTHON)
     except papermill.PapermillExecutionError as error:
-        return _End(f"failed:{error.exec_count}", FAILED, f"cell {error.exec_count}: {error.ename}: {error.evalue}")
+        return _End(
+            f"failed:{error.exec_count}", FAILED, f"cell {error.exec_count}: {error.ename}: {error.evalue}"
+        )
     except DeadKernelError:
         return _End("killed", KILLED, "the kernel died, most often for lack of memory")
     return _judge(target)
@@ -176,9 +188,13 @@ def _judge(target: Path) -> _End:
     cells = [cell for cell in nbformat.read(target / NOTEBOOK, 4).cells if cell.cell_type == "code"]
     for number, cell in enumerate(cells, 1):
         if cell.metadata.get("papermill", {}).get("status") != "completed":
-            return _End(f"failed:{number}", INCOMPLETE, f"cell {number} was never run; did a cell call sys.exit?")
+            return _End(
+                f"failed:{number}", INCOMPLETE, f"cell {number} was never run; did a cell call sys.exit?"
+            )
     if not (target / runs.RESULTS).is_file():
-        return _End(f"failed:{len(cells)}", INCOMPLETE, f"no {runs.RESULTS} was written; the last cell must do it")
+        return _End(
+            f"failed:{len(cells)}", INCOMPLETE, f"no {runs.RESULTS} was written; the last cell must do it"
+        )
     return _End("ok", OK)
 
 
@@ -186,4 +202,6 @@ def _report(target: Path) -> tuple[str, ...]:
     if not (target / NOTEBOOK).is_file():
         return ()
     size = report.tidy(target / NOTEBOOK)
-    return (f"{NOTEBOOK} has {size / 1e6:.1f} MB; keep it below {LIMIT / 1e6:.0f} MB",) if size > LIMIT else ()
+    return (
+        (f"{NOTEBOOK} has {size / 1e6:.1f} MB; keep it below {LIMIT / 1e6:.0f} MB",) if size > LIMIT else ()
+    )

@@ -1,7 +1,7 @@
 """A notebook's parameters, read from its tagged cell and checked before any kernel starts.
 
-papermill itself only logs an unknown parameter and runs on with the default; here a misspelt name or an ill-typed value is
-refused.
+papermill itself only logs an unknown parameter and runs on with the default; here a misspelt name or an
+ill-typed value is refused.
 """
 
 from __future__ import annotations
@@ -50,11 +50,14 @@ class Parameter:
         if self.type == "float" and type(value) is int:
             return float(value)
         if type(value) is not TYPES[self.type]:
-            raise ParameterError(f"parameter {self.name} is {self.type}, got {value!r} ({type(value).__name__})")
+            raise ParameterError(
+                f"parameter {self.name} is {self.type}, got {value!r} ({type(value).__name__})"
+            )
         return value
 
     def parse(self, text: str) -> Any:
-        """A value typed on the command line: a string as it stands, all else as YAML (``3``, ``1e-3``, ``true``, ``[a, b]``).
+        """A value typed on the command line: a string as it stands, all else as YAML (``3``, ``1e-3``,
+        ``true``, ``[a, b]``).
 
         Raises:
             ParameterError: the text does not read as the declared type.
@@ -78,7 +81,8 @@ def inspect(path: Path | str) -> dict[str, Parameter]:
 
     Raises:
         FileNotFoundError: no such notebook.
-        ParameterError: not exactly one cell is tagged ``parameters``, or a line is not ``name: type = literal``.
+        ParameterError: not exactly one cell is tagged ``parameters``, or a line is not ``name: type =
+            literal``.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"no notebook {path}")
@@ -95,11 +99,19 @@ def _lines(source: str, path: str) -> Iterator[Parameter]:
         if token.type == tokenize.COMMENT
     }
     for statement in ast.parse(source).body:
-        yield _parameter(statement, comments.get(statement.end_lineno or 0, ""), f"{path}, parameters line {statement.lineno}")
+        yield _parameter(
+            statement,
+            comments.get(statement.end_lineno or 0, ""),
+            f"{path}, parameters line {statement.lineno}",
+        )
 
 
 def _parameter(statement: ast.stmt, comment: str, place: str) -> Parameter:
-    if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name) or statement.value is None:
+    if (
+        not isinstance(statement, ast.AnnAssign)
+        or not isinstance(statement.target, ast.Name)
+        or statement.value is None
+    ):
         raise ParameterError(f"{place}: write `name: type = value  # help`, got `{ast.unparse(statement)}`")
     kind = ast.unparse(statement.annotation)
     if kind not in TYPES:
@@ -128,7 +140,9 @@ def fill(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[
             raise ParameterError(f"no parameter {name!r}; {did_you_mean(name, list(parameters))}")
     values = {name: parameter.default for name, parameter in parameters.items()}
     for name, value in given.items():
-        values[name] = parameters[name].parse(value) if isinstance(value, str) else parameters[name].check(value)
+        values[name] = (
+            parameters[name].parse(value) if isinstance(value, str) else parameters[name].check(value)
+        )
     return values
 
 

@@ -1,4 +1,6 @@
-"""An executed notebook as a page that reads offline: one plotly.js in the page draws the figures, nothing is fetched."""
+"""An executed notebook as a page that reads offline: one plotly.js in the page draws the figures, nothing is
+fetched.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from nbformat.sign import NotebookNotary
 
 PLOTLY = "application/vnd.plotly.v1+json"
 
-# nbconvert's own page asks content networks for require.js, MathJax, Mermaid and widgets; a report must open on a train.
+# nbconvert's own page asks content networks for require.js, MathJax, Mermaid and widgets; a report must open
+# on a train.
 _TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
 {%- block html_head_js -%}{{ resources.plotly_js }}{%- endblock -%}
 {%- block jupyter_widgets -%}{%- endblock -%}
@@ -55,7 +58,8 @@ def div(figure: dict[str, Any], key: str, *, static: bool = False) -> str:
         key: id of the element, unique on the page.
         static: draw it without tools and hover, as a thumbnail.
     """
-    # "</script" would end the script element if a caption contained it, "<!--<script" would keep it from ending.
+    # "</script" would end the script element if a caption contained it, "<!--<script" would keep it from
+    # ending.
     spec = json.dumps(figure).replace("<", "\\u003c")
     config = json.dumps({"responsive": True, "displaylogo": False, "staticPlot": static})
     script = f'<script>{{const f = {spec}; Plotly.newPlot("{key}", f.data, f.layout, {config})}}</script>'
@@ -79,12 +83,15 @@ def to_html(notebook: nbformat.NotebookNode, title: str) -> str:
             output["data"] = {"text/html": div(output["data"][PLOTLY], f"figure-{number}")}
     script = plotly_script() if number else ""
     exporter = HTMLExporter(raw_template=_TEMPLATE)
-    page, _ = exporter.from_notebook_node(notebook, resources={"plotly_js": script, "metadata": {"name": title}})
+    page, _ = exporter.from_notebook_node(
+        notebook, resources={"plotly_js": script, "metadata": {"name": title}}
+    )
     return str(page)
 
 
 def tidy(path: Path) -> int:
-    """Drop saved widget state (megabytes of script, dead without a kernel), write ``notebook.html`` beside it and sign it.
+    """Drop saved widget state (megabytes of script, dead without a kernel), write ``notebook.html`` beside it
+    and sign it.
 
     A signed notebook is trusted by JupyterLab, which then shows its HTML output.
 

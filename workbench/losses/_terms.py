@@ -15,7 +15,8 @@ def check(scores: Tensor, positives: Tensor, reduction: str) -> None:
     """Refuse arguments that do not fit together.
 
     Raises:
-        ValueError: ``positives`` has another shape than ``scores`` or is not boolean, or the reduction is unknown.
+        ValueError: ``positives`` has another shape than ``scores`` or is not boolean, or the reduction is
+            unknown.
     """
     if scores.shape != positives.shape or positives.dtype != torch.bool:
         raise ValueError(

@@ -1,7 +1,9 @@
-r"""Contrastive cross-entropy (InfoNCE), one direction: :math:`-\log\,(e^{S_{ip}} / \sum_c e^{S_{ic}})`, in log space.
+r"""Contrastive cross-entropy (InfoNCE), one direction: :math:`-\log\,(e^{S_{ip}} / \sum_c e^{S_{ic}})`, in
+log space.
 
-Source: van den Oord et al., "Representation Learning with Contrastive Predictive Coding", 2018, Eq. 4; in both directions Radford
-et al., "Learning Transferable Visual Models From Natural Language Supervision", ICML 2021, Fig. 3.
+Source: van den Oord et al., "Representation Learning with Contrastive Predictive Coding", 2018, Eq. 4; in
+both directions Radford et al., "Learning Transferable Visual Models From Natural Language Supervision", ICML
+2021, Fig. 3.
 Departure: an anchor may have several positives; ``extra_positives`` says how they share.
 """
 
@@ -24,16 +26,17 @@ def contrastive(
 ) -> Tensor:
     """Contrastive loss of one direction; rows are anchors. Both directions: ``f(S, P) + f(S.T, P.T)``.
 
-    With one positive an anchor, both rules are the cross-entropy of the row. An anchor without a positive has no term; an
-    anchor with one positive and no negative contributes a differentiable zero.
+    With one positive an anchor, both rules are the cross-entropy of the row. An anchor without a positive has
+    no term; an anchor with one positive and no negative contributes a differentiable zero.
 
     Args:
-        scores: ``(A, C)`` scores, already multiplied by the scale (divided by the temperature), larger = more alike.
+        scores: ``(A, C)`` scores, already multiplied by the scale (divided by the temperature), larger = more
+            alike.
         positives: ``(A, C)`` bool, the candidate belongs to the anchor.
         reduction: over the anchors that have a positive; ``"none"`` keeps them, in the order of the rows.
-        extra_positives: ``"uniform"`` = cross-entropy against the uniform distribution over the anchor's positives, which
-            is at least the log of their number; ``"mask"`` = each positive against the negatives only, averaged over the
-            anchor's positives, which may fall to zero.
+        extra_positives: ``"uniform"`` = cross-entropy against the uniform distribution over the anchor's
+            positives, which is at least the log of their number; ``"mask"`` = each positive against the
+            negatives only, averaged over the anchor's positives, which may fall to zero.
 
     Returns:
         A scalar, or ``(anchors,)`` with ``reduction="none"``.
@@ -42,7 +45,8 @@ def contrastive(
         ValueError: shapes that differ, or an unknown option.
 
     Example:
-        Equal scores leave a choice of one in two, ``log 2``, in the first row; the second is ``log(1 + exp(-3))``.
+        Equal scores leave a choice of one in two, ``log 2``, in the first row; the second is ``log(1 +
+        exp(-3))``.
 
         >>> scores = torch.tensor([[1.0, 1.0], [0.0, 3.0]])
         >>> contrastive(scores, torch.eye(2, dtype=torch.bool), reduction="none")

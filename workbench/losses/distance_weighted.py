@@ -1,11 +1,14 @@
-r"""Distance-weighted triplet: :math:`\sum_{(a,p)} [m - S_{ap} + S_{an}]_+` with one negative ``n`` drawn for every pair.
+r"""Distance-weighted triplet: :math:`\sum_{(a,p)} [m - S_{ap} + S_{an}]_+` with one negative ``n`` drawn for
+every pair.
 
-A negative at distance ``D`` is drawn with probability proportional to ``1 / q(D)``, where
-``q(D) = D^(n-2) (1 - D^2/4)^((n-3)/2)`` is how often random points of the unit sphere in ``n`` dimensions lie that far apart.
+A negative at distance ``D`` is drawn with probability proportional to ``1 / q(D)``, where ``q(D) = D^(n-2) (1
+- D^2/4)^((n-3)/2)`` is how often random points of the unit sphere in ``n`` dimensions lie that far apart.
 
-Source: Wu et al., "Sampling Matters in Deep Embedding Learning", ICCV 2017, Eqs. 2-4; constants as in the released code of Fu et
-al., "Learning Semantic Relationship Among Instances for Image-Text Matching" (HREM), CVPR 2023.
-Departures: what belongs to the anchor is never its negative; an anchor may have several positives, and each of them is a pair.
+Source: Wu et al., "Sampling Matters in Deep Embedding Learning", ICCV 2017, Eqs. 2-4; constants as in the
+released code of Fu et al., "Learning Semantic Relationship Among Instances for Image-Text Matching" (HREM),
+CVPR 2023.
+Departures: what belongs to the anchor is never its negative; an anchor may have several positives, and each
+of them is a pair.
 """
 
 from __future__ import annotations
@@ -19,15 +22,19 @@ DIMENSIONS = 512
 NEAREST = 0.5
 
 
-def draw_probabilities(scores: Tensor, positives: Tensor, *, cutoff: float, dimensions: int = DIMENSIONS) -> Tensor:
+def draw_probabilities(
+    scores: Tensor, positives: Tensor, *, cutoff: float, dimensions: int = DIMENSIONS
+) -> Tensor:
     """How likely each candidate is to be drawn as the negative of each anchor; no gradient.
 
-    In 512 dimensions the closest negative is drawn almost surely, except that all negatives nearer than 0.5 are equally likely.
+    In 512 dimensions the closest negative is drawn almost surely, except that all negatives nearer than 0.5
+    are equally likely.
 
     Args:
         scores: ``(A, C)`` cosines.
         positives: ``(A, C)`` bool, the candidate belongs to the anchor.
-        cutoff: negatives at this distance or farther are never drawn; 1.7 (Flickr30K) and 1.9 (COCO) in HREM, less than 2.
+        cutoff: negatives at this distance or farther are never drawn; 1.7 (Flickr30K) and 1.9 (COCO) in HREM,
+            less than 2.
         dimensions: ``n``; 512 in the released code, whatever the width of the embedding.
 
     Returns:
@@ -44,7 +51,9 @@ def draw_probabilities(scores: Tensor, positives: Tensor, *, cutoff: float, dime
         tensor([[0.5000, 0.5000, 0.0000]], dtype=torch.float64)
     """
     if not NEAREST < cutoff < 2:
-        raise ValueError(f"cutoff is {cutoff}; it must be a distance of unit vectors above {NEAREST} and below 2")
+        raise ValueError(
+            f"cutoff is {cutoff}; it must be a distance of unit vectors above {NEAREST} and below 2"
+        )
     true_distance = (2 - 2 * scores.detach().double()).clamp(min=0).sqrt()
     allowed = ~positives & (true_distance < cutoff)
     distance = true_distance.clamp(NEAREST, cutoff)
@@ -62,10 +71,11 @@ def distance_weighted(
     reduction: Reduction,
     dimensions: int = DIMENSIONS,
 ) -> Tensor:
-    """Triplet loss of one direction with drawn negatives; rows are anchors. Both directions: ``f(S, P) + f(S.T, P.T)``.
+    """Triplet loss of one direction with drawn negatives; rows are anchors. Both directions: ``f(S, P) +
+    f(S.T, P.T)``.
 
-    Draws from PyTorch's global generator, once for every pair. A pair whose anchor has no negative within the cutoff contributes
-    a differentiable zero.
+    Draws from PyTorch's global generator, once for every pair. A pair whose anchor has no negative within the
+    cutoff contributes a differentiable zero.
 
     Args:
         scores: ``(A, C)`` cosines of anchors and candidates, larger = more alike.

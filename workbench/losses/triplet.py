@@ -1,10 +1,13 @@
-r"""Hinge triplet: :math:`\sum_{(a,p)} \mathrm{agg}_n\,[m - S_{ap} + S_{an}]_+` over pairs of an anchor and its positive.
+r"""Hinge triplet: :math:`\sum_{(a,p)} \mathrm{agg}_n\,[m - S_{ap} + S_{an}]_+` over pairs of an anchor and
+its positive.
 
 ``agg`` is the sum over the anchor's negatives ``n``, or the value at the hardest of them.
 
-Source: Faghri et al., "VSE++: Improving Visual-Semantic Embeddings with Hard Negatives", BMVC 2018, Sect. 3.2, losses SH and MH.
-Departures: what belongs to the anchor is never its negative (the released code masks the diagonal only); an anchor may have
-several positives, and each of them is a pair; the margin may differ from pair to pair and from negative to negative.
+Source: Faghri et al., "VSE++: Improving Visual-Semantic Embeddings with Hard Negatives", BMVC 2018, Sect.
+3.2, losses SH and MH.
+Departures: what belongs to the anchor is never its negative (the released code masks the diagonal only); an
+anchor may have several positives, and each of them is a pair; the margin may differ from pair to pair and
+from negative to negative.
 """
 
 from __future__ import annotations
@@ -27,14 +30,16 @@ def triplet(
 ) -> Tensor:
     """Hinge triplet loss of one direction; rows are anchors. Both directions: ``f(S, P) + f(S.T, P.T)``.
 
-    A pair is an entry of ``positives``; pairs are counted row by row. A pair whose anchor has no negative contributes a
-    differentiable zero.
+    A pair is an entry of ``positives``; pairs are counted row by row. A pair whose anchor has no negative
+    contributes a differentiable zero.
 
     Args:
         scores: ``(A, C)`` scores of anchors and candidates, larger = more alike.
         positives: ``(A, C)`` bool, the candidate belongs to the anchor.
-        margin: a number, or a tensor that broadcasts to ``(pairs, C)``: the margin of each pair against each candidate.
-        negatives: ``"hardest"`` = the negative with the largest *score*, whatever its margin; ``"all"`` = the sum over them.
+        margin: a number, or a tensor that broadcasts to ``(pairs, C)``: the margin of each pair against each
+            candidate.
+        negatives: ``"hardest"`` = the negative with the largest *score*, whatever its margin; ``"all"`` = the
+            sum over them.
         reduction: over pairs; ``"none"`` keeps them.
 
     Returns:

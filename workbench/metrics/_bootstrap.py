@@ -1,9 +1,11 @@
 """Bootstrap intervals over queries: how far a number would move with another sample of queries.
 
-Queries are drawn with replacement, the statistic is computed again, and the interval runs between two percentiles of the results.
-All statistics of one direction share their draws, so that the interval of a sum (``rsum``) is that of a joint sample.
+Queries are drawn with replacement, the statistic is computed again, and the interval runs between two
+percentiles of the results. All statistics of one direction share their draws, so that the interval of a sum
+(``rsum``) is that of a joint sample.
 
-Source: B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979 (percentile interval).
+Source: B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979 (percentile
+interval).
 """
 
 from __future__ import annotations
@@ -104,7 +106,9 @@ def median_rank(ranks: Values, rounds: int, rng: np.random.Generator) -> Estimat
 def _counted(values: Values, what: str) -> Values:
     kept = values[~np.isnan(values).any(axis=1)]
     if not len(kept):
-        raise ValueError(f"{what}: no query has an answer by these judgements, so that nothing can be measured")
+        raise ValueError(
+            f"{what}: no query has an answer by these judgements, so that nothing can be measured"
+        )
     return kept
 
 

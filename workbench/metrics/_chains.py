@@ -30,7 +30,8 @@ class Chains:
         own: ``(T,)`` row of the caption's image; a chain describes one image.
 
     Raises:
-        ValueError: lengths differ, a vector is not of unit length, a chain lacks a level or describes two images.
+        ValueError: lengths differ, a vector is not of unit length, a chain lacks a level or describes two
+            images.
     """
 
     image: Vectors
@@ -63,7 +64,9 @@ class Chains:
             ValueError: the split's captions form no chains.
         """
         if split.level is None or split.chain is None:
-            raise ValueError(f"the captions of {split.name} form no chains; load chains, e.g. scenes with texts='chains'")
+            raise ValueError(
+                f"the captions of {split.name} form no chains; load chains, e.g. scenes with texts='chains'"
+            )
         return Chains(image, text, root, split.captions, split.level, split.chain, split.own)
 
     @cached_property
@@ -83,7 +86,9 @@ class Chains:
     def first(self) -> Rows:
         """``(T,)`` first row that holds the same string: the name of a text."""
         place: dict[str, int] = {}
-        return np.array([place.setdefault(caption, row) for row, caption in enumerate(self.captions)], dtype=np.int64)
+        return np.array(
+            [place.setdefault(caption, row) for row, caption in enumerate(self.captions)], dtype=np.int64
+        )
 
     @cached_property
     def pool(self) -> Rows:

@@ -1,7 +1,7 @@
 """Counting pairs of items that an order puts right or wrong, for all queries of a block at once.
 
-Both functions read ``codes (queries, gallery)``: the place of each item's grade among the distinct grades, in the order of the
-scores; 0 = not judged, and those items stand last (``_ranks.Ordered``).
+Both functions read ``codes (queries, gallery)``: the place of each item's grade among the distinct grades, in
+the order of the scores; 0 = not judged, and those items stand last (``_ranks.Ordered``).
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ def pairs_of_different_grades(codes: Codes) -> Values:
 
 
 def discordant(codes: Codes) -> Values:
-    """Pairs whose earlier item has the smaller code, by query; unjudged items (code 0) stand last and so are in no such pair.
+    """Pairs whose earlier item has the smaller code, by query; unjudged items (code 0) stand last and so are
+    in no such pair.
 
-    One bit at a time, from the highest: two codes differ first at one bit, where the smaller has 0 and the larger has 1. Among
-    items that share the higher bits, each 1 is paired with the 0s before it.
+    One bit at a time, from the highest: two codes differ first at one bit, where the smaller has 0 and the
+    larger has 1. Among items that share the higher bits, each 1 is paired with the 0s before it.
     """
     out = np.zeros(len(codes))
     shared = np.zeros_like(codes)

@@ -1,4 +1,6 @@
-"""Grades by blocks of queries, whatever they come from: judgements, relevance told from captions, or a matrix."""
+"""Grades by blocks of queries, whatever they come from: judgements, relevance told from captions, or a
+matrix.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from workbench.metrics._orders import Grades
 from workbench.metrics._rows import COMPUTED, RowScores, Scores, Whole
 from workbench.records import Judgements, Rows
 
-# entries of a relevance that are made at once and kept: 128 MB of float32; a larger one is made block by block
+# entries of a relevance that are made at once and kept: 128 MB of float32; a larger one is made block by
+# block
 HELD = 2**25
 
 

@@ -18,7 +18,8 @@ class Ordered:
     """Grades in the order of the scores, best score first.
 
     Args:
-        codes: ``(queries, gallery)`` index into ``grades``; 0 = nobody judged the pair, and such pairs stand at the end.
+        codes: ``(queries, gallery)`` index into ``grades``; 0 = nobody judged the pair, and such pairs stand
+            at the end.
         grades: ``(G,)`` distinct grades, ascending, after a leading 0 for "not judged".
     """
 
@@ -71,12 +72,16 @@ class Grades:
         return out
 
 
-def orders(scores: AnyScores, grades: Grades | NDArray[Any], *, block: int | None = None) -> Iterator[Ordered]:
+def orders(
+    scores: AnyScores, grades: Grades | NDArray[Any], *, block: int | None = None
+) -> Iterator[Ordered]:
     """Grades in the order of the scores, a block of queries at a time; for the arguments see ``order``."""
     known = grades.distinct if isinstance(grades, Grades) else np.unique(grades[~np.isnan(grades)])
     names, kind = np.concatenate([[0.0], known.astype(np.float64)]), np.min_scalar_type(len(known))
     for first, rows in blocks(scores, grades.shape, block):
-        part = grades.rows(first, len(rows)) if isinstance(grades, Grades) else grades[first : first + len(rows)]
+        part = (
+            grades.rows(first, len(rows)) if isinstance(grades, Grades) else grades[first : first + len(rows)]
+        )
         code = np.where(np.isnan(part), 0, np.searchsorted(known, part) + 1)
         yield Ordered(_codes_in_order(rows, code, len(names)).astype(kind), names)
 
@@ -86,7 +91,8 @@ def order(scores: AnyScores, grades: Grades | NDArray[Any], *, block: int | None
 
     Args:
         scores: ``(queries, gallery)``, larger = more alike.
-        grades: ``(queries, gallery)``, larger = more relevant; NaN = not judged, which takes the pair out of the list.
+        grades: ``(queries, gallery)``, larger = more relevant; NaN = not judged, which takes the pair out of
+            the list.
         block: queries sorted at a time; ``None`` = as the scores prefer.
 
     Raises:
@@ -104,7 +110,10 @@ def order(scores: AnyScores, grades: Grades | NDArray[Any], *, block: int | None
 
 def _codes_in_order(scores: Scores, codes: Rows, size: int) -> Rows:
     by_score = np.argsort(-scores, axis=1)
-    sorted_scores, sorted_codes = np.take_along_axis(scores, by_score, 1), np.take_along_axis(codes, by_score, 1)
+    sorted_scores, sorted_codes = (
+        np.take_along_axis(scores, by_score, 1),
+        np.take_along_axis(codes, by_score, 1),
+    )
     group = np.zeros(codes.shape, dtype=np.int64)
     np.cumsum(sorted_scores[:, 1:] != sorted_scores[:, :-1], axis=1, out=group[:, 1:])
     group[sorted_codes == 0] = codes.shape[1]

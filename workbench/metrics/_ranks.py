@@ -1,13 +1,15 @@
 """THE rank: one definition, one tie rule, one pass that serves every metric of an order.
 
-The rank of a relevant item is ``1 + #(greater) + #(equal and not relevant)``, plus the relevant items counted before it among
-its equals. A tie therefore counts against the model: a matrix of equal scores puts every relevant item last. Graded orders
-follow the same rule: larger scores first, among equal scores the lower grade first. Only the order of the scores matters,
-never their sign or scale, and scores are compared in the type they come in.
+The rank of a relevant item is ``1 + #(greater) + #(equal and not relevant)``, plus the relevant items counted
+before it among its equals. A tie therefore counts against the model: a matrix of equal scores puts every
+relevant item last. Graded orders follow the same rule: larger scores first, among equal scores the lower
+grade first. Only the order of the scores matters, never their sign or scale, and scores are compared in the
+type they come in.
 
 A direction is written once: rows are queries. Image to text is ``rank(scores, relevant)``, text to image is
-``rank(scores.T, relevant.T)``, and ``both(scores, judgements)`` is the two. The pass counts, for each relevant item, the items
-that score at least as much; no list is sorted for it, and many judgements share it (``rank_all``, ``Ranked``).
+``rank(scores.T, relevant.T)``, and ``both(scores, judgements)`` is the two. The pass counts, for each
+relevant item, the items that score at least as much; no list is sorted for it, and many judgements share it
+(``rank_all``, ``Ranked``).
 """
 
 from __future__ import annotations
@@ -47,8 +49,8 @@ class Ranks:
     Args:
         query: ``(M,)`` query of each relevant item, ascending.
         rank: ``(M,)`` its rank, 1 = top, ascending within a query.
-        counts: ``(queries,)`` R, the relevant items of each query, those that the gallery lacks among them; 0 = a query that has
-            no answer, or is not asked, and does not count.
+        counts: ``(queries,)`` R, the relevant items of each query, those that the gallery lacks among them; 0
+            = a query that has no answer, or is not asked, and does not count.
         gallery: number of items ranked.
     """
 
@@ -64,7 +66,9 @@ class Ranks:
 
     @property
     def first(self) -> Values:
-        """``(queries,)`` rank of the best ranked relevant item; NaN where nothing is relevant, infinite where none is listed."""
+        """``(queries,)`` rank of the best ranked relevant item; NaN where nothing is relevant, infinite where
+        none is listed.
+        """
         out = np.where(self.counts > 0, np.inf, np.nan)
         out[self.query[self.place == 1]] = self.rank[self.place == 1]
         return out
@@ -79,7 +83,8 @@ def rank(scores: AnyScores, relevant: Relevant | NDArray[np.bool_], *, block: in
     """Ranks of all relevant items.
 
     Args:
-        scores: ``(queries, gallery)``, larger = more alike; ``-inf`` removes an item (a query from its own gallery).
+        scores: ``(queries, gallery)``, larger = more alike; ``-inf`` removes an item (a query from its own
+            gallery).
         relevant: the relevant pairs, or a matrix ``(queries, gallery)`` of truth values.
         block: queries looked at at a time, which bounds the memory; ``None`` = as the scores prefer.
 
@@ -89,23 +94,32 @@ def rank(scores: AnyScores, relevant: Relevant | NDArray[np.bool_], *, block: in
     >>> rank(np.array([[-0.1, -0.3, -0.2]]), np.array([[False, True, True]])).rank.tolist()
     [2, 3]
     """
-    return rank_all(scores, [relevant if isinstance(relevant, Relevant) else Relevant.of(relevant)], block=block)[0]
+    return rank_all(
+        scores, [relevant if isinstance(relevant, Relevant) else Relevant.of(relevant)], block=block
+    )[0]
 
 
 def rank_all(scores: AnyScores, relevant: Sequence[Relevant], *, block: int | None = None) -> list[Ranks]:
-    """Ranks by several judgements of the same queries and gallery, from one pass; for the arguments see ``rank``."""
+    """Ranks by several judgements of the same queries and gallery, from one pass; for the arguments see
+    ``rank``.
+    """
     queries, gallery = relevant[0].shape
     listed = [one.answers() for one in relevant]
     names = [one.query * np.int64(gallery) + one.item for one in listed]
     pairs = np.unique(np.concatenate(names))
     query, item = np.divmod(pairs, max(gallery, 1))
-    start, not_below = np.searchsorted(query, np.arange(queries + 1)).tolist(), np.empty(len(pairs), dtype=np.int64)
+    start, not_below = (
+        np.searchsorted(query, np.arange(queries + 1)).tolist(),
+        np.empty(len(pairs), dtype=np.int64),
+    )
     for first, rows in blocks(scores, relevant[0].shape, block):
         for row in range(len(rows)):
             begin, end = start[first + row], start[first + row + 1]
             if begin < end:
                 not_below[begin:end] = _not_below(rows[row], item[begin:end])
-    return [_ranks(one, not_below[np.searchsorted(pairs, name)]) for one, name in zip(listed, names, strict=True)]
+    return [
+        _ranks(one, not_below[np.searchsorted(pairs, name)]) for one, name in zip(listed, names, strict=True)
+    ]
 
 
 def _not_below(scores: Scores, items: Rows) -> Rows:
@@ -117,7 +131,9 @@ def _not_below(scores: Scores, items: Rows) -> Rows:
 
 
 def _ranks(relevant: Relevant, not_below: Rows) -> Ranks:
-    """Ranks from the number of items that score at least as much: more of them = a smaller score, as many = an equal one."""
+    """Ranks from the number of items that score at least as much: more of them = a smaller score, as many =
+    an equal one.
+    """
     query, gallery = relevant.query, relevant.shape[1]
     names = np.sort(query * np.int64(gallery + 1) + not_below)
     start = np.searchsorted(query, query)
@@ -127,7 +143,8 @@ def _ranks(relevant: Relevant, not_below: Rows) -> Ranks:
 
 
 class Ranked:
-    """Ranks of both directions by several judgements, from one pass a direction: every metric of ranks takes it for scores.
+    """Ranks of both directions by several judgements, from one pass a direction: every metric of ranks takes
+    it for scores.
 
     Args:
         scores: ``(I, T)``, larger = more alike.
@@ -154,7 +171,9 @@ class Ranked:
         for number, one in enumerate(self.judgements):
             if one is judgements:
                 return {direction: ranks[number] for direction, ranks in self._ranks.items()}
-        raise ValueError(f"judgements {judgements.name!r} were not ranked, only {[one.name for one in self.judgements]}")
+        raise ValueError(
+            f"judgements {judgements.name!r} were not ranked, only {[one.name for one in self.judgements]}"
+        )
 
 
 def both(scores: AnyScores | Ranked, judgements: Judgements) -> dict[Direction, Ranks]:

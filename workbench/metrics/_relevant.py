@@ -23,9 +23,10 @@ class Relevant:
         query: ``(M,)`` query rows, ascending.
         item: ``(M,)`` gallery rows, ascending within a query.
         shape: number of queries and gallery size.
-        asked: of queries ``(queries,)`` and, for the other direction, of items: False = in the gallery only. ``None`` = all.
-        missing: of each query ``(queries,)`` and, for the other direction, of each item: how many relevant ones the gallery
-            lacks. They count into R and are never found. ``None`` = none.
+        asked: of queries ``(queries,)`` and, for the other direction, of items: False = in the gallery only.
+            ``None`` = all.
+        missing: of each query ``(queries,)`` and, for the other direction, of each item: how many relevant
+            ones the gallery lacks. They count into R and are never found. ``None`` = none.
     """
 
     query: Rows
@@ -36,7 +37,9 @@ class Relevant:
 
     @staticmethod
     def of(pairs: Judgements | Mask) -> Relevant:
-        """Relevant pairs of judgements (images as queries) or of a matrix ``(queries, gallery)`` of truth values."""
+        """Relevant pairs of judgements (images as queries) or of a matrix ``(queries, gallery)`` of truth
+        values.
+        """
         if not isinstance(pairs, Judgements):
             query, item = np.nonzero(pairs)
             return Relevant(query, item, (pairs.shape[0], pairs.shape[1]))
@@ -62,7 +65,9 @@ class Relevant:
 
     @property
     def counts(self) -> Rows:
-        """``(queries,)`` R, the number of relevant items, with those that the gallery lacks; 0 = the query does not count."""
+        """``(queries,)`` R, the number of relevant items, with those that the gallery lacks; 0 = the query
+        does not count.
+        """
         counts: Rows = np.diff(self.start)
         if self.missing[0] is not None:
             counts = counts + self.missing[0]

@@ -1,8 +1,8 @@
 """The best scored items of each query and what they are worth by graded judgements.
 
-Among equal scores the item of the smaller grade comes first, so that a tie counts against the model. Among equal grades the
-earlier row of the gallery comes first in the order of the grades. A pair that nobody judged, or whose score is ``-inf``, is taken
-out of both lists.
+Among equal scores the item of the smaller grade comes first, so that a tie counts against the model. Among
+equal grades the earlier row of the gallery comes first in the order of the grades. A pair that nobody judged,
+or whose score is ``-inf``, is taken out of both lists.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ def retrieve(scores: AnyScores, grades: GradeRows, depth: int, width: int | None
     size = grades.shape[1]
     depth, width = min(depth, size), min(width or depth, size)
     parts = [Retrieved(np.zeros((0, depth)), np.zeros((0, depth), dtype=np.int64), np.zeros((0, width)))]
-    parts += [_of_block(rows, grades.rows(first, len(rows)), depth, width) for first, rows in small_blocks(scores, grades.shape)]
+    parts += [
+        _of_block(rows, grades.rows(first, len(rows)), depth, width)
+        for first, rows in small_blocks(scores, grades.shape)
+    ]
     grade, place, best = zip(*((one.grade, one.place, one.best) for one in parts), strict=True)
     return Retrieved(np.concatenate(grade), np.concatenate(place), np.concatenate(best))
 
@@ -66,7 +69,9 @@ def _of_block(scores: Scores, grades: NDArray[Any], depth: int, width: int) -> R
     listed = ~np.isnan(grades) & (scores > -np.inf)
     scores, grades = np.where(listed, scores, -np.inf), np.where(listed, grades, 0).astype(np.float64)
     if grades.size and grades.min() < 0:
-        raise ValueError(f"grades must be at least 0 to be summed, the least is {grades.min()}: shift them, and say so")
+        raise ValueError(
+            f"grades must be at least 0 to be summed, the least is {grades.min()}: shift them, and say so"
+        )
     top = _best(scores, grades, depth)
     grade, place = np.take_along_axis(grades, top, axis=1), np.empty(top.shape, dtype=np.int64)
     rows = np.arange(grades.shape[1])

@@ -1,8 +1,9 @@
 """Scores by blocks of queries, so that a matrix of any size never lies in memory whole.
 
-Whatever has ``shape``, ``T``, ``step``, ``rows(part)`` and ``cut(rows, columns)`` can be ranked: a matrix, inner products of
-embeddings made as they are asked for, or a model that scores slices. The blocks' scores are compared with one another within a
-row only, and a row comes from one block, so that rounding in a matrix product cannot tear equal scores apart.
+Whatever has ``shape``, ``T``, ``step``, ``rows(part)`` and ``cut(rows, columns)`` can be ranked: a matrix,
+inner products of embeddings made as they are asked for, or a model that scores slices. The blocks' scores are
+compared with one another within a row only, and a row comes from one block, so that rounding in a matrix
+product cannot tear equal scores apart.
 """
 
 from __future__ import annotations
@@ -129,7 +130,9 @@ def by_rows(scores: AnyScores) -> RowScores:
     return Whole(scores) if isinstance(scores, np.ndarray) else scores
 
 
-def blocks(scores: AnyScores, shape: tuple[int, ...], step: int | None = None) -> Iterator[tuple[int, Scores]]:
+def blocks(
+    scores: AnyScores, shape: tuple[int, ...], step: int | None = None
+) -> Iterator[tuple[int, Scores]]:
     """Consecutive blocks of queries: number of the first query, and the rows.
 
     Args:
@@ -142,14 +145,18 @@ def blocks(scores: AnyScores, shape: tuple[int, ...], step: int | None = None) -
     """
     source = by_rows(scores)
     if tuple(source.shape) != tuple(shape):
-        raise ValueError(f"scores are {tuple(source.shape)}, the judgements (queries, gallery) are {tuple(shape)}")
+        raise ValueError(
+            f"scores are {tuple(source.shape)}, the judgements (queries, gallery) are {tuple(shape)}"
+        )
     size = source.step if step is None else step
     for first in range(0, shape[0], size):
         rows = source.rows(slice(first, min(first + size, shape[0])))
         # the least of numbers among which one is NaN is NaN: one pass without a copy
         if rows.size and np.isnan(rows.min()):
             bad = int(np.isnan(rows).sum())
-            raise ValueError(f"{bad} scores are NaN among queries {first} to {first + len(rows) - 1}; a NaN has no rank")
+            raise ValueError(
+                f"{bad} scores are NaN among queries {first} to {first + len(rows) - 1}; a NaN has no rank"
+            )
         yield first, rows
 
 

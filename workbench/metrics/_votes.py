@@ -13,7 +13,8 @@ from workbench.records import Rows
 def votes(phi: GradeRows, own: Rows, m: int, *, ballots: int = 30) -> Rows:
     """Released Semantic Recall: the m images that an image's captions vote for.
 
-    Each caption gives its ``ballots`` best images its grade with them; the votes of an image's captions are summed.
+    Each caption gives its ``ballots`` best images its grade with them; the votes of an image's captions are
+    summed.
 
     Args:
         phi: ``(I, T)`` grades by rows.
@@ -40,7 +41,8 @@ def votes(phi: GradeRows, own: Rows, m: int, *, ballots: int = 30) -> Rows:
 
 
 def voted(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -> Relevant:
-    """The relevant pairs: an image's captions are those of its voted images, a caption's images those that its image voted for.
+    """The relevant pairs: an image's captions are those of its voted images, a caption's images those that
+    its image voted for.
 
     Args:
         kept: ``(I, m)`` from ``votes``.
@@ -57,4 +59,6 @@ def voted(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -
         other = own[query] != item if direction == "t2i" else query != own[item]
         query, item = query[other], item[other]
     order = np.lexsort((item, query))
-    return Relevant(query[order], item[order], (captions, images) if direction == "t2i" else (images, captions))
+    return Relevant(
+        query[order], item[order], (captions, images) if direction == "t2i" else (images, captions)
+    )

@@ -1,15 +1,17 @@
 """How far a cheaper metric lies from the truth when several models are put in order.
 
-"The models are ordered by the truth, mAP@R with all that is relevant, over all queries. A metric is computed again on resamples
-of the queries, and Kendall's tau between its order and the truth's is the share of pairs of models in the same order less the
-share in the opposite order; equal values count as neither." 1 = the same order, -1 = the reversed one. The truth's own tau under
-resampling is the ceiling: where it is far from 1, the models are too close together for any metric to order them. All metrics of
-one direction see the same resamples.
+"The models are ordered by the truth, mAP@R with all that is relevant, over all queries. A metric is computed
+again on resamples of the queries, and Kendall's tau between its order and the truth's is the share of pairs
+of models in the same order less the share in the opposite order; equal values count as neither." 1 = the same
+order, -1 = the reversed one. The truth's own tau under resampling is the ceiling: where it is far from 1, the
+models are too close together for any metric to order them. All metrics of one direction see the same
+resamples.
 
-``pooled`` builds labels as ECCV Caption did on photographs: some queries are asked, and positives are looked for only among the
-items that a few models put first; here the truth answers in place of the annotators.
+``pooled`` builds labels as ECCV Caption did on photographs: some queries are asked, and positives are looked
+for only among the items that a few models put first; here the truth answers in place of the annotators.
 
-Source: M. Kendall, A new measure of rank correlation, Biometrika 30, 1938; S. Chun et al., ECCV Caption, ECCV 2022 (pooling).
+Source: M. Kendall, A new measure of rank correlation, Biometrika 30, 1938; S. Chun et al., ECCV Caption, ECCV
+2022 (pooling).
 """
 
 from __future__ import annotations
@@ -59,7 +61,10 @@ def pooled(
         seed: of the choice of queries.
     """
     rng, shape = np.random.default_rng(seed), truth.shape
-    asked = [np.sort(rng.choice(n, max(1, round(share * n)), replace=False)) for n, share in zip(shape, (images, captions))]
+    asked = [
+        np.sort(rng.choice(n, max(1, round(share * n)), replace=False))
+        for n, share in zip(shape, (images, captions))
+    ]
     pairs = [own * np.int64(shape[1]) + np.arange(shape[1])]
     for scores in map(by_rows, pool):
         query, item = _first(scores, asked[0], depth)
@@ -68,11 +73,11 @@ def pooled(
         pairs.append(item * shape[1] + query)
     rows, columns = np.divmod(np.unique(np.concatenate(pairs)), shape[1])
     good = (truth.at(rows, columns) >= truth.relevant_from) | (own[columns] == rows)
-    rule = (
-        f"relevant by {truth.name!r} and among the {depth} first of {len(pool)} models, or the caption was written for the image"
-    )
+    rule = f"relevant by {truth.name!r} and among the {depth} first of {len(pool)} models, or the caption was written for the image"
     listed = rows[good], columns[good], np.ones(int(good.sum()), dtype=np.float32)
-    return Judgements("pooled", rule, shape, *listed, source=truth.source, image_queries=asked[0], caption_queries=asked[1])
+    return Judgements(
+        "pooled", rule, shape, *listed, source=truth.source, image_queries=asked[0], caption_queries=asked[1]
+    )
 
 
 def _first(scores: RowScores, queries: Rows, depth: int) -> tuple[Rows, Rows]:
@@ -95,7 +100,9 @@ def true_share(phi: AnyPhi, truth: Judgements, ms: Sequence[int]) -> dict[str, V
     """
     ranked, out = Ranked(Scored(grade_rows(phi)), [truth]).by(truth), {}
     for side, ranks in ranked.items():
-        found = np.stack([np.bincount(ranks.query[ranks.rank <= m], minlength=len(ranks.counts)) for m in ms], axis=1)
+        found = np.stack(
+            [np.bincount(ranks.query[ranks.rank <= m], minlength=len(ranks.counts)) for m in ms], axis=1
+        )
         out[str(side)] = (found[ranks.counts > 0] / np.asarray(ms)).mean(axis=0)
     return out
 
@@ -110,7 +117,8 @@ def per_query(
     categories: Codes | None = None,
     ks: Sequence[int] = SUMMED,
 ) -> dict[str, Values]:
-    """What each metric says of each query of one model, by direction: ``i2t/mAP@R, truth``, ``i2t/R@1``, ``i2t/NCS@1``, ...
+    """What each metric says of each query of one model, by direction: ``i2t/mAP@R, truth``, ``i2t/R@1``,
+    ``i2t/NCS@1``, ...
 
     Args:
         scores: ``(I, T)``, larger = more alike.
@@ -152,9 +160,10 @@ def measure(table: Table, *, truth: str = TRUTH, rounds: int = 1000, seed: int =
         seed: of the resamples.
 
     Returns:
-        One row a key: ``tau`` on all queries, its bootstrap interval ``low`` and ``high``, ``order`` = share of resamples with
-        exactly the truth's order, ``best`` = share with the truth's best model alone on top, ``distance`` = mean over models of
-        the value less the truth's, with its interval, and ``queries`` that count.
+        One row a key: ``tau`` on all queries, its bootstrap interval ``low`` and ``high``, ``order`` = share
+        of resamples with exactly the truth's order, ``best`` = share with the truth's best model alone on
+        top, ``distance`` = mean over models of the value less the truth's, with its interval, and ``queries``
+        that count.
 
     Raises:
         ValueError: fewer than two models.
@@ -186,8 +195,8 @@ def differences(table: Table, *, truth: str = TRUTH, rounds: int = 1000, seed: i
         seed: of the resamples.
 
     Returns:
-        One row for each key and pair: ``key``, ``better``, ``worse``, ``difference``, ``low``, ``high``. By the truth it is at
-        least 0; a metric whose interval lies below 0 contradicts it.
+        One row for each key and pair: ``key``, ``better``, ``worse``, ``difference``, ``low``, ``high``. By
+        the truth it is at least 0; a metric whose interval lies below 0 contradicts it.
     """
     names, means, rows = list(table), _means(table, rounds, seed), []
     for key, (value, drawn, _) in means.items():
@@ -200,7 +209,9 @@ def differences(table: Table, *, truth: str = TRUTH, rounds: int = 1000, seed: i
 
 
 def _means(table: Table, rounds: int, seed: int) -> dict[str, tuple[Values, Values, int]]:
-    """By key: ``(models,)`` means over the queries that count, ``(rounds, models)`` those of resamples, and how many count."""
+    """By key: ``(models,)`` means over the queries that count, ``(rounds, models)`` those of resamples, and
+    how many count.
+    """
     out = {}
     for key in next(iter(table.values())):
         values = np.stack([model[key] for model in table.values()], axis=1)

@@ -1,15 +1,18 @@
 """Two runs on the same queries: paired bootstrap of the difference, exact sign test, Holm's correction.
 
-"Both runs answered the same queries. The interval is that of the mean difference when the queries are drawn again, the same draw
-for both runs. The sign test asks whether one run is better on more queries than the other; queries on which they agree say
-nothing. Where several comparisons are made, p is Holm's, so that the chance of a single false alarm among all stays below 5 %."
+"Both runs answered the same queries. The interval is that of the mean difference when the queries are drawn
+again, the same draw for both runs. The sign test asks whether one run is better on more queries than the
+other; queries on which they agree say nothing. Where several comparisons are made, p is Holm's, so that the
+chance of a single false alarm among all stays below 5 %."
 
-For a number that is 0 or 1 for each query (R@K) the sign test is McNemar's exact test. Captions of one image are no independent
-witnesses: with ``groups`` whole images are drawn, and an image counts as one sign. A query that has no answer counts for
-neither run. The tests speak about other queries, not about other seeds of training (``seeds``).
+For a number that is 0 or 1 for each query (R@K) the sign test is McNemar's exact test. Captions of one image
+are no independent witnesses: with ``groups`` whole images are drawn, and an image counts as one sign. A query
+that has no answer counts for neither run. The tests speak about other queries, not about other seeds of
+training (``seeds``).
 
-Source: B. Efron and R. Tibshirani, An introduction to the bootstrap, 1993, chapter 13 (percentile interval); Q. McNemar,
-Psychometrika 12, 1947; S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6, 1979.
+Source: B. Efron and R. Tibshirani, An introduction to the bootstrap, 1993, chapter 13 (percentile interval);
+Q. McNemar, Psychometrika 12, 1947; S. Holm, A simple sequentially rejective multiple test procedure, Scand.
+J. Statistics 6, 1979.
 """
 
 from __future__ import annotations
@@ -36,7 +39,8 @@ class Difference:
         key: the number, e.g. ``"t2i/R@1"``.
         run, against: names of the two runs; the difference is ``run - against``.
         value: mean difference over queries; low, high: its bootstrap interval at ``confidence``, or ``None``.
-        wins, losses, ties: groups (queries, or images where captions are drawn by image) where ``run`` is better, worse, equal.
+        wins, losses, ties: groups (queries, or images where captions are drawn by image) where ``run`` is
+            better, worse, equal.
         p: of the two-sided exact sign test; p_holm: corrected for all comparisons made together.
         comparisons: how many those were.
         queries, left_out: queries that count, and queries that have no answer.
@@ -64,14 +68,18 @@ class Difference:
         return self.p_holm < 1 - self.confidence
 
 
-def paired_bootstrap(difference: Values, rounds: int, rng: np.random.Generator, groups: Rows | None = None) -> Estimate:
+def paired_bootstrap(
+    difference: Values, rounds: int, rng: np.random.Generator, groups: Rows | None = None
+) -> Estimate:
     """Mean of the per-query differences of two runs, with its bootstrap draws.
 
     Args:
-        difference: ``(queries,)`` value of the one run minus that of the other; NaN = the query does not count.
+        difference: ``(queries,)`` value of the one run minus that of the other; NaN = the query does not
+            count.
         rounds: resamples; 0 = no interval.
         rng: source of the draws.
-        groups: ``(queries,)`` row of what is drawn as a whole, e.g. the image of a caption; ``None`` = each query by itself.
+        groups: ``(queries,)`` row of what is drawn as a whole, e.g. the image of a caption; ``None`` = each
+            query by itself.
 
     Raises:
         ValueError: no query counts.
@@ -98,7 +106,8 @@ def _by_group(values: Values, groups: Rows | None) -> tuple[Values, Values]:
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """Two-sided exact sign test: the chance of a split at least as uneven if both outcomes are equally likely.
+    """Two-sided exact sign test: the chance of a split at least as uneven if both outcomes are equally
+    likely.
 
     Args:
         wins: how often the one is better; ties are left out.
@@ -114,13 +123,16 @@ def sign_test(wins: int, losses: int) -> float:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Holm's adjusted p values: the i-th smallest of m times ``m - i + 1``, never below a smaller one's, never above 1.
+    """Holm's adjusted p values: the i-th smallest of m times ``m - i + 1``, never below a smaller one's,
+    never above 1.
 
     >>> [round(value, 6) for value in holm([0.01, 0.04, 0.03, 0.005])]
     [0.03, 0.06, 0.06, 0.02]
     """
     order = np.argsort(p, kind="stable")
-    adjusted = np.minimum(1.0, np.maximum.accumulate(np.asarray(p, np.float64)[order] * np.arange(len(p), 0, -1)))
+    adjusted = np.minimum(
+        1.0, np.maximum.accumulate(np.asarray(p, np.float64)[order] * np.arange(len(p), 0, -1))
+    )
     out = np.empty(len(p))
     out[order] = adjusted
     return [float(value) for value in out]
@@ -138,7 +150,8 @@ def measure(
     """Every run against one run, on every number; Holm's correction goes over all of these comparisons.
 
     Args:
-        values: key -> run -> ``(queries,)`` one value a query, larger = better; NaN = the query has no answer.
+        values: key -> run -> ``(queries,)`` one value a query, larger = better; NaN = the query has no
+            answer.
         against: name of the run that the others are held against.
         groups: key -> ``(queries,)`` what is drawn as a whole; a key that is missing has none.
         rounds: bootstrap rounds; 0 = no intervals.
@@ -169,7 +182,9 @@ def measure(
 
 def _difference(what: str, first: Values, second: Values) -> Values:
     if first.shape != second.shape or (np.isnan(first) != np.isnan(second)).any():
-        raise ValueError(f"{what} did not answer the same queries: measure both on one split by the same judgements")
+        raise ValueError(
+            f"{what} did not answer the same queries: measure both on one split by the same judgements"
+        )
     return first - second
 
 
@@ -181,7 +196,9 @@ def _signs(difference: Values, groups: Rows | None) -> tuple[int, int, int]:
     return better, worse, len(sums) - better - worse
 
 
-def _report(key: str, run: str, against: str, estimate: Estimate, signs: tuple[int, int, int], confidence: float) -> Difference:
+def _report(
+    key: str, run: str, against: str, estimate: Estimate, signs: tuple[int, int, int], confidence: float
+) -> Difference:
     low, high = interval(estimate.draws, confidence)
     p = sign_test(signs[0], signs[1])
     counts = {"queries": estimate.queries, "left_out": estimate.left_out, "confidence": confidence}
@@ -189,7 +206,8 @@ def _report(key: str, run: str, against: str, estimate: Estimate, signs: tuple[i
 
 
 def rsum_by_image(i2t: Values, t2i: Values, own: Rows) -> Values:
-    """What each image adds to RSUM: its own three hits, and those of its captions; the mean over images is RSUM.
+    """What each image adds to RSUM: its own three hits, and those of its captions; the mean over images is
+    RSUM.
 
     Args:
         i2t: ``(I,)`` rank of each image's best relevant caption, 1 = first.

@@ -1,12 +1,14 @@
 """Correlation of scores with graded judgements of pairs, such as people's ratings.
 
-"Pearson and Spearman correlation over all judged pairs", with equal values given their average rank. Intervals come from drawing
-queries with all their pairs, since pairs of one query are not independent. Beside them the bootstrap of Crisscrossed Captions
-(``spearman_half``): the mean of 1,000 rounds, each drawing half of the queries and one judged partner of each. Without own pairs,
-binary labels are constant, and such a correlation is not defined: it is NaN here, where papers print 0.
+"Pearson and Spearman correlation over all judged pairs", with equal values given their average rank.
+Intervals come from drawing queries with all their pairs, since pairs of one query are not independent. Beside
+them the bootstrap of Crisscrossed Captions (``spearman_half``): the mean of 1,000 rounds, each drawing half
+of the queries and one judged partner of each. Without own pairs, binary labels are constant, and such a
+correlation is not defined: it is NaN here, where papers print 0.
 
-Source: Z. Parekh et al., Crisscrossed captions, EACL 2021 (bootstrap; no stored code shows it); the SAM paper, "Is an image worth
-five sentences?", table 1 (Pearson correlation with the ratings of image-caption pairs).
+Source: Z. Parekh et al., Crisscrossed captions, EACL 2021 (bootstrap; no stored code shows it); the SAM
+paper, "Is an image worth five sentences?", table 1 (Pearson correlation with the ratings of image-caption
+pairs).
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ def spearman(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | 
 
 def ranks(values: NDArray[Any], weights: NDArray[Any] | None = None) -> Values:
     """``(N,)`` average ranks from 1 for the smallest value, counting each value as often as its weight says."""
-    return _average_ranks(np.unique(values, return_inverse=True)[1], np.ones(len(values)) if weights is None else weights)
+    return _average_ranks(
+        np.unique(values, return_inverse=True)[1], np.ones(len(values)) if weights is None else weights
+    )
 
 
 def _average_ranks(place: Rows, weights: NDArray[Any]) -> Values:
@@ -85,7 +89,9 @@ def half_of_the_queries(
     order = np.argsort(query, kind="stable")
     _, start, size = np.unique(query[order], return_index=True, return_counts=True)
     if len(start) < LEAST:
-        raise ValueError(f"a bootstrap over half of {len(start)} queries is none; at least {LEAST} are needed")
+        raise ValueError(
+            f"a bootstrap over half of {len(start)} queries is none; at least {LEAST} are needed"
+        )
     out = np.empty(rounds)
     for number in range(rounds):
         drawn = rng.choice(len(start), len(start) // 2, replace=False)
@@ -106,7 +112,9 @@ def at_pairs(phi: Phi | NDArray[Any] | Judgements, judgements: Judgements, *, bl
         ValueError: shapes differ.
     """
     if tuple(phi.shape) != judgements.shape:
-        raise ValueError(f"values are {tuple(phi.shape)}, the judgements {judgements.name!r} are {judgements.shape}")
+        raise ValueError(
+            f"values are {tuple(phi.shape)}, the judgements {judgements.name!r} are {judgements.shape}"
+        )
     images, captions = judgements.images, judgements.captions
     if isinstance(phi, Judgements):
         return phi.at(images, captions).astype(np.float64)
@@ -121,7 +129,8 @@ def at_pairs(phi: Phi | NDArray[Any] | Judgements, judgements: Judgements, *, bl
 
 
 def cosines(first: NDArray[Any], second: NDArray[Any], judgements: Judgements) -> Values:
-    """``(N,)`` inner products at the listed pairs, of embeddings whose whole matrix of scores may be too large to make.
+    """``(N,)`` inner products at the listed pairs, of embeddings whose whole matrix of scores may be too
+    large to make.
 
     Args:
         first: ``(I, D)`` unit vectors of the rows.
@@ -150,7 +159,16 @@ def judged_sample(judgements: Judgements, own: Rows, others: int, rng: np.random
     columns = np.repeat(np.arange(captions), number + 1)
     grades = judgements.at(rows, columns)
     rule = f"{judgements.rule}; own pairs and {number} random others a caption"
-    return Judgements(judgements.name, rule, judgements.shape, rows, columns, grades, unlisted=None, source=judgements.source)
+    return Judgements(
+        judgements.name,
+        rule,
+        judgements.shape,
+        rows,
+        columns,
+        grades,
+        unlisted=None,
+        source=judgements.source,
+    )
 
 
 def measure(
@@ -162,13 +180,17 @@ def measure(
     rounds: int = 1000,
     seed: int = 0,
 ) -> list[Measurement]:
-    """``pearson`` and ``spearman`` over the listed pairs, and ``i2t/spearman_half``, ``t2i/spearman_half``, the bootstrap of CxC.
+    """``pearson`` and ``spearman`` over the listed pairs, and ``i2t/spearman_half``, ``t2i/spearman_half``,
+    the bootstrap of CxC.
 
     Args:
-        values: ``(N,)`` one for each listed pair, or ``(I, T)`` scores, relevance or judgements that grade them all.
+        values: ``(N,)`` one for each listed pair, or ``(I, T)`` scores, relevance or judgements that grade
+            them all.
         judgements: graded pairs, larger = more alike.
-        own: ``(T,)`` row of each caption's image; the same numbers without own pairs, marked ``[without own]``, are added.
-        queries: which sides are drawn; for pairs of one kind ``("i2i",)`` or ``("t2t",)``, where the first of a pair asks.
+        own: ``(T,)`` row of each caption's image; the same numbers without own pairs, marked ``[without
+            own]``, are added.
+        queries: which sides are drawn; for pairs of one kind ``("i2i",)`` or ``("t2t",)``, where the first of
+            a pair asks.
         rounds: bootstrap rounds; 0 = no intervals and no ``spearman_half``, which needs four queries as well.
         seed: of the bootstrap.
 
@@ -178,7 +200,9 @@ def measure(
     whole = isinstance(values, np.ndarray) and values.ndim == 1
     at = np.asarray(values, dtype=np.float64) if whole else at_pairs(values, judgements)
     if len(at) != len(judgements.grades):
-        raise ValueError(f"{len(at)} values for the {len(judgements.grades)} pairs of the judgements {judgements.name!r}")
+        raise ValueError(
+            f"{len(at)} values for the {len(judgements.grades)} pairs of the judgements {judgements.name!r}"
+        )
     out = list(_of(at, judgements, np.ones(len(at), dtype=bool), queries, "", (rounds, seed)))
     if own is not None:
         others = own[judgements.captions] != judgements.images
@@ -187,7 +211,12 @@ def measure(
 
 
 def _of(
-    values: Values, judged: Judgements, kept: NDArray[np.bool_], queries: tuple[Query, ...], part: str, draws: tuple[int, int]
+    values: Values,
+    judged: Judgements,
+    kept: NDArray[np.bool_],
+    queries: tuple[Query, ...],
+    part: str,
+    draws: tuple[int, int],
 ) -> Iterator[Measurement]:
     """The numbers over some of the pairs."""
     rounds, rng = draws[0], np.random.default_rng(draws[1])
@@ -215,7 +244,11 @@ def _drawn(x: Values, y: Values, query: Rows, rounds: int, rng: np.random.Genera
     for block in resamples(int(query.max(initial=-1)) + 1, rounds, rng):
         straight.append(_of_resamples(x, y, query, block))
         weights = (row[query] for row in block)
-        ranked.append(np.array([pearson(_average_ranks(places[0], w), _average_ranks(places[1], w), w) for w in weights]))
+        ranked.append(
+            np.array(
+                [pearson(_average_ranks(places[0], w), _average_ranks(places[1], w), w) for w in weights]
+            )
+        )
     out = {"pearson": np.concatenate(straight), "spearman": np.concatenate(ranked)}
     return {key: values[~np.isnan(values)] for key, values in out.items()}
 
@@ -223,7 +256,9 @@ def _drawn(x: Values, y: Values, query: Rows, rounds: int, rng: np.random.Genera
 def _of_resamples(x: Values, y: Values, query: Rows, block: Values) -> Values:
     """Pearson correlations from sums over each query's pairs, ``(rounds,)``; NaN where a side is constant."""
     x, y = x - x.mean(), y - y.mean()
-    sums = np.stack([np.bincount(query, v, block.shape[1]) for v in (np.ones(len(x)), x, y, x * x, y * y, x * y)], axis=1)
+    sums = np.stack(
+        [np.bincount(query, v, block.shape[1]) for v in (np.ones(len(x)), x, y, x * x, y * y, x * y)], axis=1
+    )
     n, sx, sy, sxx, syy, sxy = (block @ sums).T
     across, along = sxx - sx**2 / n, syy - sy**2 / n
     varies = (across > EMPTY * sxx) & (along > EMPTY * syy)

@@ -1,15 +1,18 @@
-"""Retrieval on Crisscrossed Captions in four directions: image to text, text to image, image to image, text to text.
+"""Retrieval on Crisscrossed Captions in four directions: image to text, text to image, image to image, text
+to text.
 
-"R@K is the share of queries with at least one positive among the K best scored." Positives are pairs that people rated, from the
-grade on that the judgements name: 3 for image and caption, 2.5 for two images, 3 for two captions. For text to text the other
-captions of the same image are positive as well. Of two ratings of a pair the larger one counts. Within a modality the score is
-the cosine of the embeddings, and the query is removed from its own gallery. ``rsum`` is the sum of R@1 and R@5 of the four.
+"R@K is the share of queries with at least one positive among the K best scored." Positives are pairs that
+people rated, from the grade on that the judgements name: 3 for image and caption, 2.5 for two images, 3 for
+two captions. For text to text the other captions of the same image are positive as well. Of two ratings of a
+pair the larger one counts. Within a modality the score is the cosine of the embeddings, and the query is
+removed from its own gallery. ``rsum`` is the sum of R@1 and R@5 of the four.
 
-A tie counts against the model (``_ranks``). A query without a positive does not count, and how many there were is reported: of
-the 25,000 captions of the test split 28 have no image, and of its 5,000 images 209 have no other image.
+A tie counts against the model (``_ranks``). A query without a positive does not count, and how many there
+were is reported: of the 25,000 captions of the test split 28 have no image, and of its 5,000 images 209 have
+no other image.
 
-Source: Z. Parekh et al., Crisscrossed captions, EACL 2021 (section 4); VSE-infinity's evaluation iterates over all captions, the
-ECCV Caption package over those that have a positive, as here.
+Source: Z. Parekh et al., Crisscrossed captions, EACL 2021 (section 4); VSE-infinity's evaluation iterates
+over all captions, the ECCV Caption package over those that have a positive, as here.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ def within(scores: AnyScores, rated: Judgements, group: Rows | None = None) -> R
     Args:
         scores: ``(N, N)``, larger = more alike; the diagonal is not read.
         rated: of pairs of one kind, in either order.
-        group: ``(N,)``; items of the same group are positives of one another, as captions of one image are. ``None`` = no groups.
+        group: ``(N,)``; items of the same group are positives of one another, as captions of one image are.
+            ``None`` = no groups.
 
     >>> pairs = Judgements("sis", "x", (3, 3), np.array([2]), np.array([0]), np.ones(1, np.float32))
     >>> within(np.array([[9.0, 3.0, 1.0], [0.0, 9.0, 0.0], [2.0, 1.0, 9.0]]), pairs).first.tolist()
@@ -59,7 +63,9 @@ def _of_one_kind(rated: Judgements, group: Rows | None) -> Judgements:
     names = np.unique(np.concatenate([first * size + second, second * size + first]))
     names = names[names // size != names % size]
     ones = np.ones(len(names), dtype=np.float32)
-    return replace(rated, images=names // size, captions=names % size, grades=ones, relevant_from=1.0, unlisted=0.0)
+    return replace(
+        rated, images=names // size, captions=names % size, grades=ones, relevant_from=1.0, unlisted=0.0
+    )
 
 
 def _mates(group: Rows) -> Iterator[tuple[int, int]]:
@@ -98,13 +104,19 @@ def measure(
         # a query is not in its own gallery
         gallery = one.gallery - (direction in ("i2i", "t2t"))
         values = {f"R@{k}": hit_at_k(one, k) for k in KS}
-        estimates = columns({**values, "sum": np.sum([values[f"R@{k}"] for k in SUMMED], axis=0)}, rounds, rng)
+        estimates = columns(
+            {**values, "sum": np.sum([values[f"R@{k}"] for k in SUMMED], axis=0)}, rounds, rng
+        )
         sums.append(estimates.pop("sum"))
         contract = Measurement("", 0.0, judgements=NAME, gallery=gallery)
-        out += [e.report(contract, f"{direction}/{key}", HIT.format(k=key[2:])) for key, e in estimates.items()]
+        out += [
+            e.report(contract, f"{direction}/{key}", HIT.format(k=key[2:])) for key, e in estimates.items()
+        ]
     if len(ranks) == 4:
         galleries = sum(m.gallery for m in out) // len(KS)
-        out.append(total(sums).report(Measurement("", 0.0, judgements=NAME, gallery=galleries), "rsum", SUM_HIT))
+        out.append(
+            total(sums).report(Measurement("", 0.0, judgements=NAME, gallery=galleries), "rsum", SUM_HIT)
+        )
     return out
 
 

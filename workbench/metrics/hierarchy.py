@@ -1,22 +1,24 @@
 """HierarCaps: whether a model orders texts from generic to specific around the images they describe.
 
-Two protocols that do not agree retrieve a set of texts for an image and compare it, as strings, with the image's chain. "P is the
-share of retrieved texts that belong to the image's chain, R the share of the chain's levels retrieved; both are means over
-chains." Per-level recall is R of one level.
+Two protocols that do not agree retrieve a set of texts for an image and compare it, as strings, with the
+image's chain. "P is the share of retrieved texts that belong to the image's chain, R the share of the chain's
+levels retrieved; both are means over chains." Per-level recall is R of one level.
 
-``hierarcaps_radius`` (released code): 50 equally spaced thresholds between the smallest and the largest distance from the root;
-at each the text nearest the image among those within the threshold. ``hierarcaps_traversal`` (the DITM paper, after MERU): 50
-equally spaced points from the text nearest the image to the root, both included; each point retrieves its nearest text. The
-root, the embedding of the empty string, is in the pool but never counted; without it every image retrieves the same few texts
-near the end.
+``hierarcaps_radius`` (released code): 50 equally spaced thresholds between the smallest and the largest
+distance from the root; at each the text nearest the image among those within the threshold.
+``hierarcaps_traversal`` (the DITM paper, after MERU): 50 equally spaced points from the text nearest the
+image to the root, both included; each point retrieves its nearest text. The root, the embedding of the empty
+string, is in the pool but never counted; without it every image retrieves the same few texts near the end.
 
-``d_corr_radius`` and ``d_corr_image``: Kendall tau, chain by chain, of the level with the distance from the root, and with the
-nearness to the image. Among equally near texts the first of the list is retrieved; equal distances count 0 in tau.
+``d_corr_radius`` and ``d_corr_image``: Kendall tau, chain by chain, of the level with the distance from the
+root, and with the nearness to the image. Among equally near texts the first of the list is retrieved; equal
+distances count 0 in tau.
 
-Source: M. Alper, H. Averbuch-Elor, Emergent visual-semantic hierarchies in image-text representations, ECCV 2024, and its
-released code (radius); K. Desai et al., Hyperbolic image-text representations (MERU), ICML 2023 (image traversals); DITM's
-description of its HierarCaps experiment (traversal, d_corr). Departure from the released radius code: equal strings are one
-candidate, which changes no set.
+Source: M. Alper, H. Averbuch-Elor, Emergent visual-semantic hierarchies in image-text representations, ECCV
+2024, and its released code (radius); K. Desai et al., Hyperbolic image-text representations (MERU), ICML 2023
+(image traversals); DITM's description of its HierarCaps experiment (traversal, d_corr). Departure from the
+released
+radius code: equal strings are one candidate, which changes no set.
 """
 
 from __future__ import annotations
@@ -71,7 +73,8 @@ def hierarcaps_traversal(
         steps: number of points, both ends included.
 
     Returns:
-        For each chain the caption rows of the distinct texts, in the order they were found; -1 stands for the root.
+        For each chain the caption rows of the distinct texts, in the order they were found; -1 stands for the
+        root.
 
     Raises:
         ValueError: ``start`` is neither ``"text"`` nor ``"image"``.
@@ -94,7 +97,9 @@ def hierarcaps_traversal(
 
 
 def _retrieved(chains: Chains, picks: Callable[[Values], Rows], block: int = 256) -> list[Rows]:
-    """Distinct picks of each chain as caption rows, in order; by blocks, since a block is scored against the whole pool."""
+    """Distinct picks of each chain as caption rows, in order; by blocks, since a block is scored against the
+    whole pool.
+    """
     out = []
     for first in range(0, len(chains.image_of), block):
         images = chains.image[chains.image_of[first : first + block]].astype(np.float64)
@@ -116,9 +121,12 @@ def described(
         true: ``(I, T)`` which texts are true of which images; ``None`` = only those of an image's own chain.
 
     Returns:
-        The texts without the root, their levels in the chain (0 = not in it), and whether they are true of the image.
+        The texts without the root, their levels in the chain (0 = not in it), and whether they are true of
+        the image.
     """
-    level = dict(zip(chains.first[chains.rows[chain]].tolist(), chains.level[chains.rows[chain]].tolist(), strict=True))
+    level = dict(
+        zip(chains.first[chains.rows[chain]].tolist(), chains.level[chains.rows[chain]].tolist(), strict=True)
+    )
     rows = [row for row in retrieved.tolist() if row != ROOT]
     holds = [row in level or (true is not None and bool(true[chains.image_of[chain], row])) for row in rows]
     return [chains.captions[row] for row in rows], [level.get(row, 0) for row in rows], holds
@@ -126,14 +134,18 @@ def described(
 
 def precision(chains: Chains, retrieved: list[Rows]) -> Values:
     """``(C,)`` share of the retrieved texts that belong to the chain; 0 where only the root was retrieved."""
-    hits = [np.isin(found, names).sum() for found, names in zip(retrieved, chains.first[chains.rows], strict=True)]
+    hits = [
+        np.isin(found, names).sum() for found, names in zip(retrieved, chains.first[chains.rows], strict=True)
+    ]
     sizes = [max(1, np.count_nonzero(found != ROOT)) for found in retrieved]
     share: Values = np.array(hits, dtype=np.float64) / np.array(sizes)
     return share
 
 
 def level_recall(chains: Chains, retrieved: list[Rows]) -> Values:
-    """``(C, L)`` whether the chain's text of each level was retrieved, generic first; its mean over levels is R."""
+    """``(C, L)`` whether the chain's text of each level was retrieved, generic first; its mean over levels is
+    R.
+    """
     rows = zip(retrieved, chains.first[chains.rows], strict=True)
     return np.array([np.isin(names, found) for found, names in rows], dtype=np.float64)
 
@@ -144,7 +156,9 @@ def d_corr_radius(chains: Chains) -> Values:
 
 
 def d_corr_image(chains: Chains) -> Values:
-    """``(C,)`` Kendall tau between a text's level and its nearness to the image: 1 = the most specific text is nearest."""
+    """``(C,)`` Kendall tau between a text's level and its nearness to the image: 1 = the most specific text
+    is nearest.
+    """
     return _tau(chains.cosine[chains.rows])
 
 
@@ -164,7 +178,8 @@ def measure(
     rounds: int = 1000,
     seed: int = 0,
 ) -> list[Measurement]:
-    """Both protocols with P, R and R by level, and both d_corr: ``hierarcaps_radius/P`` ..., ``d_corr_image``.
+    """Both protocols with P, R and R by level, and both d_corr: ``hierarcaps_radius/P`` ...,
+    ``d_corr_image``.
 
     Args:
         chains: embeddings and chains.
@@ -177,13 +192,19 @@ def measure(
     way = f"{steps} points from the {start} to the root, root {'in' if root_in_pool else 'not in'} the pool"
     ball = f"{steps} thresholds of the distance from the root"
     traversal = hierarcaps_traversal(chains, start=start, root_in_pool=root_in_pool, steps=steps)
-    values, hits = {"d_corr_radius": d_corr_radius(chains), "d_corr_image": d_corr_image(chains)}, dict(D_CORR)
+    values, hits = (
+        {"d_corr_radius": d_corr_radius(chains), "d_corr_image": d_corr_image(chains)},
+        dict(D_CORR),
+    )
     for name, hit, retrieved in (
         ("hierarcaps_radius", ball, hierarcaps_radius(chains, steps=steps)),
         ("hierarcaps_traversal", way, traversal),
     ):
         table = {f"{name}/{key}": column for key, column in _table(chains, retrieved).items()}
-        values, hits = values | table, hits | dict.fromkeys(table, f"a text of the image's chain, compared as a string; {hit}")
+        values, hits = (
+            values | table,
+            hits | dict.fromkeys(table, f"a text of the image's chain, compared as a string; {hit}"),
+        )
     contract = Measurement("", 0.0, judgements="chains", gallery=len(chains.pool), ties=TIES)
     estimates = columns(values, rounds, np.random.default_rng(seed))
     return [estimate.report(contract, key, hits[key]) for key, estimate in estimates.items()]

@@ -1,11 +1,13 @@
-"""What one set of judgements calls an error and a better one does not: false negatives at the top of the list.
+"""What one set of judgements calls an error and a better one does not: false negatives at the top of the
+list.
 
-"Of the queries whose best scored item is not their own, how many have a best item that is truly relevant?" With binary labels a
-caption belongs to one image; it may be true of many. The exact truth of the embedded world, or any denser judgements, tells the
-model's errors from the labels'.
+"Of the queries whose best scored item is not their own, how many have a best item that is truly relevant?"
+With binary labels a caption belongs to one image; it may be true of many. The exact truth of the embedded
+world, or any denser judgements, tells the model's errors from the labels'.
 
-A tie counts against the model in both judgements (``_ranks``): an item is on top only if no item that is not relevant scores as
-much. A query with nothing relevant in the first judgements does not count, and how many there were is reported.
+A tie counts against the model in both judgements (``_ranks``): an item is on top only if no item that is not
+relevant scores as much. A query with nothing relevant in the first judgements does not count, and how many
+there were is reported.
 
 Source: S. Chun et al., ECCV Caption, ECCV 2022 (false negatives of MS-COCO).
 """
@@ -51,7 +53,9 @@ class TopOne:
 
     @property
     def false_negative(self) -> Values:
-        """``(queries,)`` 1 where an error of the first judgements is right by the second, 0 where it is wrong, NaN = no error."""
+        """``(queries,)`` 1 where an error of the first judgements is right by the second, 0 where it is
+        wrong, NaN = no error.
+        """
         return np.where(self.own == 0, self.true, np.nan)
 
 
@@ -84,15 +88,16 @@ def measure(
 ) -> list[Measurement]:
     """In both directions ``own@1``, ``true@1``, ``errors`` (1 - own@1) and ``false_negatives``.
 
-    The last is the share of the errors that are right by the truth; its queries are the errors, and it is left out where there
-    is none.
+    The last is the share of the errors that are right by the truth; its queries are the errors, and it is
+    left out where there is none.
 
     Args:
         scores: ``(I, T)``, larger = more alike; or ranks by both judgements.
         judgements: the labels, usually ``split.judgements["own"]``.
         truth: the denser judgements.
         images: ``(I,)`` True where an image is a query; the gallery stays whole.
-        captions: ``(T,)`` True where a caption is a query, e.g. the most specific ones; the gallery stays whole.
+        captions: ``(T,)`` True where a caption is a query, e.g. the most specific ones; the gallery stays
+            whole.
         part: name of these queries, appended to the keys: ``"level 4"`` gives ``t2i/true@1[level 4]``.
         rounds: bootstrap rounds; 0 = no intervals.
         seed: of the bootstrap.
@@ -107,7 +112,9 @@ def measure(
         top, mask = TopOne.of(ranks, true[direction]), images if direction == "i2t" else captions
         asked = np.ones(len(top.own), dtype=bool) if mask is None else mask
         contract = Measurement("", 0.0, judgements=truth.name, gallery=ranks.gallery)
-        estimates = columns({"own@1": top.own[asked], "true@1": top.true[asked], "errors": 1 - top.own[asked]}, rounds, rng)
+        estimates = columns(
+            {"own@1": top.own[asked], "true@1": top.true[asked], "errors": 1 - top.own[asked]}, rounds, rng
+        )
         wrong = top.false_negative[asked]
         if not np.isnan(wrong).all():
             estimates |= columns({"false_negatives": wrong}, rounds, rng)

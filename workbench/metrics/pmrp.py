@@ -1,8 +1,9 @@
 """PMRP: R-precision with plausible matches, told from the categories of the images.
 
-"An item is a plausible match of a query when the categories of their images differ in at most zeta places; R-precision is the
-share of plausible matches among the R best, R being their number; PMRP is its mean over zeta = 0, 1, 2." A caption has the
-categories of its image. Images without any category are left out, with their captions, as queries and from the gallery.
+"An item is a plausible match of a query when the categories of their images differ in at most zeta places;
+R-precision is the share of plausible matches among the R best, R being their number; PMRP is its mean over
+zeta = 0, 1, 2." A caption has the categories of its image. Images without any category are left out, with
+their captions, as queries and from the gallery.
 
 A tie counts against the model: of equal scores the item whose categories differ more comes first.
 
@@ -56,7 +57,9 @@ def differences(query: Codes, gallery: Codes) -> NDArray[np.int64]:
     return np.asarray(np.rint(apart), dtype=np.int64)
 
 
-def r_precision(scores: AnyScores, query: Codes, gallery: Codes, zetas: Sequence[int] = ZETAS) -> dict[int, Values]:
+def r_precision(
+    scores: AnyScores, query: Codes, gallery: Codes, zetas: Sequence[int] = ZETAS
+) -> dict[int, Values]:
     """R-precision by plausible matches, for each zeta, from one sort of the gallery.
 
     Args:
@@ -109,25 +112,37 @@ def measure(
         seed: of the bootstrap.
 
     Raises:
-        ValueError: shapes differ, a score is NaN, no image has a category, or the images cannot be cut into equal folds.
+        ValueError: shapes differ, a score is NaN, no image has a category, or the images cannot be cut into
+            equal folds.
     """
     rng, out = np.random.default_rng(seed), list[Measurement]()
     parts = list(_folds(by_rows(scores), np.asarray(categories.any(axis=1)), own, folds))
     for direction in ("i2t", "t2i"):
         found = [columns(_values(part, categories, own, direction, zetas), rounds, rng) for part in parts]
-        size, asked = max(len(captions if direction == "i2t" else images) for _, images, captions in parts), scores.shape
+        size, asked = (
+            max(len(captions if direction == "i2t" else images) for _, images, captions in parts),
+            scores.shape,
+        )
         contract = Measurement("", 0.0, judgements="categories", gallery=size, folds=folds, ties=TIES)
         for key in found[0]:
             one = over_folds([fold[key] for fold in found])
             one = replace(one, left_out=asked[direction == "t2i"] - one.queries)
-            out.append(one.report(contract, f"{direction}/{key}", HIT if key == "pmrp" else f"{HIT} of one zeta"))
+            out.append(
+                one.report(contract, f"{direction}/{key}", HIT if key == "pmrp" else f"{HIT} of one zeta")
+            )
     return out
 
 
-def _values(part: Part, categories: Codes, own: Rows, direction: str, zetas: Sequence[int]) -> dict[str, Values]:
+def _values(
+    part: Part, categories: Codes, own: Rows, direction: str, zetas: Sequence[int]
+) -> dict[str, Values]:
     scores, images, captions = part
     sides = categories[images], categories[own[captions]]
-    found = r_precision(scores, *sides, zetas) if direction == "i2t" else r_precision(scores.T, *sides[::-1], zetas)
+    found = (
+        r_precision(scores, *sides, zetas)
+        if direction == "i2t"
+        else r_precision(scores.T, *sides[::-1], zetas)
+    )
     values = {f"r_precision[zeta={zeta}]": value for zeta, value in found.items()}
     return values | {"pmrp": np.mean(list(values.values()), axis=0)}
 
@@ -135,7 +150,9 @@ def _values(part: Part, categories: Codes, own: Rows, direction: str, zetas: Seq
 def _folds(scores: RowScores, shown: NDArray[np.bool_], own: Rows, folds: int) -> Iterator[Part]:
     """Scores, image rows and caption rows of each fold; images without categories are dropped."""
     if tuple(scores.shape) != (len(shown), len(own)):
-        raise ValueError(f"scores are {tuple(scores.shape)}, there are {len(shown)} images and {len(own)} captions")
+        raise ValueError(
+            f"scores are {tuple(scores.shape)}, there are {len(shown)} images and {len(own)} captions"
+        )
     if len(shown) % folds:
         raise ValueError(f"{folds} folds do not divide {len(shown)} images")
     for rows in np.split(np.arange(len(shown)), folds):

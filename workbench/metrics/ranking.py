@@ -1,19 +1,23 @@
-"""Metrics of a whole order: mAP@R, R-Precision, R@1 for many relevant items, nDCG and Kendall tau for graded ones.
+"""Metrics of a whole order: mAP@R, R-Precision, R@1 for many relevant items, nDCG and Kendall tau for graded
+ones.
 
-"R is the number of items relevant to the query. R-Precision is the share of relevant items among the R best; mAP@R is the mean of
-the precision at each of the R best places that holds a relevant item, divided by R." So mAP@R <= R-Precision.
-nDCG discounts the grade at place p by ``1 / log2(1 + p)`` and divides by the best order's sum; gains are the grades themselves
-(``"linear"``) or ``2 ** grade - 1`` (``"exponential"``). Kendall tau is ``1 - 2 discordant / pairs of different grades``: 1 for
-a perfect order, -1 for a reversed one. That is Somers' D of the scores given the grades; tau-b would also divide by the root of
-the share of pairs with different grades, and a perfect order of grades with ties would then stay below 1.
+"R is the number of items relevant to the query. R-Precision is the share of relevant items among the R best;
+mAP@R is the mean of the precision at each of the R best places that holds a relevant item, divided by R." So
+mAP@R <= R-Precision. nDCG discounts the grade at place p by ``1 / log2(1 + p)`` and divides by the best
+order's sum; gains are the grades themselves (``"linear"``) or ``2 ** grade - 1`` (``"exponential"``). Kendall
+tau is ``1 - 2 discordant / pairs of different grades``: 1 for a perfect order, -1 for a reversed one. That is
+Somers' D of the scores given the grades; tau-b would also divide by the root of the share of pairs with
+different grades, and a perfect order of grades with ties would then stay below 1.
 
-Ties count against the model: among equal scores the less relevant item stands first, and an equally scored pair of different
-grades is discordant. A query with nothing relevant (nDCG: no positive grade; tau: a single grade) does not count, and how many
-there were is reported. Pairs that nobody judged are irrelevant in the binary metrics and absent from the lists of nDCG and tau.
+Ties count against the model: among equal scores the less relevant item stands first, and an equally scored
+pair of different grades is discordant. A query with nothing relevant (nDCG: no positive grade; tau: a single
+grade) does not count, and how many there were is reported. Pairs that nobody judged are irrelevant in the
+binary metrics and absent from the lists of nDCG and tau.
 
-Source: K. Musgrave et al., A metric learning reality check, ECCV 2020 (mAP@R, R-Precision); S. Chun et al., ECCV Caption, ECCV
-2022 (the same for image-text retrieval); K. Jarvelin, J. Kekalainen, Cumulated gain-based evaluation of IR techniques, TOIS
-2002; R. Somers, A new asymmetric measure of association for ordinal variables, American Sociological Review 27, 1962.
+Source: K. Musgrave et al., A metric learning reality check, ECCV 2020 (mAP@R, R-Precision); S. Chun et al.,
+ECCV Caption, ECCV 2022 (the same for image-text retrieval); K. Jarvelin, J. Kekalainen, Cumulated gain-based
+evaluation of IR techniques, TOIS 2002; R. Somers, A new asymmetric measure of association for ordinal
+variables, American Sociological Review 27, 1962.
 """
 
 from __future__ import annotations
@@ -97,7 +101,9 @@ def ndcg(ordered: Ordered, k: int | None = None, *, gain: Gain = "linear") -> Va
     [0.6934]
     """
     if ordered.grades.min() < 0:
-        raise ValueError(f"nDCG needs grades >= 0, the least is {ordered.grades.min()}: shift them, and say so")
+        raise ValueError(
+            f"nDCG needs grades >= 0, the least is {ordered.grades.min()}: shift them, and say so"
+        )
     gains = ordered.grades if gain == "linear" else np.exp2(ordered.grades) - 1
     depth = ordered.codes.shape[1] if k is None else min(k, ordered.codes.shape[1])
     discount = 1 / np.log2(2 + np.arange(depth))
@@ -132,7 +138,8 @@ def measure(
     rounds: int = 1000,
     seed: int = 0,
 ) -> list[Measurement]:
-    """All of this file in both directions: ``i2t/map_at_r``, ``r_precision``, ``R@1``, ``ndcg``, ``ndcg@10``, ``kendall_tau``.
+    """All of this file in both directions: ``i2t/map_at_r``, ``r_precision``, ``R@1``, ``ndcg``, ``ndcg@10``,
+    ``kendall_tau``.
 
     Args:
         scores: ``(I, T)``, larger = more alike.

@@ -1,12 +1,13 @@
 """Recall at K in both conventions, their sum RSUM, and the median rank.
 
-"R@K is the share of queries with at least one relevant item among the K best scored." This is the field's R@K, here ``hit_at_k``.
-The other convention, ``recall_at_k``, is the mean share of a query's relevant items among the K best. They agree where every
-query has one relevant item. RSUM is the sum of the six hit rates at K = 1, 5, 10 in both directions, here in [0, 6].
+"R@K is the share of queries with at least one relevant item among the K best scored." This is the field's
+R@K, here ``hit_at_k``. The other convention, ``recall_at_k``, is the mean share of a query's relevant items
+among the K best. They agree where every query has one relevant item. RSUM is the sum of the six hit rates at
+K = 1, 5, 10 in both directions, here in [0, 6].
 
-A tie counts against the model (``_ranks``). A query with nothing relevant does not count, and how many there were is reported.
-In the 1K protocol (``folds``) consecutive blocks of images with their own captions are separate galleries, and every number is
-the mean over the blocks.
+A tie counts against the model (``_ranks``). A query with nothing relevant does not count, and how many there
+were is reported. In the 1K protocol (``folds``) consecutive blocks of images with their own captions are
+separate galleries, and every number is the mean over the blocks.
 
 Source: F. Faghri et al., VSE++, BMVC 2018, section 4 (R@K, median rank).
 """
@@ -18,7 +19,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from workbench.metrics._bootstrap import Estimate, columns, median_rank, over_folds, total
-from workbench.metrics._ranks import AnyScores, Direction, Ranked, Ranks, Relevant, Values, both, by_rows, rank
+from workbench.metrics._ranks import (
+    AnyScores,
+    Direction,
+    Ranked,
+    Ranks,
+    Relevant,
+    Values,
+    both,
+    by_rows,
+    rank,
+)
 from workbench.records import Judgements, Measurement, Rows
 
 SUMMED = (1, 5, 10)
@@ -84,7 +95,8 @@ def measure(
     rounds: int = 1000,
     seed: int = 0,
 ) -> list[Measurement]:
-    """All of this file in both directions: ``i2t/R@1``, ``i2t/recall@1``, ``i2t/medr``, the same for ``t2i``, and ``rsum``.
+    """All of this file in both directions: ``i2t/R@1``, ``i2t/recall@1``, ``i2t/medr``, the same for ``t2i``,
+    and ``rsum``.
 
     Args:
         scores: ``(I, T)``, larger = more alike; or ranks by these judgements, without folds.
@@ -96,7 +108,8 @@ def measure(
         seed: of the bootstrap.
 
     Raises:
-        ValueError: shapes differ, a score is NaN, nothing is relevant, or the images cannot be cut into equal folds.
+        ValueError: shapes differ, a score is NaN, nothing is relevant, or the images cannot be cut into equal
+            folds.
     """
     rng = np.random.default_rng(seed)
     blocks = list(_folds(scores, judgements, own, folds))
@@ -107,12 +120,16 @@ def measure(
         sums.append(merged.pop("sum"))
         galleries.append(blocks[0][direction].gallery)
         contract = Measurement("", 0.0, judgements=judgements.name, gallery=galleries[-1], folds=folds)
-        out += [estimate.report(contract, f"{direction}/{key}", _hit(key)) for key, estimate in merged.items()]
+        out += [
+            estimate.report(contract, f"{direction}/{key}", _hit(key)) for key, estimate in merged.items()
+        ]
     contract = Measurement("", 0.0, judgements=judgements.name, gallery=sum(galleries), folds=folds)
     return [
         *out,
         total(sums).report(
-            contract, "rsum", "sum of the hit rates at 1, 5 and 10 of both directions; gallery = images + captions"
+            contract,
+            "rsum",
+            "sum of the hit rates at 1, 5 and 10 of both directions; gallery = images + captions",
         ),
     ]
 
@@ -123,7 +140,9 @@ def _estimates(ranks: Ranks, ks: Sequence[int], rounds: int, rng: np.random.Gene
     return columns(values, rounds, rng) | {"medr": median_rank(ranks.first, rounds, rng)}
 
 
-def _folds(scores: AnyScores | Ranked, judgements: Judgements, own: Rows | None, folds: int) -> Iterator[dict[Direction, Ranks]]:
+def _folds(
+    scores: AnyScores | Ranked, judgements: Judgements, own: Rows | None, folds: int
+) -> Iterator[dict[Direction, Ranks]]:
     """Ranks within each block of images and their captions."""
     if folds == 1:
         yield both(scores, judgements)
@@ -133,7 +152,9 @@ def _folds(scores: AnyScores | Ranked, judgements: Judgements, own: Rows | None,
     images, captions = scores.shape
     if own is None or len(own) != captions or images % folds:
         have = "none" if own is None else str(len(own))
-        raise ValueError(f"{folds} folds need own of {captions} captions (got {have}) and {folds} to divide {images} images")
+        raise ValueError(
+            f"{folds} folds need own of {captions} captions (got {have}) and {folds} to divide {images} images"
+        )
     for rows in np.split(np.arange(images), folds):
         theirs = np.flatnonzero(np.isin(own, rows))
         yield both(by_rows(scores).cut(rows, theirs), judgements.among(rows, theirs))

@@ -1,9 +1,10 @@
 """A number over seeds: mean, t interval, and difference from where training began.
 
-"Every objective was trained with several seeds; given are the mean, and the interval in which the mean of all seeds lies with
-95 % confidence if single seeds scatter normally: ``mean +- t(seeds - 1) * sd / sqrt(seeds)``." With three seeds the factor t is
-4.30, so that the interval reaches 2.48 standard deviations to either side. It says how far chance in training moves the number;
-how far another sample of queries would move it is the bootstrap's question (``comparison``, ``recall``).
+"Every objective was trained with several seeds; given are the mean, and the interval in which the mean of all
+seeds lies with 95 % confidence if single seeds scatter normally: ``mean +- t(seeds - 1) * sd /
+sqrt(seeds)``." With three seeds the factor t is 4.30, so that the interval reaches 2.48 standard deviations
+to either side. It says how far chance in training moves the number; how far another sample of queries would
+move it is the bootstrap's question (``comparison``, ``recall``).
 
 The starting point is one fixed model, so that the difference from it has the mean's interval, shifted.
 
@@ -43,8 +44,11 @@ def t_interval(values: NDArray[np.float64], confidence: float = 0.95) -> tuple[f
     return mean - half, mean + half
 
 
-def measure(table: pd.DataFrame, *, start: Mapping[str, float] | None = None, confidence: float = 0.95) -> pd.DataFrame:
-    """Mean, scatter and interval over seeds of every objective and key, and the difference from the starting point.
+def measure(
+    table: pd.DataFrame, *, start: Mapping[str, float] | None = None, confidence: float = 0.95
+) -> pd.DataFrame:
+    """Mean, scatter and interval over seeds of every objective and key, and the difference from the starting
+    point.
 
     Args:
         table: one row a number: ``objective``, ``seed``, ``key``, ``value``.
@@ -52,9 +56,11 @@ def measure(table: pd.DataFrame, *, start: Mapping[str, float] | None = None, co
         confidence: of the interval.
 
     Returns:
-        One row for each ``(key, objective)``, best mean first within a key: ``seeds``, ``mean``, ``sd``, ``low``, ``high``, then
-        ``start``, ``difference``, ``difference_low``, ``difference_high`` and ``verdict``: ``above`` or ``below`` where the
-        interval leaves the starting point out, ``undecided`` where it does not, empty where there is no interval or no start.
+        One row for each ``(key, objective)``, best mean first within a key: ``seeds``, ``mean``, ``sd``,
+        ``low``, ``high``, then ``start``, ``difference``, ``difference_low``, ``difference_high`` and
+        ``verdict``: ``above`` or ``below`` where the
+        interval leaves the starting point out, ``undecided`` where it does not, empty where there is no
+        interval or no start.
 
     Raises:
         ValueError: a column is missing, a value is not finite, or a seed comes twice.
@@ -66,7 +72,11 @@ def measure(table: pd.DataFrame, *, start: Mapping[str, float] | None = None, co
         low, high = t_interval(values, confidence)
         numbers = {"seeds": len(values), "mean": values.mean(), "sd": _sd(values), "low": low, "high": high}
         begin = (start or {}).get(str(key), float("nan"))
-        gained = {"difference": values.mean() - begin, "difference_low": low - begin, "difference_high": high - begin}
+        gained = {
+            "difference": values.mean() - begin,
+            "difference_low": low - begin,
+            "difference_high": high - begin,
+        }
         told = {"verdict": _verdict(low, high, begin)}
         rows.append({"key": key, "objective": objective, **numbers, "start": begin, **gained, **told})
     found = pd.DataFrame(rows).sort_values(["key", "mean"], ascending=[True, False], kind="stable")
@@ -86,13 +96,19 @@ def _verdict(low: float, high: float, start: float) -> str:
 def _check(table: pd.DataFrame) -> None:
     missing = [name for name in COLUMNS if name not in table]
     if missing or not len(table):
-        raise ValueError(f"a table over seeds has the columns {', '.join(COLUMNS)} and rows; missing: {missing or 'all rows'}")
+        raise ValueError(
+            f"a table over seeds has the columns {', '.join(COLUMNS)} and rows; missing: {missing or 'all rows'}"
+        )
     bad = table[~np.isfinite(table["value"].to_numpy(np.float64))]
     if len(bad):
-        raise ValueError(f"{len(bad)} values are not finite, first {bad.iloc[0].to_dict()}; leave out what could not be measured")
+        raise ValueError(
+            f"{len(bad)} values are not finite, first {bad.iloc[0].to_dict()}; leave out what could not be measured"
+        )
     twice = table[table.duplicated(["objective", "seed", "key"])]
     if len(twice):
-        raise ValueError(f"seed {twice.iloc[0]['seed']} of {twice.iloc[0]['objective']} comes twice for {twice.iloc[0]['key']}")
+        raise ValueError(
+            f"seed {twice.iloc[0]['seed']} of {twice.iloc[0]['objective']} comes twice for {twice.iloc[0]['key']}"
+        )
 
 
 MEMBER = measure

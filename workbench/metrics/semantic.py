@@ -1,17 +1,21 @@
-"""Semantic Recall, NCS and ASP: retrieval against graded relevance phi, such as CIDEr with an image's captions.
+"""Semantic Recall, NCS and ASP: retrieval against graded relevance phi, such as CIDEr with an image's
+captions.
 
-"NCS at K is the sum of phi over the K items retrieved, divided by the largest sum that K items can have." That is the released
-code (``ncs``). The printed equation counts retrieved items of the m best by phi only and divides by the sum over all m
-(``ncs_top``). "Semantic Recall at K is the share of the m best items by phi that are among the K best scored": the paper
-(``semantic_recall``); in the released code the relevant items are voted for (``votes``). ASP compares two whole rankings.
+"NCS at K is the sum of phi over the K items retrieved, divided by the largest sum that K items can have."
+That is the released code (``ncs``). The printed equation counts retrieved items of the m best by phi only and
+divides by the sum over all m (``ncs_top``). "Semantic Recall at K is the share of the m best items by phi
+that are among the K best scored": the paper (``semantic_recall``); in the released code the relevant items
+are voted for (``votes``). ASP compares two whole rankings.
 
-Any grades may be phi. A tie of scores counts against the model (``_retrieved``); among equal grades the earlier row of the
-gallery is the better one, and an item of grade 0 is not among the m best. Without ground truth each query's own items leave both
-lists.
+Any grades may be phi. A tie of scores counts against the model (``_retrieved``); among equal grades the
+earlier row of the gallery is the better one, and an item of grade 0 is not among the m best. Without ground
+truth each query's own items leave both lists.
 
-Source: NCS and Semantic Recall: the SAM paper, "Is an image worth five sentences?", equation 5, and its released code. ASP: Li et
-al., DAA, NeurIPS 2022, equation 8. Departures: NCS divides by the sum as it is and not by the sum + 1e-10; an item of grade 0
-does not fill up a set of m; in ASP a tie of scores counts against the model, and equal grades may stand in any order.
+Source: NCS and Semantic Recall: the SAM paper, "Is an image worth five sentences?", equation 5, and its
+released code. ASP: Li et
+al., DAA, NeurIPS 2022, equation 8. Departures: NCS divides by the sum as it is and not by the sum + 1e-10; an
+item of grade 0 does not fill up a set of m; in ASP a tie of scores counts against the model, and equal grades
+may stand in any order.
 """
 
 from __future__ import annotations
@@ -94,7 +98,9 @@ def curves(scores: AnyScores, phi: AnyPhi, ms: Sequence[int], *, k: int = 10) ->
     """
     rows, grades = by_rows(scores), grade_rows(phi)
     found = {"i2t": retrieve(rows, grades, k, max(ms)), "t2i": retrieve(rows.T, grades.T, k, max(ms))}
-    return {side: np.array([np.nanmean(semantic_recall(one, k, m)) for m in ms]) for side, one in found.items()}
+    return {
+        side: np.array([np.nanmean(semantic_recall(one, k, m)) for m in ms]) for side, one in found.items()
+    }
 
 
 def average_semantic_precision(scores: AnyScores, grades: GradeRows) -> Values:
@@ -105,7 +111,8 @@ def average_semantic_precision(scores: AnyScores, grades: GradeRows) -> Values:
         grades: of the same shape; NaN = not judged.
 
     Returns:
-        ``(queries,)`` in (0, 1], 1 where the order of the scores does not contradict the grades; NaN where nothing is judged.
+        ``(queries,)`` in (0, 1], 1 where the order of the scores does not contradict the grades; NaN where
+        nothing is judged.
 
     >>> s, y = np.array([[0.3, 0.6, 0.55]]), np.array([[0.5, 1.0, 0.2]])
     >>> average_semantic_precision(s, grade_rows(y)).round(4).tolist()  # ranks 3 1 2 and 2 1 3: (2/3 + 1 + 2/3) / 3
@@ -138,13 +145,15 @@ def measure(
     rounds: int = 1000,
     seed: int = 0,
 ) -> list[Measurement]:
-    """Both directions: ``ncs@1``, ``sr_votes3@1`` (released), ``ncs_top3@1``, ``sr_top3@1`` (printed), ``asp``; and ``nsum``.
+    """Both directions: ``ncs@1``, ``sr_votes3@1`` (released), ``ncs_top3@1``, ``sr_top3@1`` (printed),
+    ``asp``; and ``nsum``.
 
     Args:
         scores: ``(I, T)``, larger = more alike.
         phi: ``(I, T)`` grades of at least 0: judgements, relevance told from captions, or a matrix.
         own: ``(T,)`` row of each caption's image; without it there are no ``sr_votes``.
-        ground_truth: whether a query's own items stay in the lists; without them keys end in ``[without own]``.
+        ground_truth: whether a query's own items stay in the lists; without them keys end in ``[without
+            own]``.
         ks: depths; ``nsum`` is always made of NCS at 1, 5 and 10.
         ms: sizes of the relevant set.
         rounds: bootstrap rounds; 0 = no intervals.
@@ -154,10 +163,13 @@ def measure(
         The measurements; a number that no query has an answer to is left out.
 
     Raises:
-        ValueError: shapes differ, a score is NaN, a grade is negative, or own items are to be removed and ``own`` is missing.
+        ValueError: shapes differ, a score is NaN, a grade is negative, or own items are to be removed and
+            ``own`` is missing.
     """
     if own is None and not ground_truth:
-        raise ValueError("to leave out the ground truth, say what it is: own, the row of each caption's image")
+        raise ValueError(
+            "to leave out the ground truth, say what it is: own, the row of each caption's image"
+        )
     rng, suffix, rows = np.random.default_rng(seed), "" if ground_truth else WITHOUT, by_rows(scores)
     if own is not None and not ground_truth:
         rows = WithoutOwn(rows.T, np.arange(len(own)), own).T
@@ -172,7 +184,9 @@ def measure(
             values |= _by_votes(lists, own, kept, direction, (ks, ms))
         estimates = _estimates(values, rounds, rng)
         sums.append(estimates.pop("sum"))
-        out += [one.report(contract, f"{direction}/{key}{suffix}", _hit(key)) for key, one in estimates.items()]
+        out += [
+            one.report(contract, f"{direction}/{key}{suffix}", _hit(key)) for key, one in estimates.items()
+        ]
     contract = Measurement("", 0.0, judgements=name_of(phi), gallery=sum(rows.shape), ties=TIES)
     hit = "sum of NCS at 1, 5 and 10 of both directions; gallery = images + captions"
     return [*out, total(sums).report(contract, f"nsum{suffix}", hit)]
@@ -184,12 +198,17 @@ def _values(scores: RowScores, grades: GradeRows, ks: Sequence[int], ms: Sequenc
         {f"ncs@{k}": ncs(found, k) for k in ks}
         | {f"ncs_top{m}@{k}": ncs_top(found, k, m) for m in ms for k in ks}
         | {f"sr_top{m}@{k}": semantic_recall(found, k, m) for m in ms for k in ks}
-        | {"sum": np.sum([ncs(found, k) for k in SUMMED], axis=0), "asp": average_semantic_precision(scores, grades)}
+        | {
+            "sum": np.sum([ncs(found, k) for k in SUMMED], axis=0),
+            "asp": average_semantic_precision(scores, grades),
+        }
     )
 
 
 def _estimates(values: Mapping[str, Values], rounds: int, rng: np.random.Generator) -> dict[str, Estimate]:
-    """Means and draws; numbers to which the same queries have an answer share their draws, one to which none has is left out."""
+    """Means and draws; numbers to which the same queries have an answer share their draws, one to which none
+    has is left out.
+    """
     groups: dict[bytes, dict[str, Values]] = {}
     for key, value in values.items():
         if not np.isnan(value).all():
@@ -198,10 +217,15 @@ def _estimates(values: Mapping[str, Values], rounds: int, rng: np.random.Generat
     return {key: found[key] for key in values if key in found}
 
 
-def _by_votes(scores: RowScores, own: Rows, kept: Rows, direction: str, sizes: tuple[Sequence[int], ...]) -> dict[str, Values]:
+def _by_votes(
+    scores: RowScores, own: Rows, kept: Rows, direction: str, sizes: tuple[Sequence[int], ...]
+) -> dict[str, Values]:
     """Released Semantic Recall; own items that the scores lack leave the relevant set as well."""
     ks, ms = sizes
-    by_m = {m: rank(scores, voted(kept[:, :m], own, direction, without_own=isinstance(scores, WithoutOwn))) for m in ms}
+    by_m = {
+        m: rank(scores, voted(kept[:, :m], own, direction, without_own=isinstance(scores, WithoutOwn)))
+        for m in ms
+    }
     return {f"sr_votes{m}@{k}": recall_at_k(ranks, k) for m, ranks in by_m.items() for k in ks}
 
 

@@ -1,7 +1,8 @@
 """Objectives: one paper, one file. ``names()`` lists them, ``load(name, **options)`` makes one.
 
-A name may be a weighted sum of papers, or of some of their terms: ``"ditm+0.5*dias.dim"``. Its options are those of each paper,
-``load("ditm+0.5*dias.dim", ditm={"tau": 5}, dias={"rows": "pooled"})``, and the first paper's scores are those of evaluation.
+A name may be a weighted sum of papers, or of some of their terms: ``"ditm+0.5*dias.dim"``. Its options are
+those of each paper, ``load("ditm+0.5*dias.dim", ditm={"tau": 5}, dias={"rows": "pooled"})``, and the first
+paper's scores are those of evaluation.
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,8 @@ def load(name: str, **options: Any) -> Any:
         options: of the objective; of a sum, the options of each paper by its name.
 
     Raises:
-        KeyError: no such paper or term; TypeError: an unknown option; ValueError: a sum that cannot be read or united.
+        KeyError: no such paper or term; TypeError: an unknown option; ValueError: a sum that cannot be read
+            or united.
     """
     if not is_sum(name):
         return _shelf.load(name, **options)

@@ -1,6 +1,8 @@
-"""Memory banks: the last outputs of the momentum encoders, first in, first out, each with the id of its image.
+"""Memory banks: the last outputs of the momentum encoders, first in, first out, each with the id of its
+image.
 
-Source: He et al., "Momentum contrast for unsupervised visual representation learning", CVPR 2020, section 3.2; AAHR, Eqs. 9-14.
+Source: He et al., "Momentum contrast for unsupervised visual representation learning", CVPR 2020, section
+3.2; AAHR, Eqs. 9-14.
 """
 
 from __future__ import annotations
@@ -21,10 +23,12 @@ class Contrast:
     """How pairs are contrasted with what the banks remember.
 
     Args:
-        bank: entries of each bank, 2,048 for Flickr30K; 4,096 for MS-COCO in the text, though its best row has 2,048.
+        bank: entries of each bank, 2,048 for Flickr30K; 4,096 for MS-COCO in the text, though its best row
+            has 2,048.
         tau: temperature.
         momentum: share of itself that the momentum copy of the encoders keeps after a step.
-        reduction: over anchors; ``"sum"`` as Eqs. 13-14 print it, ``"mean"`` as the other losses of the paper.
+        reduction: over anchors; ``"sum"`` as Eqs. 13-14 print it, ``"mean"`` as the other losses of the
+            paper.
     """
 
     bank: int = 2048
@@ -35,12 +39,16 @@ class Contrast:
     def __post_init__(self) -> None:
         choose("reduction", self.reduction, ("mean", "sum"))
         if not 0 < self.momentum < 1:
-            raise ValueError(f"momentum is {self.momentum}; choose a share between 0 and 1, or leave the contrast out with mcl=0")
+            raise ValueError(
+                f"momentum is {self.momentum}; choose a share between 0 and 1, or leave the contrast out with mcl=0"
+            )
 
 
 def numbers_of(ids: Sequence[str], device: torch.device) -> Tensor:
     """``(N,)`` int64, one number an id, the same in every process and every run."""
-    digests = [int.from_bytes(blake2b(one.encode(), digest_size=8).digest(), "big", signed=True) for one in ids]
+    digests = [
+        int.from_bytes(blake2b(one.encode(), digest_size=8).digest(), "big", signed=True) for one in ids
+    ]
     return torch.tensor(digests, dtype=torch.int64, device=device)
 
 
@@ -70,8 +78,8 @@ class Bank(nn.Module):
             image_ids: ``(n,)`` numbers of their images.
 
         Returns:
-            Vectors ``(n + size, D)``, ids ``(n + size,)``, and which of them are in the bank ``(n + size,)``; the whole batch
-            is, even where it is larger than the bank, since the positives are in it.
+            Vectors ``(n + size, D)``, ids ``(n + size,)``, and which of them are in the bank ``(n + size,)``;
+            the whole batch is, even where it is larger than the bank, since the positives are in it.
         """
         n, size = len(vectors), len(self.vectors)
         age = torch.arange(size - 1, -1, -1, device=self.vectors.device)
@@ -94,12 +102,14 @@ class Bank(nn.Module):
 def momentum_contrast(
     scores: Tensor, own: Tensor, same_image: Tensor, usable: Tensor, *, tau: float, reduction: Reduction
 ) -> Tensor:
-    """Eqs. 9-14, one direction: each pair against the bank, ``-log(e^{s+/tau} / (e^{s+/tau} + sum of negatives))``.
+    """Eqs. 9-14, one direction: each pair against the bank, ``-log(e^{s+/tau} / (e^{s+/tau} + sum of
+    negatives))``.
 
     Args:
         scores: ``(A, C)`` cosines of anchors with momentum outputs.
         own: ``(A, C)`` bool, the momentum output belongs to the anchor and to this batch; each is a positive.
-        same_image: ``(A, C)`` bool, it belongs to the anchor's image; if it is older than this batch it takes no part.
+        same_image: ``(A, C)`` bool, it belongs to the anchor's image; if it is older than this batch it takes
+            no part.
         usable: ``(C,)`` bool, there is such an entry.
         tau: temperature.
         reduction: over anchors; the positives of an anchor are averaged.

@@ -7,27 +7,30 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from workbench import similarity
+from workbench.losses import similarity
 from workbench.records import Batch, Embedding
 
 
 class Objective(nn.Module):
-    """A training objective: weighted terms whose sum is the loss, and the one place where a score matrix is made.
+    """A training objective: weighted terms whose sum is the loss, and the one place where a score matrix is
+    made.
 
     What it needs is declared, and checked when an experiment is built:
 
     - ``needs``: the signals that ``forward`` reads from ``Batch.signals``;
     - ``relevances()``: the graded relevance that it reads from ``Batch.relevance``;
-    - ``reads``: optional fields of ``Embedding`` (``"log_var"``, ``"parts"``, ``"entities"``) that the encoders must give;
+    - ``reads``: optional fields of ``Embedding`` (``"log_var"``, ``"parts"``, ``"entities"``) that the
+    encoders must give;
     - ``scores_parts``: ``scores`` compares the parts, so evaluation must keep them;
     - ``captions_per_image``: the least number of captions that a batch must hold of each image;
-    - ``momentum``: share of itself that a momentum copy of the encoders keeps after a step; 0 = no such copy. Where it is not 0,
-      ``Batch.momentum`` holds what the copy makes of the batch;
+    - ``momentum``: share of itself that a momentum copy of the encoders keeps after a step; 0 = no such copy.
+      Where it is not 0, ``Batch.momentum`` holds what the copy makes of the batch;
     - ``soft_labels``: it reads ``Batch.targets``, so that training may mix images;
     - ``calibrates``: after training it chooses something on the validation split, by ``calibrate``.
 
-    ``terms`` are the keys of what ``forward`` returns under the options given. A sum of several papers (``"ditm+dias.dim"``)
-    takes some of them: it calls ``select``, and ``forward`` asks ``wants`` before it computes what costs something.
+    ``terms`` are the keys of what ``forward`` returns under the options given. A sum of several papers
+    (``"ditm+dias.dim"``) takes some of them: it calls ``select``, and ``forward`` asks ``wants`` before it
+    computes what costs something.
     """
 
     terms: tuple[str, ...] = ()
@@ -59,7 +62,8 @@ class Objective(nn.Module):
         return "all" if self.warming else "hardest"
 
     def fit_width(self, embed_dim: int) -> None:
-        """Make what depends on the width ``D`` of the embeddings (prototypes, banks, layers); most objectives have nothing.
+        """Make what depends on the width ``D`` of the embeddings (prototypes, banks, layers); most objectives
+        have nothing.
 
         Called once, after the encoders are made and before anything else.
         """
@@ -88,7 +92,8 @@ class Objective(nn.Module):
         raise NotImplementedError
 
     def calibrate(self, image: Embedding, text: Embedding, quality: Callable[[Tensor], float]) -> None:
-        """Choose, on the validation split and after training, what only evaluation uses; most objectives choose nothing.
+        """Choose, on the validation split and after training, what only evaluation uses; most objectives
+        choose nothing.
 
         Args:
             image: embeddings of the split's images.

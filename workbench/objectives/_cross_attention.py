@@ -1,12 +1,13 @@
 """Scores of pairs whose parts look at one another, and what the parts of one pair see of the other side.
 
-``cross`` is the base similarity of DIAS, Eqs. 1-2: a region becomes a weighted mean of the words, a word one of the regions, and
-a pair's score is the cosine of the two means. ``chan`` keeps, for every word, the region that fits it best (Pan, Wu and Zhang,
-"Fine-Grained Image-Text Matching by Cross-Modal Hard Aligning Network", CVPR 2023).
+``cross`` is the base similarity of DIAS, Eqs. 1-2: a region becomes a weighted mean of the words, a word one
+of the regions, and a pair's score is the cosine of the two means. ``chan`` keeps, for every word, the region
+that fits it best (Pan, Wu and Zhang, "Fine-Grained Image-Text Matching by Cross-Modal Hard Aligning Network",
+CVPR 2023).
 
 Reads with: objectives/dias.py.
-Departures: the weights of Eq. 1 divide a cosine by the sum of the cosines, which may be zero or negative; the default is their
-softmax at temperature 0.1 (``attention="printed"`` is the formula).
+Departures: the weights of Eq. 1 divide a cosine by the sum of the cosines, which may be zero or negative; the
+default is their softmax at temperature 0.1 (``attention="printed"`` is the formula).
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ class CrossAttention:
     """How a pair is scored by its parts.
 
     Args:
-        form: ``"cross"`` = cosine of what the image sees in the caption and the caption in the image (DIAS, Eqs. 1-2);
-            ``"chan"`` = mean over words of the cosine with the best region.
-        attention: weights of what is seen: ``"softmax"`` of the cosines over the temperature, ``"relu"`` = positive cosines
-            divided by their sum, ``"printed"`` = cosines divided by their sum (Eq. 1), which explodes where it is near zero.
+        form: ``"cross"`` = cosine of what the image sees in the caption and the caption in the image (DIAS,
+            Eqs. 1-2); ``"chan"`` = mean over words of the cosine with the best region.
+        attention: weights of what is seen: ``"softmax"`` of the cosines over the temperature, ``"relu"`` =
+            positive cosines divided by their sum, ``"printed"`` = cosines divided by their sum (Eq. 1), which
+            explodes where it is near zero.
         temperature: of the softmax.
 
     Raises:
@@ -83,7 +85,8 @@ class CrossAttention:
             best = cosines.masked_fill(~region_mask[..., None], torch.finfo(cosines.dtype).min).amax(dim=2)
             return masked_mean(best[..., None], word_mask)[..., 0]
         of_words, of_regions = self.weights(cosines, word_mask), self.weights(cosines.mT, region_mask)
-        # The mean over regions of what each sees is itself a weighted sum of words, so no vector a pair is ever held.
+        # The mean over regions of what each sees is itself a weighted sum of words, so no vector a pair is
+        # ever held.
         a = masked_mean(of_words, region_mask) * words.norm(dim=-1)
         b = masked_mean(of_regions, word_mask) * regions.norm(dim=-1)[:, None]
         lengths = [_length(a, words, "itl,tlm,itm->it"), _length(b, regions, "itk,ikm,itm->it")]
@@ -102,7 +105,9 @@ class CrossAttention:
         real = mask[..., None, :].expand_as(cosines)
         if self.attention == "softmax":
             worst = torch.finfo(cosines.dtype).min
-            return (cosines / self.temperature).masked_fill(~real, worst).softmax(dim=-1).masked_fill(~real, 0)
+            return (
+                (cosines / self.temperature).masked_fill(~real, worst).softmax(dim=-1).masked_fill(~real, 0)
+            )
         kept = (cosines.clamp(min=0) if self.attention == "relu" else cosines).masked_fill(~real, 0)
         total = kept.sum(dim=-1, keepdim=True)
         # A row of padding has nothing to divide by.

@@ -23,4 +23,6 @@ def log_var(embedding: Embedding) -> Tensor:
 
 def both_bottlenecks(image: Embedding, text: Embedding, reduction: Reduction) -> Tensor:
     """The information bottleneck of images and of captions, added; a scalar."""
-    return torch.stack([bottleneck(one.mean, log_var(one), reduction=reduction) for one in (image, text)]).sum()
+    return torch.stack(
+        [bottleneck(one.mean, log_var(one), reduction=reduction) for one in (image, text)]
+    ).sum()

@@ -25,7 +25,8 @@ def parse(name: str) -> Addends:
     """Read a sum.
 
     Args:
-        name: addends joined by ``+``, each ``paper``, ``paper.term``, ``weight*paper`` or ``weight*paper.term``.
+        name: addends joined by ``+``, each ``paper``, ``paper.term``, ``weight*paper`` or
+            ``weight*paper.term``.
 
     Raises:
         ValueError: an addend cannot be read, a weight is not positive, or something is named twice.
@@ -41,7 +42,9 @@ def parse(name: str) -> Addends:
             raise ValueError(f"objective {name!r}: cannot read {text!r}; {EXAMPLE}")
         terms, term = out.setdefault(found["paper"], {}), found["term"] or ""
         if term in terms or (terms and "" in {term, *terms}):
-            raise ValueError(f"objective {name!r}: {text.strip()!r} is named twice; name each term once, with its whole weight")
+            raise ValueError(
+                f"objective {name!r}: {text.strip()!r} is named twice; name each term once, with its whole weight"
+            )
         terms[term] = _weight(name, found["weight"])
     return out
 
@@ -66,7 +69,11 @@ def options_of(name: str, addends: Addends, options: Mapping[str, Any]) -> dict[
     for paper, given in options.items():
         if paper not in addends:
             near = did_you_mean(paper, list(addends))
-            raise TypeError(f"objective {name!r} has no option {paper!r}; {near}. Options of a sum are given by paper, {example}")
+            raise TypeError(
+                f"objective {name!r} has no option {paper!r}; {near}. Options of a sum are given by paper, {example}"
+            )
         if not isinstance(given, Mapping):
-            raise TypeError(f"objective {name!r}: the options of {paper!r} are {given!r}; give them as {example}")
+            raise TypeError(
+                f"objective {name!r}: the options of {paper!r} are {given!r}; give them as {example}"
+            )
     return {paper: dict(given) for paper, given in options.items()}

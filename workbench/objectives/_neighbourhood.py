@@ -1,9 +1,11 @@
 """The neighbourhood of a batch: who is like whom, and embeddings that have heard from their neighbours.
 
-All images and captions of the batch are the nodes of one graph. A graph convolution within each modality, one over both, and an
-attention that listens to the likelier half of the neighbours give enhanced embeddings for training; retrieval never sees them.
+All images and captions of the batch are the nodes of one graph. A graph convolution within each modality, one
+over both, and an attention that listens to the likelier half of the neighbours give enhanced embeddings for
+training; retrieval never sees them.
 
-Source: AAHR, Eqs. 15-21; Fu et al., "Learning semantic relationship among instances for image-text matching" (HREM), CVPR 2023.
+Source: AAHR, Eqs. 15-21; Fu et al., "Learning semantic relationship among instances for image-text matching"
+(HREM), CVPR 2023.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, leaky_relu, normalize
 
 from workbench.losses._terms import choose
+from workbench.losses.similarity import cosine
 from workbench.records import Embedding
-from workbench.similarity import cosine
 
 CELLS = 2**24
 
@@ -34,12 +36,13 @@ class Graph:
         heads: of the attention; 1 as printed, 16 in HREM.
         dropout: of the graph convolutions.
         attention_dropout: of the attention's weights.
-        keep: neighbours that the attention may listen to: the upper half of each ``"block"`` of modalities, of each ``"row"`` of
-            a block as in HREM, or ``"all"``.
+        keep: neighbours that the attention may listen to: the upper half of each ``"block"`` of modalities,
+            of each ``"row"`` of a block as in HREM, or ``"all"``.
         detach: no gradient passes through the similarity of regions with words.
         after: steps of training before the neighbourhood takes part; 8,000 in HREM.
         cross: also the triplets between plain and enhanced embeddings.
-        residual: what a node hears is added to its plain embedding; without, as printed, all nodes soon say the same.
+        residual: what a node hears is added to its plain embedding; without, as printed, all nodes soon say
+            the same.
     """
 
     epsilon: float = 1.0
@@ -59,12 +62,15 @@ class Graph:
 
 
 def intra_similarity(vectors: Tensor, epsilon: float) -> Tensor:
-    """Eq. 16. ``exp(-||v_i - v_j||^2 / epsilon)`` of unit vectors ``(N, D)``; ``(N, N)`` with ones on the diagonal."""
+    """Eq. 16. ``exp(-||v_i - v_j||^2 / epsilon)`` of unit vectors ``(N, D)``; ``(N, N)`` with ones on the
+    diagonal.
+    """
     return ((2 * cosine(vectors, vectors) - 2) / epsilon).exp()
 
 
 def cross_similarity(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
-    """Eq. 17. Regions and words as unit vectors: each asks for its best match on the other side, and the answers are averaged.
+    """Eq. 17. Regions and words as unit vectors: each asks for its best match on the other side, and the
+    answers are averaged.
 
     Args:
         image: with ``parts (I, K, D)``.
@@ -77,13 +83,24 @@ def cross_similarity(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]
         ValueError: regions and words have different widths.
     """
     regions, seen, words, real = image.parts, image.mask, text.parts, text.mask
-    if regions is None or seen is None or words is None or real is None or regions.shape[-1] != words.shape[-1]:
+    if (
+        regions is None
+        or seen is None
+        or words is None
+        or real is None
+        or regions.shape[-1] != words.shape[-1]
+    ):
         widths = [None if side is None else side.shape[-1] for side in (regions, words)]
-        raise ValueError(f"regions and words must have one width, here {widths}; choose the encoder 'multigrain'")
+        raise ValueError(
+            f"regions and words must have one width, here {widths}; choose the encoder 'multigrain'"
+        )
     regions, words = normalize(regions, dim=-1), normalize(words, dim=-1)
     # An image at a time, or as many as keep the table of all regions and words small.
     size = max(CELLS // max(regions.shape[1] * real.numel(), 1), 1)
-    pieces = [_best_matches(r, m, words, real) for r, m in zip(torch.split(regions, size), torch.split(seen, size), strict=True)]
+    pieces = [
+        _best_matches(r, m, words, real)
+        for r, m in zip(torch.split(regions, size), torch.split(seen, size), strict=True)
+    ]
     return torch.cat([to_text for to_text, _ in pieces]), torch.cat([to_image for _, to_image in pieces]).T
 
 
@@ -121,7 +138,8 @@ def attention_bias(similarity: Tensor, images: int, *, alpha: float, keep: str) 
         similarity: ``(N, N)`` of images, then captions.
         images: how many of the nodes are images.
         alpha: weight.
-        keep: the half of the ``"block"``, of each ``"row"`` of it, or ``"all"``; a node always listens to itself.
+        keep: the half of the ``"block"``, of each ``"row"`` of it, or ``"all"``; a node always listens to
+            itself.
 
     Returns:
         ``(N, N)``.
@@ -130,7 +148,9 @@ def attention_bias(similarity: Tensor, images: int, *, alpha: float, keep: str) 
         return alpha * similarity
     sizes = [images, len(similarity) - images]
     blocks = [torch.split(rows, sizes, dim=1) for rows in torch.split(similarity, sizes)]
-    heard = torch.cat([torch.cat([upper_half(block, by_row=keep == "row") for block in row], dim=1) for row in blocks])
+    heard = torch.cat(
+        [torch.cat([upper_half(block, by_row=keep == "row") for block in row], dim=1) for row in blocks]
+    )
     itself = torch.eye(len(similarity), dtype=torch.bool, device=similarity.device)
     return (alpha * similarity).masked_fill(~(heard | itself), -torch.inf)
 
@@ -166,10 +186,13 @@ class Neighbourhood(nn.Module):
     def __init__(self, embed_dim: int, graph: Graph) -> None:
         super().__init__()
         if embed_dim % graph.heads:
-            raise ValueError(f"{graph.heads} heads do not divide the width {embed_dim}; choose another number of heads")
+            raise ValueError(
+                f"{graph.heads} heads do not divide the width {embed_dim}; choose another number of heads"
+            )
         self.graph = graph
         self.of_images, self.of_texts, self.joint = (
-            nn.ModuleList(nn.Linear(embed_dim, embed_dim, bias=False) for _ in range(graph.layers)) for _ in range(3)
+            nn.ModuleList(nn.Linear(embed_dim, embed_dim, bias=False) for _ in range(graph.layers))
+            for _ in range(3)
         )
         self.query, self.key, self.value = (nn.Linear(embed_dim, embed_dim) for _ in range(3))
 
@@ -181,10 +204,15 @@ class Neighbourhood(nn.Module):
             to_text, to_image = cross_similarity(image, text)
         # shape: (I + T, I + T)
         whole = torch.cat([torch.cat([of_images, to_text], dim=1), torch.cat([to_image, of_texts], dim=1)])
-        v, u = self.convolved(image.mean, of_images, self.of_images), self.convolved(text.mean, of_texts, self.of_texts)
+        v, u = (
+            self.convolved(image.mean, of_images, self.of_images),
+            self.convolved(text.mean, of_texts, self.of_texts),
+        )
         hidden = self.convolved(torch.cat([v, u]), whole, self.joint)
         heard = self.attended(hidden, attention_bias(whole, n, alpha=self.graph.alpha, keep=self.graph.keep))
-        enhanced = normalize(heard + torch.cat([image.mean, text.mean]) if self.graph.residual else heard, dim=1)
+        enhanced = normalize(
+            heard + torch.cat([image.mean, text.mean]) if self.graph.residual else heard, dim=1
+        )
         return enhanced[:n], enhanced[n:]
 
     def convolved(self, hidden: Tensor, similarity: Tensor, layers: nn.ModuleList) -> Tensor:
@@ -197,7 +225,10 @@ class Neighbourhood(nn.Module):
     def attended(self, hidden: Tensor, bias: Tensor) -> Tensor:
         """The attention of all nodes ``(N, D)`` to those that the bias lets through."""
         query, key, value = (
-            maps(hidden).unflatten(1, (self.graph.heads, -1)).transpose(0, 1) for maps in (self.query, self.key, self.value)
+            maps(hidden).unflatten(1, (self.graph.heads, -1)).transpose(0, 1)
+            for maps in (self.query, self.key, self.value)
         )
-        out = biased_attention(query, key, value, bias, self.graph.attention_dropout if self.training else 0.0)
+        out = biased_attention(
+            query, key, value, bias, self.graph.attention_dropout if self.training else 0.0
+        )
         return out.transpose(0, 1).flatten(1)

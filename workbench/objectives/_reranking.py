@@ -1,6 +1,7 @@
 """Re-ranking by entities: an image that lacks one of a caption's things is not the caption's image.
 
-Source: Pham et al., "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024, Table 4.
+Source: Pham et al., "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024,
+Table 4.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from workbench import similarity
+from workbench.losses import similarity
 from workbench.records import Embedding
 
 BETAS = tuple(step / 20 for step in range(20, -1, -1))
@@ -18,12 +19,14 @@ BLOCK = 512
 
 
 def rerank(scores: Tensor, image: Embedding, text: Embedding, beta: float) -> Tensor:
-    """``beta s(v, t) + (1 - beta) min_k s(v, e_k)``: a caption is as good as the least of its entities lets it be.
+    """``beta s(v, t) + (1 - beta) min_k s(v, e_k)``: a caption is as good as the least of its entities lets
+    it be.
 
     Args:
         scores: ``(I, T)`` cosines with captions.
         image: images.
-        text: captions; without entities the ranking stays as it is, and so it does for a caption that has none.
+        text: captions; without entities the ranking stays as it is, and so it does for a caption that has
+            none.
         beta: share of the caption; 1 = the plain ranking.
 
     Returns:
@@ -41,7 +44,8 @@ def rerank(scores: Tensor, image: Embedding, text: Embedding, beta: float) -> Te
 
 
 def choose_beta(image: Embedding, text: Embedding, quality: Callable[[Tensor], float]) -> float:
-    """The share of ``rerank`` that is best on a split, among 1, .95, ..., 0; of equally good ones the largest.
+    """The share of ``rerank`` that is best on a split, among 1, .95, ..., 0; of equally good ones the
+    largest.
 
     Args:
         image: the split's images.

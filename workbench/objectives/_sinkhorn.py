@@ -1,7 +1,7 @@
 """Prototypes shared by images and captions, and the balanced assignment of samples to them.
 
-Source: Caron et al., "Unsupervised learning of visual features by contrasting cluster assignments" (SwAV), NeurIPS 2020,
-section 3, whose settings are the defaults here; AAHR, Eqs. 6-8.
+Source: Caron et al., "Unsupervised learning of visual features by contrasting cluster assignments" (SwAV),
+NeurIPS 2020, section 3, whose settings are the defaults here; AAHR, Eqs. 6-8.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class Alignment:
         tau: temperature of the predictions.
         epsilon: entropy of Sinkhorn's assignment; the paper does not state it.
         iterations: of Sinkhorn's algorithm.
-        form: ``"swav"`` predicts from cosines; ``"printed"`` from probabilities, a softmax of a softmax, as Eqs. 8-9 have it.
+        form: ``"swav"`` predicts from cosines; ``"printed"`` from probabilities, a softmax of a softmax, as
+            Eqs. 8-9 have it.
     """
 
     prototypes: int = 384
@@ -50,7 +51,8 @@ def sinkhorn(scores: Tensor, *, epsilon: float, iterations: int) -> Tensor:
     Returns:
         ``(B, k)``; rows sum to 1, and columns to ``B / k`` once it has converged.
     """
-    # In log space, where a small epsilon overflows nothing; the last step decides the scale, so that no other is kept.
+    # In log space, where a small epsilon overflows nothing; the last step decides the scale, so that no other
+    # is kept.
     log_share = full_precision(scores) / epsilon
     for _ in range(iterations):
         log_share = log_share - log_share.logsumexp(dim=0, keepdim=True)
@@ -59,7 +61,9 @@ def sinkhorn(scores: Tensor, *, epsilon: float, iterations: int) -> Tensor:
 
 
 def prediction_loss(targets: Tensor, scores: Tensor, tau: float) -> Tensor:
-    """Cross-entropy of each row's softmax of ``scores / tau`` against ``targets``; ``(B, k)`` both, ``(B,)`` returned."""
+    """Cross-entropy of each row's softmax of ``scores / tau`` against ``targets``; ``(B, k)`` both, ``(B,)``
+    returned.
+    """
     return -(targets * (full_precision(scores) / tau).log_softmax(dim=1)).sum(dim=1)
 
 
@@ -77,7 +81,9 @@ class Prototypes(nn.Module):
         self.vectors = nn.Parameter(torch.randn(alignment.prototypes, embed_dim))
 
     def scores(self, samples: Tensor) -> Tensor:
-        """``(B, k)`` cosines of unit vectors ``(B, D)`` with the prototypes; their softmax in the ``"printed"`` form."""
+        """``(B, k)`` cosines of unit vectors ``(B, D)`` with the prototypes; their softmax in the
+        ``"printed"`` form.
+        """
         cosines = full_precision(samples @ normalize(self.vectors, dim=1).T)
         return cosines.softmax(dim=1) if self.alignment.form == "printed" else cosines
 
@@ -93,5 +99,7 @@ class Prototypes(nn.Module):
         """
         a = self.alignment
         of_image, of_text = self.scores(image), self.scores(text)
-        to_image, to_text = (sinkhorn(side, epsilon=a.epsilon, iterations=a.iterations) for side in (of_image, of_text))
+        to_image, to_text = (
+            sinkhorn(side, epsilon=a.epsilon, iterations=a.iterations) for side in (of_image, of_text)
+        )
         return (prediction_loss(to_text, of_image, a.tau) + prediction_loss(to_image, of_text, a.tau)).mean()

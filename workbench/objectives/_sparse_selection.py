@@ -1,17 +1,18 @@
 """Which entries of a matrix of similarity differences a spatial constraint of DIAS looks at.
 
-The chance that two instances correlate is ``P = sigmoid(-|L|)``; an entry is kept where ``P`` exceeds the mean plus ``beta``
-standard deviations of its row and of its column.
+The chance that two instances correlate is ``P = sigmoid(-|L|)``; an entry is kept where ``P`` exceeds the
+mean plus ``beta`` standard deviations of its row and of its column.
 
 Reads with: objectives/dias.py.
 Departures:
-- Eq. 14 compares ``|L|`` with a threshold on ``P``, which keeps next to nothing, and the least alike at that; the default
-  compares ``P`` (``rule="printed"`` is the formula);
+- Eq. 14 compares ``|L|`` with a threshold on ``P``, which keeps next to nothing, and the least alike at that;
+  the default compares ``P`` (``rule="printed"`` is the formula);
 - the diagonal, where ``P`` is always 1/2, counts for no threshold (``diagonal=True`` counts it);
-- ``beta`` is fixed: a threshold has no gradient, and one through a soft mask always asks for fewer entries, so that the
-  constraint switches itself off. ``beta="learned"`` therefore comes with a price on a share of kept entries other than ``keep``;
-- a learned ``beta`` is one number for a constraint and a modality; the paper has one an instance, which random batches never meet
-  twice.
+- ``beta`` is fixed: a threshold has no gradient, and one through a soft mask always asks for fewer entries,
+  so that the constraint switches itself off. ``beta="learned"`` therefore comes with a price on a share of
+  kept entries other than ``keep``;
+- a learned ``beta`` is one number for a constraint and a modality; the paper has one an instance, which
+  random batches never meet twice.
 """
 
 from __future__ import annotations
@@ -36,15 +37,18 @@ class Selection:
     """Which entries are kept.
 
     Args:
-        rule: ``"p"`` = above the thresholds, ``"printed"`` = Eq. 14 to the letter, ``"top_k"`` = among the largest ``P`` of their
-            row and of their column, ``"l1"`` = all, with absolute values for squares, ``"dense"`` = all.
-        beta: standard deviations above the mean; one number, one for rows (images) and one for columns (captions), or
-            ``"learned"``.
-        keep: share of the other instances that ``"top_k"`` keeps in a row, and that a learned ``beta`` aims at.
+        rule: ``"p"`` = above the thresholds, ``"printed"`` = Eq. 14 to the letter, ``"top_k"`` = among the
+            largest ``P`` of their row and of their column, ``"l1"`` = all, with absolute values for squares,
+            ``"dense"`` = all.
+        beta: standard deviations above the mean; one number, one for rows (images) and one for columns
+            (captions), or ``"learned"``.
+        keep: share of the other instances that ``"top_k"`` keeps in a row, and that a learned ``beta`` aims
+            at.
         diagonal: the diagonal counts towards the thresholds.
 
     Raises:
-        ValueError: an unknown rule, a beta that is neither numbers nor ``"learned"``, or a share outside (0, 1].
+        ValueError: an unknown rule, a beta that is neither numbers nor ``"learned"``, or a share outside (0,
+            1].
     """
 
     rule: Literal["p", "printed", "top_k", "l1", "dense"] = "p"
@@ -59,7 +63,9 @@ class Selection:
         if isinstance(self.beta, str):
             choose("beta", self.beta, ("learned",))
             if self.rule not in ("p", "printed"):
-                raise ValueError(f"beta='learned' is for the rules 'p' and 'printed', and the rule is {self.rule!r}")
+                raise ValueError(
+                    f"beta='learned' is for the rules 'p' and 'printed', and the rule is {self.rule!r}"
+                )
         elif not isinstance(self.beta, int | float) and len(self.beta) != 2:
             raise ValueError(f"beta is {self.beta!r}; give one number, two (images, captions), or 'learned'")
 
@@ -96,12 +102,18 @@ class Selection:
         if self.rule in ("l1", "dense"):
             return others
         if self.rule == "top_k":
-            return others & _largest(probability(difference).masked_fill(~others, -1), math.ceil(self.keep * (len(others) - 1)))
+            return others & _largest(
+                probability(difference).masked_fill(~others, -1), math.ceil(self.keep * (len(others) - 1))
+            )
         return others & (self.lead(difference, beta) > 0)
 
     def soft_mask(self, difference: Tensor, beta: Tensor) -> Tensor:
-        """``(N, N)`` in [0, 1], the thresholds as slopes, so that ``beta`` has a gradient; ``difference`` gets none."""
-        return (self.lead(difference.detach(), beta) / SLOPE).sigmoid().masked_fill(~self.counted(difference), 0)
+        """``(N, N)`` in [0, 1], the thresholds as slopes, so that ``beta`` has a gradient; ``difference``
+        gets none.
+        """
+        return (
+            (self.lead(difference.detach(), beta) / SLOPE).sigmoid().masked_fill(~self.counted(difference), 0)
+        )
 
     def lead(self, difference: Tensor, beta: Tensor) -> Tensor:
         """By how much each entry exceeds the higher one of its two thresholds."""
@@ -122,8 +134,8 @@ def constraint(difference: Tensor, selection: Selection, beta: Tensor, *, reduct
     Args:
         difference: ``(N, N)``.
         selection: what is kept.
-        beta: ``(2,)``; with a gradient where it is learned, and then a price on the share of kept entries is added, as large for
-            every entry as ``(share - keep)^2``.
+        beta: ``(2,)``; with a gradient where it is learned, and then a price on the share of kept entries is
+            added, as large for every entry as ``(share - keep)^2``.
         reduction: ``"sum"`` (the paper's), or ``"mean"`` over the pairs of different instances.
 
     Returns:
@@ -170,5 +182,7 @@ def thresholds(chance: Tensor, counted: Tensor, beta: Tensor) -> Tensor:
 
 def _largest(values: Tensor, count: int) -> Tensor:
     """True for what is among the ``count`` largest of its row and of its column."""
-    rows, columns = (side.topk(count, dim=1).values[:, -1:] if count else torch.inf for side in (values, values.T))
+    rows, columns = (
+        side.topk(count, dim=1).values[:, -1:] if count else torch.inf for side in (values, values.T)
+    )
     return (values >= rows) & (values >= (columns.T if isinstance(columns, Tensor) else columns))

@@ -13,7 +13,8 @@ from workbench.records import Batch, Embedding
 def one_caption_an_image(batch: Batch) -> tuple[Tensor, Tensor]:
     """Every image that has a caption, once, with that of its captions whose id is least.
 
-    Which captions stand in the batch decides, and not their order. An image that stands there twice, by its id, is taken once.
+    Which captions stand in the batch decides, and not their order. An image that stands there twice, by its
+    id, is taken once.
 
     Args:
         batch: any batch.
@@ -37,4 +38,6 @@ def rows_of(made: Embedding, rows: Tensor) -> Embedding:
         rows: which of them, in any order and any number of times.
     """
     parts, mask = (None if value is None else value[rows] for value in (made.parts, made.mask))
-    return replace(made, mean=made.mean[rows], parts=parts, mask=mask, log_var=None, entities=None, owner=None)
+    return replace(
+        made, mean=made.mean[rows], parts=parts, mask=mask, log_var=None, entities=None, owner=None
+    )

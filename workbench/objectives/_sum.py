@@ -17,8 +17,8 @@ Options = dict[str, dict[str, object]]
 class Sum(Objective):
     """Terms of several objectives, each times its weight; the keys are ``paper.term``.
 
-    A batch must hold what any of them needs. Every paper computes its terms as it does alone, on its own scores; the scores of
-    evaluation are those of the first paper.
+    A batch must hold what any of them needs. Every paper computes its terms as it does alone, on its own
+    scores; the scores of evaluation are those of the first paper.
 
     Args:
         name: the sum as it was written, for messages.
@@ -55,7 +55,9 @@ class Sum(Objective):
         for name, paper in self._each():
             paper.select(term for term in paper.terms if f"{name}.{term}" in (self.selected or ()))
         of_all = [paper for _, paper in self._each()]
-        reads = [field for paper in of_all for field in paper.reads] + (["parts"] if self.first.scores_parts else [])
+        reads = [field for paper in of_all for field in paper.reads] + (
+            ["parts"] if self.first.scores_parts else []
+        )
         self.reads = tuple(dict.fromkeys(reads))
         self.needs = tuple(dict.fromkeys(name for paper in of_all for name in paper.needs))
         self.captions_per_image = max(paper.captions_per_image for paper in of_all)
@@ -68,7 +70,9 @@ class Sum(Objective):
     def _one_momentum(self) -> float:
         given = {name: paper.momentum for name, paper in self._each() if paper.momentum}
         if len(set(given.values())) > 1:
-            raise ValueError(f"objective {self.name!r}: there is one momentum copy, and {given} ask for different ones")
+            raise ValueError(
+                f"objective {self.name!r}: there is one momentum copy, and {given} ask for different ones"
+            )
         return next(iter(given.values()), 0.0)
 
     def signals(self) -> Options:
@@ -112,7 +116,9 @@ class Sum(Objective):
             if paper.selected:
                 found = paper(image, text, batch)
                 out |= {
-                    f"{name}.{term}": self.weights[f"{name}.{term}"] * found[term] for term in paper.terms if paper.wants(term)
+                    f"{name}.{term}": self.weights[f"{name}.{term}"] * found[term]
+                    for term in paper.terms
+                    if paper.wants(term)
                 }
         return out
 
@@ -128,5 +134,7 @@ class Sum(Objective):
 
 def _terms(paper: str, objective: Objective, term: str) -> list[str]:
     if term and term not in objective.terms:
-        raise KeyError(f"objective {paper!r} has no term {term!r}; {did_you_mean(term, list(objective.terms))}")
+        raise KeyError(
+            f"objective {paper!r} has no term {term!r}; {did_you_mean(term, list(objective.terms))}"
+        )
     return [f"{paper}.{name}" for name in objective.terms if term in ("", name)]

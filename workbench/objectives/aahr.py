@@ -1,20 +1,25 @@
 """AAHR: ambiguity-aware and high-order relation learning for image-text matching (2025).
 
-``L = L_PGA + L_MCL + L_NSI``, all weights 1. Images and captions predict each other's assignment to shared prototypes (PGA), are
-contrasted with banks of momentum outputs (MCL), and hear from the neighbourhood of the batch (NSI:
-``tri(v, t) + tri(v^, t^) + tri(v, t^) + tri(v^, t) + PGA(v^, t^)``). Retrieval uses the plain ``v`` and ``t`` alone.
+``L = L_PGA + L_MCL + L_NSI``, all weights 1. Images and captions predict each other's assignment to shared
+prototypes (PGA), are contrasted with banks of momentum outputs (MCL), and hear from the neighbourhood of the
+batch (NSI: ``tri(v, t) + tri(v^, t^) + tri(v, t^) + tri(v^, t) + PGA(v^, t^)``). Retrieval uses the plain
+``v`` and ``t`` alone.
 
 Reads with: objectives/_sinkhorn.py, _bank.py, _neighbourhood.py, encoders/multigrain.py.
 Departures:
-- the printed Eqs. 8-9 take a softmax twice, which leaves almost no signal: raw cosines by default (``form="printed"``);
+- the printed Eqs. 8-9 take a softmax twice, which leaves almost no signal: raw cosines by default
+(``form="printed"``);
 - what Sinkhorn's algorithm is told is not stated: the settings of SwAV;
-- a bank remembers the image of each entry, and what belongs to the anchor's image is no negative; means, not sums, over a batch;
-- the batch may hold several captions of an image: all its images and captions are the nodes of the graph, and every caption with
-  its image is a pair. Where each image has one caption, this is the paper's square batch;
-- what a node hears is added to its plain embedding (``residual=False`` is the print: all nodes come out alike, and triplets of
-  enhanced embeddings stay at twice the margin);
-- regions and words are unit vectors in the graph and receive no gradient from it, and negative similarities are no neighbours;
-- ``tri(v, t)`` stays when the neighbourhood is left out, as the rows of its Table 4 without it must train on something.
+- a bank remembers the image of each entry, and what belongs to the anchor's image is no negative; means, not
+sums, over a batch;
+- the batch may hold several captions of an image: all its images and captions are the nodes of the graph, and
+  every caption with its image is a pair. Where each image has one caption, this is the paper's square batch;
+- what a node hears is added to its plain embedding (``residual=False`` is the print: all nodes come out
+  alike, and triplets of enhanced embeddings stay at twice the margin);
+- regions and words are unit vectors in the graph and receive no gradient from it, and negative similarities
+are no neighbours;
+- ``tri(v, t)`` stays when the neighbourhood is left out, as the rows of its Table 4 without it must train on
+something.
 """
 
 from __future__ import annotations
@@ -45,8 +50,8 @@ class AAHR(Objective):
         margin: of all triplets (gamma).
         alignment: options of ``Alignment``: ``prototypes``, ``tau``, ``epsilon``, ``iterations``, ``form``.
         contrast: options of ``Contrast``: ``bank``, ``tau``, ``momentum``, ``reduction``.
-        graph: options of ``Graph``: ``epsilon``, ``alpha``, ``layers``, ``heads``, ``dropout``, ``attention_dropout``, ``keep``,
-            ``detach``, ``after``, ``cross``, ``residual``.
+        graph: options of ``Graph``: ``epsilon``, ``alpha``, ``layers``, ``heads``, ``dropout``,
+            ``attention_dropout``, ``keep``, ``detach``, ``after``, ``cross``, ``residual``.
 
     Raises:
         TypeError: an unknown option; ValueError: all weights are 0, or an option is outside its range.
@@ -70,7 +75,14 @@ class AAHR(Objective):
         self.alignment: Alignment = _options("alignment", Alignment, alignment)
         self.contrast: Contrast = _options("contrast", Contrast, contrast)
         self.graph: Graph = _options("graph", Graph, graph)
-        weights = {"triplet": triplet, "pga": pga, "mcl": mcl, "nsi": nsi, "nsi_cross": nsi * self.graph.cross, "nsi_pga": nsi}
+        weights = {
+            "triplet": triplet,
+            "pga": pga,
+            "mcl": mcl,
+            "nsi": nsi,
+            "nsi_cross": nsi * self.graph.cross,
+            "nsi_pga": nsi,
+        }
         self.weights = {term: weight for term, weight in weights.items() if weight}
         if not self.weights:
             raise ValueError("all weights are 0; give at least one of triplet, pga, mcl and nsi")
@@ -79,7 +91,9 @@ class AAHR(Objective):
         self._declare()
 
     def select(self, terms: Iterable[str]) -> None:
-        """Compute these terms only; without the contrast no momentum copy, without the neighbourhood no parts."""
+        """Compute these terms only; without the contrast no momentum copy, without the neighbourhood no
+        parts.
+        """
         super().select(terms)
         self._declare()
 
@@ -97,7 +111,9 @@ class AAHR(Objective):
             self.neighbourhood = Neighbourhood(embed_dim, self.graph)
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``triplet``, ``pga``, ``mcl``, ``nsi`` (enhanced with enhanced), ``nsi_cross`` and ``nsi_pga``."""
+        """Terms ``triplet``, ``pga``, ``mcl``, ``nsi`` (enhanced with enhanced), ``nsi_cross`` and
+        ``nsi_pga``.
+        """
         # Layers and similarities of the graph would be taken to half precision by an autocast around this.
         with torch.autocast(image.mean.device.type, enabled=False):
             found: dict[str, Tensor] = {}
@@ -116,7 +132,9 @@ class AAHR(Objective):
         self.steps.add_(1)
         if self.wants("mcl"):
             numbers = numbers_of(batch.image_ids, self.steps.device)
-            for bank, made, ids in zip((self.images, self.texts), _outputs(batch), (numbers, numbers[batch.own]), strict=True):
+            for bank, made, ids in zip(
+                (self.images, self.texts), _outputs(batch), (numbers, numbers[batch.own]), strict=True
+            ):
                 bank.push(made, ids)
 
     def _triplet(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
@@ -132,7 +150,9 @@ class AAHR(Objective):
         return loss
 
     def _contrasted(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
-        """Eqs. 9-14: images with the captions' bank and captions with the images' bank, the batch already in them."""
+        """Eqs. 9-14: images with the captions' bank and captions with the images' bank, the batch already in
+        them.
+        """
         numbers, positives = numbers_of(batch.image_ids, image.device), batch.positives
         of_text = numbers[batch.own]
         seen_image, seen_text = _outputs(batch)

@@ -1,15 +1,18 @@
-"""CORA: Composing Object Relations and Attributes for Image-Text Matching (Pham et al., CVPR 2024, arXiv 2406.11820).
+"""CORA: Composing Object Relations and Attributes for Image-Text Matching (Pham et al., CVPR 2024, arXiv
+2406.11820).
 
-``L = 4 L_HARD + L_CON + 11 L_SPEC``. The image is drawn to its captions and to the *entities* of its captions (an object with its
-attributes) against those of other images; and a caption, which says more, shall lie nearer to its image than its entities do.
+``L = 4 L_HARD + L_CON + 11 L_SPEC``. The image is drawn to its captions and to the *entities* of its captions
+(an object with its attributes) against those of other images; and a caption, which says more, shall lie
+nearer to its image than its entities do.
 
-Reads with: encoders/graph.py, text/graph_tokens.py, objectives/_reranking.py, losses/contrastive.py, losses/triplet.py.
-Departures:
-- the printed contrastive loss has no temperature and is unbounded below: as in the released code, the temperature is .01 and an
-  item's own exponential stands in its denominator;
-- the released code adds 1e-9 (images) and 1e-6 (texts) inside the logarithm, which at this temperature pushes what has no
-  competitor; here the loss is computed in log space, and ``epsilon="released"`` is that code's;
-- weights, margins and the temperature are those of the released configuration; the paper defers them to a supplement.
+Reads with: encoders/graph.py, text/graph_tokens.py, objectives/_reranking.py, losses/contrastive.py,
+losses/triplet.py. Departures:
+- the printed contrastive loss has no temperature and is unbounded below: as in the released code, the
+  temperature is .01 and an item's own exponential stands in its denominator;
+- the released code adds 1e-9 (images) and 1e-6 (texts) inside the logarithm, which at this temperature pushes
+  what has no competitor; here the loss is computed in log space, and ``epsilon="released"`` is that code's;
+- weights, margins and the temperature are those of the released configuration; the paper defers them to a
+supplement.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from workbench import similarity
+from workbench.losses import similarity
 from workbench.losses._terms import choose, full_precision, reduce
 from workbench.losses.contrastive import contrastive
 from workbench.losses.triplet import triplet
@@ -71,23 +74,33 @@ def entity_positives(text: Embedding, positives: Tensor, said: Tensor | None) ->
     return own if said is None else own | (positives.float() @ said.float() > 0)
 
 
-def joint_contrastive(scores: Tensor, positives: Tensor, *, tau: float, epsilon: Literal["none", "released"]) -> Tensor:
-    """``L_CON``, images against captions and entities together: each positive against the negatives, in both directions.
+def joint_contrastive(
+    scores: Tensor, positives: Tensor, *, tau: float, epsilon: Literal["none", "released"]
+) -> Tensor:
+    """``L_CON``, images against captions and entities together: each positive against the negatives, in both
+    directions.
 
     Args:
         scores: ``(I, U)`` cosines of images with captions and entities.
         positives: ``(I, U)`` bool.
         tau: temperature.
-        epsilon: ``"released"`` adds the released code's constants inside the logarithm, after the maximum is taken off.
+        epsilon: ``"released"`` adds the released code's constants inside the logarithm, after the maximum is
+            taken off.
 
     Returns:
         The mean over images plus the mean over captions and entities.
     """
     logits = full_precision(scores) / tau
     if epsilon == "none":
-        both = (contrastive(s, p, reduction="mean", extra_positives="mask") for s, p in _directions(logits, positives))
+        both = (
+            contrastive(s, p, reduction="mean", extra_positives="mask")
+            for s, p in _directions(logits, positives)
+        )
     else:
-        both = (_with_floor(*one, floor) for one, floor in zip(_directions(logits, positives), RELEASED, strict=True))
+        both = (
+            _with_floor(*one, floor)
+            for one, floor in zip(_directions(logits, positives), RELEASED, strict=True)
+        )
     return torch.stack(list(both)).sum()
 
 
@@ -96,15 +109,20 @@ def _directions(scores: Tensor, positives: Tensor) -> tuple[tuple[Tensor, Tensor
 
 
 def _with_floor(logits: Tensor, positives: Tensor, floor: float) -> Tensor:
-    """As ``contrastive`` with a constant among the negatives: ``floor`` times the largest exponential of the row."""
+    """As ``contrastive`` with a constant among the negatives: ``floor`` times the largest exponential of the
+    row.
+    """
     constant = logits.detach().amax(1, keepdim=True) + math.log(floor)
     negatives = logits.masked_fill(positives, -torch.inf).logsumexp(1, keepdim=True)
     terms = torch.logaddexp(logits, torch.logaddexp(negatives, constant)) - logits
     return (terms.masked_fill(~positives, 0).sum(1) / positives.sum(1)).mean()
 
 
-def specificity(scores: Tensor, entity_scores: Tensor, own: Tensor, owner: Tensor, *, margin: float) -> Tensor:
-    """``L_SPEC``, mean of ``[margin + s(v, e) - s(v, t)]+`` over entities ``e`` of a caption ``t`` of the image ``v``.
+def specificity(
+    scores: Tensor, entity_scores: Tensor, own: Tensor, owner: Tensor, *, margin: float
+) -> Tensor:
+    """``L_SPEC``, mean of ``[margin + s(v, e) - s(v, t)]+`` over entities ``e`` of a caption ``t`` of the
+    image ``v``.
 
     Args:
         scores: ``(I, T)`` cosines with captions.
@@ -128,8 +146,10 @@ class CORA(Objective):
         margin: of triplet and specificity.
         tau: temperature of the contrastive loss.
         epsilon: ``"none"`` or ``"released"``, see ``joint_contrastive``.
-        positives: ``"graphs"`` = an entity belongs to every image whose captions say it; ``"own"`` = to its own image alone.
-        beta: share of the caption's score in evaluation, see ``rerank``; ``None`` = chosen on the validation split.
+        positives: ``"graphs"`` = an entity belongs to every image whose captions say it; ``"own"`` = to its
+            own image alone.
+        beta: share of the caption's score in evaluation, see ``rerank``; ``None`` = chosen on the validation
+            split.
 
     Raises:
         ValueError: an unknown option, no term left, or a ``beta`` outside of [0, 1].
@@ -155,26 +175,35 @@ class CORA(Objective):
         self.weights = {"hard": hard, "contrastive": contrastive, "specificity": specificity}
         self.terms = tuple(name for name, weight in self.weights.items() if weight)
         if not self.terms or (beta is not None and not 0 <= beta <= 1):
-            raise ValueError(f"cora: weights {self.weights} must not all be 0, and beta ({beta}) must lie in [0, 1]")
+            raise ValueError(
+                f"cora: weights {self.weights} must not all be 0, and beta ({beta}) must lie in [0, 1]"
+            )
         self.margin, self.tau, self.epsilon, self.positives = margin, tau, epsilon, positives
         self.calibrates = beta is None
         self.register_buffer("beta", torch.tensor(1.0 if beta is None else beta, dtype=torch.float64))
         self.select(self.terms)
 
     def select(self, terms: Iterable[str]) -> None:
-        """Compute these terms only; the triplet alone needs no entities, and specificity no other caption's graph."""
+        """Compute these terms only; the triplet alone needs no entities, and specificity no other caption's
+        graph.
+        """
         super().select(terms)
         local = self.wants("contrastive") or self.wants("specificity")
         self.reads = ("entities",) if local or self.calibrates or float(self.beta) != 1 else ()
         self.needs = ("graph_tokens",) if self.wants("contrastive") and self.positives == "graphs" else ()
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """Cosines; where the captions come with entities and ``beta`` is not 1, re-ranked by the least of them."""
+        """Cosines; where the captions come with entities and ``beta`` is not 1, re-ranked by the least of
+        them.
+        """
         return rerank(super().scores(image, text), image, text, float(self.beta))
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``hard``, ``contrastive`` and ``specificity``, those that have a weight."""
-        plain, positives = self.scores(image, replace(text, entities=None, owner=None, labels=None)), batch.positives
+        plain, positives = (
+            self.scores(image, replace(text, entities=None, owner=None, labels=None)),
+            batch.positives,
+        )
         out: dict[str, Tensor] = {}
         if self.wants("hard"):
             both = (
@@ -187,7 +216,9 @@ class CORA(Objective):
             if self.wants("contrastive"):
                 both_kinds = torch.cat([positives, self._entity_positives(text, positives, batch)], dim=1)
                 everything = torch.cat([plain, found], dim=1)
-                out["contrastive"] = joint_contrastive(everything, both_kinds, tau=self.tau, epsilon=self.epsilon)
+                out["contrastive"] = joint_contrastive(
+                    everything, both_kinds, tau=self.tau, epsilon=self.epsilon
+                )
             if self.wants("specificity"):
                 out["specificity"] = specificity(plain, found, batch.own, text.owner, margin=self.margin)
         return {name: self.weights[name] * term for name, term in out.items()}
@@ -196,7 +227,9 @@ class CORA(Objective):
         if self.positives == "own" or text.labels is None:
             return entity_positives(text, positives, None)
         graphs = batch.signals["graph_tokens"]
-        return entity_positives(text, positives, said_by(text.labels, graphs["objects"], graphs["attributes"]))
+        return entity_positives(
+            text, positives, said_by(text.labels, graphs["objects"], graphs["attributes"])
+        )
 
     def calibrate(self, image: Embedding, text: Embedding, quality: Callable[[Tensor], float]) -> None:
         """Choose ``beta``."""

@@ -1,14 +1,17 @@
 """DAA: A Differentiable Semantic Metric Approximation in Probabilistic Embedding for Cross-Modal Retrieval.
 
-Li et al., NeurIPS 2022. ``L = L_triplet + weight (1 - ASP(S, Y)) + weight (1 - ASP(S', Y'))``. Average semantic precision
-compares two rankings of the same candidates, by score and by relevance Y: ``ASP = mean over queries and candidates of
-min(r_S, r_Y) / max(r_S, r_Y)``. The loss has a sigmoid in place of the step that counts who ranks above.
+Li et al., NeurIPS 2022. ``L = L_triplet + weight (1 - ASP(S, Y)) + weight (1 - ASP(S', Y'))``. Average
+semantic precision compares two rankings of the same candidates, by score and by relevance Y: ``ASP = mean
+over queries and candidates of min(r_S, r_Y) / max(r_S, r_Y)``. The loss has a sigmoid in place of the step
+that counts who ranks above.
 
 Reads with: text/tfidf.py, losses/triplet.py.
 Departures:
-- the released code compares column q of the scores with entry (q, c), for lack of a transpose, so that its ranks are not those of
-  the definition; the default is the definition, ``ranks="released"`` the code, in which every caption brings its image's row;
-- the paper speaks of CIDEr, its code takes the mean TF-IDF cosine; the default is the code's, ``relevance="cider"`` the paper's;
+- the released code compares column q of the scores with entry (q, c), for lack of a transpose, so that its
+  ranks are not those of the definition; the default is the definition, ``ranks="released"`` the code, in
+  which every caption brings its image's row;
+- the paper speaks of CIDEr, its code takes the mean TF-IDF cosine; the default is the code's,
+``relevance="cider"`` the paper's;
 - captions of the same image are never negatives of the triplet.
 """
 
@@ -32,7 +35,9 @@ BLOCK = 1 << 20
 
 
 class _CountAbove(torch.autograd.Function):
-    """``sum over o of sigmoid((others_o - values_c) / temperature)``; comparisons are made anew in the backward pass."""
+    """``sum over o of sigmoid((others_o - values_c) / temperature)``; comparisons are made anew in the
+    backward pass.
+    """
 
     @staticmethod
     def forward(ctx: Any, others: Tensor, values: Tensor, temperature: float, clip: float) -> Tensor:
@@ -99,19 +104,22 @@ def average_semantic_precision(
         relevance: ``(Q, C)``, larger = more relevant.
         temperature: of the soft ranks.
         clip: of the soft ranks.
-        ranks: ``"definition"``, or ``"released"`` for square matrices: candidates are compared with the query's column.
+        ranks: ``"definition"``, or ``"released"`` for square matrices: candidates are compared with the
+            query's column.
 
     Returns:
         A scalar in (0, 1]; 1 where both rank alike.
     """
     found, wanted = (
-        soft_ranks(x.T if ranks == "released" else x, x, temperature=temperature, clip=clip) for x in (scores, relevance)
+        soft_ranks(x.T if ranks == "released" else x, x, temperature=temperature, clip=clip)
+        for x in (scores, relevance)
     )
     return (torch.minimum(found, wanted) / torch.maximum(found, wanted)).mean()
 
 
 class DAA(Objective):
-    """Hardest-negative triplet, summed over pairs, and the disagreement of scores and relevance in both directions.
+    """Hardest-negative triplet, summed over pairs, and the disagreement of scores and relevance in both
+    directions.
 
     Args:
         weight: of ``1 - ASP``, 25 for MS-COCO and 10 for Flickr30K in the released code.
@@ -140,7 +148,13 @@ class DAA(Objective):
         choose("ranks", ranks, ("definition", "released"))
         if not temperature > 0:
             raise ValueError(f"temperature is {temperature}; it must be greater than 0")
-        self.weight, self.temperature, self.clip, self.ranks, self.margin = weight, temperature, clip, ranks, margin
+        self.weight, self.temperature, self.clip, self.ranks, self.margin = (
+            weight,
+            temperature,
+            clip,
+            ranks,
+            margin,
+        )
         self.relevance, self.relevance_options = relevance, dict(relevance_options or {})
 
     def relevances(self) -> dict[str, dict[str, object]]:
@@ -163,7 +177,9 @@ class DAA(Objective):
         return terms
 
     def _asp(self, scores: Tensor, relevance: Tensor) -> Tensor:
-        return average_semantic_precision(scores, relevance, temperature=self.temperature, clip=self.clip, ranks=self.ranks)
+        return average_semantic_precision(
+            scores, relevance, temperature=self.temperature, clip=self.clip, ranks=self.ranks
+        )
 
 
 MEMBER = DAA

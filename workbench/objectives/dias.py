@@ -1,18 +1,22 @@
 """DIAS: dimension alignment, spatial constraints and sparse selection for image-text matching.
 
-``L = L_loc + 10 L_dim + 0.05 L_inter + 0.1 L_intra``. A dimension of an image correlates with the same dimension of its captions
-and with no other (alignment); image ``i`` is as far from text ``j`` as image ``j`` from text ``i`` (inter), and two images as far
-from one another as their texts (intra), asked of pairs that are likely to correlate (sparse selection).
+``L = L_loc + 10 L_dim + 0.05 L_inter + 0.1 L_intra``. A dimension of an image correlates with the same
+dimension of its captions and with no other (alignment); image ``i`` is as far from text ``j`` as image ``j``
+from text ``i`` (inter), and two images as far from one another as their texts (intra), asked of pairs that
+are likely to correlate (sparse selection).
 
-Reads with: objectives/_sparse_selection.py, objectives/_cross_attention.py, losses/distance_weighted.py. The paper's batches
+Reads with: objectives/_sparse_selection.py, objectives/_cross_attention.py, losses/distance_weighted.py. The
+paper's batches
 hold neighbouring images: ``sampler="clusters"`` of the configuration.
 Departures:
 - no code is public; margin and cutoff are those of HREM, whose sampling the paper cites;
-- the embedding of an image would depend on the caption it is compared with; by default each side is pooled alone
-  (``scorer="dual"``), and ``"cross"`` is the paper's;
-- Eq. 4 correlates columns with one entry a region and columns with one entry a word, which differ in length; here a row is a pair
-  (``rows="mean"``), or a region beside what it sees in the words and a word beside what it sees in the regions (``"attended"``);
-- the denominators of Eq. 6 sum absolute correlations, since sums of signed ones cross zero (``denominators="printed"``);
+- the embedding of an image would depend on the caption it is compared with; by default each side is pooled
+  alone (``scorer="dual"``), and ``"cross"`` is the paper's;
+- Eq. 4 correlates columns with one entry a region and columns with one entry a word, which differ in length;
+  here a row is a pair (``rows="mean"``), or a region beside what it sees in the words and a word beside what
+  it sees in the regions (``"attended"``);
+- the denominators of Eq. 6 sum absolute correlations, since sums of signed ones cross zero
+(``denominators="printed"``);
 - the constraints need as many captions as images: of every image the caption with the least id is taken;
 - for the selection see objectives/_sparse_selection.py.
 """
@@ -26,7 +30,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench import similarity
+from workbench.losses import similarity
 from workbench.losses._terms import Reduction, choose, full_precision, reduce
 from workbench.losses.distance_weighted import distance_weighted
 from workbench.losses.triplet import triplet
@@ -65,16 +69,20 @@ def correlation(image: Tensor, text: Tensor) -> Tensor:
         return normalize(full_precision(image), dim=0).T @ normalize(full_precision(text), dim=0)
 
 
-def alignment(correlations: Tensor, *, denominators: Literal["absolute", "printed"], reduction: Reduction) -> Tensor:
+def alignment(
+    correlations: Tensor, *, denominators: Literal["absolute", "printed"], reduction: Reduction
+) -> Tensor:
     """Eq. 6. Minus the share that each dimension's own correlation has of its row, and of its column.
 
     Args:
         correlations: ``(D, D)``.
-        denominators: sums of ``"absolute"`` values, or of signed ones as ``"printed"``; they agree where nothing is negative.
+        denominators: sums of ``"absolute"`` values, or of signed ones as ``"printed"``; they agree where
+            nothing is negative.
         reduction: over dimensions; the paper's is ``"sum"``.
 
     Returns:
-        A scalar; its least value under ``"absolute"`` and ``"sum"`` is ``-2 D``. ``(D,)`` with ``reduction="none"``.
+        A scalar; its least value under ``"absolute"`` and ``"sum"`` is ``-2 D``. ``(D,)`` with
+        ``reduction="none"``.
     """
     own = correlations.diagonal()
     if denominators == "printed":
@@ -108,18 +116,21 @@ class DIAS(Objective):
     """Triplet with drawn negatives, dimension alignment, and two spatial constraints.
 
     Args:
-        scorer: ``"dual"`` = cosine of the pooled embeddings; ``"cross"`` and ``"chan"`` compare parts, see ``CrossAttention``,
-            whose fields may be given as a mapping, e.g. ``{"form": "cross", "attention": "relu"}``.
-        weights: of the terms ``loc``, ``dim``, ``inter`` and ``intra``; those left out keep the paper's, 1, 10, 0.05 and 0.1. A
-            term of weight 0 is not computed. Valid for sums.
+        scorer: ``"dual"`` = cosine of the pooled embeddings; ``"cross"`` and ``"chan"`` compare parts, see
+            ``CrossAttention``, whose fields may be given as a mapping, e.g. ``{"form": "cross", "attention":
+            "relu"}``.
+        weights: of the terms ``loc``, ``dim``, ``inter`` and ``intra``; those left out keep the paper's, 1,
+            10, 0.05 and 0.1. A term of weight 0 is not computed. Valid for sums.
         margin: of the triplet.
         cutoff: distance beyond which no negative is drawn; 1.7 for Flickr30K, 1.9 for COCO (HREM).
-        rows: what dimensions are correlated over: ``"mean"`` = the mean part of each pair's image and caption, ``"attended"`` =
-            every part beside what it sees, ``"pooled"`` = the embeddings themselves, for encoders without parts.
+        rows: what dimensions are correlated over: ``"mean"`` = the mean part of each pair's image and
+            caption, ``"attended"`` = every part beside what it sees, ``"pooled"`` = the embeddings
+            themselves, for encoders without parts.
         denominators: of the alignment, ``"absolute"`` or ``"printed"``.
-        selection: of both constraints, a rule of ``Selection`` or a mapping of its fields, ``{"rule": "top_k", "keep": 0.1}``,
-            or of each, ``{"inter": "dense", "intra": "p"}``.
-        reduction: ``"sum"`` (the paper's) or ``"mean"``, over pairs, dimensions, and pairs of different instances.
+        selection: of both constraints, a rule of ``Selection`` or a mapping of its fields, ``{"rule":
+            "top_k", "keep": 0.1}``, or of each, ``{"inter": "dense", "intra": "p"}``.
+        reduction: ``"sum"`` (the paper's) or ``"mean"``, over pairs, dimensions, and pairs of different
+            instances.
 
     Raises:
         ValueError: an unknown value, a negative weight, or no term left.
@@ -144,7 +155,13 @@ class DIAS(Objective):
         choose("rows", rows, ("mean", "attended", "pooled"))
         choose("denominators", denominators, ("absolute", "printed"))
         choose("reduction", reduction, ("sum", "mean"))
-        self.margin, self.cutoff, self.rows, self.denominators, self.reduction = margin, cutoff, rows, denominators, reduction
+        self.margin, self.cutoff, self.rows, self.denominators, self.reduction = (
+            margin,
+            cutoff,
+            rows,
+            denominators,
+            reduction,
+        )
         self.weights = _weights(weights or {})
         self.terms = tuple(name for name, weight in self.weights.items() if weight)
         self.scores_parts = scorer != "dual"
@@ -163,7 +180,9 @@ class DIAS(Objective):
         self._declare()
 
     def _declare(self) -> None:
-        by_parts = self.scores_parts and (self.selected is None or any(map(self.wants, ("loc", "inter", "intra"))))
+        by_parts = self.scores_parts and (
+            self.selected is None or any(map(self.wants, ("loc", "inter", "intra")))
+        )
         attended = self.wants("dim") and self.rows != "pooled"
         self.reads = ("parts",) if by_parts or attended else ()
 
@@ -173,7 +192,9 @@ class DIAS(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``loc``, ``dim``, ``inter`` and ``intra``."""
-        scores = full_precision(self.scores(image, text)) if self.wants("loc") or self.wants("inter") else None
+        scores = (
+            full_precision(self.scores(image, text)) if self.wants("loc") or self.wants("inter") else None
+        )
         terms: dict[str, Tensor] = {}
         if self.wants("loc") and scores is not None:
             terms["loc"] = self._triplet(scores, batch.positives) + self._triplet(scores.T, batch.positives.T)
@@ -191,7 +212,9 @@ class DIAS(Objective):
     def _triplet(self, scores: Tensor, positives: Tensor) -> Tensor:
         if self.warming:
             return triplet(scores, positives, margin=self.margin, negatives="all", reduction=self.reduction)
-        return distance_weighted(scores, positives, margin=self.margin, cutoff=self.cutoff, reduction=self.reduction)
+        return distance_weighted(
+            scores, positives, margin=self.margin, cutoff=self.cutoff, reduction=self.reduction
+        )
 
     def _constraint(self, term: str, difference: Tensor) -> Tensor:
         beta = self.beta[list(self.selections).index(term)]
@@ -224,7 +247,9 @@ def _selections(given: str | Mapping[str, Any]) -> dict[str, Selection]:
         return dict.fromkeys(CONSTRAINTS, Selection.of(given))
     odd = set(given) - set(CONSTRAINTS)
     if odd:
-        raise ValueError(f"selection is of each constraint, and {sorted(odd)} is none; known: {', '.join(CONSTRAINTS)}")
+        raise ValueError(
+            f"selection is of each constraint, and {sorted(odd)} is none; known: {', '.join(CONSTRAINTS)}"
+        )
     return {name: Selection.of(given.get(name, "p")) for name in CONSTRAINTS}
 
 

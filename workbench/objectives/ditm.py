@@ -1,16 +1,20 @@
-"""DITM: Descriptive Image-Text Matching with Graded Contextual Similarity (Jang, Lee, Sohn, 2025, arXiv 2505.09997).
+"""DITM: Descriptive Image-Text Matching with Graded Contextual Similarity (Jang, Lee, Sohn, 2025, arXiv
+2505.09997).
 
-``L = L_triplet + weight * L_order``. A caption that says more about its image is pushed further from what does not match
-(adaptive triplet), and drawn closer to the image than a caption that says less (generic-to-specific ordering).
+``L = L_triplet + weight * L_order``. A caption that says more about its image is pushed further from what
+does not match (adaptive triplet), and drawn closer to the image than a caption that says less
+(generic-to-specific ordering).
 
 Reads with: text/descriptiveness.py, losses/triplet.py.
 Departures:
-- descriptiveness is by default the sum of an L2-normalised TF-IDF vector: the printed formula ranks one-word phrases highest,
-  against the paper's own figure (``scorer="printed"`` is the formula);
-- the logarithm of the ordering needs a positive descriptiveness, and the least descriptive caption has 0: clamped at ``eps``;
-- a batch holds two or more captions of an image, each pair of which is ordered once; the paper does not say where they come from.
-  Captions that judgements call right for the image are positives of the triplet and are not ordered: nobody wrote them for it,
-  and their pairs, whose number grows as a square, would drown the triplet in a sum.
+- descriptiveness is by default the sum of an L2-normalised TF-IDF vector: the printed formula ranks one-word
+  phrases highest, against the paper's own figure (``scorer="printed"`` is the formula);
+- the logarithm of the ordering needs a positive descriptiveness, and the least descriptive caption has 0:
+clamped at ``eps``;
+- a batch holds two or more captions of an image, each pair of which is ordered once; the paper does not say
+  where they come from. Captions that judgements call right for the image are positives of the triplet and are
+  not ordered: nobody wrote them for it, and their pairs, whose number grows as a square, would drown the
+  triplet in a sum.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from workbench import similarity
+from workbench.losses import similarity
 from workbench.losses._terms import Reduction, choose, full_precision, reduce
 from workbench.losses.triplet import triplet
 from workbench.objectives._base import Objective
@@ -72,10 +76,11 @@ def caption_pairs(belongs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def ordering(scores: Tensor, belongs: Tensor, delta: Tensor, *, eps: float, reduction: Reduction) -> Tensor:
-    """Generic-to-specific ordering: ``{log(d(v,t) / d(v,t+)) - log(delta(t+) / delta(t))}^2`` over caption pairs of an image.
+    """Generic-to-specific ordering: ``{log(d(v,t) / d(v,t+)) - log(delta(t+) / delta(t))}^2`` over caption
+    pairs of an image.
 
-    It asks that distance times descriptiveness be the same for all captions of an image. Unchanged when every ``delta`` is
-    multiplied by one number.
+    It asks that distance times descriptiveness be the same for all captions of an image. Unchanged when every
+    ``delta`` is multiplied by one number.
 
     Args:
         scores: ``(I, T)`` cosines.
@@ -99,7 +104,8 @@ class DITM(Objective):
         tau: divisor of the adaptive margins.
         weight: of the ordering (lambda); valid for sums, rescale it with ``reduction="mean"``.
         scorer: descriptiveness by ``"l2_sum"``, ``"raw_sum"`` or ``"printed"``.
-        ratio_on: the ordering compares ``"minmax"`` (as printed) or ``"raw"`` descriptiveness, which is never 0.
+        ratio_on: the ordering compares ``"minmax"`` (as printed) or ``"raw"`` descriptiveness, which is never
+            0.
         eps: least descriptiveness in the ordering.
         adaptive: ``False`` = a constant margin of 0.2, as VSE++.
         ordering: ``False`` leaves the ordering out.
@@ -137,8 +143,15 @@ class DITM(Objective):
         self.captions_per_image = 2 if self.ordering else 1
 
     def signals(self) -> dict[str, dict[str, object]]:
-        """Descriptiveness by this objective's scorer, with the un-normalised values where the ordering compares those."""
-        return {"descriptiveness": {"scorer": self.scorer, "scale": "both" if self.ratio_on == "raw" else "minmax"}}
+        """Descriptiveness by this objective's scorer, with the un-normalised values where the ordering
+        compares those.
+        """
+        return {
+            "descriptiveness": {
+                "scorer": self.scorer,
+                "scale": "both" if self.ratio_on == "raw" else "minmax",
+            }
+        }
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t``, ``t2i`` and ``ordering``."""
@@ -146,17 +159,24 @@ class DITM(Objective):
         terms = self._triplet(scores, positives, self._delta(batch, "minmax"))
         if self.ordering:
             delta = self._delta(batch, self.ratio_on)
-            terms["ordering"] = self.weight * ordering(scores, batch.belongs, delta, eps=self.eps, reduction=self.reduction)
+            terms["ordering"] = self.weight * ordering(
+                scores, batch.belongs, delta, eps=self.eps, reduction=self.reduction
+            )
         return terms
 
     def _triplet(self, scores: Tensor, positives: Tensor, delta: Tensor) -> dict[str, Tensor]:
-        # The margin depends on the negative, so the most similar negative is not the one that violates most: similarity decides.
+        # The margin depends on the negative, so the most similar negative is not the one that violates most:
+        # similarity decides.
         caption, own = positives.nonzero(as_tuple=True)[1], positives.T.nonzero(as_tuple=True)[0]
-        i2t: float | Tensor = image_to_text_margin(delta[caption], delta, self.tau) if self.adaptive else CONSTANT_MARGIN
+        i2t: float | Tensor = (
+            image_to_text_margin(delta[caption], delta, self.tau) if self.adaptive else CONSTANT_MARGIN
+        )
         t2i: float | Tensor = text_to_image_margin(delta[own], self.tau) if self.adaptive else CONSTANT_MARGIN
         return {
             "i2t": triplet(scores, positives, margin=i2t, negatives=self.mining, reduction=self.reduction),
-            "t2i": triplet(scores.T, positives.T, margin=t2i, negatives=self.mining, reduction=self.reduction),
+            "t2i": triplet(
+                scores.T, positives.T, margin=t2i, negatives=self.mining, reduction=self.reduction
+            ),
         }
 
     def _delta(self, batch: Batch, scale: str) -> Tensor:
@@ -172,14 +192,18 @@ class DITM(Objective):
             batch: a training batch.
 
         Returns:
-            ``caption_pairs`` that are ordered, ``clamped_pairs`` of them with a descriptiveness below ``eps`` on at least one
-            side, and the ``mean_margin`` of text-to-image.
+            ``caption_pairs`` that are ordered, ``clamped_pairs`` of them with a descriptiveness below ``eps``
+            on at least one side, and the ``mean_margin`` of text-to-image.
         """
         _, first, second = caption_pairs(batch.belongs)
         ratio, delta = self._delta(batch, self.ratio_on), self._delta(batch, "minmax")
         clamped = (torch.minimum(ratio[first], ratio[second]) < self.eps).sum()
         margin = text_to_image_margin(delta, self.tau).mean() if self.adaptive else CONSTANT_MARGIN
-        return {"caption_pairs": float(len(first)), "clamped_pairs": float(clamped), "mean_margin": float(margin)}
+        return {
+            "caption_pairs": float(len(first)),
+            "clamped_pairs": float(clamped),
+            "mean_margin": float(margin),
+        }
 
 
 MEMBER = DITM

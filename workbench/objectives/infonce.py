@@ -27,9 +27,11 @@ class InfoNCE(Objective):
     """Softmax over the batch; the scale of the scores is learnt or fixed.
 
     Args:
-        scale: ``"learnable_exp"`` = ``exp`` of a parameter, at most 100 (CLIP); ``"learnable_linear"`` = a bare parameter, as the
-            released PCME++ code has it for the comparison that DITM follows; ``"fixed"``.
-        initial: the scale at the start, 1 / temperature; ``None`` = 1 / 0.07, or 1 for ``"learnable_linear"``.
+        scale: ``"learnable_exp"`` = ``exp`` of a parameter, at most 100 (CLIP); ``"learnable_linear"`` = a
+            bare parameter, as the released PCME++ code has it for the comparison that DITM follows;
+            ``"fixed"``.
+        initial: the scale at the start, 1 / temperature; ``None`` = 1 / 0.07, or 1 for
+            ``"learnable_linear"``.
         weights: of image-to-text and text-to-image.
         extra_positives: how several positives share, see ``contrastive``.
         reduction: over anchors; the paper's is ``"mean"``.
@@ -55,12 +57,21 @@ class InfoNCE(Objective):
         choose("reduction", reduction, ("sum", "mean"))
         start = INITIAL[scale] if initial is None else initial
         if not 0 < start < math.inf or (scale == "learnable_exp" and start > CAP):
-            raise ValueError(f"initial is {start}; it must be positive, and at most {CAP} where the scale is learnable_exp")
-        self.kind, self.weights, self.extra_positives, self.reduction = scale, weights, extra_positives, reduction
+            raise ValueError(
+                f"initial is {start}; it must be positive, and at most {CAP} where the scale is learnable_exp"
+            )
+        self.kind, self.weights, self.extra_positives, self.reduction = (
+            scale,
+            weights,
+            extra_positives,
+            reduction,
+        )
         if scale == "fixed":
             self.register_buffer("parameter", torch.tensor(start))
         else:
-            self.parameter = nn.Parameter(torch.tensor(math.log(start) if scale == "learnable_exp" else start))
+            self.parameter = nn.Parameter(
+                torch.tensor(math.log(start) if scale == "learnable_exp" else start)
+            )
 
     @property
     def scale(self) -> Tensor:
@@ -80,7 +91,9 @@ class InfoNCE(Objective):
 
     @torch.no_grad()
     def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:
-        """Keep a learnt exponential scale at most 100. A clamp in ``forward`` would cut its gradient and hold it there."""
+        """Keep a learnt exponential scale at most 100. A clamp in ``forward`` would cut its gradient and hold
+        it there.
+        """
         if self.kind == "learnable_exp":
             self.parameter.clamp_(max=math.log(CAP))
 

@@ -1,19 +1,21 @@
 """PCME: Probabilistic Embeddings for Cross-Modal Retrieval (Chun et al., CVPR 2021, arXiv 2101.05068).
 
-``L = 2 sum_ij NLL_ij + beta [VIB(image) + VIB(text)]``. An image and a caption match with the mean probability of all pairs of
-their samples, ``p_ij = mean_kl sigmoid(2 s)``, ``s = -a |z_i^k - z_j^l| + b``; ``NLL = -log p`` of a matching pair and
-``-log (1 - p)`` of another, so that the loss is the binary cross-entropy of the score that retrieval ranks by. The factor 2 is
-that of the two directions, which are equal.
+``L = 2 sum_ij NLL_ij + beta [VIB(image) + VIB(text)]``. An image and a caption match with the mean
+probability of all pairs of their samples, ``p_ij = mean_kl sigmoid(2 s)``, ``s = -a |z_i^k - z_j^l| + b``;
+``NLL = -log p`` of a matching pair and ``-log (1 - p)`` of another, so that the loss is the binary
+cross-entropy of the score that retrieval ranks by. The factor 2 is that of the two directions, which are
+equal.
 
 Reads with: similarity.py (match_log_odds), losses/bottleneck.py.
 Departures:
-- both released codes read one tensor as log sigma in sampling and as log sigma squared in the bottleneck; here it is log sigma
-  squared throughout, unless ``variant`` says otherwise;
-- squared distances below 1e-6, which float32 cannot tell from 0 for unit vectors, count as 1e-6, where the slope of the root is
-  500; the original adds 1e-6 instead, the later code does neither and has an infinite gradient at 0;
-- scores of evaluation use the same draws for every image and for every caption, so that a score is a function of its pair, and
-  draws in pairs that differ in sign alone, whose mean is the embedding's: eight free draws blur the order more than a short
-  training moves it.
+- both released codes read one tensor as log sigma in sampling and as log sigma squared in the bottleneck;
+  here it is log sigma squared throughout, unless ``variant`` says otherwise;
+- squared distances below 1e-6, which float32 cannot tell from 0 for unit vectors, count as 1e-6, where the
+  slope of the root is 500; the original adds 1e-6 instead, the later code does neither and has an infinite
+  gradient at 0;
+- scores of evaluation use the same draws for every image and for every caption, so that a score is a function
+  of its pair, and draws in pairs that differ in sign alone, whose mean is the embedding's: eight free draws
+  blur the order more than a short training moves it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from workbench import similarity
+from workbench.losses import similarity
 from workbench.losses._terms import Reduction, choose, full_precision
 from workbench.objectives._base import Objective
 from workbench.objectives._gaussian import both_bottlenecks, log_var
@@ -80,9 +82,10 @@ class PCME(Objective):
     """Soft contrastive loss over samples, with an information bottleneck.
 
     Args:
-        variant: ``"consistent"`` reads log sigma squared throughout; ``"released"`` is the code of PCME++, with which DITM
-            compares: log sigma in sampling and log sigma squared in the bottleneck; ``"original"`` is the paper's own code, which
-            does the same with other constants and a summed bottleneck.
+        variant: ``"consistent"`` reads log sigma squared throughout; ``"released"`` is the code of PCME++,
+            with which DITM compares: log sigma in sampling and log sigma squared in the bottleneck;
+            ``"original"`` is the paper's own code, which does the same with other constants and a summed
+            bottleneck.
         scale, shift: what ``a`` and ``b`` start from, both learnt; ``None`` = the variant's.
         samples: ``J``, rounded up to an even number in evaluation; ``None`` = the variant's.
         beta: weight of the bottleneck; ``None`` = the variant's, 0 leaves it out.
@@ -117,10 +120,14 @@ class PCME(Objective):
         self.terms = ("match", "vib") if self.beta else ("match",)
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """``(I, T)`` log odds of a match, which rank as its probability does; draws are new in training and fixed otherwise."""
+        """``(I, T)`` log odds of a match, which rank as its probability does; draws are new in training and
+        fixed otherwise.
+        """
         generator = None if self.training else torch.Generator().manual_seed(0)
         drawn = [self._draw(one, generator) for one in (image, text)]
-        return similarity.match_log_odds(*drawn, scale=self.scale, shift=self.shift, floor=FLOOR, added=self.variant.added)
+        return similarity.match_log_odds(
+            *drawn, scale=self.scale, shift=self.shift, floor=FLOOR, added=self.variant.added
+        )
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``match`` and ``vib``."""

@@ -1,13 +1,15 @@
 """PCME++: Improved Probabilistic Image-Text Representations (Chun, ICLR 2024, arXiv 2305.18171).
 
-``L = 2 L_match(M) + alpha [L_match(M_i2t) + L_match(M_t2i)] + beta [VIB(image) + VIB(text)]``, where ``L_match`` is the binary
-cross-entropy of ``-a CSD + b`` and the pseudo-positives ``M_i2t`` and ``M_t2i`` count what lies nearer than the labelled caption
-or image as matching too. Mixed images, the third part of the paper's recipe, come with ``mix`` of the training settings.
+``L = 2 L_match(M) + alpha [L_match(M_i2t) + L_match(M_t2i)] + beta [VIB(image) + VIB(text)]``, where
+``L_match`` is the binary cross-entropy of ``-a CSD + b`` and the pseudo-positives ``M_i2t`` and ``M_t2i``
+count what lies nearer than the labelled caption or image as matching too. Mixed images, the third part of the
+paper's recipe, come with ``mix`` of the training settings.
 
 Reads with: similarity.py (closed_form), losses/bottleneck.py, training/mixing.py.
-Departures: an anchor may have several positives, and what lies nearer than the furthest of them is a pseudo-positive; the
-released code takes the first of them. A bottleneck above 10,000 is not dropped. In warm-up epochs there are no pseudo-positives:
-they come from the model's own scores, and a model that has learnt nothing would call half of all pairs positive and stay there.
+Departures: an anchor may have several positives, and what lies nearer than the furthest of them is a
+pseudo-positive; the released code takes the first of them. A bottleneck above 10,000 is not dropped. In
+warm-up epochs there are no pseudo-positives: they come from the model's own scores, and a model that has
+learnt nothing would call half of all pairs positive and stay there.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from workbench import similarity
+from workbench.losses import similarity
 from workbench.losses._terms import Reduction, choose, full_precision
 from workbench.objectives._base import Objective
 from workbench.objectives._gaussian import both_bottlenecks, log_var
@@ -44,8 +46,8 @@ def pseudo_labels(logits: Tensor, labels: Tensor) -> Tensor:
         labels: ``(A, C)`` in [0, 1], possibly soft.
 
     Returns:
-        ``(A, C)`` labels, without gradient. Of several positives with the largest label the lowest score decides. An anchor
-        with no label above 0 keeps its row.
+        ``(A, C)`` labels, without gradient. Of several positives with the largest label the lowest score
+        decides. An anchor with no label above 0 keeps its row.
     """
     largest = labels.amax(1, keepdim=True)
     positive = logits.detach().masked_fill(labels < largest, torch.inf).amin(1, keepdim=True)
@@ -65,8 +67,8 @@ class PCMEPP(Objective):
         alpha: weight of the pseudo-positives; 0 leaves them out.
         beta: weight of the bottleneck; 0 leaves it out.
         label_smoothing: see ``smoothed``.
-        distance: ``"csd"``; ``"wasserstein"``, the paper's ablation; or ``"mean_only"``, the squared distance of the means, which
-            needs no variances.
+        distance: ``"csd"``; ``"wasserstein"``, the paper's ablation; or ``"mean_only"``, the squared distance
+            of the means, which needs no variances.
         reduction: over all pairs, and over all entries of the bottleneck; the paper's is ``"mean"``.
 
     Raises:
@@ -89,7 +91,10 @@ class PCMEPP(Objective):
         super().__init__()
         choose("distance", distance, ("csd", "wasserstein", "mean_only"))
         choose("reduction", reduction, ("sum", "mean"))
-        self.scale, self.shift = nn.Parameter(torch.tensor(float(scale))), nn.Parameter(torch.tensor(float(shift)))
+        self.scale, self.shift = (
+            nn.Parameter(torch.tensor(float(scale))),
+            nn.Parameter(torch.tensor(float(shift))),
+        )
         self.alpha, self.beta, self.label_smoothing = alpha, beta, label_smoothing
         self.distance, self.reduction = distance, reduction
         self.reads = () if distance == "mean_only" else ("log_var",)
@@ -109,7 +114,9 @@ class PCMEPP(Objective):
         made = {"match": 2 * matching(logits, labels, self.reduction)}
         if self.wants("pseudo"):
             sides = () if self.warming else ((logits, labels), (logits.T, labels.T))
-            found = (matching(scores, pseudo_labels(scores, known), self.reduction) for scores, known in sides)
+            found = (
+                matching(scores, pseudo_labels(scores, known), self.reduction) for scores, known in sides
+            )
             made["pseudo"] = self.alpha * sum(found, start=logits.new_zeros(()))
         if self.wants("vib"):
             made["vib"] = self.beta * both_bottlenecks(image, text, self.reduction)

@@ -1,13 +1,16 @@
-"""SAM: Is an Image Worth Five Sentences? A New Look into Semantics for Image-Text Matching (Biten et al., WACV 2022).
+"""SAM: Is an Image Worth Five Sentences? A New Look into Semantics for Image-Text Matching (Biten et al.,
+WACV 2022).
 
-``L = L_triplet + weight * sum over pairs of [a_i2t + s(p,m) - s(p,t)]+ + [a_t2i + s(l,t) - s(p,t)]+`` for an image p, its
-caption t, one sampled negative caption m and one sampled negative image l. The margins ask what captions say: from the right
-caption to the wrong one, ``phi(p, c)``, the CIDEr of a caption c against the captions of p, falls by ``tau`` times the margin.
+``L = L_triplet + weight * sum over pairs of [a_i2t + s(p,m) - s(p,t)]+ + [a_t2i + s(l,t) - s(p,t)]+`` for an
+image p, its caption t, one sampled negative caption m and one sampled negative image l. The margins ask what
+captions say: from the right caption to the wrong one, ``phi(p, c)``, the CIDEr of a caption c against the
+captions of p, falls by ``tau`` times the margin.
 
 Reads with: text/cider.py, losses/triplet.py.
 Departures:
-- the printed margins are swapped (a_i2t reads the negative image, a_t2i the negative caption); the default follows the sentence
-  below the equation, ``variant="printed"`` the equation, ``variant="released"`` the authors' code with what it does besides;
+- the printed margins are swapped (a_i2t reads the negative image, a_t2i the negative caption); the default
+  follows the sentence below the equation, ``variant="printed"`` the equation, ``variant="released"`` the
+  authors' code with what it does besides;
 - a negative image with several captions in the batch stands for their mean;
 - captions of the same image are never negatives (the released code leaves out the pair itself only).
 """
@@ -60,13 +63,16 @@ def of_images(phi: Tensor, own: Tensor) -> Tensor:
     return phi @ (member / member.sum(dim=0).clamp(min=1))
 
 
-def released(scores: Tensor, phi: Tensor, own: Tensor, *, sampling: Sampling, tau: float, cap: float) -> tuple[Tensor, Tensor]:
-    """The terms as the authors' code has them: one row and one column a pair, and the pair itself the only non-negative.
+def released(
+    scores: Tensor, phi: Tensor, own: Tensor, *, sampling: Sampling, tau: float, cap: float
+) -> tuple[Tensor, Tensor]:
+    """The terms as the authors' code has them: one row and one column a pair, and the pair itself the only
+    non-negative.
 
-    Its option "soft" is the second-largest entry of a row (here ``"closest"``), "hard" the second-smallest (``"furthest"``),
-    which may be the pair itself. Margins are swapped, and a margin is added to the column of its pair, so that anchor i with
-    negative k gets the margin of pair k. The negative image of pair i is picked from row i too: anchor and negative change
-    places.
+    Its option "soft" is the second-largest entry of a row (here ``"closest"``), "hard" the second-smallest
+    (``"furthest"``), which may be the pair itself. Margins are swapped, and a margin is added to the column
+    of its pair, so that anchor i with negative k gets the margin of pair k. The negative image of pair i is
+    picked from row i too: anchor and negative change places.
 
     Args:
         scores: ``(I, T)`` scores.
@@ -101,14 +107,16 @@ class SAM(Objective):
 
     Args:
         variant: ``"intended"``, ``"printed"`` (margins swapped) or ``"released"`` (the authors' code).
-        sampling: the negative of a pair is the ``"closest"`` or the ``"furthest"`` by score, or a ``"random"`` one. The paper
-            calls the furthest "soft negatives"; its code's option "soft" takes the closest.
+        sampling: the negative of a pair is the ``"closest"`` or the ``"furthest"`` by score, or a
+            ``"random"`` one. The paper calls the furthest "soft negatives"; its code's option "soft" takes
+            the closest.
         tau: divisor of the margins; 3, 5 and 10 in the paper.
         cap: margins are at most this; no least margin.
         weight: of the semantic terms. The released code has 5 beside 3 for the triplet on the same embedding.
         margin: of the kept triplet; ``None`` drops it.
         phi: relevance by name, ``"cider"`` or any other, judgements of the training split included.
-        phi_options: of its maker, e.g. ``{"leave_one_out": true}``: without, a caption is among its own references.
+        phi_options: of its maker, e.g. ``{"leave_one_out": true}``: without, a caption is among its own
+            references.
     """
 
     def __init__(
@@ -167,7 +175,10 @@ class SAM(Objective):
         margins = [right - phi[image, negative], right - of_images(phi, batch.own)[image, other]]
         if self.variant == "printed":
             margins.reverse()
-        hinges = [((m / self.tau).clamp(max=self.cap) + gap).clamp(min=0) for m, gap in zip(margins, gaps, strict=True)]
+        hinges = [
+            ((m / self.tau).clamp(max=self.cap) + gap).clamp(min=0)
+            for m, gap in zip(margins, gaps, strict=True)
+        ]
         lonely = (positives[image].all(dim=1), positives.T[caption].all(dim=1))
         return hinges[0].masked_fill(lonely[0], 0), hinges[1].masked_fill(lonely[1], 0)
 

@@ -1,7 +1,8 @@
-"""VSE++: Improving Visual-Semantic Embeddings with Hard Negatives (Faghri et al., BMVC 2018, arXiv 1707.05612).
+"""VSE++: Improving Visual-Semantic Embeddings with Hard Negatives (Faghri et al., BMVC 2018, arXiv
+1707.05612).
 
-``L = sum over pairs of max_t' [m - s(i,t) + s(i,t')]+ + max_i' [m - s(i,t) + s(i',t)]+``; with ``negatives="sum"`` the maximum is
-a sum and the loss is that of VSE0.
+``L = sum over pairs of max_t' [m - s(i,t) + s(i,t')]+ + max_i' [m - s(i,t) + s(i',t)]+``; with
+``negatives="sum"`` the maximum is a sum and the loss is that of VSE0.
 
 Reads with: losses/triplet.py.
 Departures: captions of the same image are never negatives (the released code masks the diagonal only).

@@ -1,9 +1,9 @@
 """The records that every shelf speaks: what a data set, a signal, a batch and an embedding are.
 
-Conventions, kept everywhere. ``scores[i, t]``: images are rows, captions are columns, larger = more alike. Sizes are ``I``
-images, ``T`` captions, ``D`` dimensions, ``K`` regions, ``L`` words. ``own[t]`` is the row of the image that caption ``t``
-belongs to. Records check their own shapes when they are made, so that a misaligned array fails where it enters and not
-three files later.
+Conventions, kept everywhere. ``scores[i, t]``: images are rows, captions are columns, larger = more alike.
+Sizes are ``I`` images, ``T`` captions, ``D`` dimensions, ``K`` regions, ``L`` words. ``own[t]`` is the row of
+the image that caption ``t`` belongs to. Records check their own shapes when they are made, so that a
+misaligned array fails where it enters and not three files later.
 """
 
 from workbench.records._checks import Rows
@@ -11,7 +11,19 @@ from workbench.records.batch import Batch, Embedding, Signal
 from workbench.records.judgements import Judgements
 from workbench.records.lazy_judgements import LazyJudgements
 from workbench.records.measurement import Measurement
+from workbench.records.metric_key import MetricKey
 from workbench.records.scene_graph import SceneGraph
 from workbench.records.split import Split
 
-__all__ = ["Batch", "Embedding", "Judgements", "LazyJudgements", "Measurement", "Rows", "SceneGraph", "Signal", "Split"]
+__all__ = [
+    "Batch",
+    "Embedding",
+    "Judgements",
+    "LazyJudgements",
+    "Measurement",
+    "MetricKey",
+    "Rows",
+    "SceneGraph",
+    "Signal",
+    "Split",
+]

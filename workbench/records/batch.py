@@ -36,8 +36,8 @@ class Embedding:
         mask: ``(N, P)`` True where a part is real.
         entities: ``(E, D)`` unit vectors of the captions' entities.
         owner: ``(E,)`` row of the caption that an entity belongs to.
-        labels: ``(E, W)`` what an entity says, as numbers of the signal that it was made from: its object, then its attributes,
-            0 = none.
+        labels: ``(E, W)`` what an entity says, as numbers of the signal that it was made from: its object,
+            then its attributes, 0 = none.
     """
 
     mean: torch.Tensor
@@ -51,12 +51,17 @@ class Embedding:
     def __post_init__(self) -> None:
         require(self.mean.ndim == 2, f"embedding: mean must be (N, D), got {tuple(self.mean.shape)}")
         n = self.mean.shape[0]
-        require(self.log_var is None or self.log_var.shape == self.mean.shape, "embedding: log_var must have the shape of mean")
+        require(
+            self.log_var is None or self.log_var.shape == self.mean.shape,
+            "embedding: log_var must have the shape of mean",
+        )
         require((self.parts is None) == (self.mask is None), "embedding: parts and mask come together")
         if self.parts is not None and self.mask is not None:
             require(self.parts.ndim == 3 and len(self.parts) == n, f"embedding: parts must be ({n}, P, D)")
             require(self.mask.shape == self.parts.shape[:2], "embedding: mask must be (N, P)")
-        require((self.entities is None) == (self.owner is None), "embedding: entities and owner come together")
+        require(
+            (self.entities is None) == (self.owner is None), "embedding: entities and owner come together"
+        )
 
     def __len__(self) -> int:
         return int(self.mean.shape[0])
@@ -92,17 +97,21 @@ class Embedding:
 
 @dataclass(frozen=True)
 class Batch:
-    """One rectangular training batch: ``I`` images, ``T`` captions, and what the encoders and objectives asked for.
+    """One rectangular training batch: ``I`` images, ``T`` captions, and what the encoders and objectives
+    asked for.
 
     Args:
         image_ids: ``(I,)`` ids; ``caption_ids``: ``(T,)`` ids.
         own: ``(T,)`` row *in this batch* of each caption's image.
         inputs: model inputs by name (``"pixels"``, ``"regions"``).
         signals: taken signals by name (``"tokens"``, ``"descriptiveness"``).
-        relevance: ``(I, T)`` graded relevance of every pair of the batch, by name (``"cider"``, ``"exact"``); no gradient.
+        relevance: ``(I, T)`` graded relevance of every pair of the batch, by name (``"cider"``, ``"exact"``);
+            no gradient.
         momentum: what the momentum copies of the encoders make of the same images and captions; no gradient.
-        labels: ``(I, T)`` share of each caption in what each image shows, where images were mixed; ``None`` = the positives.
-        also: ``(I, T)`` bool, pairs that judgements call right beside those that belong together; ``None`` = none.
+        labels: ``(I, T)`` share of each caption in what each image shows, where images were mixed; ``None`` =
+            the positives.
+        also: ``(I, T)`` bool, pairs that judgements call right beside those that belong together; ``None`` =
+            none.
     """
 
     image_ids: Sequence[str]
@@ -120,11 +129,15 @@ class Batch:
         require(len(self.own) == captions, f"batch: own has {len(self.own)} rows for {captions} captions")
         for name, grades in self.relevance.items():
             fits = tuple(grades.shape) == (images, captions)
-            require(fits, f"batch: relevance {name!r} has shape {tuple(grades.shape)}, expected {(images, captions)}")
+            require(
+                fits,
+                f"batch: relevance {name!r} has shape {tuple(grades.shape)}, expected {(images, captions)}",
+            )
         for name, pairs in (("labels", self.labels), ("also", self.also)):
             fits = pairs is None or tuple(pairs.shape) == (images, captions)
             require(
-                fits, f"batch: {name} of shape {None if pairs is None else tuple(pairs.shape)}, expected {(images, captions)}"
+                fits,
+                f"batch: {name} of shape {None if pairs is None else tuple(pairs.shape)}, expected {(images, captions)}",
             )
 
     @property
@@ -133,7 +146,9 @@ class Batch:
         import torch
 
         number: dict[str, int] = {}
-        of_image = torch.tensor([number.setdefault(i, len(number)) for i in self.image_ids], device=self.own.device)
+        of_image = torch.tensor(
+            [number.setdefault(i, len(number)) for i in self.image_ids], device=self.own.device
+        )
         return of_image[:, None] == of_image[self.own][None, :]
 
     @property

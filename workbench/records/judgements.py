@@ -1,7 +1,7 @@
 """Sparse grades of image-caption pairs: binary labels, human ratings and exact truth are all of this kind.
 
-Grades of image pairs or of caption pairs have the same form: ``shape`` is then ``(I, I)`` or ``(T, T)``, and a pair is listed in
-the order in which it was judged.
+Grades of image pairs or of caption pairs have the same form: ``shape`` is then ``(I, I)`` or ``(T, T)``, and
+a pair is listed in the order in which it was judged.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Judgements:
         relevant_from: a pair counts as relevant in binary metrics from this grade on.
         unlisted: the grade of every pair that is not listed; ``None`` = not judged.
         source: what the grades were made from (file, rule, citation).
-        image_queries, caption_queries: rows that are asked; the others are in the gallery only. ``None`` = whoever has a
-            relevant partner is asked.
-        missing_captions: image row of each relevant pair whose caption the split lacks; it counts as relevant, and no list holds
-            it. Cutting the judgements to fewer images or captions drops these.
+        image_queries, caption_queries: rows that are asked; the others are in the gallery only. ``None`` =
+            whoever has a relevant partner is asked.
+        missing_captions: image row of each relevant pair whose caption the split lacks; it counts as
+            relevant, and no list holds it. Cutting the judgements to fewer images or captions drops these.
 
     Raises:
         ValueError: lengths differ, a row or column is outside ``shape``, or a pair is listed twice.
@@ -52,9 +52,15 @@ class Judgements:
 
     def __post_init__(self) -> None:
         lengths = {len(self.images), len(self.captions), len(self.grades)}
-        require(len(lengths) == 1, f"judgements {self.name!r}: images, captions and grades have lengths {sorted(lengths)}")
+        require(
+            len(lengths) == 1,
+            f"judgements {self.name!r}: images, captions and grades have lengths {sorted(lengths)}",
+        )
         images, captions = (self.images, self.image_queries), (self.captions, self.caption_queries)
-        for axis, (listed, asked), size in (("image", images, self.shape[0]), ("caption", captions, self.shape[1])):
+        for axis, (listed, asked), size in (
+            ("image", images, self.shape[0]),
+            ("caption", captions, self.shape[1]),
+        ):
             absent = self.missing_captions if axis == "image" else None
             rows = np.concatenate([rows for rows in (listed, asked, absent) if rows is not None])
             inside = len(rows) == 0 or (rows.min() >= 0 and rows.max() < size)
@@ -70,7 +76,9 @@ class Judgements:
         return out
 
     def relevant(self) -> NDArray[np.bool_]:
-        """Binary relevance ``(I, T)``: grade at least ``relevant_from``; a pair that nobody judged is not relevant."""
+        """Binary relevance ``(I, T)``: grade at least ``relevant_from``; a pair that nobody judged is not
+        relevant.
+        """
         out = np.full(self.shape, self.unlisted is not None and self.unlisted >= self.relevant_from)
         out[self.images, self.captions] = self.grades >= self.relevant_from
         return out
@@ -98,7 +106,9 @@ class Judgements:
         wanted = images * np.int64(self.shape[1]) + captions
         place = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
         fill = np.float32(np.nan if self.unlisted is None else self.unlisted)
-        return np.where(keys[place] == wanted, grades[place], fill) if len(keys) else np.full(wanted.shape, fill)
+        return (
+            np.where(keys[place] == wanted, grades[place], fill) if len(keys) else np.full(wanted.shape, fill)
+        )
 
     @cached_property
     def _sorted(self) -> tuple[Rows, NDArray[np.float32]]:
@@ -127,14 +137,21 @@ class Judgements:
         )
 
     def symmetric(self) -> Judgements:
-        """Judgements of pairs of one kind, each pair in both directions; of two ratings of a pair the larger one counts.
+        """Judgements of pairs of one kind, each pair in both directions; of two ratings of a pair the larger
+        one counts.
 
         Raises:
             ValueError: the shape is not square.
         """
         size = self.shape[0]
-        require(size == self.shape[1], f"judgements {self.name!r}: shape {self.shape} is not that of pairs of one kind")
-        first, second = np.concatenate([self.images, self.captions]), np.concatenate([self.captions, self.images])
+        require(
+            size == self.shape[1],
+            f"judgements {self.name!r}: shape {self.shape} is not that of pairs of one kind",
+        )
+        first, second = (
+            np.concatenate([self.images, self.captions]),
+            np.concatenate([self.captions, self.images]),
+        )
         keys, place = np.unique(first * np.int64(size) + second, return_inverse=True)
         grades = np.full(len(keys), -np.inf, dtype=np.float32)
         np.maximum.at(grades, place, np.concatenate([self.grades, self.grades]))
@@ -142,11 +159,15 @@ class Judgements:
 
     @staticmethod
     def own(own: Rows, images: int) -> Judgements:
-        """Binary judgements of a split: a caption is relevant to the image it was written for, and to no other."""
+        """Binary judgements of a split: a caption is relevant to the image it was written for, and to no
+        other.
+        """
         columns = np.arange(len(own), dtype=np.int64)
         grades = np.ones(len(own), dtype=np.float32)
         rule = "binary: the caption was written for the image"
-        return Judgements("own", rule, (images, len(own)), own, columns, grades, source="the split's own pairs")
+        return Judgements(
+            "own", rule, (images, len(own)), own, columns, grades, source="the split's own pairs"
+        )
 
 
 def _places(kept: Rows, size: int) -> Rows:

@@ -32,7 +32,8 @@ class LazyJudgements(Mapping[str, Judgements]):
     Args:
         shape: ``(I, T)`` of the split that is judged; checked when a judgement is made.
         makers: how to make each.
-        takers: how to grade some pairs without making the whole, which a large training split has no memory for.
+        takers: how to grade some pairs without making the whole, which a large training split has no memory
+            for.
     """
 
     def __init__(
@@ -47,7 +48,10 @@ class LazyJudgements(Mapping[str, Judgements]):
     def __getitem__(self, name: str) -> Judgements:
         if name not in self._made:
             made = self._makers[name]()
-            require(made.shape == self.shape, f"judgements {name!r} have shape {made.shape}, expected {self.shape}")
+            require(
+                made.shape == self.shape,
+                f"judgements {name!r} have shape {made.shape}, expected {self.shape}",
+            )
             self._made[name] = made
         return self._made[name]
 

@@ -14,8 +14,8 @@ class Measurement:
         value: in [0, 1], except ``rsum`` in [0, 6], correlations in [-1, 1] and ranks.
         low, high: bootstrap interval over queries at ``confidence``, or ``None``.
         judgements: name of the judgements that say what is relevant.
-        queries, gallery: how many of each; ``left_out``: queries that do not count, since nothing is relevant to
-            them or the judgements do not ask them.
+        queries, gallery: how many of each; ``left_out``: queries that do not count, since nothing is relevant
+            to them or the judgements do not ask them.
         hit: what counts as a hit; ``ties``: how equal scores are treated; ``folds``: 1 = whole gallery.
     """
 
@@ -34,5 +34,7 @@ class Measurement:
 
     @property
     def label(self) -> str:
-        """The key, with the judgements before it where they are not the split's own pairs: ``"exact:t2i/map_at_r"``."""
+        """The key, with the judgements before it where they are not the split's own pairs:
+        ``"exact:t2i/map_at_r"``.
+        """
         return self.key if self.judgements == "own" else f"{self.judgements}:{self.key}"

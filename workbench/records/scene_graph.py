@@ -13,7 +13,8 @@ class SceneGraph:
 
     Args:
         objects: head lemma of each node, e.g. ``("dog", "tree")``. Two nodes may have the same lemma.
-        attributes: ``(node, attribute)`` pairs, e.g. ``((0, "brown"),)``; a count is an attribute (``"two"``).
+        attributes: ``(node, attribute)`` pairs, e.g. ``((0, "brown"),)``; a count is an attribute
+            (``"two"``).
         relations: ``(subject node, relation, object node)`` triples, e.g. ``((0, "left of", 1),)``.
 
     Raises:
@@ -28,7 +29,10 @@ class SceneGraph:
         n = len(self.objects)
         used = [node for node, _ in self.attributes] + [node for s, _, o in self.relations for node in (s, o)]
         bad = [node for node in used if not 0 <= node < n]
-        require(not bad, f"scene graph: node {bad[0] if bad else ''} is used but there are only {n} objects {self.objects}")
+        require(
+            not bad,
+            f"scene graph: node {bad[0] if bad else ''} is used but there are only {n} objects {self.objects}",
+        )
 
     def tuples(self) -> frozenset[tuple[str, ...]]:
         """The graph as a set: ``(object,)``, ``(object, attribute)`` and ``(subject, relation, object)``."""

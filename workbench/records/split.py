@@ -32,7 +32,8 @@ class Split:
         level: ``(T,)`` 1 = generic ... 4 = specific, where the captions form chains.
         chain: ``(T,)`` number of the caption's chain.
         regions: ``(I, K, D)`` pre-extracted features, usually memory-mapped.
-        judgements: by name; ``"own"`` is always there. ``LazyJudgements`` check themselves when they are made.
+        judgements: by name; ``"own"`` is always there. ``LazyJudgements`` check themselves when they are
+            made.
         image_judgements: by name, of pairs of images ``(I, I)``.
         caption_judgements: by name, of pairs of captions ``(T, T)``.
         image_graphs, caption_graphs: scene graphs, where the data set knows them.
@@ -75,16 +76,23 @@ class Split:
         require(len(lone) == 0, f"{self.name}: image {[self.image_ids[i] for i in lone[:1]]} has no caption")
         lazy = isinstance(self.judgements, LazyJudgements)
         across: Mapping[str, Judgements] = {} if lazy else self.judgements
-        kinds = ((across, images, texts), (self.image_judgements, images, images), (self.caption_judgements, texts, texts))
+        kinds = (
+            (across, images, texts),
+            (self.image_judgements, images, images),
+            (self.caption_judgements, texts, texts),
+        )
         for judgements, *shape in kinds:
             for one in judgements.values():
                 expected = (shape[0], shape[1])
                 require(
-                    one.shape == expected, f"{self.name}: judgements {one.name!r} have shape {one.shape}, expected {expected}"
+                    one.shape == expected,
+                    f"{self.name}: judgements {one.name!r} have shape {one.shape}, expected {expected}",
                 )
         if "own" not in self.judgements:
             require(not lazy, f'{self.name}: lazy judgements must contain "own"')
-            object.__setattr__(self, "judgements", {"own": Judgements.own(self.own, images), **self.judgements})
+            object.__setattr__(
+                self, "judgements", {"own": Judgements.own(self.own, images), **self.judgements}
+            )
 
     def first(self, images: int) -> Split:
         """The first ``images`` images with their captions, judgements cut to them."""
@@ -101,7 +109,10 @@ class Split:
             for name in ("captions", "caption_ids", "own", "level", "chain", "caption_graphs")
         }
         # a slice leaves a memory-mapped array on the disk
-        by_image = {name: _pick(getattr(self, name), slice(images)) for name in ("image_ids", "regions", "image_graphs")}
+        by_image = {
+            name: _pick(getattr(self, name), slice(images))
+            for name in ("image_ids", "regions", "image_graphs")
+        }
         return replace(
             self,
             judgements=judged,
@@ -112,10 +123,16 @@ class Split:
         )
 
     def fingerprint(self) -> dict[str, Any]:
-        """Counts that tell one split from another: images, captions, and how many images have how many captions."""
+        """Counts that tell one split from another: images, captions, and how many images have how many
+        captions.
+        """
         sizes, images = np.unique(np.bincount(self.own, minlength=len(self.image_ids)), return_counts=True)
         histogram = {int(size): int(count) for size, count in zip(sizes, images, strict=True)}
-        return {"images": len(self.image_ids), "captions": len(self.captions), "captions_per_image": histogram}
+        return {
+            "images": len(self.image_ids),
+            "captions": len(self.captions),
+            "captions_per_image": histogram,
+        }
 
 
 def _pick(values: Any, rows: Rows | slice) -> Any:

@@ -1,7 +1,8 @@
 """Exact nearest neighbours by blocks, so that a score matrix of any size never lies in memory whole.
 
-Among equal scores the lower row comes first. Scores are those of the blocks' matrix products, whose last digit may depend on the
-block's shape, so that two equal gallery vectors in different blocks may differ by rounding.
+Among equal scores the lower row comes first. Scores are those of the blocks' matrix products, whose last
+digit may depend on the block's shape, so that two equal gallery vectors in different blocks may differ by
+rounding.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from workbench.retrieval._found import Found
 Vectors = NDArray[Any]
 QUERIES = 1024
 SCORES = 2**23
-# torch copies so few numbers in one thread; to wake the others thousands of times costs more than they give on shared cores
+# torch copies so few numbers in one thread; to wake the others thousands of times costs more than they give
+# on shared cores
 SMALL_COPY = 2**15
 CONVERTED_ROWS = 4096
 
@@ -40,9 +42,16 @@ def blocks(size: int, step: int) -> Iterator[slice]:
 
 
 def top_k(
-    query: Vectors, gallery: Vectors, k: int, *, exclude: Rows | None = None, chunk: int = SCORES, device: str = "cpu"
+    query: Vectors,
+    gallery: Vectors,
+    k: int,
+    *,
+    exclude: Rows | None = None,
+    chunk: int = SCORES,
+    device: str = "cpu",
 ) -> tuple[Vectors, Rows]:
-    """The ``k`` gallery rows with the largest inner product, for each query; to ask a gallery often, make an ``Index``.
+    """The ``k`` gallery rows with the largest inner product, for each query; to ask a gallery often, make an
+    ``Index``.
 
     Args:
         query: ``(Q, D)`` vectors; unit length makes the score a cosine.
@@ -50,7 +59,8 @@ def top_k(
         k: how many, at most ``N``.
         exclude: gallery rows that are never found; see ``Index.top_k``.
         chunk: scores that lie in memory at a time.
-        device: where the products are made; a CPU reads the gallery where it lies, another device gets a copy.
+        device: where the products are made; a CPU reads the gallery where it lies, another device gets a
+            copy.
 
     Returns:
         Scores ``(Q, k)``, largest first, and gallery rows ``(Q, k)``.
@@ -69,25 +79,32 @@ class Index:
     """A gallery that is checked once and asked often.
 
     Args:
-        gallery: ``(N, D)`` vectors in float16, float32 or float64. A memory-mapped array stays on the disk, and float16 is
-            turned into float32 a few thousand rows at a time.
+        gallery: ``(N, D)`` vectors in float16, float32 or float64. A memory-mapped array stays on the disk,
+            and float16 is turned into float32 a few thousand rows at a time.
         device: where the products are made.
         chunk: scores that lie in memory at a time.
 
     Raises:
-        ValueError: the gallery is no table of floating-point numbers, or a row of it holds a NaN or an infinite number.
+        ValueError: the gallery is no table of floating-point numbers, or a row of it holds a NaN or an
+            infinite number.
     """
 
     def __init__(self, gallery: Vectors, *, device: str = "cpu", chunk: int = SCORES) -> None:
         if gallery.ndim != 2 or gallery.dtype not in (np.float16, np.float32, np.float64):
-            raise ValueError(f"a gallery is (N, D) in float16, float32 or float64, got {gallery.shape} in {gallery.dtype}")
+            raise ValueError(
+                f"a gallery is (N, D) in float16, float32 or float64, got {gallery.shape} in {gallery.dtype}"
+            )
         self._gallery, self.chunk = _as_tensor(gallery).to(device), chunk
         self._precision = torch.float32 if self._gallery.dtype == torch.float16 else self._gallery.dtype
         # one product tells of every row, at the price of one query
-        sums = self._scores(torch.ones(1, gallery.shape[1], dtype=self._precision, device=device), slice(0, len(gallery)))
+        sums = self._scores(
+            torch.ones(1, gallery.shape[1], dtype=self._precision, device=device), slice(0, len(gallery))
+        )
         bad = (~sums[0].isfinite()).nonzero()
         if len(bad):
-            raise ValueError(f"row {int(bad[0])} of the gallery holds a NaN or an infinite number, which is near to nothing")
+            raise ValueError(
+                f"row {int(bad[0])} of the gallery holds a NaN or an infinite number, which is near to nothing"
+            )
 
     def __len__(self) -> int:
         """Rows of the gallery."""
@@ -99,15 +116,21 @@ class Index:
         Args:
             query: ``(Q, D)``; it is brought to the precision of the gallery, float32 for float16.
             k: how many, at most ``N`` less those excluded.
-            exclude: gallery rows that are never found: ``(E,)`` for all queries, or ``(Q, E)`` for each its own.
+            exclude: gallery rows that are never found: ``(E,)`` for all queries, or ``(Q, E)`` for each its
+                own.
 
         Raises:
-            ValueError: ``k`` does not fit, a width does not fit, or a query holds a NaN or an infinite number.
+            ValueError: ``k`` does not fit, a width does not fit, or a query holds a NaN or an infinite
+                number.
         """
         asked, banned = self._checked(query), Banned(exclude, len(self), len(query))
         if not 1 <= k <= len(self) - banned.most:
-            raise ValueError(f"k = {k} must lie in 1..{len(self) - banned.most}, the size of the gallery less those excluded")
-        found = [self._of_part(asked, part, k, banned) for part in blocks(len(asked), min(QUERIES, self.chunk))]
+            raise ValueError(
+                f"k = {k} must lie in 1..{len(self) - banned.most}, the size of the gallery less those excluded"
+            )
+        found = [
+            self._of_part(asked, part, k, banned) for part in blocks(len(asked), min(QUERIES, self.chunk))
+        ]
         empty = (asked.new_zeros(0, k), torch.zeros(0, k, dtype=torch.long, device=asked.device))
         scores, rows = (torch.cat(each).cpu().numpy() for each in zip(empty, *found, strict=True))
         return Found(scores, rows)
@@ -117,21 +140,30 @@ class Index:
         return self._scores(self._checked(query), slice(0, len(self))).cpu().numpy()
 
     def places(self, query: Vectors, rows: Rows) -> Rows:
-        """``(Q, R)`` places of gallery rows ``(R,)`` in the order of each query: 1 = first, equal scores in the order of rows."""
+        """``(Q, R)`` places of gallery rows ``(R,)`` in the order of each query: 1 = first, equal scores in
+        the order of rows.
+        """
         scores, rows = self.scores(query), np.asarray(rows, dtype=np.int64)
-        before = [(line > line[row]).sum() + (line[:row] == line[row]).sum() for line in scores for row in rows]
+        before = [
+            (line > line[row]).sum() + (line[:row] == line[row]).sum() for line in scores for row in rows
+        ]
         return 1 + np.array(before, dtype=np.int64).reshape(len(scores), len(rows))
 
     def _checked(self, query: Vectors) -> Tensor:
         if query.ndim != 2 or query.shape[1] != self._gallery.shape[1]:
-            raise ValueError(f"queries of shape {query.shape} do not fit a gallery of width {self._gallery.shape[1]}")
+            raise ValueError(
+                f"queries of shape {query.shape} do not fit a gallery of width {self._gallery.shape[1]}"
+            )
         if not np.isfinite(query).all():
             raise ValueError("a query holds a NaN or an infinite number, which is near to nothing")
         return torch.tensor(query, dtype=self._precision, device=self._gallery.device)
 
     def _of_part(self, asked: Tensor, part: slice, k: int, banned: Banned) -> tuple[Tensor, Tensor]:
         query = asked[part]
-        scores, rows = query.new_zeros(len(query), 0), torch.zeros(len(query), 0, dtype=torch.long, device=query.device)
+        scores, rows = (
+            query.new_zeros(len(query), 0),
+            torch.zeros(len(query), 0, dtype=torch.long, device=query.device),
+        )
         for block in blocks(len(self), max(1, self.chunk // len(query))):
             new = self._scores(query, block)
             banned.hide(new, part, block)
@@ -169,7 +201,9 @@ def _as_tensor(gallery: Vectors) -> Tensor:
 
 
 def _best(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The ``k`` largest of each line, and their columns in rising order; of those equal to the last one kept, the leftmost."""
+    """The ``k`` largest of each line, and their columns in rising order; of those equal to the last one kept,
+    the leftmost.
+    """
     least = scores.topk(k, dim=1).values[:, -1:]
     kept = scores >= least
     columns = kept.nonzero()[:, 1]

@@ -1,6 +1,7 @@
 """Approximate nearest neighbours with faiss, for galleries that the exact search reads too slowly.
 
-An approximate answer without its recall is a guess, so that an index measures it when it is made, and every answer states it.
+An approximate answer without its recall is a guess, so that an index measures it when it is made, and every
+answer states it.
 """
 
 from __future__ import annotations
@@ -22,16 +23,19 @@ class Approximate:
 
     Args:
         gallery: ``(N, D)`` vectors in float16, float32 or float64, memory-mapped or not.
-        kind: a faiss factory string. ``"HNSW32"`` needs no training; ``"IVF1024,Flat"`` and ``"IVF1024,PQ32"`` learn cells, from
-            at most 100,000 rows, and take less memory.
-        search: faiss search parameters, such as ``"efSearch=64"`` or ``"nprobe=16"``; more finds more and takes longer.
-        queries: ``(Q, D)`` questions of the kind that will be asked, such as captions for a gallery of images; recall is measured
-            on the first ``measured`` of them. ``None`` = gallery vectors, which flatter an index that is asked across modalities.
+        kind: a faiss factory string. ``"HNSW32"`` needs no training; ``"IVF1024,Flat"`` and
+            ``"IVF1024,PQ32"`` learn cells, from at most 100,000 rows, and take less memory.
+        search: faiss search parameters, such as ``"efSearch=64"`` or ``"nprobe=16"``; more finds more and
+            takes longer.
+        queries: ``(Q, D)`` questions of the kind that will be asked, such as captions for a gallery of
+            images; recall is measured on the first ``measured`` of them. ``None`` = gallery vectors, which
+            flatter an index that is asked across modalities.
         measured: on how many queries recall is measured.
 
     Raises:
         ImportError: faiss is not installed.
-        ValueError: faiss does not know the kind or a search parameter, or the gallery is no table of finite numbers.
+        ValueError: faiss does not know the kind or a search parameter, or the gallery is no table of finite
+            numbers.
     """
 
     def __init__(
@@ -77,7 +81,8 @@ class Approximate:
         return scores, rows
 
     def top_k(self, query: Vectors, k: int) -> Found:
-        """Up to ``k`` near gallery rows for each query; row -1 with score ``-inf`` where the index gave fewer.
+        """Up to ``k`` near gallery rows for each query; row -1 with score ``-inf`` where the index gave
+        fewer.
 
         Args:
             query: ``(Q, D)``.
@@ -96,5 +101,7 @@ def _faiss() -> Any:
     try:
         import faiss
     except ImportError as error:
-        raise ImportError("faiss is not installed; `pip install itm-workbench[faiss]`, or use the exact Index") from error
+        raise ImportError(
+            "faiss is not installed; `pip install itm-workbench[faiss]`, or use the exact Index"
+        ) from error
     return faiss

@@ -18,7 +18,8 @@ class Found:
         scores: ``(Q, k)``, largest first.
         rows: ``(Q, k)`` gallery rows.
         method: how they were sought.
-        recall: share of the true ten nearest that the method finds, as it measured against the exact search; 1 = exact.
+        recall: share of the true ten nearest that the method finds, as it measured against the exact search;
+            1 = exact.
         measured: on how many queries; 0 = nothing had to be measured.
     """
 
@@ -36,4 +37,6 @@ class Found:
         """
         if not self.measured:
             return self.method
-        return f"{self.method}, recall@10 {self.recall:.3f} against the exact search on {self.measured} queries"
+        return (
+            f"{self.method}, recall@10 {self.recall:.3f} against the exact search on {self.measured} queries"
+        )

@@ -1,6 +1,7 @@
 """Signals: what captions alone can tell, one file each.
 
-``load(name, **options)`` makes a ``SignalMaker`` (what a caption says) or a ``RelevanceMaker`` (captions against images).
+``load(name, **options)`` makes a ``SignalMaker`` (what a caption says) or a ``RelevanceMaker`` (captions
+against images).
 """
 
 from workbench.registry import Shelf

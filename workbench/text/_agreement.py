@@ -70,7 +70,10 @@ def texts(path: Path, source: str) -> dict[str, str]:
     if not path.is_file():
         raise FileNotFoundError(f"annotated captions: no {path}; the texts of {source} are looked up there")
     if source == "coco":
-        return {str(one["id"]): one["caption"].strip() for one in json.loads(path.read_text(encoding="utf-8"))["annotations"]}
+        return {
+            str(one["id"]): one["caption"].strip()
+            for one in json.loads(path.read_text(encoding="utf-8"))["annotations"]
+        }
     pairs = (line.split("\t", 1) for line in path.read_text(encoding="utf-8").splitlines() if "\t" in line)
     return {name: caption.strip() for name, caption in pairs}
 
@@ -78,15 +81,21 @@ def texts(path: Path, source: str) -> dict[str, str]:
 def _checked(row: dict[str, Any], texts: dict[str, str]) -> str:
     text = texts.get(row["id"])
     if text is None:
-        raise ValueError(f"annotated captions: {row['source']} has no caption {row['id']!r}; is the file complete?")
+        raise ValueError(
+            f"annotated captions: {row['source']} has no caption {row['id']!r}; is the file complete?"
+        )
     if hashlib.sha256(text.encode()).hexdigest()[:16] != row["sha256"]:
-        raise ValueError(f"annotated captions: the text of {row['source']} {row['id']!r} is not the one that was annotated")
+        raise ValueError(
+            f"annotated captions: the text of {row['source']} {row['id']!r} is not the one that was annotated"
+        )
     return text
 
 
 def _graph(row: dict[str, Any]) -> SceneGraph:
     return SceneGraph(
-        tuple(row["objects"]), tuple((n, a) for n, a in row["attributes"]), tuple((s, r, o) for s, r, o in row["relations"])
+        tuple(row["objects"]),
+        tuple((n, a) for n, a in row["attributes"]),
+        tuple((s, r, o) for s, r, o in row["relations"]),
     )
 
 
@@ -109,7 +118,9 @@ def agreement(parsed: Sequence[SceneGraph], truth: Sequence[SceneGraph]) -> dict
         Agreement(precision=0.5, recall=0.5, f1=0.5)
     """
     if len(parsed) != len(truth):
-        raise ValueError(f"agreement: {len(parsed)} parsed graphs, {len(truth)} annotated ones; give the same captions")
+        raise ValueError(
+            f"agreement: {len(parsed)} parsed graphs, {len(truth)} annotated ones; give the same captions"
+        )
     totals = dict.fromkeys(PARTS, TupleScore(0, 0, 0))
     for mine, theirs in zip(parsed, truth, strict=True):
         scores = tuple_scores(mine, [theirs])

@@ -11,8 +11,8 @@ from workbench.records import Signal
 class Maker:
     """Learns from captions, and applies what it learnt to other captions.
 
-    What was learnt is plain JSON (``state`` / ``restore``), so that a checkpoint can carry it and a caption that is typed a
-    year later is read exactly as in training.
+    What was learnt is plain JSON (``state`` / ``restore``), so that a checkpoint can carry it and a caption
+    that is typed a year later is read exactly as in training.
     """
 
     name: str
@@ -27,7 +27,9 @@ class Maker:
 
 
 class SignalMaker(Maker):
-    """Makes one signal. ``fit`` learns from a pool (usually the training captions), ``of`` applies what was learnt."""
+    """Makes one signal. ``fit`` learns from a pool (usually the training captions), ``of`` applies what was
+    learnt.
+    """
 
     def fit(self, captions: Sequence[str]) -> Self:
         """Learn from the pool; a maker without anything to learn returns itself."""

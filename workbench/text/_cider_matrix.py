@@ -1,7 +1,8 @@
 """The image x caption matrix of CIDEr as products of sparse matrices, exact and in bounded memory.
 
-A caption against an image is a sum over the image's references, each times a penalty that depends on the two lengths. Captions
-of the same length share their penalties, so the references of an image are added up first, once for each length.
+A caption against an image is a sum over the image's references, each times a penalty that depends on the two
+lengths. Captions of the same length share their penalties, so the references of an image are added up first,
+once for each length.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class Vectors:
     """``N`` texts in one of the two parts, hypothesis or reference.
 
     Args:
-        features: ``(N, F)``; the product of a hypothesis' and a reference's row is their score before the length penalty.
+        features: ``(N, F)``; the product of a hypothesis' and a reference's row is their score before the
+            length penalty.
         lengths: ``(N,)`` lengths as the penalty counts them.
     """
 
@@ -71,16 +73,26 @@ class CiderRelevance(Relevance):
         own: ``(R,)`` image row of each reference.
         images: number of images.
         sigma: width of the length penalty.
-        leave_one_out: the hypotheses are the references, and each is compared with the others of its image only.
+        leave_one_out: the hypotheses are the references, and each is compared with the others of its image
+            only.
     """
 
     def __init__(
-        self, variant: str, texts: tuple[Vectors, Vectors], own: Rows, images: int, *, sigma: float, leave_one_out: bool = False
+        self,
+        variant: str,
+        texts: tuple[Vectors, Vectors],
+        own: Rows,
+        images: int,
+        *,
+        sigma: float,
+        leave_one_out: bool = False,
     ) -> None:
         self._hypotheses, self._references = texts
         super().__init__(variant, RULES[variant], (images, len(self._hypotheses.lengths)))
         self._own, self._sigma = own, sigma
-        self._members = sparse.csr_array((np.ones(len(own)), (own, np.arange(len(own)))), shape=(images, len(own)))
+        self._members = sparse.csr_array(
+            (np.ones(len(own)), (own, np.arange(len(own)))), shape=(images, len(own))
+        )
         self._number = np.bincount(own, minlength=images)
         self._sums = LengthSums(self._references, own, images)
         both = self._hypotheses.features.multiply(self._references.features) if leave_one_out else None
@@ -94,7 +106,9 @@ class CiderRelevance(Relevance):
         for length in np.unique(lengths):
             same = np.flatnonzero(lengths == length)
             summed = self._sums.weighted(self._penalty(length, self._sums.lengths))
-            out[same] = self._mean((self._hypotheses.features[rows[same]] @ summed).toarray().T, images, rows[same]).T
+            out[same] = self._mean(
+                (self._hypotheses.features[rows[same]] @ summed).toarray().T, images, rows[same]
+            ).T
         return out.T
 
     def pairs(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
@@ -102,7 +116,9 @@ class CiderRelevance(Relevance):
         members = self._members[images]
         references, n = members.indices, len(members.indices)
         shared = (self._references.features[references] @ self._hypotheses.features[captions].T).toarray()
-        shared *= self._penalty(self._hypotheses.lengths[captions], self._references.lengths[references][:, None])
+        shared *= self._penalty(
+            self._hypotheses.lengths[captions], self._references.lengths[references][:, None]
+        )
         members = sparse.csr_array((members.data, np.arange(n), members.indptr), shape=(len(images), n))
         return self._mean(members @ shared, images, captions).astype(np.float32)
 
@@ -110,7 +126,9 @@ class CiderRelevance(Relevance):
         return np.asarray(np.exp(-((a - b) ** 2) / (2 * self._sigma**2)))
 
     def _mean(self, sums: Floats, images: Rows, captions: Rows) -> Floats:
-        """Sums over references ``(n, m)`` divided by how many they are; a caption may be left out of its own image."""
+        """Sums over references ``(n, m)`` divided by how many they are; a caption may be left out of its own
+        image.
+        """
         number = self._number[images][:, None]
         if self._itself is not None:
             same = images[:, None] == self._own[captions]

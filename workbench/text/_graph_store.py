@@ -1,4 +1,6 @@
-"""Parsed captions kept on disk, caption by caption: parsing forty thousand captions takes minutes, reading them a second."""
+"""Parsed captions kept on disk, caption by caption: parsing forty thousand captions takes minutes, reading
+them a second.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,15 @@ WAIT = 120.0
 
 @cache
 def parser_identity() -> str:
-    """What tells this parser from others, 16 hexadecimal digits: its rules, its word lists and its spaCy model."""
+    """What tells this parser from others, 16 hexadecimal digits: its rules, its word lists and its spaCy
+    model.
+    """
     here = Path(__file__).parent
-    files = [*sorted(here.glob("_scene_*.py")), here / "scene_graph.py", assets.path("scene_graphs/words.toml")]
+    files = [
+        *sorted(here.glob("_scene_*.py")),
+        here / "scene_graph.py",
+        assets.path("scene_graphs/words.toml"),
+    ]
     pipeline, name = _scene_tree.model()
     digest = hashlib.sha256(f"{name} {pipeline.meta['version']}".encode())
     for file in files:
@@ -32,7 +40,8 @@ def parser_identity() -> str:
 
 
 class GraphStore:
-    """Parses captions that it has not met, and keeps the graphs in a database that several processes may share.
+    """Parses captions that it has not met, and keeps the graphs in a database that several processes may
+    share.
 
     Args:
         parser: makes the graphs.
@@ -47,7 +56,9 @@ class GraphStore:
         self.folder.mkdir(parents=True, exist_ok=True)
         file = self.folder / f"scene_graphs-{parser_identity()}.sqlite"
         with closing(sqlite3.connect(file, timeout=WAIT)) as database, database:
-            database.execute("CREATE TABLE IF NOT EXISTS graphs (caption TEXT PRIMARY KEY, graph TEXT NOT NULL)")
+            database.execute(
+                "CREATE TABLE IF NOT EXISTS graphs (caption TEXT PRIMARY KEY, graph TEXT NOT NULL)"
+            )
             known = _read(database, list(dict.fromkeys(captions)))
         new = list(dict.fromkeys(caption for caption in captions if caption not in known))
         made = dict(zip(new, self.parser.of(new).graphs, strict=True)) if new else {}
@@ -63,7 +74,9 @@ def _read(database: sqlite3.Connection, captions: list[str]) -> dict[str, SceneG
     for start in range(0, len(captions), ASKED):
         some = captions[start : start + ASKED]
         marks = ", ".join("?" * len(some))
-        for caption, text in database.execute(f"SELECT caption, graph FROM graphs WHERE caption IN ({marks})", some):
+        for caption, text in database.execute(
+            f"SELECT caption, graph FROM graphs WHERE caption IN ({marks})", some
+        ):
             objects, attributes, relations = json.loads(text)
             graph = SceneGraph(tuple(objects), tuple(map(tuple, attributes)), tuple(map(tuple, relations)))
             found[caption] = graph

@@ -61,11 +61,16 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
     level, current, grams = vocabulary, flat, [vocabulary]
     places, columns, first = [rows], [flat], 0
     for n in range(2, ORDERS + 1):
-        # An n-gram is the shorter one at the same place and one word more, so its key needs two numbers and no string.
+        # An n-gram is the shorter one at the same place and one word more, so its key needs two numbers and
+        # no string.
         starts = np.flatnonzero(left >= n)
-        keys, number = np.unique(current[starts] * len(vocabulary) + flat[starts + n - 1], return_inverse=True)
+        keys, number = np.unique(
+            current[starts] * len(vocabulary) + flat[starts + n - 1], return_inverse=True
+        )
         first += len(level)
-        level = [f"{level[key // len(vocabulary)]} {vocabulary[key % len(vocabulary)]}" for key in keys.tolist()]
+        level = [
+            f"{level[key // len(vocabulary)]} {vocabulary[key % len(vocabulary)]}" for key in keys.tolist()
+        ]
         current = np.zeros_like(flat)
         current[starts] = number
         grams.append(level)
@@ -81,7 +86,9 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
 def _number_words(
     captions: Sequence[str], split: Callable[[str], list[str]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
-    """Word numbers of all captions end to end, words of each caption, and the words in order of first occurrence."""
+    """Word numbers of all captions end to end, words of each caption, and the words in order of first
+    occurrence.
+    """
     number: dict[str, int] = {}
     flat, sizes = array("q"), array("q")
     for caption in captions:

@@ -1,4 +1,6 @@
-"""Relevance of captions for images, told from captions alone: a matrix that is never held whole unless asked for."""
+"""Relevance of captions for images, told from captions alone: a matrix that is never held whole unless asked
+for.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ Floats = NDArray[np.float32]
 class Relevance:
     """Scores ``(I, T)`` of captions against the reference captions of images; larger = more alike.
 
-    A member of the shelf says how to compute any part of the matrix, in ``columns`` and ``pairs``; the rest follows.
+    A member of the shelf says how to compute any part of the matrix, in ``columns`` and ``pairs``; the rest
+    follows.
 
     Args:
         name: short key, e.g. ``"cider-d"``.
@@ -57,7 +60,8 @@ class Relevance:
         """The whole matrix, some captions at a time.
 
         Args:
-            size: captions a block; memory is ``4 I size`` bytes a block and about as much again while it is made.
+            size: captions a block; memory is ``4 I size`` bytes a block and about as much again while it is
+                made.
 
         Yields:
             The caption rows of the block, and its ``(I, b)`` scores.
@@ -84,7 +88,9 @@ class Relevance:
             ValueError: ``minimum`` is not greater than 0, which would list every pair.
         """
         if not minimum > 0:
-            raise ValueError(f"{self.name}: minimum is {minimum}; it must be greater than 0, else every pair would be listed")
+            raise ValueError(
+                f"{self.name}: minimum is {minimum}; it must be greater than 0, else every pair would be listed"
+            )
         images, captions, grades = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.float32)]
         for columns, scores in self.blocks(size):
             image, caption = np.nonzero(scores >= minimum)
@@ -96,9 +102,11 @@ class Relevance:
 
 
 class RelevanceMaker(Maker):
-    """Makes a ``Relevance``. Unlike a signal, which is one value a caption, it knows which captions describe the same image.
+    """Makes a ``Relevance``. Unlike a signal, which is one value a caption, it knows which captions describe
+    the same image.
 
-    ``fit`` learns from a corpus, ``of`` compares captions with one another, ``against`` compares others with them.
+    ``fit`` learns from a corpus, ``of`` compares captions with one another, ``against`` compares others with
+    them.
     """
 
     def fit(self, captions: Sequence[str], own: Rows) -> Self:
@@ -123,14 +131,17 @@ class RelevanceMaker(Maker):
         """
         raise NotImplementedError
 
-    def against(self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None) -> Relevance:
+    def against(
+        self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
+    ) -> Relevance:
         """Texts from elsewhere against every image.
 
         Args:
             hypotheses: ``T`` texts.
             references: ``R`` texts.
             own: ``(R,)`` row of each reference's image.
-            images: number of images; by default the greatest row and one. An image without references scores 0.
+            images: number of images; by default the greatest row and one. An image without references scores
+                0.
 
         Returns:
             Scores ``(I, T)``.
@@ -146,7 +157,9 @@ def image_rows(maker: str, captions: int, own: Rows, images: int | None) -> tupl
     """
     own = np.asarray(own, dtype=np.int64)
     if own.shape != (captions,):
-        raise ValueError(f"{maker}: own has shape {own.shape} for {captions} captions; give one image row a caption")
+        raise ValueError(
+            f"{maker}: own has shape {own.shape} for {captions} captions; give one image row a caption"
+        )
     known = int(own.max(initial=-1)) + 1 if images is None else images
     if captions and (own.min() < 0 or own.max() >= known):
         raise ValueError(f"{maker}: own holds rows {own.min()}..{own.max()}, there are {known} images")

@@ -1,7 +1,8 @@
-"""Phrases and participles moved to the word they belong to by meaning, where the parser hung them on the nearest one.
+"""Phrases and participles moved to the word they belong to by meaning, where the parser hung them on the
+nearest one.
 
-The rules follow the annotation guide: what is true of the nearer noun only stays there; what fits both belongs to the verb, or
-without a verb to the first noun.
+The rules follow the annotation guide: what is true of the nearer noun only stays there; what fits both
+belongs to the verb, or without a verb to the first noun.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def _move_phrase(tree: Tree, i: int) -> None:
 
 
 def _seen(tree: Tree, verb: int, i: int) -> list[int]:
-    return [t for p in tree.below(verb, "prep") if p < i and tree.given(p) == "at" for t in tree.below(p, "pobj")]
+    return [
+        t for p in tree.below(verb, "prep") if p < i and tree.given(p) == "at" for t in tree.below(p, "pobj")
+    ]
 
 
 def _above(tree: Tree, i: int, target: int) -> int | None:
@@ -97,13 +100,17 @@ def _of_the_first(tree: Tree, before: int, noun: int, target: int) -> bool:
         return tree.name(tree.heads[before]) not in known.PARTS
     if first == "with":
         filled = tree.verb(tree.heads[before]) and not tree.animate(noun)
-        brought = name in known.PLACES and (tree.animate(noun) or tree.name(noun) in known.CLOTHES | known.BODY | known.PORTABLE)
+        brought = name in known.PLACES and (
+            tree.animate(noun) or tree.name(noun) in known.CLOTHES | known.BODY | known.PORTABLE
+        )
         return (filled or brought) and not _own(tree, target) and name not in known.VIEWS
     return True
 
 
 def _move_with(tree: Tree, i: int, target: int) -> None:
-    """Move a phrase with "with": clothing, body parts and surroundings go to the subject, tools and companions to the verb."""
+    """Move a phrase with "with": clothing, body parts and surroundings go to the subject, tools and
+    companions to the verb.
+    """
     head = _top(tree, i) if _surrounding(tree, target) else tree.heads[i]
     name = tree.name(target)
     if tree.noun(head) and head != tree.heads[i]:
@@ -113,7 +120,9 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
         things = [t for t in tree.below(head, "dobj") if t < i]
         if things and name in known.BODY and not _own(tree, target):
             tree.hang(i, things[-1], "prep")
-        elif subject is not None and (_surrounding(tree, target) or (not things and name in known.CLOTHES | known.BODY)):
+        elif subject is not None and (
+            _surrounding(tree, target) or (not things and name in known.CLOTHES | known.BODY)
+        ):
             tree.hang(i, subject, "prep")
     elif tree.deps[head] == "pobj" and tree.noun(head):
         over = tree.heads[tree.heads[head]]
@@ -144,7 +153,9 @@ def _surrounding(tree: Tree, target: int) -> bool:
 
 
 def _lower_participle(tree: Tree, i: int) -> None:
-    """What follows a person or an animal at once is about them: "a woman holding a child | looking at giraffes"."""
+    """What follows a person or an animal at once is about them: "a woman holding a child | looking at
+    giraffes".
+    """
     after = i > 0 and tree.deps[i - 1] in ("dobj", "pobj") and tree.animate(i - 1)
     if after and tree.root(i) not in known.MANNERS:
         tree.hang(i, i - 1, "acl")
@@ -154,7 +165,9 @@ def _idle(tree: Tree, noun: int) -> bool:
     """Whether a thing does not stand or sit by itself: it is worn, held, or in something that does."""
     over = tree.heads[noun]
     held = tree.deps[noun] == "dobj" and tree.root(over) in known.HOLDING
-    return held or tree.name(noun) in known.CLOTHES or (tree.given(over) == "of" and tree.deps[noun] == "pobj")
+    return (
+        held or tree.name(noun) in known.CLOTHES or (tree.given(over) == "of" and tree.deps[noun] == "pobj")
+    )
 
 
 def _move_participle(tree: Tree, i: int) -> None:

@@ -1,4 +1,6 @@
-"""Which words of a parsed sentence name objects, what each is called, and what is said of it by words beside it."""
+"""Which words of a parsed sentence name objects, what each is called, and what is said of it by words beside
+it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,12 @@ def _adverbial(tree: Tree, i: int) -> bool:
 
 def _nominal(tree: Tree, i: int) -> bool:
     """An adjective or number that stands for a thing: "a man in red", "two are playing"."""
-    if tree.tags[i] not in ("JJ", "JJR", "JJS", "CD") or tree.deps[i] not in ("nsubj", "nsubjpass", "dobj", "pobj"):
+    if tree.tags[i] not in ("JJ", "JJR", "JJS", "CD") or tree.deps[i] not in (
+        "nsubj",
+        "nsubjpass",
+        "dobj",
+        "pobj",
+    ):
         return False
     return tree.given(i) not in ("many", "several", "few", "more", "other", "such", "same", "least")
 
@@ -88,7 +95,17 @@ def attributes(tree: Tree, i: int) -> list[tuple[int, str]]:
     """
     found: list[tuple[int, str]] = []
     for child in tree.children[i]:
-        if tree.deps[child] in ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quantmod", "npadvmod"):
+        if tree.deps[child] in (
+            "amod",
+            "nummod",
+            "compound",
+            "nmod",
+            "det",
+            "predet",
+            "advmod",
+            "quantmod",
+            "npadvmod",
+        ):
             found += _described(tree, child, i)
     return sorted(found)
 
@@ -97,13 +114,20 @@ def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
     """The attribute that one modifier gives, with those that are joined to it."""
     word, tag = tree.words[child], tree.tags[child]
     joined = [
-        c for j in tree.below(child, "conj", "amod", "compound", "nmod", "nummod", "advmod") for c in _described(tree, j, i)
+        c
+        for j in tree.below(child, "conj", "amod", "compound", "nmod", "nummod", "advmod")
+        for c in _described(tree, j, i)
     ]
     if word.kind == "attribute":
         return [(child, word.says), *joined]
     if child > i and (not tag.startswith("JJ") or tree.below(child, "prep")):
         return []
-    if tree.deps[child] == "advmod" and child < i and not tag.startswith("JJ") and word.given not in known.FLAT:
+    if (
+        tree.deps[child] == "advmod"
+        and child < i
+        and not tag.startswith("JJ")
+        and word.given not in known.FLAT
+    ):
         return []
     if part_of_name(tree, child):
         return [(p, a) for p, a in joined if not part_of_name(tree, p)]

@@ -36,7 +36,9 @@ _Table = dict[tuple[str, ...], Word]
 
 def _prepositions() -> _Table:
     table = {
-        tuple(text.split()): Word(given, text, "preposition") for given, all_ in _PREPOSITIONS.items() for text in all_.split("|")
+        tuple(text.split()): Word(given, text, "preposition")
+        for given, all_ in _PREPOSITIONS.items()
+        for text in all_.split("|")
     }
     for side in ("left", "right"):
         for start in ("to the", "on the", "at the", "to", "on"):
@@ -49,7 +51,9 @@ def _moods() -> _Table:
     """What is about to happen will happen."""
     beginnings = ("is getting", "are getting", "is", "are", "being", "gets", "get", "getting")
     full = {
-        (*be.split(), ready, "to") for be in beginnings for ready in ("ready", "about", "set", "poised", "preparing", "going")
+        (*be.split(), ready, "to")
+        for be in beginnings
+        for ready in ("ready", "about", "set", "poised", "preparing", "going")
     }
     return dict.fromkeys(full | {("ready", "to"), ("about", "to")}, Word("will"))
 
@@ -66,7 +70,9 @@ def _phrases() -> dict[str, list[tuple[tuple[str, ...], Word]]]:
     mutual = dict.fromkeys((("each", "other"), ("one", "another")), Word("themselves"))
     names = {name: Word(_plain(name[-1]), " ".join(name), "name") for name in known.NAMES}
     table: dict[str, list[tuple[tuple[str, ...], Word]]] = {}
-    for words, word in sorted((_prepositions() | _moods() | mutual | names).items(), key=lambda item: -len(item[0])):
+    for words, word in sorted(
+        (_prepositions() | _moods() | mutual | names).items(), key=lambda item: -len(item[0])
+    ):
         table.setdefault(words[0], []).append((words, word))
     return table
 

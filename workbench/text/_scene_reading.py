@@ -53,7 +53,9 @@ def read(trees: Sequence[Tree]) -> SceneGraph | None:
     if not caption.nodes:
         return None
     attributes = dict.fromkeys((n, a) for n, node in enumerate(caption.nodes) for a in node.attributes)
-    return SceneGraph(tuple(n.label for n in caption.nodes), tuple(attributes), tuple(dict.fromkeys(caption.relations)))
+    return SceneGraph(
+        tuple(n.label for n in caption.nodes), tuple(attributes), tuple(dict.fromkeys(caption.relations))
+    )
 
 
 def _name(caption: _Caption, number: int, tree: Tree) -> None:
@@ -74,7 +76,9 @@ def _again(caption: _Caption, number: int, tree: Tree, i: int, label: str) -> in
     if not any(tree.given(c) in ("the", "this", "these", "that") for c in tree.below(i, "det")):
         return None
     bare = len(tree.children[i]) == 1 and tree.deps[i] != "conj"
-    same = [n for n, node in enumerate(caption.nodes) if node.label == label and (node.sentence < number or bare)]
+    same = [
+        n for n, node in enumerate(caption.nodes) if node.label == label and (node.sentence < number or bare)
+    ]
     return same[-1] if same else None
 
 
@@ -114,7 +118,10 @@ def _antecedent(caption: _Caption, number: int, tree: Tree, i: int, word: str) -
     if word in known.OTHERS:
         return [n for n in before if caption.nodes[n].plural][:1] or before[:1]
     if word == "it":
-        return ([n for n in free if caption.nodes[n].head not in known.PERSONS and not caption.nodes[n].plural] or free)[:1]
+        return (
+            [n for n in free if caption.nodes[n].head not in known.PERSONS and not caption.nodes[n].plural]
+            or free
+        )[:1]
     return []
 
 

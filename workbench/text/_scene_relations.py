@@ -1,4 +1,6 @@
-"""What verbs and prepositions say of objects: relations where there is something to relate, else an attribute of the subject."""
+"""What verbs and prepositions say of objects: relations where there is something to relate, else an attribute
+of the subject.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def joined(tree: Tree, i: int) -> list[int]:
 
 
 def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
-    """Who does what the verb says: its own subject, the noun it describes, or the subject of the verb it hangs on."""
+    """Who does what the verb says: its own subject, the noun it describes, or the subject of the verb it
+    hangs on.
+    """
     own = tree.below(verb, *SUBJECTS)
     if not own and tree.heads[verb] == verb:
         own = [c for c in tree.below(verb, "npadvmod", "dep") if c < verb and tree.noun(c)]
@@ -52,7 +56,11 @@ def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
 
 def _inherited(tree: Tree, verb: int, head: int, depth: int) -> list[int]:
     if tree.verb(head):
-        things = tree.below(head, "dobj") if tree.deps[verb] == "xcomp" and tree.root(head) in known.CONTROLLING else []
+        things = (
+            tree.below(head, "dobj")
+            if tree.deps[verb] == "xcomp" and tree.root(head) in known.CONTROLLING
+            else []
+        )
         return [noun for thing in things for noun in joined(tree, thing)] or subjects(tree, head, depth + 1)
     if tree.tags[head] in ("IN", "TO", "RB") or tree.deps[head] == "prep":
         above = tree.heads[head]
@@ -109,7 +117,10 @@ def ties(tree: Tree, i: int) -> list[tuple[str, int, list[int]]]:
     """
     found: list[tuple[str, int, list[int]]] = []
     for child in tree.below(i, "prep", "dative", "agent", "prt"):
-        if tree.tags[child] in ("IN", "TO", "RP", "RB", "JJ", "VBG", "RBR") or tree.words[child].kind == "preposition":
+        if (
+            tree.tags[child] in ("IN", "TO", "RP", "RB", "JJ", "VBG", "RBR")
+            or tree.words[child].kind == "preposition"
+        ):
             found += _tie(tree, child, "")
     return found
 
@@ -137,10 +148,18 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Said]:
     """What a verb says."""
     doers = subjects(tree, verb)
     root = tree.root(verb)
-    if root in known.BE or tree.given(verb) in known.BE or (root in known.SHOWN and (not doers or passive(tree, verb))):
+    if (
+        root in known.BE
+        or tree.given(verb) in known.BE
+        or (root in known.SHOWN and (not doers or passive(tree, verb)))
+    ):
         yield from _copula(tree, verb, doers)
         return
-    if root in known.BEGINNINGS and any(tree.verb(c) for c in tree.below(verb, "xcomp")) and not tree.below(verb, "dobj"):
+    if (
+        root in known.BEGINNINGS
+        and any(tree.verb(c) for c in tree.below(verb, "xcomp"))
+        and not tree.below(verb, "dobj")
+    ):
         return
     suffering = passive(tree, verb)
     name, related = phrase(tree, verb), False
@@ -148,7 +167,13 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Said]:
     for look in tree.below(verb, "acomp"):
         if tree.tags[look].startswith("JJ") or tree.words[look].kind == "attribute":
             yield from (said for doer in doers for said in _look(tree, look, doer, ""))
-    if tree.deps[verb] == "relcl" and not suffering and not things and not ties(tree, verb) and tree.heads[verb] not in doers:
+    if (
+        tree.deps[verb] == "relcl"
+        and not suffering
+        and not things
+        and not ties(tree, verb)
+        and tree.heads[verb] not in doers
+    ):
         things = _gap(tree, verb)
     for doer in doers:
         for thing in things:
@@ -175,7 +200,9 @@ def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Said]:
     """What "is" says: "is red", "is on a table"; "there is" says nothing by itself."""
     negated = "not " if any(tree.given(c) in known.NEGATIONS for c in tree.below(verb, "neg")) else ""
     shown = [
-        c for c in tree.below(verb, "acomp", "attr", "oprd") if tree.tags[c].startswith("JJ") or tree.words[c].kind == "attribute"
+        c
+        for c in tree.below(verb, "acomp", "attr", "oprd")
+        if tree.tags[c].startswith("JJ") or tree.words[c].kind == "attribute"
     ]
     looks = [a for child in shown for a in (*tree.below(child, "amod"), child, *tree.below(child, "conj"))]
     places = [place for i in (verb, *tree.below(verb, "advmod")) for place in ties(tree, i)]
@@ -188,19 +215,29 @@ def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Said]:
 
 
 def _look(tree: Tree, look: int, doer: int, negated: str) -> list[Said]:
-    """What an adjective says of a noun: "full of" is a relation, but in "clean with white walls" the walls are the noun's."""
+    """What an adjective says of a noun: "full of" is a relation, but in "clean with white walls" the walls
+    are the noun's.
+    """
     own, other = _adjective(tree, look, doer, negated)
     return own or [Said(doer, negated + tree.said(look)), *other]
 
 
 def _adjective(tree: Tree, look: int, noun: int, negated: str) -> tuple[list[Said], list[Said]]:
-    """Relations that an adjective makes together with its preposition, and those that its preposition makes alone."""
+    """Relations that an adjective makes together with its preposition, and those that its preposition makes
+    alone.
+    """
     own: list[Said] = []
     other: list[Said] = []
     for tie, _, targets in ties(tree, look):
-        alone = tie in known.PLACING or (tie == "with" and tree.said(look) not in known.BUSY) or tree.said(look) in known.COLOURS
+        alone = (
+            tie in known.PLACING
+            or (tie == "with" and tree.said(look) not in known.BUSY)
+            or tree.said(look) in known.COLOURS
+        )
         for target in targets:
-            (other if alone else own).append(Said(noun, tie if alone else f"{negated}{tree.said(look)} {tie}", target))
+            (other if alone else own).append(
+                Said(noun, tie if alone else f"{negated}{tree.said(look)} {tie}", target)
+            )
     return own, other
 
 

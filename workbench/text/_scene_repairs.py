@@ -22,7 +22,11 @@ def repair(tree: Tree) -> Tree:
 
 def _joined_phrase(tree: Tree, i: int) -> None:
     """A second phrase hangs on what the first one hangs on: "off the rocks and into the water"."""
-    if tree.deps[i] == "conj" and tree.tags[i] == "IN" and (tree.verb(tree.heads[i]) or tree.noun(tree.heads[i])):
+    if (
+        tree.deps[i] == "conj"
+        and tree.tags[i] == "IN"
+        and (tree.verb(tree.heads[i]) or tree.noun(tree.heads[i]))
+    ):
         tree.deps[i] = "prep"
 
 
@@ -63,14 +67,20 @@ def _clause(tree: Tree, i: int) -> None:
     if tree.given(i) not in ("as", "while") or tree.deps[i] != "prep":
         return
     for noun in tree.below(i, "pobj"):
-        verbs = [v for v in range(noun + 1, min(noun + 3, len(tree.words))) if tree.tags[v] in ("VBZ", "VBP", "VBD")]
+        verbs = [
+            v
+            for v in range(noun + 1, min(noun + 3, len(tree.words)))
+            if tree.tags[v] in ("VBZ", "VBP", "VBD")
+        ]
         if verbs and not tree.below(verbs[0], "nsubj", "nsubjpass"):
             tree.deps[noun], tree.deps[i] = "nsubj", "mark"
             tree.hang(noun, verbs[0], "nsubj")
 
 
 def _participle(tree: Tree, i: int) -> None:
-    """Verbs read as nouns or nouns' adjectives read as verbs: "singing and playing", "washed clothing is hung"."""
+    """Verbs read as nouns or nouns' adjectives read as verbs: "singing and playing", "washed clothing is
+    hung".
+    """
     head, word = tree.heads[i], tree.given(i)
     if tree.tags[i] in ("VBD", "VBN") and i == 0 and tree.deps[i] in ("nsubj", "nsubjpass"):
         for noun in tree.below(i, "dobj")[:1]:
@@ -110,8 +120,16 @@ def _first(tree: Tree, i: int) -> int:
 
 def _lost_verb(tree: Tree, i: int) -> None:
     """A noun that was given a subject: "a plate with potatoes and meat on it"."""
-    subjects = [s for s in tree.below(i, "nsubj") if s < i and tree.noun(s)] if tree.noun(i) and tree.heads[i] == i else []
-    ands = [c for c in range(subjects[0] if subjects else i, i) if tree.deps[c] == "cc" and tree.noun(tree.heads[c])]
+    subjects = (
+        [s for s in tree.below(i, "nsubj") if s < i and tree.noun(s)]
+        if tree.noun(i) and tree.heads[i] == i
+        else []
+    )
+    ands = [
+        c
+        for c in range(subjects[0] if subjects else i, i)
+        if tree.deps[c] == "cc" and tree.noun(tree.heads[c])
+    ]
     if ands and tree.heads[ands[-1]] not in (i, subjects[0]):
         tree.heads[subjects[0]], tree.deps[subjects[0]] = subjects[0], "ROOT"
         tree.heads[i], tree.deps[i] = tree.heads[ands[-1]], "conj"
@@ -121,7 +139,12 @@ def _lost_verb(tree: Tree, i: int) -> None:
 def _pair(tree: Tree, i: int) -> None:
     """Two nouns read as one name although "and" stands between: "in a hat and red shirt"."""
     head = tree.heads[i]
-    if tree.deps[i] not in ("compound", "nmod", "amod") or not tree.noun(i) or head < i or tree.said(i) in known.COLOURS:
+    if (
+        tree.deps[i] not in ("compound", "nmod", "amod")
+        or not tree.noun(i)
+        or head < i
+        or tree.said(i) in known.COLOURS
+    ):
         return
     if i + 1 >= len(tree.words) or tree.given(i + 1) not in ("and", "or") or not tree.noun(head):
         return
@@ -136,7 +159,9 @@ def _pair(tree: Tree, i: int) -> None:
 
 def _of_doing(tree: Tree, i: int) -> None:
     """A participle before its noun, read as a clause: "of wilting flowers"."""
-    verbs = [v for v in tree.below(i, "pcomp") if tree.tags[v] == "VBG"] if tree.given(i) in _NO_CLAUSE else []
+    verbs = (
+        [v for v in tree.below(i, "pcomp") if tree.tags[v] == "VBG"] if tree.given(i) in _NO_CLAUSE else []
+    )
     for verb in verbs:
         for noun in tree.below(verb, "dobj")[:1]:
             if noun > verb and not any(tree.tags[c] in ("DT", "PRP$") for c in tree.children[noun]):
@@ -161,6 +186,12 @@ def _list(tree: Tree, i: int) -> None:
     ours = any(tree.tags[t] == "PRP" for p in tree.below(i, "prep") for t in tree.below(p, "pobj"))
     if not (ours or (tree.animate(head) and not tree.animate(i))):
         return
-    inner = [t for p in tree.below(head, "prep") if p < i for t in tree.below(p, "pobj") if not tree.animate(t) and t < i]
+    inner = [
+        t
+        for p in tree.below(head, "prep")
+        if p < i
+        for t in tree.below(p, "pobj")
+        if not tree.animate(t) and t < i
+    ]
     if inner and tree.given(tree.heads[inner[-1]]) in ("in", "with"):
         tree.hang(i, inner[-1], "conj")

@@ -1,4 +1,6 @@
-"""Verbs that were read as nouns: "a dog runs" taken for a compound. Such a sentence is read again, with "does run"."""
+"""Verbs that were read as nouns: "a dog runs" taken for a compound. Such a sentence is read again, with "does
+run".
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,15 @@ _MUTE = re.compile(r"(?<=[^eoy])e$")
 
 
 def _finite(tree: Tree, i: int) -> list[Word]:
-    """A finite verb read as a noun: "a dog runs", "two men in ties smile at the camera", "a woman in white crosses the road"."""
+    """A finite verb read as a noun: "a dog runs", "two men in ties smile at the camera", "a woman in white
+    crosses the road".
+    """
     word, before = tree.given(i), tree.tags[i - 1]
-    if not _followed(tree, i) or not (word.endswith("s") or before in ("NNS", "NNPS")) or _verbs_before(tree, i):
+    if (
+        not _followed(tree, i)
+        or not (word.endswith("s") or before in ("NNS", "NNPS"))
+        or _verbs_before(tree, i)
+    ):
         return []
     root, clash = tree.root(i), _clash(tree, i)
     if not (root in known.VERBS or clash):
@@ -56,10 +64,16 @@ def _finite(tree: Tree, i: int) -> list[Word]:
     if word == root:
         plural = before in ("NNS", "NNPS")
         return [Word("are"), Word(_gerund_of(root))] if plural else []
-    if not word.endswith("s") or not (before in ("NN", "NNP") or tree.given(i - 1) in known.COLOURS) or not _singular(tree, i):
+    if (
+        not word.endswith("s")
+        or not (before in ("NN", "NNP") or tree.given(i - 1) in known.COLOURS)
+        or not _singular(tree, i)
+    ):
         return []
     living = tree.given(i - 1) in known.ANIMATE and tree.tags[i - 1] == "NN"
-    loose = living or (tree.deps[i] in ("ROOT", "appos", "dep") and tree.given(i + 1) not in ("and", ",", ".", "with", "in"))
+    loose = living or (
+        tree.deps[i] in ("ROOT", "appos", "dep") and tree.given(i + 1) not in ("and", ",", ".", "with", "in")
+    )
     if not (clash or loose or tree.given(i + 1) in known.OPENERS):
         return []
     return [Word("is"), Word(_gerund_of(root))]
@@ -76,11 +90,19 @@ def _clash(tree: Tree, i: int) -> bool:
     """A plural after "a" or "one"."""
     root = lemma(tree.given(i), "NOUN")
     plain = root != tree.given(i) and root not in known.ANIMATE
-    return plain and tree.given(i - 1) not in known.ONE and any(tree.given(c) in known.ONE for c in tree.below(i, "det"))
+    return (
+        plain
+        and tree.given(i - 1) not in known.ONE
+        and any(tree.given(c) in known.ONE for c in tree.below(i, "det"))
+    )
 
 
 def _singular(tree: Tree, i: int) -> bool:
-    return any(tree.given(j) in known.ONE or tree.given(j) == "the" for j in range(i)) or tree.tags[0] in ("NN", "NNP", "JJ")
+    return any(tree.given(j) in known.ONE or tree.given(j) == "the" for j in range(i)) or tree.tags[0] in (
+        "NN",
+        "NNP",
+        "JJ",
+    )
 
 
 def _gerund(tree: Tree, i: int) -> list[Word]:

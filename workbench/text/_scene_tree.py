@@ -1,4 +1,6 @@
-"""A parsed sentence as plain lists, which rules can walk faster than spaCy's tokens, and the loading of the model."""
+"""A parsed sentence as plain lists, which rules can walk faster than spaCy's tokens, and the loading of the
+model.
+"""
 
 from __future__ import annotations
 
@@ -157,5 +159,8 @@ def trees(sentences: Iterable[Sequence[Word]]) -> Iterator[Tree]:
             table = doc.to_array([TAG, DEP, HEAD])
             heads = np.arange(len(doc)) + table[:, 2].astype(np.int64)
             yield Tree(
-                sentence, [strings[t] for t in table[:, 0].tolist()], [strings[d] for d in table[:, 1].tolist()], heads.tolist()
+                sentence,
+                [strings[t] for t in table[:, 0].tolist()],
+                [strings[d] for d in table[:, 1].tolist()],
+                heads.tolist(),
             )

@@ -1,7 +1,7 @@
 """A caption as the words that the tagger and parser get to read.
 
-Set phrases are folded before the parser sees them, since it attaches "near a tree" more surely than "to the left of a tree":
-each is replaced by one plain word of the same kind, which remembers what it stands for.
+Set phrases are folded before the parser sees them, since it attaches "near a tree" more surely than "to the
+left of a tree": each is replaced by one plain word of the same kind, which remembers what it stands for.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _APOSTROPHE = re.compile(r"^(.+?)('s|n't|'re|'ve|'ll|'d)$")
 
 
 def tokens(text: str) -> list[str]:
-    """Lower-cased words and the punctuation that shapes a sentence; everything else (symbols, control characters) is left out."""
+    """Lower-cased words and the punctuation that shapes a sentence; everything else (symbols, control
+    characters) is left out.
+    """
     found: list[str] = []
     for token in _TOKEN.findall(unicodedata.normalize("NFKC", text).lower().replace("’", "'")):
         clitic = _APOSTROPHE.match(token)
@@ -42,7 +44,12 @@ def sentences(words: list[str]) -> list[list[str]]:
 def _gathering(words: list[str], at: int) -> tuple[int, list[Word]]:
     """A noun that gathers: "a large group of" becomes an adjective, "pair of shoes" one name."""
     start = at
-    while start < len(words) and start - at < 3 and words[start] not in known.GATHERS and words[start] not in known.STOPPERS:
+    while (
+        start < len(words)
+        and start - at < 3
+        and words[start] not in known.GATHERS
+        and words[start] not in known.STOPPERS
+    ):
         start += 1
     if start + 1 >= len(words) or words[start] not in known.GATHERS or words[start + 1] != "of":
         return 0, []
@@ -53,7 +60,17 @@ def _gathering(words: list[str], at: int) -> tuple[int, list[Word]]:
 
 def _gathered(words: list[str], at: int, start: int) -> tuple[int, list[Word]]:
     gather, after = words[start], start + 2
-    while after < len(words) and words[after] in ("the", "his", "her", "their", "a", "an", "these", "those", "its"):
+    while after < len(words) and words[after] in (
+        "the",
+        "his",
+        "her",
+        "their",
+        "a",
+        "an",
+        "these",
+        "those",
+        "its",
+    ):
         after += 1
     ahead = words[after : after + 3]
     if gather in ("pair", "pairs") and any(word in known.PAIRED for word in ahead):
@@ -70,13 +87,23 @@ def _shade(words: list[str], at: int) -> tuple[int, list[Word]]:
     pair = words[at : at + 2]
     if len(pair) == 2 and (
         (pair[0] in known.SHADES and pair[1] in known.COLOURS)
-        or (pair[1] in known.MADE and pair[0] not in known.ARTICLES | known.STOPPERS and words[at + 2 : at + 3])
+        or (
+            pair[1] in known.MADE
+            and pair[0] not in known.ARTICLES | known.STOPPERS
+            and words[at + 2 : at + 3]
+        )
         or (pair[0] in known.DEPTHS and pair[1] in ("deep", "high", "length"))
         or (pair[1] == "looking" and words[at + 2 : at + 3] and pair[0] in known.LOOKS)
     ):
         return 2, [Word("red", " ".join(pair), "attribute")]
-    noun = words[at] in known.COLOUR_NOUNS and (len(pair) < 2 or pair[1] in known.STOPPERS or not pair[1][0].isalnum())
-    return (1, [Word("red", words[at])]) if words[at] in known.COLOURS and not noun and words[at] != "red" else (0, [])
+    noun = words[at] in known.COLOUR_NOUNS and (
+        len(pair) < 2 or pair[1] in known.STOPPERS or not pair[1][0].isalnum()
+    )
+    return (
+        (1, [Word("red", words[at])])
+        if words[at] in known.COLOURS and not noun and words[at] != "red"
+        else (0, [])
+    )
 
 
 def _frame(words: list[str], at: int) -> tuple[int, list[Word]]:
@@ -84,12 +111,20 @@ def _frame(words: list[str], at: int) -> tuple[int, list[Word]]:
     if at:
         return 0, []
     for i, word in enumerate(words[:7]):
-        if i and (word in known.ARTICLES or word.endswith("ing")) and words[0] not in ("this", "here", "there", "it"):
+        if (
+            i
+            and (word in known.ARTICLES or word.endswith("ing"))
+            and words[0] not in ("this", "here", "there", "it")
+        ):
             break
         framed = word in known.FRAMES or (word == "up" and i > 0 and words[i - 1] == "close")
         if framed and words[i + 1 : i + 2] == ["of"] and len(words) > i + 2:
             return i + 2, []
-        if framed and words[i + 1 : i + 2] and words[i + 1] in ("shows", "showing", "depicts", "depicting", "features"):
+        if (
+            framed
+            and words[i + 1 : i + 2]
+            and words[i + 1] in ("shows", "showing", "depicts", "depicting", "features")
+        ):
             return i + 2, []
         if word in ("with", "on", "in", "at", "near", "holding"):
             break
@@ -123,7 +158,9 @@ def _hyphenated(word: str) -> Word:
         return Word(word)
     last = word.rpartition("-")[2]
     adjective = (
-        last.endswith(("ed", "ing")) or last in known.COLOURS or last in ("old", "style", "year", "size", "like", "up", "free")
+        last.endswith(("ed", "ing"))
+        or last in known.COLOURS
+        or last in ("old", "style", "year", "size", "like", "up", "free")
     )
     return Word("large", word, "attribute") if adjective else Word(last, word, "name")
 

@@ -1,4 +1,6 @@
-"""The words that the scene-graph rules know by name: closed classes here, open ones in ``assets/scene_graphs/words.toml``."""
+"""The words that the scene-graph rules know by name: closed classes here, open ones in
+``assets/scene_graphs/words.toml``.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,19 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-FRAMES, GATHERS, PAIRED, PARTITIVES = (_words(_OPEN[key]) for key in ("frames", "gathers", "paired", "partitives"))
+FRAMES, GATHERS, PAIRED, PARTITIVES = (
+    _words(_OPEN[key]) for key in ("frames", "gathers", "paired", "partitives")
+)
 COLOURS, MATERIALS, PARTICIPLES, GERUND_NOUNS = (
     _words(_OPEN[key]) for key in ("colours", "materials", "participles", "gerund_nouns")
 )
-PERSONS, ANIMALS, BODY, CLOTHES, PORTABLE = (_words(_OPEN[key]) for key in ("persons", "animals", "body", "clothes", "portable"))
+PERSONS, ANIMALS, BODY, CLOTHES, PORTABLE = (
+    _words(_OPEN[key]) for key in ("persons", "animals", "body", "clothes", "portable")
+)
 PARTS, PLACES, VIEWS = (_words(_OPEN[key]) for key in ("parts", "places", "views"))
 VERBS, SEEING, DEEDS, POSTURES, SHOWN, MOVING, FILLING, BEGINNINGS = (
-    _words(_OPEN[key]) for key in ("verbs", "seeing", "deeds", "postures", "shown", "moving", "filling", "beginnings")
+    _words(_OPEN[key])
+    for key in ("verbs", "seeing", "deeds", "postures", "shown", "moving", "filling", "beginnings")
 )
 ANIMATE = PERSONS | ANIMALS
 SETTLED, HOLDING, MANNERS = (_words(_OPEN[key]) for key in ("settled", "holding", "manners"))
@@ -59,12 +66,16 @@ PLACING = _words("in on at near by under behind beside outside inside above belo
 # Adjectives that "with" completes.
 BUSY = _words("busy full happy filled covered crowded packed familiar pleased")
 # Words that end a noun phrase.
-STOPPERS = _words("of in on at with and or , near by is to are from for through over under that who which while as into 's")
+STOPPERS = _words(
+    "of in on at with and or , near by is to are from for through over under that who which while as into 's"
+)
 # Shades and looks that make one adjective with the word after them: "dark blue", "nice looking".
 SHADES = _words("dark light bright pale deep neon lime navy hot baby sky")
 LOOKS = _words("nice good odd strange old delicious weird funny young happy bad tough cute")
 # "white haired", "knee deep": one adjective of two words.
-MADE = _words("haired skinned eyed colored coloured shaped sized sleeved legged faced headed wheeled tailed footed topped style")
+MADE = _words(
+    "haired skinned eyed colored coloured shaped sized sleeved legged faced headed wheeled tailed footed topped style"
+)
 DEPTHS = _words("knee waist ankle hip chest shoulder")
 # Colours that are also nouns.
 COLOUR_NOUNS = _words("orange gold silver lime peach rose bronze khaki tan")

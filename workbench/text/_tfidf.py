@@ -1,8 +1,8 @@
 """Word counts as sparse matrices, and what each word adds to a caption under four readings of summed TF-IDF.
 
-A scorer answers with a matrix of *contributions* ``(T, W)``; the score of a caption is the sum of its row. Natural logarithms.
-``M`` sentences in the pool, ``M_w`` of them hold word ``w``; ``N_w`` times it occurs in the caption of ``N`` words.
-A word that the pool does not hold counts as if one sentence held it.
+A scorer answers with a matrix of *contributions* ``(T, W)``; the score of a caption is the sum of its row.
+Natural logarithms. ``M`` sentences in the pool, ``M_w`` of them hold word ``w``; ``N_w`` times it occurs in
+the caption of ``N`` words. A word that the pool does not hold counts as if one sentence held it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def document_frequency(counts: sparse.csr_array) -> NDArray[np.int64]:
 
 
 def printed(counts: sparse.csr_array, holding: Floats, sentences: int) -> sparse.csr_array:
-    """``N_w / N log(M / M_w)``, each distinct word once: the formula as printed, the mean idf of the caption's words."""
+    """``N_w / N log(M / M_w)``, each distinct word once: the formula as printed, the mean idf of the
+    caption's words.
+    """
     return _scaled(raw_sum(counts, holding, sentences), 1 / _lengths(counts))
 
 
@@ -67,7 +69,12 @@ def l2_sum(counts: sparse.csr_array, holding: Floats, sentences: int) -> sparse.
     return _scaled(weighted, 1 / np.where(length > 0, length, 1))
 
 
-SCORERS: dict[str, Scorer] = {"l2_sum": l2_sum, "raw_sum": raw_sum, "printed": printed, "printed_tokens": printed_tokens}
+SCORERS: dict[str, Scorer] = {
+    "l2_sum": l2_sum,
+    "raw_sum": raw_sum,
+    "printed": printed,
+    "printed_tokens": printed_tokens,
+}
 
 
 def _lengths(counts: sparse.csr_array) -> Floats:
@@ -77,7 +84,9 @@ def _lengths(counts: sparse.csr_array) -> Floats:
 
 def _weighted(counts: sparse.csr_array, weights: Floats) -> sparse.csr_array:
     """Every column times its weight."""
-    return sparse.csr_array((counts.data * weights[counts.indices], counts.indices, counts.indptr), shape=counts.shape)
+    return sparse.csr_array(
+        (counts.data * weights[counts.indices], counts.indices, counts.indptr), shape=counts.shape
+    )
 
 
 def _scaled(counts: sparse.csr_array, factors: Floats) -> sparse.csr_array:

@@ -9,7 +9,8 @@ WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
 def words(text: str) -> list[str]:
-    """Lower-cased runs of letters and digits, in order; an apostrophe inside a word belongs to it, other signs separate.
+    """Lower-cased runs of letters and digits, in order; an apostrophe inside a word belongs to it, other
+    signs separate.
 
     One-letter words are kept. A language that writes without spaces is not cut into words.
 

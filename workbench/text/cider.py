@@ -1,15 +1,17 @@
-"""CIDEr-D and CIDEr: how well a caption agrees with the captions of an image, as whole matrices by sparse algebra.
+"""CIDEr-D and CIDEr: how well a caption agrees with the captions of an image, as whole matrices by sparse
+algebra.
 
-With ``h_g = count_g (log D - log max(1, df_g))`` over the n-grams ``g`` of order n, hypothesis c and reference r:
+With ``h_g = count_g (log D - log max(1, df_g))`` over the n-grams ``g`` of order n, hypothesis c and
+reference r:
 
 ``CIDEr-D_n(c, r) = exp(-(l_c - l_r)^2 / 2 sigma^2) * sum_g min(h_g(c), h_g(r)) h_g(r) / (|h(c)| |h(r)|)``
 
-and CIDEr without ``min`` and ``exp``. The score is 10 times the mean over the references and the four orders. ``D`` is the number
-of images of the corpus and ``df_g`` how many of them have a caption with g.
+and CIDEr without ``min`` and ``exp``. The score is 10 times the mean over the references and the four orders.
+``D`` is the number of images of the corpus and ``df_g`` how many of them have a caption with g.
 
-Source: Vedantam, Zitnick, Parikh, "CIDEr: Consensus-based Image Description Evaluation", CVPR 2015, equations 1-4 and the section
-on CIDEr-D. Departures: as in every released scorer, the length counts pairs of neighbouring words. Words are cut at white space
-after lower-casing, as in the code of NCS.
+Source: Vedantam, Zitnick, Parikh, "CIDEr: Consensus-based Image Description Evaluation", CVPR 2015, equations
+1-4 and the section on CIDEr-D. Departures: as in every released scorer, the length counts pairs of
+neighbouring words. Words are cut at white space after lower-casing, as in the code of NCS.
 """
 
 from __future__ import annotations
@@ -28,7 +30,10 @@ from workbench.text._ngrams import ORDERS, NgramCounts, count_ngrams
 from workbench.text._relevance import RelevanceMaker, image_rows
 from workbench.text._words import words
 
-SPLITS: dict[str, Callable[[str], list[str]]] = {"whitespace": lambda caption: caption.lower().split(), "words": words}
+SPLITS: dict[str, Callable[[str], list[str]]] = {
+    "whitespace": lambda caption: caption.lower().split(),
+    "words": words,
+}
 
 
 class Cider(RelevanceMaker):
@@ -36,11 +41,11 @@ class Cider(RelevanceMaker):
 
     Args:
         variant: ``"cider-d"`` (clipped, with a length penalty) or ``"cider"``.
-        tokens: ``"whitespace"`` (lower-case and split, as NCS does; a sign that touches a word belongs to it) or ``"words"`` (the
-            words of the other signals, without signs).
+        tokens: ``"whitespace"`` (lower-case and split, as NCS does; a sign that touches a word belongs to it)
+            or ``"words"`` (the words of the other signals, without signs).
         sigma: width of CIDEr-D's length penalty, in words.
-        leave_one_out: in ``of``, compare a caption with the *other* captions of its image. An image with a single caption then
-            scores 0 against it.
+        leave_one_out: in ``of``, compare a caption with the *other* captions of its image. An image with a
+            single caption then scores 0 against it.
 
     Raises:
         ValueError: an unknown variant or way to cut, or a width that is not positive.
@@ -68,8 +73,8 @@ class Cider(RelevanceMaker):
     def fit(self, captions: Sequence[str], own: Rows) -> Self:
         """Learn document frequencies: a document is an image with all its captions.
 
-        Fit on the evaluated captions themselves for the metric's "corpus" mode, on the training captions for training. With
-        a single image all weights are 0, and so is every score.
+        Fit on the evaluated captions themselves for the metric's "corpus" mode, on the training captions for
+        training. With a single image all weights are 0, and so is every score.
         """
         own, _ = image_rows(self.name, len(captions), own, None)
         counted = count_ngrams(captions, SPLITS[self.tokens])
@@ -83,7 +88,9 @@ class Cider(RelevanceMaker):
         """Every caption against every image, whose references are its own captions."""
         own, images = image_rows(self.name, len(captions), own, images)
         texts = self._vectors(captions)
-        return CiderRelevance(self.variant, texts, own, images, sigma=self.sigma, leave_one_out=self.leave_one_out)
+        return CiderRelevance(
+            self.variant, texts, own, images, sigma=self.sigma, leave_one_out=self.leave_one_out
+        )
 
     def against(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
@@ -92,7 +99,10 @@ class Cider(RelevanceMaker):
         own, images = image_rows(self.name, len(references), own, images)
         n = len(hypotheses)
         first, second = self._vectors([*hypotheses, *references])
-        texts = Vectors(first.features[:n], first.lengths[:n]), Vectors(second.features[n:], second.lengths[n:])
+        texts = (
+            Vectors(first.features[:n], first.lengths[:n]),
+            Vectors(second.features[n:], second.lengths[n:]),
+        )
         return CiderRelevance(self.variant, texts, own, images, sigma=self.sigma)
 
     def _vectors(self, captions: Sequence[str]) -> tuple[Vectors, Vectors]:
@@ -121,23 +131,28 @@ class Cider(RelevanceMaker):
             ValueError: its words were cut in another way.
         """
         if state["tokens"] != self.tokens:
-            raise ValueError(f"cider: the state was made with tokens {state['tokens']!r}, this one has {self.tokens!r}")
+            raise ValueError(
+                f"cider: the state was made with tokens {state['tokens']!r}, this one has {self.tokens!r}"
+            )
         self.documents, self.holding = state["documents"], dict(state["holding"])
         return self
 
 
 def plain(counted: NgramCounts, idf: NDArray[np.float64]) -> sparse.csr_array:
-    """``(T, G)`` TF-IDF, every order brought to length 1; the product of two captions is their sum of four cosines."""
+    """``(T, G)`` TF-IDF, every order brought to length 1; the product of two captions is their sum of four
+    cosines.
+    """
     counts = counted.counts
     values = counts.data * idf[counts.indices] * _inverse_norms(counted, idf)
     return sparse.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
 
 
 def clipped(counted: NgramCounts, idf: NDArray[np.float64]) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """``(T, F)`` features as hypothesis and as reference, whose product clips the hypothesis' counts to the reference's.
+    """``(T, F)`` features as hypothesis and as reference, whose product clips the hypothesis' counts to the
+    reference's.
 
-    ``min(a, b)`` is the number of k >= 1 with ``a >= k`` and ``b >= k``, so an n-gram has as many columns as it occurs times:
-    ``min(a, b) b idf^2 = sum_k [a >= k] * [b >= k] b idf^2``.
+    ``min(a, b)`` is the number of k >= 1 with ``a >= k`` and ``b >= k``, so an n-gram has as many columns as
+    it occurs times: ``min(a, b) b idf^2 = sum_k [a >= k] * [b >= k] b idf^2``.
     """
     counts, inverse = counted.counts, _inverse_norms(counted, idf)
     times = counts.data.astype(np.int64)
@@ -151,7 +166,9 @@ def clipped(counted: NgramCounts, idf: NDArray[np.float64]) -> tuple[sparse.csr_
     columns[again] = width + number
     at, shape = (counted.rows[entry], columns), (counts.shape[0], width + len(keys))
     weights = counts.data * idf[counts.indices] ** 2 * inverse
-    return sparse.csr_array((inverse[entry], at), shape=shape), sparse.csr_array((weights[entry], at), shape=shape)
+    return sparse.csr_array((inverse[entry], at), shape=shape), sparse.csr_array(
+        (weights[entry], at), shape=shape
+    )
 
 
 def _inverse_norms(counted: NgramCounts, idf: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,10 +1,13 @@
 """Descriptiveness: how much a caption says, from the words it is made of.
 
-``delta(t)`` is a sum of TF-IDF over the words of a caption, brought to [0, 1] by the minimum and maximum of the pool.
+``delta(t)`` is a sum of TF-IDF over the words of a caption, brought to [0, 1] by the minimum and maximum of
+the pool.
 
-Source: Jang, Lee, Sohn, "Descriptive Image-Text Matching with Graded Contextual Similarity", 2025, the descriptiveness score.
-Departures: the printed formula divides by the number of words and so ranks one-word phrases highest, against the paper's own
-figure of descriptiveness by level; the default is the sum of an L2-normalised vector, and ``scorer="printed"`` is the formula.
+Source: Jang, Lee, Sohn, "Descriptive Image-Text Matching with Graded Contextual Similarity", 2025, the
+descriptiveness score.
+Departures: the printed formula divides by the number of words and so ranks one-word phrases highest, against
+the paper's own figure of descriptiveness by level; the default is the sum of an L2-normalised vector, and
+``scorer="printed"`` is the formula.
 """
 
 from __future__ import annotations
@@ -58,8 +61,9 @@ class Descriptiveness(SignalMaker):
     """Scores captions against a pool.
 
     Args:
-        scorer: ``"l2_sum"`` (sum of an L2-normalised TF-IDF vector), ``"raw_sum"`` (sum of TF-IDF), ``"printed"`` (the paper's
-            formula, each distinct word once) or ``"printed_tokens"`` (the same over word positions).
+        scorer: ``"l2_sum"`` (sum of an L2-normalised TF-IDF vector), ``"raw_sum"`` (sum of TF-IDF),
+            ``"printed"`` (the paper's formula, each distinct word once) or ``"printed_tokens"`` (the same
+            over word positions).
         clip: cut captions from outside the pool to [0, 1].
         scale: what a batch gets: ``"minmax"``, ``"raw"`` or ``"both"``.
 
@@ -117,7 +121,9 @@ class Descriptiveness(SignalMaker):
             ``(word, weight)`` pairs; the weights sum to the raw score.
         """
         made, words = self._contributions([caption])
-        return [(words[column], weight) for column, weight in zip(made.indices, made.data.tolist(), strict=True)]
+        return [
+            (words[column], weight) for column, weight in zip(made.indices, made.data.tolist(), strict=True)
+        ]
 
     def of(self, captions: Sequence[str]) -> DescriptivenessSignal:
         """Scores of the captions on the scale of the pool."""
@@ -146,7 +152,9 @@ class Descriptiveness(SignalMaker):
             ValueError: it comes from another scorer.
         """
         if state["scorer"] != self.scorer:
-            raise ValueError(f"descriptiveness: the state was made with scorer {state['scorer']!r}, this one is {self.scorer!r}")
+            raise ValueError(
+                f"descriptiveness: the state was made with scorer {state['scorer']!r}, this one is {self.scorer!r}"
+            )
         self.sentences, self.holding = state["sentences"], dict(state["holding"])
         self.low, self.high = state["low"], state["high"]
         return self

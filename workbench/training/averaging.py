@@ -1,7 +1,8 @@
 """What a run gives in the end: the weights of its best epoch, or the mean of the weights of its last epochs.
 
-Source of the mean: Izmailov et al., "Averaging weights leads to wider optima and better generalization" (SWA), UAI 2018; PCME++
-takes it from epoch 16 of 25. Every epoch counts once, as in its released code; the learning rate is that of the schedule.
+Source of the mean: Izmailov et al., "Averaging weights leads to wider optima and better generalization"
+(SWA), UAI 2018; PCME++ takes it from epoch 16 of 25. Every epoch counts once, as in its released code; the
+learning rate is that of the schedule.
 """
 
 from __future__ import annotations
@@ -37,18 +38,24 @@ def kept(so_far: State, now: State, *, epoch: int, swa_from: int, best: bool) ->
     if count == 1:
         return now
     return {
-        name: so_far[name] + (value - so_far[name]) / count if value.is_floating_point() else value for name, value in now.items()
+        name: so_far[name] + (value - so_far[name]) / count if value.is_floating_point() else value
+        for name, value in now.items()
     }
 
 
 def batch_norms(model: nn.Module) -> list[Any]:
     """Batch norms that train; those of a frozen part stay as they are. The model must be in training mode."""
-    return [part for part in model.modules() if isinstance(part, _BatchNorm) and part.training and part.track_running_stats]
+    return [
+        part
+        for part in model.modules()
+        if isinstance(part, _BatchNorm) and part.training and part.track_running_stats
+    ]
 
 
 @torch.no_grad()
 def refresh_statistics(model: nn.Module, encode: Callable[[Any], Any], batches: Iterable[Any]) -> None:
-    """Measure the statistics of batch norms anew: those of averaged weights are not the average of statistics.
+    """Measure the statistics of batch norms anew: those of averaged weights are not the average of
+    statistics.
 
     Args:
         model: with the averaged weights; its batch norms get the plain mean over all batches.

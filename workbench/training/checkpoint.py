@@ -1,7 +1,7 @@
 """A training run on disk: one safetensors file, replaced atomically, from which the run goes on exactly.
 
-Tensors (model, objective, optimiser, random state) are the file's tensors; everything else (epoch, step, history) is JSON in the
-file's header. There is no pickle, so that a checkpoint from a stranger can be opened.
+Tensors (model, objective, optimiser, random state) are the file's tensors; everything else (epoch, step,
+history) is JSON in the file's header. There is no pickle, so that a checkpoint from a stranger can be opened.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from workbench.atomic import replacing
+from workbench.records.writing import replacing
 
 LAST = "last.safetensors"
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Write tensors and JSON facts; the file appears whole or not at all."""
-    # The format refuses shared storage (tied weights) and strided layouts, so every tensor gets its own plain copy.
-    own = {name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
+    # The format refuses shared storage (tied weights) and strided layouts, so every tensor gets its own plain
+    # copy.
+    own = {
+        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, tensor in tensors.items()
+    }
     with replacing(path) as temporary:
         save_file(own, temporary, {"facts": json.dumps(facts)})
 
@@ -51,17 +55,27 @@ def prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The tensors whose names begin with ``prefix.``, without it."""
-    return {name.removeprefix(f"{prefix}."): tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}.")}
+    return {
+        name.removeprefix(f"{prefix}."): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(f"{prefix}.")
+    }
 
 
 def optimiser_tensors(optimiser: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The optimiser's state as named tensors, and its plain numbers as facts."""
-    named = {f"{i}.{name}": value for i, state in optimiser.state_dict()["state"].items() for name, value in state.items()}
+    named = {
+        f"{i}.{name}": value
+        for i, state in optimiser.state_dict()["state"].items()
+        for name, value in state.items()
+    }
     tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
     return tensors, {name: value for name, value in named.items() if name not in tensors}
 
 
-def restore_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
+def restore_optimiser(
+    optimiser: Optimizer, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]
+) -> None:
     """Put back what ``optimiser_tensors`` took out."""
     state: dict[int, dict[str, Any]] = {}
     for key, value in {**tensors, **numbers}.items():

@@ -1,4 +1,6 @@
-"""The loop. Devices, precision and trackers are accelerate's; everything that a reader wants to see in a step is here."""
+"""The loop. Devices, precision and trackers are accelerate's; everything that a reader wants to see in a step
+is here.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,11 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from workbench import batches
-from workbench.batches import Source
 from workbench.encoders._pair import Pair
 from workbench.objectives._base import Objective
 from workbench.records import Batch, Embedding
-from workbench.training import averaging, checkpoint, processes
+from workbench.training import averaging, batches, checkpoint, processes
+from workbench.training.batches import Source
 from workbench.training.machine import accelerator
 from workbench.training.momentum import Momentum
 from workbench.training.optimiser import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
@@ -44,7 +45,8 @@ def fit(
     folder: Path | None = None,
     progress: bool = True,
 ) -> History:
-    """Train a model and leave it with the weights of the epoch whose validation RSUM is best, or with the mean of the last.
+    """Train a model and leave it with the weights of the epoch whose validation RSUM is best, or with the
+    mean of the last.
 
     Args:
         model: the two encoders.
@@ -56,10 +58,12 @@ def fit(
         progress: show a bar where somebody can see it.
 
     Returns:
-        One mapping an epoch: ``epoch``, the mean of every term, ``loss``, what ``validate`` returned, ``seconds``.
+        One mapping an epoch: ``epoch``, the mean of every term, ``loss``, what ``validate`` returned,
+        ``seconds``.
 
     Raises:
-        NonFiniteLossError: a NaN or infinite loss, with the batch ids; weights and checkpoint stay as before the step.
+        NonFiniteLossError: a NaN or infinite loss, with the batch ids; weights and checkpoint stay as before
+            the step.
         ValueError: the checkpoint in ``folder`` belongs to other settings.
     """
     run = _Run(model, objective, source, settings, folder)
@@ -67,7 +71,11 @@ def fit(
     with _bar(settings.epochs * run.steps_per_epoch, run.step, progress) as bar:
         while run.step < settings.epochs * run.steps_per_epoch:
             terms = run.one_epoch(bar)
-            row = {"epoch": float(run.epoch), **terms, **{f"val/{name}": value for name, value in validate().items()}}
+            row = {
+                "epoch": float(run.epoch),
+                **terms,
+                **{f"val/{name}": value for name, value in validate().items()},
+            }
             run.close_epoch(row)
             bar.set_postfix({"val rsum": f"{100 * row['val/rsum']:.1f}"})
     run.finish()
@@ -77,8 +85,16 @@ def fit(
 class _Run:
     """The state of a run between two steps: exactly what a checkpoint holds."""
 
-    def __init__(self, model: Pair, objective: Objective, source: Source, settings: Settings, folder: Path | None) -> None:
-        self.model, self.objective, self.source, self.settings, self.folder = model, objective, source, settings, folder
+    def __init__(
+        self, model: Pair, objective: Objective, source: Source, settings: Settings, folder: Path | None
+    ) -> None:
+        self.model, self.objective, self.source, self.settings, self.folder = (
+            model,
+            objective,
+            source,
+            settings,
+            folder,
+        )
         self.accelerator = accelerator(settings, folder)
         self.device = self.accelerator.device
         model.to(self.device)
@@ -86,7 +102,9 @@ class _Run:
         groups = model.groups()
         self.optimiser = make_optimiser(parameter_groups(groups, objective, settings), settings.optimizer)
         self.optimiser = self.accelerator.prepare(self.optimiser)
-        backbone = [p for group in groups if group.role == "image_backbone" for p in group.parameters.values()]
+        backbone = [
+            p for group in groups if group.role == "image_backbone" for p in group.parameters.values()
+        ]
         self.backbone = [parameter for parameter in backbone if parameter.requires_grad]
         self.momentum = Momentum(model, objective.momentum) if objective.momentum else None
         self.steps_per_epoch = len(self._order(0))
@@ -143,14 +161,19 @@ class _Run:
         """One optimiser step; returns the terms and their sum as numbers."""
         steps, settings, batch = self.steps_per_epoch, self.settings, share.batch
         for group in self.optimiser.param_groups:
-            group["lr"] = group["base_lr"] * learning_rate_factor(self.step, steps_per_epoch=steps, settings=settings)
+            group["lr"] = group["base_lr"] * learning_rate_factor(
+                self.step, steps_per_epoch=steps, settings=settings
+            )
         image, text = self.encode(self.model, share)
         if self.momentum:
             with torch.no_grad():
                 batch = replace(batch, momentum=self.encode(self.momentum.pair, share))
         terms = self.objective(image, text, batch)
         loss = torch.stack(list(terms.values())).sum()
-        values = {**{name: float(term.detach()) for name, term in terms.items()}, "loss": float(loss.detach())}
+        values = {
+            **{name: float(term.detach()) for name, term in terms.items()},
+            "loss": float(loss.detach()),
+        }
         _require_finite(values, batch)
         self.optimiser.zero_grad()
         self.accelerator.backward(loss * loss_ramp(self.step, steps_per_epoch=steps, settings=settings))
@@ -169,7 +192,9 @@ class _Run:
         row["seconds"] = time.perf_counter() - self.started
         best = row["val/rsum"] > max((earlier["val/rsum"] for earlier in self.history), default=-math.inf)
         now = checkpoint.weights(self.model, self.objective)
-        self.kept = averaging.kept(self.kept, now, epoch=self.epoch, swa_from=self.settings.swa_from, best=best)
+        self.kept = averaging.kept(
+            self.kept, now, epoch=self.epoch, swa_from=self.settings.swa_from, best=best
+        )
         self.history.append(row)
         self.sums = {}
         self.accelerator.log({name: value for name, value in row.items() if name != "epoch"}, step=self.step)
@@ -202,7 +227,9 @@ class _Run:
             return
         path = self.folder / checkpoint.LAST
         tensors, facts = checkpoint.read(path)
-        changed = [name for name, value in _fixed(self.settings).items() if facts["settings"].get(name) != value]
+        changed = [
+            name for name, value in _fixed(self.settings).items() if facts["settings"].get(name) != value
+        ]
         if changed:
             raise ValueError(
                 f"{path} was made with other settings ({', '.join(changed)}); choose a new folder or the old settings"
@@ -221,7 +248,9 @@ class _Run:
             checkpoint.load_weights(self.model, self.objective, self.kept)
         if self.settings.swa_from and self.kept:
             shares = processes.loader(self.source, self._order(0), workers=self.settings.workers)
-            averaging.refresh_statistics(self.model, lambda share: self.encode(self.model, share.to(self.device)), shares)
+            averaging.refresh_statistics(
+                self.model, lambda share: self.encode(self.model, share.to(self.device)), shares
+            )
         self._freeze_image_backbone(False)
         self.accelerator.end_training()
 
@@ -241,10 +270,14 @@ def _require_finite(values: dict[str, float], batch: Batch) -> None:
     bad = [name for name, value in values.items() if not math.isfinite(value)]
     if bad:
         found = ", ".join(f"{name}={values[name]}" for name in bad)
-        raise NonFiniteLossError(f"{found} at images {list(batch.image_ids)}, captions {list(batch.caption_ids)}")
+        raise NonFiniteLossError(
+            f"{found} at images {list(batch.image_ids)}, captions {list(batch.caption_ids)}"
+        )
 
 
 def _bar(total: int, done: int, progress: bool) -> Any:
     """A bar where somebody watches (a terminal or a live notebook), and none in batch."""
     live = sys.stderr.isatty() or ("ipykernel" in sys.modules and not os.environ.get("WORKBENCH_BATCH"))
-    return tqdm(total=total, initial=done, desc="training", unit="step", disable=not (progress and live), leave=False)
+    return tqdm(
+        total=total, initial=done, desc="training", unit="step", disable=not (progress and live), leave=False
+    )

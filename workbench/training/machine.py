@@ -25,11 +25,18 @@ def accelerator(settings: Settings, folder: Path | None) -> Accelerator:
     if settings.device == "cuda" and cpu:
         raise ValueError("device='cuda', but PyTorch sees no GPU; use device='auto' or 'cpu'")
     half = settings.precision == "bf16" or (settings.precision == "auto" and not cpu)
-    # accelerate keeps device and precision for the life of the process; a notebook may train again with others.
+    # accelerate keeps device and precision for the life of the process; a notebook may train again with
+    # others.
     AcceleratorState._reset_state(reset_partial_state=True)
     out = Accelerator(
-        cpu=cpu, mixed_precision="bf16" if half else "no", log_with=settings.tracker or None, project_dir=str(folder or ".")
+        cpu=cpu,
+        mixed_precision="bf16" if half else "no",
+        log_with=settings.tracker or None,
+        project_dir=str(folder or "."),
     )
     if settings.tracker:
-        out.init_trackers("itm-workbench", config={k: v for k, v in vars(settings).items() if isinstance(v, int | float | str)})
+        out.init_trackers(
+            "itm-workbench",
+            config={k: v for k, v in vars(settings).items() if isinstance(v, int | float | str)},
+        )
     return out

@@ -1,12 +1,14 @@
 """Mixed images: a share of a batch's images each take part of another, and their labels say how much.
 
-Pixels are blended (mixup) or get a rectangle of the other image (CutMix), one as often as the other; sets of regions get some
-regions of the other image. The weight of the image itself is drawn from Beta(2, 2). Everything is drawn from the seed and the
-batch's captions, so that a resumed run and several processes mix as one straight run does.
+Pixels are blended (mixup) or get a rectangle of the other image (CutMix), one as often as the other; sets of
+regions get some regions of the other image. The weight of the image itself is drawn from Beta(2, 2).
+Everything is drawn from the seed and the batch's captions, so that a resumed run and several processes mix as
+one straight run does.
 
-Sources: Zhang et al., "mixup", ICLR 2018; Yun et al., "CutMix", ICCV 2019; of image-text pairs Chun, "Improved probabilistic
-image-text representations", ICLR 2024, Sect. 3.4. Departures: the rectangle always lies inside the image, so that its area is
-the weight that was drawn; the released code has nothing for regions.
+Sources: Zhang et al., "mixup", ICLR 2018; Yun et al., "CutMix", ICCV 2019; of image-text pairs Chun,
+"Improved probabilistic image-text representations", ICLR 2024, Sect. 3.4. Departures: the rectangle always
+lies inside the image, so that its area is the weight that was drawn; the released code has nothing for
+regions.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from workbench.batches import Source
 from workbench.records import Batch, Rows
+from workbench.training.batches import Source
 
 ALPHA, CUT = 2.0, 0.5
 
@@ -87,7 +89,11 @@ def _mixed(values: Tensor, own: Rows, other: Rows, places: Rows, how: Recipe) ->
         if values.ndim == 3:
             out[row] = exchanged(out[row], partner, weight, corner[0])
         else:
-            out[row] = pasted(out[row], partner, weight, corner) if how.cut[place] else blended(out[row], partner, weight)
+            out[row] = (
+                pasted(out[row], partner, weight, corner)
+                if how.cut[place]
+                else blended(out[row], partner, weight)
+            )
     return out
 
 
@@ -98,7 +104,9 @@ def blended(image: Tensor, partner: Tensor, weight: float) -> Tensor:
 
 
 def pasted(image: Tensor, partner: Tensor, weight: float, corner: NDArray[np.float64]) -> Tensor:
-    """CutMix of two images ``(3, H, W)``: a rectangle of their shape and of area ``1 - weight`` comes from the partner."""
+    """CutMix of two images ``(3, H, W)``: a rectangle of their shape and of area ``1 - weight`` comes from
+    the partner.
+    """
     side = np.sqrt(1 - weight)
     (top, bottom), (left, right) = (
         (round(start * (1 - side) * length), round((start * (1 - side) + side) * length))
@@ -110,7 +118,9 @@ def pasted(image: Tensor, partner: Tensor, weight: float, corner: NDArray[np.flo
 
 
 def exchanged(regions: Tensor, partner: Tensor, weight: float, start: float) -> Tensor:
-    """Regions ``(K, D)`` of which a run of ``(1 - weight) K``, going round at the end, comes from the partner."""
+    """Regions ``(K, D)`` of which a run of ``(1 - weight) K``, going round at the end, comes from the
+    partner.
+    """
     count = len(regions)
     run = (int(start * count) + torch.arange(round((1 - weight) * count))) % count
     out = regions.clone()

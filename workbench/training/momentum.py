@@ -1,4 +1,5 @@
-"""The momentum copy of the encoders: a slow average of their weights, whose outputs an objective may remember.
+"""The momentum copy of the encoders: a slow average of their weights, whose outputs an objective may
+remember.
 
 Source: He et al., "Momentum contrast for unsupervised visual representation learning", CVPR 2020, Eq. 2.
 """
@@ -17,9 +18,10 @@ from workbench.encoders._pair import Pair
 class Momentum:
     """A copy of the encoders that follows them and takes no gradient.
 
-    The copy is always in evaluation mode: its outputs are targets, so that dropout would only blur them, and it draws nothing
-    random. Batch statistics are not averaged but those of the encoders, since an average over a thousand steps would still
-    remember how they began. Weights that are frozen are shared and not copied.
+    The copy is always in evaluation mode: its outputs are targets, so that dropout would only blur them, and
+    it draws nothing random. Batch statistics are not averaged but those of the encoders, since an average
+    over a thousand steps would still remember how they began. Weights that are frozen are shared and not
+    copied.
 
     Args:
         model: the encoders.

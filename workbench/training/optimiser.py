@@ -12,7 +12,9 @@ from workbench.encoders._base import ParameterGroup
 from workbench.training.settings import Settings
 
 
-def parameter_groups(groups: list[ParameterGroup], extra: nn.Module, settings: Settings) -> list[dict[str, Any]]:
+def parameter_groups(
+    groups: list[ParameterGroup], extra: nn.Module, settings: Settings
+) -> list[dict[str, Any]]:
     """Optimiser groups with their own learning rate; parameters whose rate is 0 are frozen and left out.
 
     Args:
@@ -20,7 +22,11 @@ def parameter_groups(groups: list[ParameterGroup], extra: nn.Module, settings: S
         extra: the objective, whose own parameters train at ``lr`` without decay.
         settings: rates, multipliers, decay.
     """
-    multiplier = {"image_backbone": settings.image_backbone_lr, "text_backbone": settings.text_backbone_lr, "head": 1.0}
+    multiplier = {
+        "image_backbone": settings.image_backbone_lr,
+        "text_backbone": settings.text_backbone_lr,
+        "head": 1.0,
+    }
     out: list[dict[str, Any]] = []
     for group in groups:
         rate = settings.lr * multiplier[group.role] * settings.layer_decay**group.depth
@@ -30,7 +36,8 @@ def parameter_groups(groups: list[ParameterGroup], extra: nn.Module, settings: S
                 parameter.requires_grad_(False)
             continue
         for decay, wanted in ((settings.weight_decay, True), (0.0, False)):
-            # Biases, norms and scales are vectors and scalars: decaying them pulls towards nothing meaningful.
+            # Biases, norms and scales are vectors and scalars: decaying them pulls towards nothing
+            # meaningful.
             chosen = [p for p in parameters if p.requires_grad and (p.ndim >= 2) is wanted]
             out.append({"params": chosen, "lr": rate, "base_lr": rate, "weight_decay": decay})
     own = [p for p in extra.parameters() if p.requires_grad]
@@ -49,11 +56,15 @@ def make_optimiser(groups: list[dict[str, Any]], name: str) -> Optimizer:
 
 
 def learning_rate_factor(step: int, *, steps_per_epoch: int, settings: Settings) -> float:
-    """What the learning rates are multiplied by at a step; a pure function, so that a resumed run needs no state for it."""
+    """What the learning rates are multiplied by at a step; a pure function, so that a resumed run needs no
+    state for it.
+    """
     if step < settings.lr_warmup_steps:
         return (step + 1) / (settings.lr_warmup_steps + 1)
     if settings.schedule == "step":
-        return float(settings.step_factor ** sum(step >= epoch * steps_per_epoch for epoch in settings.step_epochs))
+        return float(
+            settings.step_factor ** sum(step >= epoch * steps_per_epoch for epoch in settings.step_epochs)
+        )
     if settings.schedule == "exponential":
         return float(settings.epoch_factor ** (step // steps_per_epoch))
     if settings.schedule == "cosine":

@@ -1,9 +1,9 @@
 """Several processes, one batch: every process encodes its share, and all of them see the loss of the whole.
 
-The batch is global. A process encodes a slice of its images and a slice of its captions; the embeddings are gathered with their
-gradient, so that each process computes the objective on the whole batch, negatives, memory and all, exactly as one process
-would. No objective knows of it. The gradient of the encoders is then the sum over processes, that of the objective's own
-parameters the mean, since every process has it whole.
+The batch is global. A process encodes a slice of its images and a slice of its captions; the embeddings are
+gathered with their gradient, so that each process computes the objective on the whole batch, negatives,
+memory and all, exactly as one process would. No objective knows of it. The gradient of the encoders is then
+the sum over processes, that of the objective's own parameters the mean, since every process has it whole.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import torch
 from torch import Tensor, distributed
 from torch.utils.data import DataLoader, Dataset
 
-from workbench.batches import Source
-from workbench.batches import to as batch_to
 from workbench.records import Batch, Embedding, Rows
 from workbench.training import mixing
+from workbench.training.batches import Source
+from workbench.training.batches import to as batch_to
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,9 @@ class _Shares(Dataset[Share]):
         return Share(whole, part, self.source.of_captions(np.array_split(rows, self.world)[self.rank]))
 
 
-def loader(source: Source, batches: Sequence[Rows], *, workers: int = 0, mix: float = 0.0, seed: int = 0) -> Iterator[Share]:
+def loader(
+    source: Source, batches: Sequence[Rows], *, workers: int = 0, mix: float = 0.0, seed: int = 0
+) -> Iterator[Share]:
     """The share that falls to this process of every batch in the given order.
 
     Args:
@@ -78,7 +80,8 @@ def loader(source: Source, batches: Sequence[Rows], *, workers: int = 0, mix: fl
         mix: share of a batch's images that are mixed with another image of the batch.
         seed: of the mixing.
     """
-    # The loader draws a seed for its workers from this generator instead of the global one, which belongs to the model.
+    # The loader draws a seed for its workers from this generator instead of the global one, which belongs to
+    # the model.
     shares, draws = _Shares(source, mix, seed), torch.Generator()
     return iter(DataLoader(shares, sampler=batches, batch_size=None, num_workers=workers, generator=draws))
 
@@ -94,7 +97,9 @@ def rank() -> int:
 
 
 def gather(embedding: Embedding) -> Embedding:
-    """The embeddings of all processes, in the order of their ranks, with gradient; with one process the embedding itself."""
+    """The embeddings of all processes, in the order of their ranks, with gradient; with one process the
+    embedding itself.
+    """
     if world() == 1:
         return embedding
     given = {f.name: value for f in fields(embedding) if (value := getattr(embedding, f.name)) is not None}
@@ -102,7 +107,12 @@ def gather(embedding: Embedding) -> Embedding:
     if embedding.owner is not None:
         # An owner is a row among its own process's captions.
         given["owner"] = embedding.owner + sum(shape["mean"][0] for shape in shapes[: rank()])
-    return Embedding(**{name: torch.cat(_gathered(value, [shape[name] for shape in shapes])) for name, value in given.items()})
+    return Embedding(
+        **{
+            name: torch.cat(_gathered(value, [shape[name] for shape in shapes]))
+            for name, value in given.items()
+        }
+    )
 
 
 def average_gradients(encoders: Iterable[Tensor], objective: Iterable[Tensor]) -> None:
@@ -117,7 +127,8 @@ def average_gradients(encoders: Iterable[Tensor], objective: Iterable[Tensor]) -
     for parameters, divisor in ((encoders, 1), (objective, world())):
         for parameter in parameters:
             if parameter.requires_grad:
-                # A share may leave a parameter unused that another share uses, and all processes must take part.
+                # A share may leave a parameter unused that another share uses, and all processes must take
+                # part.
                 grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
                 distributed.all_reduce(grad)
                 parameter.grad = grad / divisor
@@ -133,7 +144,11 @@ def _everywhere(value: Any) -> list[Any]:
 def _gathered(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
     """The tensors of all processes; every axis but the first is padded to the longest."""
     largest = tuple(max(sizes) for sizes in zip(*shapes, strict=True))
-    padding = [n for size, most in zip(reversed(value.shape), reversed(largest), strict=True) for n in (0, most - size)]
+    padding = [
+        n
+        for size, most in zip(reversed(value.shape), reversed(largest), strict=True)
+        for n in (0, most - size)
+    ]
     padded = torch.nn.functional.pad(value, padding)
     pieces = _Gather.apply(padded) if value.is_floating_point() else _all_gather(padded)
     return [piece[: shape[0]] for piece, shape in zip(pieces, shapes, strict=True)]
@@ -148,7 +163,9 @@ def _all_gather(value: Tensor) -> tuple[Tensor, ...]:
 
 
 class _Gather(torch.autograd.Function):
-    """All-gather whose gradient is that of the loss of the whole batch, averaged over the processes that computed it."""
+    """All-gather whose gradient is that of the loss of the whole batch, averaged over the processes that
+    computed it.
+    """
 
     @staticmethod
     def forward(ctx: Any, value: Tensor) -> tuple[Tensor, ...]:

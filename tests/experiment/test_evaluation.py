@@ -1,0 +1,129 @@
+"""What is measured on which split; ensembles: the mean of two score matrices, of one split only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.data import fixtures
+from tests.objectives.worlds import source
+from workbench import data, objectives
+from workbench.experiment import evaluation
+from workbench.experiment.evaluation import ensemble, measure
+from workbench.metrics._rows import Products
+from workbench.records import Judgements
+
+
+class Fixed:
+    """A model whose scores are given."""
+
+    def __init__(self, scores):
+        self.given = np.asarray(scores, dtype=np.float32)
+
+    def embed(self, source):
+        return None, None
+
+    def scores(self, image, text):
+        return self.given
+
+
+@pytest.fixture(scope="module")
+def world():
+    return source(objectives.load("vsepp"))
+
+
+def test_the_scores_of_an_ensemble_are_the_mean_of_its_members(world):
+    # (.2 + .6) / 2 and (.9 - .1) / 2
+    members = [(Fixed([[0.2, 0.9]]), world), (Fixed([[0.6, -0.1]]), world)]
+    np.testing.assert_allclose(ensemble(members), [[0.4, 0.4]], rtol=1e-6)
+    np.testing.assert_array_equal(ensemble(members[:1]), members[0][0].given)
+
+
+def test_an_ensemble_of_two_halves_of_the_truth_is_right(world):
+    own = world.split.judgements["own"].dense()
+    halves = [np.where(np.arange(own.shape[1]) % 2 == half, own, 0.5) for half in (0, 1)]
+    rsum = {
+        m.key: m.value
+        for m in measure(ensemble([(Fixed(half), world) for half in halves]), world.split, rounds=0)
+    }["rsum"]
+    assert rsum == 6
+    assert {m.key: m.value for m in measure(halves[0], world.split, rounds=0)}["rsum"] < 6
+
+
+def test_models_of_different_splits_are_refused(world):
+    other = replace(
+        world, split=replace(world.split, name="other", caption_ids=world.split.caption_ids[::-1])
+    )
+    with pytest.raises(ValueError, match="an ensemble scores one split: other and toy differ"):
+        ensemble([(Fixed([[0.0]]), world), (Fixed([[0.0]]), other)])
+    with pytest.raises(ValueError, match="at least one model"):
+        ensemble([])
+
+
+@pytest.fixture(scope="module")
+def crisscrossed(tmp_path_factory):
+    split = data.load("cxc", **fixtures.cxc(tmp_path_factory.mktemp("cxc")))
+    rng = np.random.default_rng(0)
+    made = [
+        rng.standard_normal((len(ids), 8)).astype(np.float32) for ids in (split.image_ids, split.caption_ids)
+    ]
+    return split, tuple(one / np.linalg.norm(one, axis=1, keepdims=True) for one in made)
+
+
+def test_crisscrossed_captions_are_measured_in_four_directions_with_vectors_and_in_two_without(crisscrossed):
+    split, vectors = crisscrossed
+    with_vectors = {m.label: m for m in measure(vectors[0] @ vectors[1].T, split, vectors=vectors, rounds=10)}
+    without = {m.label for m in measure(vectors[0] @ vectors[1].T, split, rounds=10)}
+    within = {f"cxc:{d}/R@{k}" for d in ("i2i", "t2t") for k in (1, 5, 10)} | {"cxc:rsum"}
+    assert within <= set(with_vectors)
+    assert {f"cxc:{d}/R@{k}" for d in ("i2t", "t2i") for k in (1, 5, 10)} <= without
+    assert not within & without
+    # captions 141 and 151 were written for the images they were rated with, and only 141 is rated 3 or better
+    rated = with_vectors["cxc:t2i/R@1"]
+    assert (rated.queries, rated.left_out) == (1, len(split.captions) - 1)
+    assert {"sits:i2t/ndcg", "sits:pearson", "sts:spearman"} <= set(with_vectors)
+    assert len(with_vectors) == len(measure(vectors[0] @ vectors[1].T, split, vectors=vectors, rounds=10))
+
+
+def test_of_cocos_test_split_the_five_folds_are_measured_too(crisscrossed, monkeypatch):
+    split, vectors = crisscrossed
+    monkeypatch.setattr(evaluation, "FOLDED", len(split.image_ids))
+    monkeypatch.setattr(evaluation, "FOLDS", len(split.image_ids))
+    found = {m.key: m for m in measure(vectors[0] @ vectors[1].T, split, rounds=0) if m.judgements == "own"}
+    # a gallery of one image: every caption finds it
+    assert (found["t2i/R@1[1K]"].value, found["t2i/R@1[1K]"].gallery) == (1.0, 1)
+    assert found["rsum[1K]"].folds == len(split.image_ids)
+    assert found["t2i/R@1"].gallery == len(split.image_ids)
+
+
+def test_scores_made_by_rows_are_measured_as_the_whole_matrix_is(monkeypatch):
+    split = data.load("scenes", split="test", size=12)
+    rng = np.random.default_rng(1)
+    # whole numbers, whose products do not depend on how they are cut
+    image, text = (
+        rng.integers(-3, 4, (len(ids), 5)).astype(np.float32) for ids in (split.image_ids, split.caption_ids)
+    )
+    monkeypatch.setattr("workbench.metrics._rows.COMPUTED", 100)
+    lazy, whole = (measure(scores, split, rounds=5) for scores in (Products(image, text), image @ text.T))
+    assert [m.label for m in lazy] == [m.label for m in whole]
+    for field in ("value", "low", "high", "queries", "left_out", "gallery"):
+        np.testing.assert_allclose(
+            *([getattr(m, field) for m in found] for found in (lazy, whole)), rtol=1e-12
+        )
+
+
+def test_who_is_asked_stands_in_the_contract(world):
+    images, captions = world.split.judgements["own"].shape
+    own = world.split.judgements["own"]
+    asked = Judgements(
+        "eccv", "binary", own.shape, own.images, own.captions, own.grades,
+        image_queries=np.array([1]), caption_queries=np.array([0, 2]), missing_captions=np.array([1]),
+    )  # fmt: skip
+    split = replace(world.split, judgements={"own": own, "eccv": asked})
+    found = {m.label: m for m in measure(own.dense(), split, rounds=0)}
+    listed = int((own.images == 1).sum())
+    first, second = found["eccv:i2t/r_precision"], found["eccv:t2i/r_precision"]
+    assert (first.queries, first.left_out, first.value) == (1, images - 1, listed / (listed + 1))
+    assert (second.queries, second.left_out, second.value) == (2, captions - 2, 1.0)

@@ -1,0 +1,132 @@
+"""One experiment from end to end, small: what it leaves, what it refuses, and that it says the same twice."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from workbench.experiment import Config, load_model, run
+
+TINY = {
+    "embed_dim": 16,
+    "vision_cfg": {"image_size": 32, "layers": 1, "width": 16, "head_width": 8, "patch_size": 8},
+    "text_cfg": {
+        "context_length": 16,
+        "vocab_size": 400,
+        "width": 16,
+        "heads": 2,
+        "layers": 1,
+        "pool_type": "eos",
+        "eos_id": 3,
+    },
+}
+SMALL = {
+    "train_images": 12,
+    "val_images": 6,
+    "test_images": 8,
+    "epochs": 1,
+    "batch_size": 4,
+    "captions_per_image": 2,
+    "device": "cpu",
+}
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "tiny.json"
+    path.write_text(json.dumps(TINY))
+
+    def config(**changes) -> Config:
+        return Config(**(SMALL | {"image_options": {"model": str(path), "pretrained": ""}} | changes))
+
+    return config
+
+
+@pytest.mark.parametrize("objective", ["vsepp", "infonce", "ditm", "ditm+0.5*dias.dim"])
+def test_every_objective_runs_and_its_curves_add_up(tiny, objective):
+    result = run(tiny(objective=objective), progress=False)
+    row = result.history[0]
+    terms = [v for k, v in row.items() if "/" not in k and k not in ("loss", "epoch", "seconds")]
+    assert row["loss"] == pytest.approx(sum(terms), rel=1e-5)
+    assert {"i2t/R@1", "t2i/R@1", "rsum", "exact:t2i/map_at_r"} <= {m.label for m in result.measurements}
+
+
+def test_the_same_seed_gives_the_same_results_file_and_the_saved_model_the_same_scores(tiny, tmp_path):
+    results = [run(tiny(objective="ditm"), progress=False) for _ in range(2)]
+    paths = [result.save(tmp_path / str(n)) for n, result in enumerate(results)]
+    assert paths[0].read_text() == paths[1].read_text()
+    loaded = load_model(tmp_path / "0")
+    again = loaded.embed(loaded.source(results[0].split, every_signal=False))
+    np.testing.assert_array_equal(loaded.scores(*again), results[0].scores)
+    rankings = pd.read_parquet(tmp_path / "0" / "rankings.parquet")
+    assert set(rankings.direction) == {"i2t", "t2i"}
+    assert rankings[rankings.direction == "t2i"].groupby("query_id").size().eq(8).all()
+    assert np.load(tmp_path / "0" / "embeddings" / "text.npy").shape == (40, 16)
+
+
+def test_a_run_is_resumed_from_its_folder(tiny, tmp_path):
+    straight = run(tiny(), progress=False)
+    run(tiny(), folder=tmp_path, progress=False)
+    resumed = run(tiny(), folder=tmp_path, progress=False)
+    assert resumed.as_dict() == straight.as_dict()
+
+
+def test_an_untrained_experiment_measures_the_starting_point(tiny):
+    assert run(tiny(epochs=0), progress=False).history == []
+
+
+def test_the_root_of_a_hierarchy_can_be_embedded(tiny, tmp_path):
+    run(tiny(epochs=0), progress=False).save(tmp_path)
+    root = load_model(tmp_path).embed_texts([""])
+    assert root.mean.norm().item() == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        ({"objectiv": "ditm"}, TypeError, "no field 'objectiv'; did you mean objective"),
+        ({"objective": "dtim"}, KeyError, "did you mean ditm"),
+        (
+            {"objective_options": {"taus": 5}, "objective": "ditm"},
+            TypeError,
+            "no option 'taus'; did you mean tau",
+        ),
+        ({"objective": "ditm+dias.dims"}, KeyError, "'dias' has no term 'dims'; did you mean dim"),
+        (
+            {"objective_options": {"tau": 5}, "objective": "ditm+dias.dim"},
+            TypeError,
+            "Options of a sum are given by paper",
+        ),
+        ({"epochs": "3"}, TypeError, "'epochs' is '3'; expected int"),
+        ({"epochs": True}, TypeError, "expected int"),
+        ({"data": "scene"}, KeyError, "did you mean scenes"),
+        ({"text_options": {"head": "tokens"}}, ValueError, "give its options as image_options"),
+        ({"image_encoder": "towers", "image_options": {"modle": "x"}}, TypeError, "did you mean model"),
+    ],
+)
+def test_a_config_refuses_by_name(values, error, message):
+    with pytest.raises(error, match=message):
+        Config.from_dict(values)
+
+
+def test_a_config_survives_json():
+    config = Config(objective="ditm", step_epochs=(3, 4), data_options={"seed": 1})
+    assert Config.from_dict(json.loads(json.dumps(config.as_dict()))) == config
+
+
+def test_an_objective_that_needs_two_captions_says_how_to_give_them(tiny):
+    with pytest.raises(ValueError, match="'ditm' needs 2 captions an image; set captions_per_image=2"):
+        run(tiny(objective="ditm", captions_per_image=1), progress=False)
+
+
+def test_an_encoder_that_needs_regions_says_how_to_give_them(tiny):
+    with pytest.raises(ValueError, match="reads region features and scenes/train has none; set features="):
+        run(tiny(image_encoder="regions", image_options={}), progress=False)
+
+
+def test_a_folder_without_a_checkpoint_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"config\.json, text\.json, model\.safetensors missing"):
+        load_model(tmp_path)

@@ -1,0 +1,74 @@
+"""What an objective needs is refused before training, with the remedy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from workbench import data
+from workbench.experiment import Config, build, needs
+from workbench.experiment.needs import complete
+from workbench.records import Judgements
+
+
+@pytest.mark.parametrize("objective", ["pcme", "pcmepp"])
+def test_an_objective_that_reads_variances_says_how_to_give_them(objective):
+    with pytest.raises(
+        ValueError,
+        match=f"'{objective}' reads 'log_var' and Towers gives parts; set log_var=true in the options",
+    ):
+        build(Config(objective=objective), ())
+    build(Config(objective=objective, image_options={"log_var": True}), ())
+
+
+def test_an_objective_without_soft_labels_refuses_mixed_images():
+    with pytest.raises(
+        ValueError, match="'vsepp' reads no soft labels, so images cannot be mixed; set mix=0"
+    ):
+        build(Config(objective="vsepp", mix=0.25), ())
+    build(Config(objective="pcmepp", mix=0.25, image_options={"log_var": True}), ())
+
+
+def test_the_ablation_without_variances_needs_none():
+    build(Config(objective="pcmepp", objective_options={"distance": "mean_only"}), ())
+
+
+def test_positives_are_the_pairs_that_the_judgements_call_right():
+    split = data.load("scenes", split="train", size=6)
+    images, captions = np.array([4, 0, 2]), np.arange(0, 30, 4)
+    lazily = needs.positives("exact", split).take(images, captions)
+    whole = split.judgements["exact"].relevant()
+    assert (lazily == whole[np.ix_(images, captions)]).all()
+    assert (needs.positives("exact", split).take(images, captions) == lazily).all()
+    assert needs.positives("own", split) is None
+
+
+def test_a_grade_below_the_bar_and_a_pair_nobody_judged_are_not_right():
+    split = data.load("scenes", split="train", size=2)
+    rated = Judgements("rated", "0 to 5", (2, 10), np.array([0, 0]), np.array([0, 9]), np.array([5.0, 2.0], dtype=np.float32),
+                       relevant_from=3, unlisted=None)  # fmt: skip
+    split = replace(split, judgements={"own": split.judgements["own"], "rated": rated})
+    assert needs.positives("rated", split).take(np.array([0]), np.array([0, 5, 9])).tolist() == [
+        [True, False, False]
+    ]
+    with pytest.raises(ValueError, match=r"positives='exact' names judgements; .* has own, rated"):
+        needs.positives("exact", split)
+
+
+def test_an_objective_gets_encoders_that_give_what_it_reads_unless_they_are_chosen():
+    assert complete({"objective": "vsepp", "epochs": 2}) == {"objective": "vsepp", "epochs": 2}
+    assert complete({"objective": "pcmepp"})["image_options"] == {"log_var": True}
+    assert complete({"objective": "ditm+cora.contrastive"})["text_encoder"] == "graph"
+    chosen = {"objective": "cora", "text_encoder": "sequence"}
+    assert complete(chosen) == chosen
+
+
+def test_a_start_gives_the_encoders_of_another_shipped_model():
+    other = complete({"objective": "cora", "start": "scenes_binary"})
+    assert other["image_options"] == {"model": "scenes_binary", "pretrained": "scenes_binary"}
+    assert other["text_options"]["pretrained"] == other["text_options"]["concepts"]["name"] == "scenes_binary"
+    assert build(Config.from_dict(complete({"start": "scenes_binary"})), ()).pair.image.embed_dim == 128
+    with pytest.raises(ValueError, match="start names the model that encoders start from"):
+        complete({"start": "scenes_binary", "image_encoder": "regions"})

@@ -1,0 +1,156 @@
+"""The run folder."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.experiment import runs
+
+
+def test_a_results_file_is_sorted_json_with_plain_numbers(tmp_path: Path) -> None:
+    path = runs.write_results(
+        tmp_path, {"metrics": {"t2i/R@1": np.float32(0.5)}, "k": np.arange(2), "a": None, "where": Path("x")}
+    )
+    assert path == tmp_path / "results.json"
+    assert list(json.loads(path.read_text())) == ["a", "k", "metrics", "where"]
+    assert json.loads(path.read_text()) == {"a": None, "k": [0, 1], "metrics": {"t2i/R@1": 0.5}, "where": "x"}
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), np.float32("nan")])
+def test_a_number_that_is_not_finite_is_refused_by_its_place(tmp_path: Path, bad: float) -> None:
+    with pytest.raises(ValueError, match=r"results.json/metrics/list\[1\] is (nan|inf)"):
+        runs.write_results(tmp_path, {"metrics": {"list": [1.0, bad]}})
+    assert not list(tmp_path.iterdir()), "neither a file nor a temporary one is left"
+
+
+def test_a_value_without_a_json_form_is_refused_by_its_place(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"results.json/model is of type object"):
+        runs.write_results(tmp_path, {"model": object()})
+
+
+def test_a_writer_killed_before_the_rename_leaves_the_old_file(tmp_path: Path) -> None:
+    runs.write_results(tmp_path, {"value": 1})
+    code = (
+        "import os, sys, pathlib; from workbench.experiment import runs\n"
+        "pathlib.Path.replace = lambda self, other: os.kill(os.getpid(), 9)\n"
+        "runs.write_results(sys.argv[1], {'value': 2})"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    assert killed.returncode == -9
+    assert runs.read(tmp_path).results == {"value": 1}
+
+
+def test_a_run_id_is_a_time_and_eight_hex_digits_of_parameters_and_code(tmp_path: Path) -> None:
+    first, again = (runs.new_run("nb", {"epochs": 1}, tmp_path) for _ in range(2))
+    other = runs.new_run("nb", {"epochs": 2}, tmp_path)
+    code = runs.new_run("nb", {"epochs": 1}, tmp_path, code="x = 1")
+    keys = [path.name[16:24] for path in (first, again, other, code)]
+    assert len({first, again, other, code}) == 4
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == 3
+    assert all(path.name[8] == "-" and path.parent == tmp_path / "nb" for path in (first, again, other, code))
+
+
+def test_a_notebook_writes_where_it_is_told_and_else_below_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert runs.folder("nb", tmp_path / "there", {"a": 1}) == tmp_path / "there"
+    assert runs.folder("nb", "", {"a": 1}).parent == tmp_path / "runs" / "nb"
+    assert [run.params for run in runs.list_runs()] == [{"a": 1}]
+    assert runs.read("there").params == {"a": 1}
+
+
+@pytest.mark.parametrize("status", ["ok", "killed", "failed:3"])
+def test_a_status_is_read_as_written(tmp_path: Path, status: str) -> None:
+    runs.write_status(tmp_path, status)
+    assert runs.read(tmp_path).status == status
+
+
+def test_an_unknown_status_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="fine"):
+        runs.write_status(tmp_path, "fine")
+
+
+def test_a_run_without_a_status_is_unfinished_or_unwatched(tmp_path: Path) -> None:
+    folder = runs.new_run("nb", {}, tmp_path)
+    assert runs.read(folder).status == "unfinished"
+    runs.write_results(folder, {"value": 1})
+    assert runs.read(folder).status == "unwatched"
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        runs.read(tmp_path / "nowhere")
+
+
+def test_runs_are_listed_oldest_first_over_all_notebooks(tmp_path: Path) -> None:
+    for name in (
+        "b/20260102-000000-00000000",
+        "a/20260101-000000-00000000",
+        "a/20260103-000000-00000000",
+        "tour/assets",
+    ):
+        (tmp_path / name).mkdir(parents=True)
+        if name != "tour/assets":
+            runs.write_status(tmp_path / name, "ok")
+    assert [(run.notebook, run.id[:8]) for run in runs.list_runs(tmp_path)] == [
+        ("a", "20260101"),
+        ("b", "20260102"),
+        ("a", "20260103"),
+    ]
+    assert runs.list_runs(tmp_path / "none") == []
+
+
+def test_a_run_is_found_by_path_id_part_of_the_id_or_as_the_last(tmp_path: Path) -> None:
+    for name in ("a/20260101-000000-0000aaaa", "b/20260102-000000-0000bbbb"):
+        runs.write_status(tmp_path / name, "ok")
+    for name in (
+        tmp_path / "b" / "20260102-000000-0000bbbb",
+        "20260102-000000-0000bbbb",
+        "20260102",
+        "bbbb",
+        "last",
+    ):
+        assert runs.find(name, tmp_path).notebook == "b"
+    with pytest.raises(LookupError, match="2 runs are called '2026'"):
+        runs.find("2026", tmp_path)
+    with pytest.raises(FileNotFoundError, match="no run 'cccc'"):
+        runs.find("cccc", tmp_path)
+
+
+def test_a_diff_holds_only_what_differs(tmp_path: Path) -> None:
+    first, second = (
+        runs.new_run("nb", {"a": 1, "b": 2}, tmp_path),
+        runs.new_run("nb", {"a": 1, "b": 3, "c": {"d": 4}}, tmp_path),
+    )
+    runs.write_results(first, {"metrics": {"rsum": 2.0}})
+    runs.write_results(second, {"metrics": {"rsum": 2.0}})
+    found = runs.diff(runs.read(first), runs.read(second))
+    assert found == {"params": {"b": (2, 3), "c.d": (None, 4)}, "results": {}, "env": {}}
+
+
+def test_the_environment_names_versions_commit_and_seed_without_loading_torch() -> None:
+    code = "import json, sys; from workbench.experiment import runs; print(json.dumps([runs.environment(7), 'torch' in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    found, loaded = json.loads(done.stdout)
+    assert found["seed"] == 7
+    assert found["versions"]["itm-workbench"]
+    assert found["versions"]["numpy"] == np.__version__
+    assert found["device"] is None
+    assert not loaded
+
+
+def test_published_results_are_shown_in_scrapbooks_format(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = runs.publish(tmp_path, {"metrics": {"rsum": 1.5}}, seed=3)
+    assert json.loads(path.read_text()) == {"metrics": {"rsum": 1.5}}
+    assert runs.read(tmp_path).env["seed"] == 3
+    assert "results.json" in capsys.readouterr().out

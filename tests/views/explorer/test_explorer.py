@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import traitlets
+from PIL import Image
+
+from tests.views.explorer.toys import toy_spaces
+from workbench.views.explorer.explorer import Explorer
+
+QUESTION = {
+    "terms": [{"kind": "text", "value": "a red bus", "sign": 1, "name": ""}], "seeks": "images", "k": 4, "walk": 0, "pins": [],
+    "watched": None, "changes": [], "extras": [],
+    "filters": {"text": "", "levels": [], "low": 0, "high": 1, "marks": []},
+}  # fmt: skip
+
+
+OUTSIDE = {"kind": "image", "value": 99, "sign": 1}
+
+
+@pytest.fixture
+def explorer(monkeypatch: pytest.MonkeyPatch):
+    """An explorer whose messages to the browser are kept in ``sent``."""
+    made = Explorer(toy_spaces(12), k=4)
+    made.sent = []
+    monkeypatch.setattr(
+        made, "send", lambda content, buffers=None: made.sent.append((content, list(buffers or [])))
+    )
+    return made
+
+
+def say(explorer, buffers=(), **message):
+    """What the browser says, and what it is told."""
+    explorer._on_message(explorer, message, list(buffers))
+    return explorer.sent[-1]
+
+
+def ask(explorer, page="p", number="v1-1", **changes):
+    return say(explorer, kind="ask", page=page, number=number, question={**QUESTION, **changes})
+
+
+def test_a_question_is_answered_under_its_number_with_the_pictures_that_it_shows(explorer):
+    content, blobs = ask(explorer)
+    assert (content["kind"], content["number"]) == ("answer", "v1-1")
+    shown = {item["thumbnail"] for item in content["answer"]["items"]}
+    assert set(content["keys"]) == shown
+    assert all(Image.open(io.BytesIO(blob)).size[0] <= 160 for blob in blobs)
+    json.dumps(content, allow_nan=False)
+
+
+def test_a_picture_is_sent_once_to_a_page_and_again_to_another(explorer):
+    first = ask(explorer)
+    assert ask(explorer)[0]["keys"] == []
+    assert ask(explorer, page="another")[0]["keys"] == first[0]["keys"]
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ({"kind": "ask", "page": "p", "question": {**QUESTION, "terms": []}}, "nothing is asked"),
+        ({"kind": "ask", "page": "p", "question": {**QUESTION, "terms": [OUTSIDE]}}, "no image number 99"),
+        ({"kind": "ask", "page": "p", "question": {**QUESTION, "seeks": "image"}}, "images"),
+        ({"kind": "ask", "page": "p", "question": {**QUESTION, "walk": 2}}, "walk"),
+        ({"kind": "export", "path": "answers.txt"}, ".csv"),
+        ({"kind": "open", "row": 99}, "no image number 99"),
+        ({"kind": "dance"}, "dance"),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_is_said_in_the_browser(explorer, message, said: str):
+    content, _ = say(explorer, number="v1-1", **message)
+    assert content["kind"] == "error"
+    assert said in content["text"]
+
+
+def test_a_picture_that_is_handed_in_can_be_asked(explorer):
+    file = io.BytesIO()
+    Image.new("RGB", (20, 30), "red").save(file, format="PNG")
+    content, _ = say(
+        explorer, [memoryview(file.getvalue())], kind="upload", name="mine.png", number="v1-upload"
+    )
+    assert content == {"kind": "uploaded", "index": 0, "name": "mine.png", "number": "v1-upload"}
+    answer = ask(
+        explorer, terms=[{"kind": "upload", "value": 0, "sign": 1, "name": "mine.png"}], seeks="captions"
+    )[0]["answer"]
+    assert answer["query"]["label"] == "mine.png"
+
+
+def test_a_vector_that_is_handed_in_finds_what_lies_there(explorer):
+    file = io.BytesIO()
+    np.save(file, explorer.engine.askers[0].space.image.mean[7].numpy())
+    say(explorer, [memoryview(file.getvalue())], kind="upload", name="seven.npy", number="v1-upload")
+    answer = ask(explorer, terms=[{"kind": "upload", "value": 0, "sign": 1, "name": "seven.npy"}])[0][
+        "answer"
+    ]
+    assert answer["columns"][0][0] == 7
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.png", b"no picture"), ("a.npy", b"no array")])
+def test_a_file_that_cannot_be_read_is_named(explorer, name: str, content: bytes):
+    assert say(explorer, [memoryview(content)], kind="upload", name=name, number=None)[0]["kind"] == "error"
+
+
+def test_suggestions_are_captions_that_hold_the_words_and_images_by_id(explorer):
+    found = say(explorer, kind="suggest", text="bus", number=None)[0]["found"]
+    assert found
+    assert all("bus" in one["name"].lower() for one in found if one["kind"] == "caption")
+    assert {"kind": "image", "value": 3, "name": "test-0-3"} in say(
+        explorer, kind="suggest", text="test-0-3", number=None
+    )[0]["found"]
+
+
+def test_a_query_from_python_says_what_clip_clients_say(explorer):
+    found = explorer.query(text="a red bus", k=3)
+    assert len(found) == 3
+    assert list(found[0]) == ["id", "caption", "image", "similarity", "grade"]
+    assert found[0]["similarity"] >= found[1]["similarity"]
+    assert found[0]["image"].size == (64, 64)
+    assert explorer.query(image="test-0-3", k=1)[0]["id"] in explorer.engine.split.caption_ids
+    vector = explorer.engine.askers[1].space.image.mean[5].numpy()
+    assert explorer.query(embedding=vector, k=1, run=1)[0]["id"] == "test-0-5"
+    with pytest.raises(ValueError, match="no image 'test-0-99'"):
+        explorer.query(image="test-0-99")
+
+
+def test_the_selection_is_a_table_with_the_ranks_of_every_run(explorer):
+    assert list(explorer.selection()) == ["row", "id", "captions"]
+    content, _ = ask(explorer)
+    explorer.selected_idx = [content["answer"]["columns"][0][0], 11]
+    table = explorer.selection()
+    assert table["id"][1] == "test-0-11"
+    assert table["rank run 0"][0] == 1
+
+
+def test_linked_widgets_select_the_same(explorer):
+    class Other(traitlets.HasTraits):
+        selected_idx = traitlets.List()
+
+    other = Other()
+    explorer.link(other)
+    explorer.selected_idx = [3, 1]
+    assert other.selected_idx == [3, 1]
+    other.selected_idx = [2]
+    assert explorer.selected_idx == [2]
+    with pytest.raises(ValueError, match="selected_idx"):
+        explorer.link(traitlets.HasTraits())
+
+
+@pytest.mark.parametrize(
+    ("name", "read"), [("a.csv", pd.read_csv), ("a.json", pd.read_json), ("a.parquet", pd.read_parquet)]
+)
+def test_the_exported_table_holds_every_run_and_the_pins(explorer, tmp_path: Path, name: str, read):
+    ask(explorer, pins=[9])
+    table = read(explorer.export(tmp_path / name))
+    assert set(table["run"]) == {"run 0", "run 1"}
+    assert table.loc[table["run"] == "run 0", "rank"].tolist()[:4] == [1, 2, 3, 4]
+    assert table.loc[table["pinned"], "id"].unique().tolist() == ["test-0-9"]
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_the_static_page_holds_the_last_answer_and_its_pictures(explorer, tmp_path: Path):
+    ask(explorer)
+    page = explorer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "a red bus" in page
+    assert page.count("data:image/jpeg;base64,") >= 4
+    assert set(explorer.answer.keys) == set(explorer.static()[0].thumbnails)

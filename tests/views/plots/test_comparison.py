@@ -1,0 +1,98 @@
+import pandas as pd
+import pytest
+
+from workbench.views.plots import comparison
+
+SEEDS = pd.DataFrame(
+    {
+        "mean": [0.9, 0.6, 0.1], "low": [0.88, 0.4, float("nan")], "high": [0.92, 0.8, float("nan")], "start": 0.55,
+        "seeds": [3, 3, 1], "verdict": ["above", "undecided", ""],
+    },
+    index=["b", "a <i>", "c"],
+)  # fmt: skip
+
+
+def test_every_objective_is_a_dot_with_its_interval_against_the_starting_point():
+    fig = comparison.over_seeds(SEEDS, title="t", x="mAP@R")
+    dots = {trace.y[0]: trace for trace in fig.data}
+    assert set(dots) == {"b", "a &lt;i&gt;", "c"}
+    assert dots["b"].x[0] == 0.9
+    assert dots["b"].error_x.array[0] == pytest.approx(0.02)
+    assert dots["a &lt;i&gt;"].error_x.arrayminus[0] == pytest.approx(0.2)
+    assert dots["c"].error_x.array[0] == 0.0
+    assert fig.layout.shapes[0].x0 == 0.55
+    assert list(fig.layout.yaxis.categoryarray) == ["c", "a &lt;i&gt;", "b"]
+
+
+def test_verdicts_differ_in_shape_as_well_as_in_colour():
+    symbols = [symbol for name, (_, _, symbol) in comparison.VERDICTS.items() if name]
+    assert len(set(symbols)) == len(symbols)
+
+
+def test_without_a_starting_point_no_line_is_drawn():
+    fig = comparison.over_seeds(SEEDS.assign(start=float("nan")), title="t", x="x")
+    assert len(fig.layout.shapes) == 0
+
+
+def test_nothing_to_draw_is_said():
+    with pytest.raises(ValueError, match="no objective"):
+        comparison.over_seeds(SEEDS.iloc[:0], title="t", x="x")
+
+
+DIFFERENCES = pd.DataFrame(
+    {
+        "key": ["rsum", "rsum", "t2i/R@1"], "run": ["a <i>", "b", "b"], "value": [0.2, -0.1, 0.0], "low": [0.1, -0.3, None],
+        "high": [0.3, 0.1, None], "told_apart": [True, False, False], "p_holm": [0.01, 0.4, 1.0], "wins": [9, 2, 0],
+        "losses": [1, 4, 0],
+    },
+)  # fmt: skip
+
+
+def test_differences_have_a_panel_for_each_number_and_tell_runs_apart_by_their_mark():
+    fig = comparison.differences(DIFFERENCES, against="start")
+    told, undecided, other = fig.data
+    assert (list(told.y), told.marker.symbol, told.error_x.array[0]) == (
+        ["a &lt;i&gt;"],
+        "circle",
+        pytest.approx(0.1),
+    )
+    assert (list(undecided.y), undecided.marker.symbol, undecided.error_x.arrayminus[0]) == (
+        ["b"],
+        "circle-open",
+        pytest.approx(0.2),
+    )
+    assert (other.xaxis, other.error_x.array[0]) == ("x2", 0.0)
+    assert "p (Holm) 0.01, better on 9, worse on 1" in told.customdata[0]
+    assert [shape.x0 for shape in fig.layout.shapes] == [0, 0]
+
+
+def test_a_single_run_has_no_difference_to_draw():
+    with pytest.raises(ValueError, match="no second run"):
+        comparison.differences(DIFFERENCES.iloc[:0], against="a")
+
+
+def test_learning_curves_are_in_one_unit_and_leave_out_what_was_not_trained():
+    histories = {
+        "a": [{"epoch": 1.0, "loss": 4.0, "val/rsum": 2.0}, {"epoch": 2.0, "loss": 1.0, "val/rsum": 3.0}],
+        "start": [],
+    }
+    rsum, loss = comparison.learning_curves(histories).data
+    assert (rsum.name, list(rsum.y)) == ("a", [200.0, 300.0])
+    assert list(loss.y) == [1.0, 0.25]
+    with pytest.raises(ValueError, match="none of the runs has been trained"):
+        comparison.learning_curves({"start": []})
+
+
+def test_speed_leaves_out_a_cost_that_nobody_knows():
+    table = pd.DataFrame(
+        {"value": [2.0], "low": [1.5], "high": [3.0], "step": [float("nan")], "image": [7.0]}, index=["a"]
+    )
+    (point,) = comparison.speed(table, {"step": "a step", "image": "an image"}, y="rsum").data
+    assert (point.x[0], point.y[0], point.error_y.array[0], point.error_y.arrayminus[0]) == (
+        7.0,
+        2.0,
+        1.0,
+        0.5,
+    )
+    with pytest.raises(ValueError, match="no cost is known"):
+        comparison.speed(table, {"step": "a step"}, y="rsum")

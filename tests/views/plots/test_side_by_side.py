@@ -1,0 +1,90 @@
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from workbench.records import Judgements, Split
+from workbench.views.plots.side_by_side import Answers, sheet
+
+CAPTIONS = ("a <script>alert(1)</script>", "two & three", "it's $x$")
+OWN = np.array([0, 1, 2])
+GOOD = np.array([[0.9, 0.1, 0.3], [0.2, 0.8, 0.7], [0.3, 0.4, 0.6]])
+GRADES = np.array([[1.0, 1.0, 0.5], [0.25, 1.0, 0.0], [1.0, 0.0, 1.0]])
+
+
+@pytest.fixture
+def split():
+    judged = {"own": Judgements.own(OWN, 3)}
+    ids = ("a.jpg", 'b".jpg', "c.jpg")
+    return Split(
+        "toy/test",
+        ids,
+        CAPTIONS,
+        ("0", "1", "2"),
+        OWN,
+        lambda row: Image.new("RGB", (300, 200)),
+        judgements=judged,
+    )
+
+
+def grade(images, captions):
+    return GRADES[np.ix_(images, captions)]
+
+
+def marks(page):
+    return re.findall(r'<td class="(\w*)">', page)
+
+
+def test_every_query_has_a_line_for_each_run_with_the_rank_of_its_own_item(split):
+    runs = {"one": Answers(GOOD, np.array([1, 1, 2])), "two": Answers(-GOOD, np.array([3, 3, 2]))}
+    page = sheet(runs, [("asked for", 0), ("differs", 1)], split, k=2)
+    assert page.count('scope="rowgroup"') == 2
+    assert re.findall(r"<b>(\w+)</b>own item at rank (\d)", page) == [
+        ("one", "1"),
+        ("two", "3"),
+        ("one", "1"),
+        ("two", "3"),
+    ]
+    assert "toy/test: 3 images, 3 captions" in page
+
+
+def test_colour_and_sign_say_what_an_item_is(split):
+    page = sheet({"one": Answers(GOOD, np.ones(3))}, [("", 0)], split, grade=grade, k=3)
+    # caption 0 prefers images 0, 2, 1: its own, one of which it is true, one of which a quarter of it holds
+    assert marks(page) == ["own", "true", ""]
+    assert "\N{CHECK MARK} its own, 0.900" in page
+    assert "\N{WHITE CIRCLE} true, 0.300" in page
+    assert "\N{MULTIPLICATION X} wrong, 25% holds, 0.200" in page
+
+
+def test_images_ask_for_captions(split):
+    page = sheet({"one": Answers(GOOD, np.ones(3))}, [("", 0)], split, direction="i2t", grade=grade, k=3)
+    # image 0 prefers captions 0, 2, 1: its own, one that holds by half, one that is true
+    assert marks(page) == ["own", "partly", "true"]
+    assert page.count("<img") == 1
+
+
+def test_without_grades_an_item_is_its_own_or_anothers(split):
+    page = sheet({"one": Answers(GOOD, np.ones(3))}, [("", 0)], split, k=3)
+    assert marks(page) == ["own", "", ""]
+    assert "another\N{RIGHT SINGLE QUOTATION MARK}s" in page
+
+
+def test_equal_scores_show_the_lower_row_first(split):
+    page = sheet({"one": Answers(np.zeros((3, 3)), np.ones(3))}, [("", 2)], split, k=3)
+    assert marks(page) == ["", "", "own"]
+
+
+def test_texts_and_names_are_escaped(split):
+    page = sheet({"<b>run": Answers(GOOD, np.ones(3))}, [("<i>why", 0)], split, direction="t2i", k=3)
+    page += sheet({"x": Answers(GOOD, np.ones(3))}, [("", 0)], split, direction="i2t", k=3)
+    assert "<script" not in page
+    assert "<b>run" not in page.replace("<b>&lt;b&gt;run", "")
+    assert "&lt;i&gt;why" in page
+    assert "it&#x27;s &#36;x&#36;" in page
+    assert 'alt="image b&#34;.jpg"' in page
+
+
+def test_where_the_runs_agree_on_everything_the_page_says_so(split):
+    assert "the same rank to every query" in sheet({"one": Answers(GOOD, np.ones(3))}, [], split)

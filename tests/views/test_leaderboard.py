@@ -1,0 +1,82 @@
+"""The leaderboard: one table a split, the best first, what is left out and why."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from workbench.experiment import runs
+from workbench.views.pages import leaderboard
+
+SPLIT = {"name": "scenes/test", "images": 10, "captions": 50}
+
+
+def make(root, name, rsum, *, status="ok", split=SPLIT, notebook="03_train", metrics=None, **facts):
+    folder = root / notebook / f"20260101-000000-{name}"
+    runs.write_json(folder / runs.PARAMS, {"epochs": 1, "train_images": 100})
+    metrics = {"rsum": rsum, "t2i/R@1": rsum / 10} if metrics is None else metrics
+    contracts = {"rsum": {"low": rsum - 0.1, "high": rsum + 0.1}} if rsum else {}
+    results = {
+        "objective": "ditm",
+        "seed": 0,
+        "dataset": "scenes",
+        "split": split,
+        "metrics": metrics,
+        "contracts": contracts,
+    }
+    runs.write_results(folder, results | facts)
+    runs.write_status(folder, status)
+    return folder
+
+
+def test_runs_of_one_split_stand_in_one_table_the_best_first(tmp_path):
+    make(tmp_path, "aaaa0000", 2.0)
+    make(tmp_path, "bbbb0000", 3.0)
+    make(tmp_path, "cccc0000", 1.0, split=SPLIT | {"images": 20, "captions": 100})
+    made = leaderboard.build(tmp_path)
+    page, table = made.html.read_text(), pd.read_csv(made.csv)
+    assert made.runs == 3
+    assert page.count("<table>") == 2
+    assert table["rsum"].tolist() == [3.0, 2.0, 1.0]
+    assert table["rsum low"].tolist() == pytest.approx([2.9, 1.9, 0.9])
+    assert '<td class="number best">3.000 <small>[2.900, 3.100]</small></td>' in page
+    assert page.index("bbbb0000") < page.index("aaaa0000") < page.index("cccc0000")
+    assert "scenes, scenes/test: 20 images, 100 captions" in page
+
+
+def test_a_run_without_retrieval_or_without_a_good_end_is_left_out_by_name(tmp_path):
+    make(tmp_path, "aaaa0000", 2.0)
+    failed = make(tmp_path, "bbbb0000", 9.0, status="failed:3")
+    other = make(tmp_path, "cccc0000", 0.0, metrics={"P": 0.5}, notebook="05_hierarchy")
+    made = leaderboard.build(tmp_path)
+    assert made.left_out == {str(failed): "failed:3", str(other): "no RSUM among its results"}
+    assert made.runs == 1
+    assert "Left out: 2" in made.html.read_text()
+
+
+def test_only_the_runs_of_one_notebook_and_another_place_when_asked(tmp_path):
+    make(tmp_path / "runs", "aaaa0000", 2.0)
+    make(tmp_path / "runs", "bbbb0000", 3.0, notebook="train")
+    made = leaderboard.build(tmp_path / "runs", out=tmp_path / "public", notebook="train")
+    assert (made.runs, made.html) == (1, tmp_path / "public" / "leaderboard.html")
+    assert "aaaa0000" not in made.html.read_text()
+
+
+def test_a_number_that_one_run_lacks_is_an_empty_cell(tmp_path):
+    make(tmp_path, "aaaa0000", 2.0)
+    make(tmp_path, "bbbb0000", 3.0, metrics={"rsum": 3.0})
+    page = leaderboard.build(tmp_path).html.read_text()
+    assert '<td class="number"></td>' in page
+
+
+def test_strings_of_a_run_are_shown_as_text_and_nothing_is_fetched(tmp_path):
+    make(tmp_path, "aaaa0000", 2.0, objective="<script>alert(1)</script>", split=SPLIT | {"name": "<b>"})
+    page = leaderboard.build(tmp_path).html.read_text()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "http" not in page
+
+
+def test_without_runs_the_message_says_how_to_make_one(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no run with an RSUM below .*workbench run 03_train"):
+        leaderboard.build(tmp_path)

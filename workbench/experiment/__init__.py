@@ -1,0 +1,21 @@
+"""One experiment: its configuration, how it is built, run and measured, and the run folder that keeps it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.experiment.finished import open_runs
+    from workbench.experiment.running import Config, build, load_model, load_split, resolve, run
+
+__all__ = ["Config", "build", "load_model", "load_split", "open_runs", "resolve", "run"]
+
+_HOME = dict.fromkeys(__all__, "running") | {"open_runs": "finished"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for, and torch with it, at its first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

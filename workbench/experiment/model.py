@@ -1,0 +1,181 @@
+"""A model that can be asked: two encoders, the objective that scores them, and the signal makers that read
+captions.
+
+This is what a checkpoint holds and what evaluation, notebooks and the explorer use. It embeds a split, loose
+captions or loose images, and it scores them with the objective's own ``scores``, so that the score of
+training is the score of evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from workbench.encoders._pair import Pair
+from workbench.objectives._base import Objective
+from workbench.records import Batch, Embedding, Split
+from workbench.text._base import SignalMaker
+from workbench.training import batches
+from workbench.training.batches import Pixels, Reader, Source
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+
+@dataclass
+class Model:
+    """Encoders, objective and signal makers.
+
+    Args:
+        pair: image and text encoder.
+        objective: gives ``scores``.
+        makers: fitted signal makers by name; those of the encoders and those of the objective.
+        reads: names of the signals that the text encoder reads.
+    """
+
+    pair: Pair
+    objective: Objective
+    makers: dict[str, SignalMaker]
+    reads: tuple[str, ...]
+
+    def source(self, split: Split, *, every_signal: bool = True) -> Source:
+        """The split ready for batches: its inputs, and its signals computed.
+
+        Args:
+            split: any split with what the image encoder reads (images, or region features).
+            every_signal: also compute the objective's signals; evaluation needs those of the encoder only.
+        """
+        names = self.makers if every_signal else self.reads
+        return Source(
+            split, self._inputs(split), {name: self.makers[name].of(split.captions) for name in names}
+        )
+
+    def _inputs(self, split: Split) -> dict[str, Reader]:
+        readers: dict[str, Callable[[], Reader]] = {
+            "pixels": lambda: Pixels(split, self.pair.image.transform),
+            "regions": lambda: batches.regions(split),
+        }
+        return {kind: readers[kind]() for kind in (self.pair.image.image_input or "").split("+")}
+
+    def embed(
+        self, source: Source, *, size: int = 256, parts: bool | None = None
+    ) -> tuple[Embedding, Embedding]:
+        """Embed all images and captions of a split, on the model's device; the result is on the CPU in
+        float32.
+
+        Args:
+            source: what ``source()`` made.
+            size: items a batch.
+            parts: keep token-level parts, which need far more memory than the pooled vectors; ``None`` =
+                where ``scores`` reads them.
+        """
+        captions = len(source.split.captions)
+        image = self.embed_images_of(source, size=size, parts=parts)
+        text = self._embed(
+            lambda rows: self.pair.text.texts(self._on_device(source.of_captions(rows))),
+            captions,
+            size,
+            parts,
+        )
+        return image, text
+
+    def embed_images_of(self, source: Source, *, size: int = 256, parts: bool | None = None) -> Embedding:
+        """Embed all images of a split; for the arguments see ``embed``."""
+        count = len(source.split.image_ids)
+        return self._embed(
+            lambda rows: self.pair.image.images(self._on_device(source.of_images(rows))), count, size, parts
+        )
+
+    def embed_texts(self, captions: Sequence[str], *, parts: bool | None = None) -> Embedding:
+        """Embed loose captions; the empty string is allowed (it is the root of the hierarchy)."""
+        signals = {name: self.makers[name].of(captions) for name in self.reads}
+
+        def one(rows: NDArray[np.int64]) -> Embedding:
+            taken = {name: signal.take(rows) for name, signal in signals.items()}
+            batch = Batch([], [str(row) for row in rows], torch.from_numpy(rows), signals=taken)
+            return self.pair.text.texts(self._on_device(batch))
+
+        return self._embed(one, len(captions), 256, parts)
+
+    def embed_images(self, images: Sequence[Image.Image], *, parts: bool | None = None) -> Embedding:
+        """Embed loose images; for encoders that read pixels."""
+        transform = self.pair.image.transform
+
+        def one(rows: NDArray[np.int64]) -> Embedding:
+            pixels = torch.stack([transform(images[row]) for row in rows])
+            batch = Batch(
+                [str(row) for row in rows], [], torch.empty(0, dtype=torch.long), {"pixels": pixels}
+            )
+            return self.pair.image.images(self._on_device(batch))
+
+        return self._embed(one, len(images), 256, parts)
+
+    @torch.no_grad()
+    def scores(self, image: Embedding, text: Embedding) -> NDArray[np.float32]:
+        """``(I, T)`` scores of embeddings, by the objective."""
+        device, was_training = self.device, self.objective.training
+        # An objective that scores samples draws them anew in training, and always the same ones here.
+        self.objective.eval()
+        scores: Tensor = self.objective.scores(image.in_float32(device), text.in_float32(device))
+        self.objective.train(was_training)
+        return scores.float().cpu().numpy()
+
+    @property
+    def device(self) -> torch.device:
+        """Where the encoders' weights are."""
+        return next(self.pair.parameters()).device
+
+    def _on_device(self, batch: Batch) -> Batch:
+        return batches.to(batch, self.device)
+
+    @torch.no_grad()
+    def _embed(
+        self, one: Callable[[NDArray[np.int64]], Embedding], count: int, size: int, parts: bool | None
+    ) -> Embedding:
+        was_training = self.pair.training
+        parts = self.objective.scores_parts if parts is None else parts
+        self.pair.eval()
+        chunks = []
+        for start in range(0, count, size):
+            made = one(np.arange(start, min(start + size, count), dtype=np.int64))
+            made = made if parts else replace(made, parts=None, mask=None)
+            chunks.append(made.in_float32(torch.device("cpu")))
+        self.pair.train(was_training)
+        return _concatenate(chunks)
+
+
+def _concatenate(chunks: list[Embedding]) -> Embedding:
+    """One embedding of all chunks; parts are padded to the longest, owners are counted on."""
+    longest = max(0 if chunk.parts is None else chunk.parts.shape[1] for chunk in chunks)
+    starts = np.cumsum([0, *[len(chunk) for chunk in chunks]])
+
+    def joined(name: str, prepare: Callable[[Tensor, int], Tensor]) -> Any:
+        values = [getattr(chunk, name) for chunk in chunks]
+        return (
+            None
+            if values[0] is None
+            else torch.cat([prepare(v, int(start)) for v, start in zip(values, starts, strict=False)])
+        )
+
+    def same(value: Tensor, _: int) -> Tensor:
+        return value
+
+    def padded(value: Tensor, _: int) -> Tensor:
+        missing = longest - value.shape[1]
+        return torch.cat([value, value.new_zeros(len(value), missing, *value.shape[2:])], dim=1)
+
+    return Embedding(
+        joined("mean", same),
+        joined("log_var", same),
+        joined("parts", padded),
+        joined("mask", padded),
+        joined("entities", same),
+        joined("owner", lambda value, start: value + start),
+        joined("labels", same),
+    )

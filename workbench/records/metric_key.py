@@ -1,0 +1,94 @@
+"""The name of a number: the metric, the direction, and whose judgements say what is relevant.
+
+This is the one place where such a name is written or read. Its text stands in ``results.json``, in tables and on
+pages: ``t2i/R@1``, ``rsum``, ``exact:i2t/map_at_r``, ``exact:t2i/true@1[most specific]``, ``i2t/R@5[5 folds]``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from workbench.records._checks import require
+
+DIRECTIONS = ("i2t", "t2i", "i2i", "t2t", "")
+FORM = "[judgements:][direction/]metric[@k][[subset]][[n folds]], e.g. t2i/R@1 or exact:i2t/map_at_r"
+WORD = r"[^:/@\[\]]+"
+PATTERN = re.compile(
+    rf"(?:(?P<judgements>{WORD}):)?(?:(?P<direction>[it]2[it])/)?(?P<metric>{WORD})(?:@(?P<k>[1-9]\d*))?"
+    r"(?:\[(?P<subset>(?!\d+ folds\])[^\[\]]+)\])?(?:\[(?P<folds>[1-9]\d*) folds\])?"
+)
+
+
+@dataclass(frozen=True)
+class MetricKey:
+    """The name of a number.
+
+    Args:
+        metric: name of the metric, e.g. ``"R"``, ``"map_at_r"``, ``"rsum"``.
+        direction: what is asked and what is found: ``"i2t"``, ``"t2i"``, ``"i2i"``, ``"t2t"``; ``""`` = none or both.
+        judgements: name of the judgements that say what is relevant; ``"own"`` = the split's own pairs.
+        k: depth of the metric, if it has one.
+        subset: name of the queries that are asked, e.g. ``"most specific"``; ``""`` = all.
+        folds: galleries whose mean this is; 1 = the whole gallery.
+
+    Raises:
+        ValueError: a part that could not be read back, or an unknown direction.
+
+    >>> str(MetricKey("true", "t2i", "exact", k=1, subset="most specific"))
+    'exact:t2i/true@1[most specific]'
+    """
+
+    metric: str
+    direction: str = ""
+    judgements: str = "own"
+    k: int | None = None
+    subset: str = ""
+    folds: int = 1
+
+    def __post_init__(self) -> None:
+        known = self.direction in DIRECTIONS
+        require(known, f"no direction {self.direction!r}; known: {', '.join(DIRECTIONS[:-1])}")
+        require(_read(str(self)) == self._parts(), f"a key has the form {FORM}; got {str(self)!r}")
+
+    def _parts(self) -> tuple[str, str, str, int | None, str, int]:
+        return self.metric, self.direction, self.judgements, self.k, self.subset, self.folds
+
+    def __str__(self) -> str:
+        """The text that ``parse`` reads."""
+        judgements = "" if self.judgements == "own" else f"{self.judgements}:"
+        folds = "" if self.folds == 1 else f"[{self.folds} folds]"
+        return f"{judgements}{self.local}{folds}"
+
+    @property
+    def local(self) -> str:
+        """The text without judgements and folds, for tables in which these stand elsewhere."""
+        direction = f"{self.direction}/" if self.direction else ""
+        depth = "" if self.k is None else f"@{self.k}"
+        return f"{direction}{self.metric}{depth}{f'[{self.subset}]' if self.subset else ''}"
+
+    @classmethod
+    def parse(cls, text: str) -> MetricKey:
+        """Read a key.
+
+        Args:
+            text: e.g. ``"exact:i2t/map_at_r"``.
+
+        Raises:
+            ValueError: the text is no key; the message shows the form.
+
+        >>> MetricKey.parse("exact:i2t/map_at_r").judgements
+        'exact'
+        """
+        parts = _read(text)
+        require(parts is not None, f"{text!r} is not the name of a number; the form is {FORM}")
+        return cls(*(parts or ("",)))
+
+
+def _read(text: str) -> tuple[str, str, str, int | None, str, int] | None:
+    """The parts of a key in the order of the fields; ``None`` where the text is no key."""
+    found = PATTERN.fullmatch(text)
+    if found is None:
+        return None
+    k, part = found["k"], (found["metric"], found["direction"] or "", found["judgements"] or "own")
+    return *part, int(k) if k else None, found["subset"] or "", int(found["folds"] or 1)

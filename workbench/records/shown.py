@@ -1,0 +1,94 @@
+"""The one face of a number: how values are printed in tables, on pages and in the terminal.
+
+Values are stored as fractions and shown as the field prints them: percent, RSUM of 600. What a value is (its
+``unit``) stands in its contract, so that one number looks the same wherever it is met.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, get_args
+
+Unit = Literal["share", "sum", "rank", "correlation"]
+NOTHING = "–"
+# factor from the stored value to the shown one, digits after the point, and what the heading says
+FACES: dict[str, tuple[float, int, str]] = {
+    "share": (100.0, 1, "percent"),
+    "sum": (100.0, 1, "of 600"),
+    "rank": (1.0, 0, "rank"),
+    "correlation": (1.0, 3, "correlation"),
+}
+UNITS: tuple[str, ...] = get_args(Unit)
+
+
+def scaled(value: float, unit: str = "share") -> float:
+    """The number that is shown for a stored value, for axes of figures.
+
+    Args:
+        value: as it is stored.
+        unit: what it is, of ``UNITS``.
+
+    >>> scaled(4.127, "sum")
+    412.7
+    """
+    return round(FACES[unit][0] * value, 9)
+
+
+def heading(unit: str = "share") -> str:
+    """What a column or an axis with this unit is headed by: ``"percent"``, ``"of 600"``, ..."""
+    return FACES[unit][2]
+
+
+def shown(value: float | None, unit: str = "share", *, sign: bool = False) -> str:
+    """One value as text.
+
+    Args:
+        value: as it is stored; ``None`` and NaN are shown as a dash.
+        unit: what it is, of ``UNITS``.
+        sign: also show a plus, for differences.
+
+    >>> shown(0.5125), shown(-0.004, sign=True), shown(0.7624, "correlation")
+    ('51.2', '-0.4', '0.762')
+    """
+    if value is None or math.isnan(value):
+        return NOTHING
+    return fixed(scaled(value, unit), FACES[unit][1], sign=sign)
+
+
+def with_interval(
+    value: float | None, low: float | None, high: float | None, unit: str = "share", *, sign: bool = False
+) -> str:
+    """One value and its interval as text.
+
+    Args:
+        value, low, high: as they are stored; without an interval the value stands alone.
+        unit: what they are, of ``UNITS``.
+        sign: also show a plus, for differences.
+
+    >>> with_interval(4.1, 4.02, 4.17, "sum")
+    '410.0 (402.0 to 417.0)'
+    """
+    alone = shown(value, unit, sign=sign)
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return alone
+    return f"{alone} ({shown(low, unit, sign=sign)} to {shown(high, unit, sign=sign)})"
+
+
+def fixed(value: float, digits: int, *, sign: bool = False) -> str:
+    """A plain number with so many digits after the point, e.g. a loss or milliseconds; never ``-0``.
+
+    >>> fixed(12.345, 1), fixed(-0.01, 1), fixed(1234567, 0)
+    ('12.3', '0.0', '1,234,567')
+    """
+    text = f"{value:{'+' if sign else ''},.{digits}f}"
+    return text.lstrip("+-") if not text.strip("+-0.,") else text
+
+
+def count(number: int, what: str = "") -> str:
+    """A number of things, in the singular where there is one.
+
+    >>> count(1, "query"), count(5000, "caption"), count(12)
+    ('1 query', '5,000 captions', '12')
+    """
+    plural = what if number == 1 or not what else f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{number:,} {plural}".rstrip()

@@ -1,0 +1,265 @@
+"""From a split and its signals to rectangular batches, and the order in which an epoch visits them.
+
+A sampler is a function of ``own`` and a numpy generator that returns an epoch as a list of caption rows, one
+array a batch. The order of an epoch depends on ``(seed, epoch)`` alone, so that a run can stop at any step
+and go on at the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from workbench.records import Batch, Rows, Signal, Split
+from workbench.training.clusters import neighbours_together
+
+Reader = Callable[[Rows], Tensor]
+
+
+class Pixels:
+    """Reads a split's images as uint8 tensors and, where memory allows, keeps what it has read.
+
+    Args:
+        split: the split whose images are opened.
+        transform: ``PIL.Image`` -> ``(3, H, W)`` uint8, deterministic.
+        keep: keep every image once it has been read (``3 H W`` bytes each).
+    """
+
+    def __init__(self, split: Split, transform: Callable[[Any], Tensor], *, keep: bool = True) -> None:
+        self.split, self.transform, self.keep = split, transform, keep
+        self.store: NDArray[np.uint8] | None = None
+        self.filled = np.zeros(len(split.image_ids), dtype=bool)
+
+    def __call__(self, rows: Rows) -> Tensor:
+        """``(n, 3, H, W)`` uint8 pixels of these image rows."""
+        if not self.keep:
+            return torch.stack([self.transform(self.split.open_image(int(row))) for row in rows])
+        for row in rows:
+            if not self.filled[row]:
+                pixels = self.transform(self.split.open_image(int(row))).numpy()
+                if self.store is None:
+                    self.store = np.empty((len(self.filled), *pixels.shape), dtype=np.uint8)
+                self.store[row], self.filled[row] = pixels, True
+        return torch.from_numpy(self.store[rows]) if self.store is not None else torch.empty(0)
+
+
+def regions(split: Split) -> Reader:
+    """Reads a split's region features as float32.
+
+    Raises:
+        ValueError: the split has none.
+    """
+    features = split.regions
+    if features is None:
+        raise ValueError(
+            f"{split.name} has no region features; set features='efficientnet_lite0' (or another backbone) in the config"
+        )
+    return lambda rows: torch.from_numpy(np.asarray(features[rows], dtype=np.float32))
+
+
+class Relevant(Protocol):
+    """Graded relevance of any image to any caption of a split."""
+
+    def take(self, images: Rows, captions: Rows) -> Any:
+        """``(n, m)`` grades of these image rows and caption rows."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """All that a batch of a split is made from.
+
+    Args:
+        split: ids and whose caption is whose.
+        inputs: model inputs by name, each a reader of image rows.
+        signals: signals by name, each over all captions of the split.
+        relevance: graded relevance by name, over all pairs of the split.
+        clusters: ``(I,)`` cluster of each image, where batches hold neighbours.
+        positives: which pairs are right beside those that belong together, as truth values; ``None`` = no
+            other.
+    """
+
+    split: Split
+    inputs: Mapping[str, Reader]
+    signals: Mapping[str, Signal]
+    relevance: Mapping[str, Relevant] = field(default_factory=dict)
+    clusters: Rows | None = None
+    positives: Relevant | None = None
+
+    def batch(self, captions: Rows, *, inputs: bool = True) -> Batch:
+        """The batch of these caption rows; each image stands in it once, however many of its captions do.
+
+        Args:
+            captions: caption rows.
+            inputs: read the images; without, the batch serves an objective whose embeddings come from
+                elsewhere.
+        """
+        images, own = self.images_of(captions)
+        texts = self.of_captions(captions)
+        relevance = {
+            name: torch.as_tensor(one.take(images, captions)) for name, one in self.relevance.items()
+        }
+        return Batch(
+            [self.split.image_ids[row] for row in images],
+            texts.caption_ids,
+            torch.from_numpy(own),
+            self.of_images(images).inputs if inputs else {},
+            texts.signals,
+            relevance,
+            also=None if self.positives is None else torch.as_tensor(self.positives.take(images, captions)),
+        )
+
+    def images_of(self, captions: Rows) -> tuple[Rows, Rows]:
+        """The distinct images of these captions in order of first occurrence, and where each caption's image
+        stands there.
+        """
+        return _first_seen(self.split.own[captions])
+
+    def of_images(self, rows: Rows) -> Batch:
+        """A batch of images without captions, for evaluation."""
+        ids = [self.split.image_ids[row] for row in rows]
+        return Batch(
+            ids,
+            [],
+            torch.empty(0, dtype=torch.long),
+            {name: read(rows) for name, read in self.inputs.items()},
+        )
+
+    def of_captions(self, rows: Rows) -> Batch:
+        """A batch of captions without images, for evaluation; ``own`` keeps the rows of the split."""
+        ids = [self.split.caption_ids[row] for row in rows]
+        taken = {name: signal.take(rows) for name, signal in self.signals.items()}
+        return Batch([], ids, torch.from_numpy(self.split.own[rows]), signals=taken)
+
+
+def _first_seen(values: Rows) -> tuple[Rows, Rows]:
+    """Distinct values in order of first occurrence, and where each value stands among them."""
+    distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return distinct[order], place[inverse]
+
+
+def shuffled(own: Rows, size: int, rng: np.random.Generator) -> list[Rows]:
+    """The classic epoch: all captions in random order, ``size`` captions a batch; a short last batch is left
+    out.
+
+    Args:
+        own: ``(T,)`` image row of each caption.
+        size: captions a batch.
+        rng: numpy generator.
+    """
+    order = rng.permutation(len(own))
+    return _cut(order, size)
+
+
+def grouped(
+    own: Rows,
+    size: int,
+    captions_per_image: int,
+    rng: np.random.Generator,
+    arrange: Callable[[Rows], Rows] | None = None,
+) -> list[Rows]:
+    """An epoch of ``size`` images a batch with ``captions_per_image`` captions each.
+
+    Every caption is visited. The epoch goes through all images once a round; where the captions of an image
+    do not divide into whole groups, the last group is filled up with captions of its first one.
+
+    Args:
+        own: ``(T,)`` image row of each caption.
+        size: images a batch.
+        captions_per_image: captions of each image in a batch.
+        rng: numpy generator.
+        arrange: puts the images of a round in order; ``None`` = at random.
+
+    Raises:
+        ValueError: an image has fewer captions.
+    """
+    counts = np.bincount(own)
+    if counts.min() < captions_per_image:
+        raise ValueError(
+            f"image row {int(counts.argmin())} has {counts.min()} captions, but captions_per_image={captions_per_image}; "
+            f"lower captions_per_image, or choose an objective that needs fewer"
+        )
+    order = rng.permutation(len(own))
+    by_image = np.split(order[np.argsort(own[order], kind="stable")], np.cumsum(counts)[:-1])
+    rounds = -(-int(counts.max()) // captions_per_image)
+    batches: list[Rows] = []
+    for number in range(rounds):
+        window = np.arange(number * captions_per_image, (number + 1) * captions_per_image)
+        images = (arrange or rng.permutation)(
+            np.array([i for i, rows in enumerate(by_image) if len(rows) > window[0]])
+        )
+        groups = [by_image[i][window % len(by_image[i])] for i in images]
+        batches += _cut(np.concatenate(groups), size * captions_per_image)
+    return batches
+
+
+def _cut(order: Rows, size: int) -> list[Rows]:
+    """Whole batches of ``size``; where there is not even one, all rows as one batch."""
+    whole = len(order) // size
+    return [order] if whole == 0 else list(order[: whole * size].reshape(whole, size))
+
+
+def epoch(
+    own: Rows,
+    *,
+    size: int,
+    captions_per_image: int,
+    seed: int,
+    number: int,
+    clusters: Rows | None = None,
+    clusters_per_batch: int = 0,
+) -> list[Rows]:
+    """The caption rows of every batch of one epoch; depends on ``seed`` and the epoch's ``number`` alone.
+
+    Args:
+        own: ``(T,)`` image row of each caption.
+        size: images a batch; captions, where ``captions_per_image`` is 1 and neighbours do not matter.
+        captions_per_image: captions of each image in a batch.
+        seed: of the run.
+        number: of the epoch.
+        clusters: ``(I,)`` cluster of each image.
+        clusters_per_batch: clusters that the images of a batch come from; 0 = from anywhere.
+
+    Raises:
+        ValueError: neighbours were asked for and nobody said which images are.
+    """
+    rng = np.random.default_rng([seed, number])
+    if clusters_per_batch:
+        if clusters is None:
+            raise ValueError(
+                "sampler='clusters' needs the cluster of every image; give the source clusters=k_means(...)"
+            )
+        each = max(size // clusters_per_batch, 1)
+        return grouped(
+            own,
+            size,
+            captions_per_image,
+            rng,
+            lambda images: neighbours_together(images, clusters, each, clusters_per_batch, rng),
+        )
+    return (
+        shuffled(own, size, rng) if captions_per_image == 1 else grouped(own, size, captions_per_image, rng)
+    )
+
+
+def to(batch: Batch, device: torch.device) -> Batch:
+    """The batch with all its tensors on a device."""
+    moved = {
+        name: _move(getattr(batch, name), device)
+        for name in ("own", "inputs", "signals", "relevance", "labels", "also")
+    }
+    return replace(batch, **moved)
+
+
+def _move(value: Any, device: torch.device) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _move(inner, device) for name, inner in value.items()}
+    return value.to(device) if hasattr(value, "to") else value

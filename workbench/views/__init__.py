@@ -1,0 +1,1 @@
+"""All that is looked at: figures, the explorer, maps, the audit, and pages."""

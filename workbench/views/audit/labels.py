@@ -1,0 +1,218 @@
+"""What people say of candidates: valid, invalid or unsure, in one file that is whole at any time.
+
+Every label is on the disk before ``give`` returns: the file is written beside the old one and takes its
+place. A killed process loses nothing, and whoever opens the file again goes on where it stopped. Several
+annotators may share a file: a change waits for the others' (by a lock on the folder, where the system has
+such locks) and starts from what is on the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+
+from workbench.experiment import runs
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
+VALID, INVALID, UNSURE = LABELS = ("valid", "invalid", "unsure")
+FORMAT = "workbench labels 1"
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One label that somebody gave.
+
+    Args:
+        image, caption: ids of the pair.
+        label: ``"valid"`` (the caption describes the image), ``"invalid"`` or ``"unsure"``.
+        annotator: who says so.
+        at: when, in UTC.
+    """
+
+    image: str
+    caption: str
+    label: str
+    annotator: str
+    at: str
+
+    def __post_init__(self) -> None:
+        if self.label not in LABELS:
+            raise ValueError(f"label {self.label!r} is none of {', '.join(LABELS)}")
+        if not self.annotator.strip():
+            raise ValueError("a label needs the name of its annotator")
+
+    @property
+    def pair(self) -> Pair:
+        """Ids of the image and the caption."""
+        return self.image, self.caption
+
+
+class Labels:
+    """The labels of a file, opened by one annotator.
+
+    Args:
+        path: the file; a missing one is made at the first label.
+        annotator: whose name new labels bear.
+
+    Raises:
+        ValueError: no name, or the file holds something else.
+    """
+
+    def __init__(self, path: Path | str, annotator: str) -> None:
+        if not annotator.strip():
+            raise ValueError("give the annotator's name, so that labels of several people can be told apart")
+        self.path, self.annotator = Path(path), annotator
+        self._decisions: list[Decision] = []
+        self._stamp: tuple[int, int] | None = None
+        self._refresh()
+
+    def give(self, image: str, caption: str, label: str) -> None:
+        """Label a pair; a later label of the same annotator takes the place of an earlier one.
+
+        Raises:
+            ValueError: the label is none of ``valid``, ``invalid``, ``unsure``.
+        """
+        self.give_all([(image, caption, label)])
+
+    def give_all(self, labels: Iterable[tuple[str, str, str]]) -> None:
+        """Label many pairs ``(image, caption, label)`` at once; either all are kept or none."""
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        new = [Decision(image, caption, label, self.annotator, at) for image, caption, label in labels]
+        with _alone(self.path.parent):
+            self._refresh()
+            self._write([*self._decisions, *new])
+
+    def undo(self) -> Decision | None:
+        """Take back this annotator's last label; an earlier one of the same pair holds again. ``None`` =
+        there was none.
+        """
+        with _alone(self.path.parent):
+            self._refresh()
+            mine = [number for number, one in enumerate(self._decisions) if one.annotator == self.annotator]
+            if not mine:
+                return None
+            last = self._decisions[mine[-1]]
+            self._write(self._decisions[: mine[-1]] + self._decisions[mine[-1] + 1 :])
+            return last
+
+    def in_force(self) -> list[Decision]:
+        """The last label of each pair by each annotator, in the order in which they were given."""
+        last = {(*one.pair, one.annotator): number for number, one in enumerate(self._decisions)}
+        return [self._decisions[number] for number in sorted(last.values())]
+
+    def of(self, image: str, caption: str) -> str:
+        """The label that this annotator gave to a pair; empty where there is none."""
+        mine = (
+            one.label
+            for one in reversed(self._decisions)
+            if one.pair == (image, caption) and one.annotator == self.annotator
+        )
+        return next(mine, "")
+
+    def mine(self) -> dict[Pair, str]:
+        """The labels that this annotator gave, by pair."""
+        return {one.pair: one.label for one in self._decisions if one.annotator == self.annotator}
+
+    def settled(self) -> dict[Pair, str]:
+        """One label a pair: ``valid`` or ``invalid``, whichever more annotators gave; ``unsure`` where they
+        are as many.
+        """
+        votes: dict[Pair, Counter[str]] = {}
+        for one in self.in_force():
+            votes.setdefault(one.pair, Counter())[one.label] += 1
+        return {pair: _majority(count) for pair, count in votes.items()}
+
+    def table(self) -> pd.DataFrame:
+        """The labels in force: ``image``, ``caption``, ``label``, ``annotator``, ``at``."""
+        return pd.DataFrame(
+            [asdict(one) for one in self.in_force()], columns=[field.name for field in fields(Decision)]
+        )
+
+    def __len__(self) -> int:
+        return len(self.in_force())
+
+    def _refresh(self) -> None:
+        if (stamp := _stamp(self.path)) != self._stamp:
+            self._decisions, self._stamp = _read(self.path) if stamp else [], stamp
+
+    def _write(self, decisions: list[Decision]) -> None:
+        runs.write_json(self.path, {"format": FORMAT, "decisions": [asdict(one) for one in decisions]})
+        self._decisions, self._stamp = decisions, _stamp(self.path)
+
+
+def judged(table: pd.DataFrame, name: str) -> list[tuple[str, str, str]]:
+    """The labels that a judgement would give, e.g. the exact truth in the place of a person.
+
+    Args:
+        table: from ``candidates``.
+        name: of a judgement in it.
+
+    Returns:
+        ``(image, caption, label)`` of each pair once, for ``Labels.give_all``; a pair that it does not judge
+        is unsure.
+    """
+    pairs = table.drop_duplicates(["image", "caption"])
+    said = [name in names.split(", ") for names in pairs["right_by"]]
+    labels = [
+        VALID if yes else UNSURE if pd.isna(grade) else INVALID
+        for yes, grade in zip(said, pairs[name], strict=True)
+    ]
+    return list(zip(pairs["image"], pairs["caption"], labels, strict=True))
+
+
+def _majority(count: Counter[str]) -> str:
+    if count[VALID] == count[INVALID]:
+        return UNSURE
+    return VALID if count[VALID] > count[INVALID] else INVALID
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Nobody else changes labels in this folder meanwhile; the lock ends with its process, however that ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    if not path.is_file():
+        return None
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+def _read(path: Path) -> list[Decision]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(
+            f"{path} is not a file of labels: {error}; name another file, or move this one away"
+        ) from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(f"{path} is not a file of labels (no format {FORMAT!r}); name another file")
+    try:
+        return [Decision(**one) for one in content["decisions"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path} holds a label that cannot be read: {error}; mend it, or move the file away"
+        ) from error

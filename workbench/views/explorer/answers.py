@@ -1,0 +1,195 @@
+"""What the explorer answers: plain records that the widget, the static page, the exports and the tests all
+read.
+
+One answer is one question to several runs. An item (an image, a caption or an entity) is described once, with
+its score and its rank in *every* run; a column is the list of the rows that one run puts first. Ranks count
+from 1 and are places in the whole gallery: a filter hides items and never moves a rank. What is not known is
+``None``, never NaN, so that ``as_dict`` is JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from workbench.records import SceneGraph
+
+Seeks = Literal["images", "captions", "entities"]
+Mark = Literal["own", "relevant", "not", "unknown"]
+MARKS: dict[Mark, str] = {
+    "own": "the query's own partner",
+    "relevant": "relevant by the judgements",
+    "not": "not relevant by the judgements",
+    "unknown": "nobody judged this pair",
+}
+
+
+def thumbnail_key(row: int) -> str:
+    """Key of the thumbnail of an image of the split.
+
+    >>> thumbnail_key(7)
+    'i7'
+    """
+    return f"i{row}"
+
+
+def image_row(key: str) -> int:
+    """Row of the image that a key names.
+
+    >>> image_row("i7")
+    7
+    """
+    return int(key.removeprefix("i"))
+
+
+@dataclass(frozen=True)
+class Query:
+    """What was asked.
+
+    Args:
+        label: the question in words, as a heading shows it.
+        seeks: what is looked for.
+        text: the words that were asked, if any.
+        image: thumbnail key of the image that was asked, if it is one of the data; ``""`` = none.
+        walk: how far towards the root the query was moved, 0 = not at all, 1 = the root itself.
+        measure: what a score is: ``"score of the objective"`` or ``"cosine"``.
+    """
+
+    label: str
+    seeks: Seeks = "images"
+    text: str = ""
+    image: str = ""
+    walk: float = 0.0
+    measure: str = "score of the objective"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One image, caption or entity of the gallery, as all runs see it.
+
+    Args:
+        row: its row in the gallery; what columns and pins name.
+        id: image id, caption id, or the entity's words.
+        captions: the image's captions; or the caption itself.
+        thumbnail: key of the picture, of the caption's own image where captions are sought; ``""`` = none.
+        grade: by the judgements that were chosen; ``None`` = not judged.
+        mark: what the grade means.
+        level: of the caption, 1 = generic; ``None`` = the data know no levels, or it is an image.
+        scores, ranks: one a run; ``None`` where the run does not know the item.
+    """
+
+    row: int
+    id: str
+    captions: tuple[str, ...]
+    thumbnail: str
+    grade: float | None
+    mark: Mark
+    level: int | None
+    scores: tuple[float | None, ...]
+    ranks: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One counterfactual: the query with one thing dropped or swapped.
+
+    Args:
+        kind: ``"asked"`` = the sentence as it was asked; ``"remade"`` = made again from its graph, unedited,
+            which is what edits are compared with, so that the effect of the wording is not counted as theirs;
+            ``"edited"`` = after the edits so far; ``"drop"`` = what would come of dropping one more thing.
+        label: what was done, e.g. ``"without red"``.
+        sentence: the sentence of the edited graph.
+        scores, ranks: of the watched item, one a run.
+        part, index: of a drop: which thing of the graph, e.g. ``"attributes", 0``.
+    """
+
+    kind: Literal["asked", "remade", "edited", "drop"]
+    label: str
+    sentence: str
+    scores: tuple[float, ...]
+    ranks: tuple[int, ...]
+    part: str = ""
+    index: int = -1
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one run finds nearest on the way from the query to the root.
+
+    Args:
+        run: number of the run.
+        walk: 0 = the query, 1 = the root.
+        text: the nearest caption; ``level`` its level, where the data know it; ``cosine`` to the point on the
+            way.
+        image: id of the nearest image; ``thumbnail`` its key.
+    """
+
+    run: int
+    walk: float
+    text: str
+    level: int | None
+    cosine: float
+    image: str
+    thumbnail: str
+
+
+@dataclass(frozen=True)
+class Word:
+    """How much the score of the watched item falls when a word is left out, one number a run; larger = it
+    matters more.
+    """
+
+    text: str
+    effects: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One question and what every run answers.
+
+    Args:
+        query: what was asked.
+        runs: names of the runs, in the order of the columns.
+        items: every item of a column and every pinned one, each once.
+        columns: rows shown in each run's column, best first.
+        gallery: how many items there are.
+        passed: how many of them pass the filters.
+        grades: name of the judgements that grade.
+        pins: rows that are pinned.
+        watched: row of the item that edits and words speak of; ``None`` = none.
+        graph: scene graph of the sentence after the edits so far.
+        edits, way, words: counterfactuals, hierarchy walk, effect of each word; empty where nobody asked.
+        note: what a reader must know of this answer, in a sentence.
+        thumbnails: key -> data URL; filled for static pages only.
+    """
+
+    query: Query
+    runs: tuple[str, ...]
+    items: tuple[Item, ...]
+    columns: tuple[tuple[int, ...], ...]
+    gallery: int
+    passed: int
+    grades: str
+    pins: tuple[int, ...] = ()
+    watched: int | None = None
+    graph: SceneGraph | None = None
+    edits: tuple[Edit, ...] = ()
+    way: tuple[Step, ...] = ()
+    words: tuple[Word, ...] = ()
+    note: str = ""
+    thumbnails: Mapping[str, str] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answer as JSON values."""
+        return asdict(self)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of the thumbnails that a page of this answer shows, each once."""
+        named = [
+            self.query.image,
+            *(item.thumbnail for item in self.items),
+            *(step.thumbnail for step in self.way),
+        ]
+        return tuple(dict.fromkeys(key for key in named if key))

@@ -1,0 +1,173 @@
+"""Places on a map, by t-SNE or UMAP; computed once, kept with the run, and taken from there while nothing has
+changed.
+
+Neither method gives the same places on every machine, so that the file is the map, and a map made again is
+another one.
+
+Source: van der Maaten, Hinton, "Visualizing data using t-SNE", JMLR 2008; McInnes, Healy, Melville, "UMAP:
+uniform manifold approximation and projection for dimension reduction", 2018.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench import __version__
+from workbench.records.writing import replacing
+from workbench.registry import did_you_mean
+
+METHODS = ("tsne", "umap")
+KEY = b"workbench.map"
+Points = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How places are computed.
+
+    Args:
+        method: ``"tsne"`` or ``"umap"``.
+        seed: of the method.
+        neighbours: the perplexity of t-SNE, the neighbours of UMAP; lowered where there are few points.
+        steps: iterations of t-SNE, the first 250 of which only gather groups; UMAP chooses its own.
+
+    Raises:
+        ValueError: an unknown method, or a number that is too small.
+    """
+
+    method: str = "tsne"
+    seed: int = 0
+    neighbours: int = 30
+    steps: int = 500
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise ValueError(f"no map by {self.method!r}; {did_you_mean(self.method, list(METHODS))}")
+        if self.neighbours < 2 or self.steps < 300:
+            raise ValueError(
+                f"neighbours must be at least 2 and steps at least 300, got {self.neighbours} and {self.steps}"
+            )
+
+
+def places(
+    vectors: NDArray[Any],
+    ids: Sequence[str],
+    settings: Settings,
+    *,
+    folder: Path | None = None,
+    start: NDArray[Any] | None = None,
+) -> Points:
+    """Places of all vectors: read from the folder if they were made from the same vectors and settings, else
+    computed and saved.
+
+    Args:
+        vectors: ``(N, D)`` unit vectors.
+        ids: ``(N,)`` their names, saved beside the places.
+        settings: method and its numbers.
+        folder: ``<method>.parquet`` and ``<method>.json`` lie here; ``None`` saves nothing.
+        start: ``(N, 2)`` places of the same items in another run, from which points move only as far as they
+            must, so that the maps can be compared; ``None`` = the method's own start.
+
+    Raises:
+        ValueError: fewer than four points.
+    """
+    if len(vectors) < 4:
+        raise ValueError(f"a map needs at least four points, got {len(vectors)}")
+    facts = _facts(vectors, settings, start)
+    path = folder / f"{settings.method}.parquet" if folder else None
+    found = _read(path, ids, _key(facts)) if path else None
+    if found is None:
+        found = compute(vectors, settings, start)
+        if path:
+            _write(path, ids, found, facts)
+    return found
+
+
+def compute(vectors: NDArray[Any], settings: Settings, start: NDArray[Any] | None = None) -> Points:
+    """Places by the method, whatever lies on the disk; for the arguments see ``places``."""
+    method = {"tsne": _tsne, "umap": _umap}[settings.method]
+    unit = vectors.astype(np.float32)
+    return np.ascontiguousarray(method(unit, settings, start), dtype=np.float32)
+
+
+def _tsne(vectors: Points, settings: Settings, start: NDArray[Any] | None) -> NDArray[Any]:
+    from sklearn.manifold import TSNE
+
+    # Of unit vectors the squared Euclidean distance is twice the cosine distance: the same neighbours, the
+    # same probabilities.
+    perplexity = min(settings.neighbours, (len(vectors) - 1) / 3)
+    how: dict[str, Any] = {
+        "perplexity": perplexity,
+        "max_iter": settings.steps,
+        "random_state": settings.seed,
+    }
+    if start is not None:
+        # The early exaggeration would pull a finished map together and turn it over.
+        how |= {"init": start.astype(np.float32), "early_exaggeration": 1.0}
+    found: NDArray[Any] = TSNE(2, **how).fit_transform(vectors)
+    return found
+
+
+def _umap(vectors: Points, settings: Settings, start: NDArray[Any] | None) -> NDArray[Any]:
+    with warnings.catch_warnings():
+        # It says that a variant of it that we do not use lacks its library.
+        warnings.simplefilter("ignore", ImportWarning)
+        from umap.umap_ import UMAP
+    near = min(settings.neighbours, len(vectors) - 1)
+    # The spectral start needs more points than it has dimensions to look for.
+    first: Any = start if start is not None else "spectral" if len(vectors) > 10 else "random"
+    how = {"n_neighbors": near, "metric": "cosine", "init": first, "random_state": settings.seed, "n_jobs": 1}
+    found: NDArray[Any] = UMAP(**how).fit_transform(vectors)
+    return found
+
+
+def _facts(vectors: NDArray[Any], settings: Settings, start: NDArray[Any] | None) -> dict[str, Any]:
+    seen = hashlib.sha256(np.ascontiguousarray(vectors, dtype=np.float32).tobytes()).hexdigest()
+    begun = (
+        None
+        if start is None
+        else hashlib.sha256(np.ascontiguousarray(start, dtype=np.float32).tobytes()).hexdigest()
+    )
+    made = {"workbench": __version__, "vectors": seen, "start": begun}
+    return {**asdict(settings), **made, "points": len(vectors), "dimensions": vectors.shape[1]}
+
+
+def _key(facts: dict[str, Any]) -> bytes:
+    return json.dumps(facts, sort_keys=True).encode()
+
+
+def _read(path: Path, ids: Sequence[str], key: bytes) -> Points | None:
+    """The saved places if they are those that are wanted."""
+    import pyarrow.parquet as pq
+
+    if not path.is_file() or (pq.read_schema(path).metadata or {}).get(KEY) != key:
+        return None
+    table = pq.read_table(path)
+    if table["id"].to_pylist() != list(ids):
+        return None
+    return np.stack([table["x"].to_numpy(), table["y"].to_numpy()], axis=1)
+
+
+def _write(path: Path, ids: Sequence[str], found: Points, facts: dict[str, Any]) -> None:
+    """The table says inside what it was made from, so that it and the settings cannot come apart; the JSON is
+    for people.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table({"id": list(ids), "x": found[:, 0], "y": found[:, 1]}).replace_schema_metadata(
+        {KEY: _key(facts)}
+    )
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary)
+    with replacing(path.with_suffix(".json")) as temporary:
+        temporary.write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
