@@ -10,11 +10,21 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_origin, get_type_hints
 
+from annotated_types import Ge, Gt, Interval
+
+# Ranges that options may state in their annotations; ``check_options`` holds values to them.
+Positive = Annotated[float, Gt(0)]
+NotNegative = Annotated[float, Ge(0)]
+Share = Annotated[float, Interval(ge=0, le=1)]
+Dropped = Annotated[float, Interval(ge=0, lt=1)]
+Natural = Annotated[int, Ge(1)]
+Count = Annotated[int, Ge(0)]
 
 OFFER = re.compile(r"^MEMBER = ", re.MULTILINE)
 
@@ -60,20 +70,86 @@ class Shelf:
 
         Raises:
             KeyError: no such member.
-            TypeError: an unknown option; the message lists the near ones.
+            TypeError, ValueError: an option that the member's signature refuses, see ``check_options``.
         """
         member = self.member(name)
         check_options(f"{self.kind} {name!r}", member, options)
         return member(**options)
 
 
-def check_options(what: str, member: Callable[..., Any], options: dict[str, Any]) -> None:
-    """Refuse options that a callable does not take.
+def check_options(what: str, member: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Refuse options that a callable does not take, by name, by type and by range, as its signature states.
+
+    Args:
+        what: how messages call it, e.g. ``"objective 'vsepp'"``.
+        member: a function or class; its annotations say what an option may be, ranges included
+            (``margin: Positive``).
+        options: by name. A list stands for a tuple, as in JSON.
 
     Raises:
-        TypeError: names the option and the near ones.
+        TypeError: an option that it does not take, with the near ones, or a value of another type.
+        ValueError: a value out of range or not among the choices, with the near ones.
     """
     parameters = inspect.signature(member).parameters
-    for option in options:
+    function = member.__init__ if inspect.isclass(member) else member
+    hints = get_type_hints(function, include_extras=True) if options else {}
+    for option, value in options.items():
         if option not in parameters:
             raise TypeError(f"{what} has no option {option!r}; {did_you_mean(option, list(parameters))}")
+        check_value(f"{what}: {option}", value, hints.get(option, Any))
+
+
+def check_value(where: str, value: Any, kind: Any) -> None:
+    """Refuse a value that an annotation does not allow.
+
+    Args:
+        where: the path to the value, for the message.
+        value: any value.
+        kind: an annotation.
+
+    Raises:
+        TypeError: a value of another type; ValueError: one out of range or not among the choices.
+    """
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+    try:
+        settings = ConfigDict(arbitrary_types_allowed=True, strict=True)
+        adapter: TypeAdapter[Any] = TypeAdapter(kind, config=settings)
+        adapter.validate_python(
+            tuple(value) if get_origin(kind) is tuple and isinstance(value, list) else value
+        )
+    except ValidationError as error:
+        raise _refusal(where, value, error.errors()) from None
+
+
+def _refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
+    """The first thing that is wrong, choices before types, with the path to it and what it may be."""
+    first = next((one for one in errors if one["type"] == "literal_error"), errors[0])
+    for part in first["loc"]:
+        # of a union pydantic also names the branch, which is no part of the path
+        if isinstance(value, Mapping | list | tuple) and (part in value or isinstance(part, int)):
+            where, value = f"{where}.{part}", value[part]
+    if first["type"] == "literal_error":
+        known = re.findall(r"'([^']*)'", first["ctx"]["expected"])
+        near = difflib.get_close_matches(str(value), known, n=1, cutoff=0.6)
+        start = f"did you mean {near[0]}? " if near else ""
+        return ValueError(f"{where} is {value!r}; {start}choose one of {', '.join(known)}")
+    kind = TypeError if first["type"].endswith(("_type", "_parsing", "is_instance_of")) else ValueError
+    return kind(f"{where} is {value!r}; {first['msg'].lower().replace('input', 'it', 1)}")
+
+
+class Checked:
+    """Classes whose options are held to the signature of ``__init__``, also when they are made directly."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Check the options of each class that defines ``__init__`` before it runs."""
+        super().__init_subclass__(**kwargs)
+        if "__init__" in cls.__dict__:
+            made = cls.__init__
+
+            @wraps(made)
+            def checked(self: Any, *args: Any, **options: Any) -> None:
+                check_options(type(self).__name__, made, options)
+                made(self, *args, **options)
+
+            cls.__init__ = checked  # type: ignore[method-assign]

@@ -160,5 +160,5 @@ def test_no_gradient_reaches_phi():
 
 @pytest.mark.parametrize(("option", "value"), [("variant", "as printed"), ("sampling", "hard")])
 def test_an_unknown_choice_is_named(option, value):
-    with pytest.raises(ValueError, match=f"{option} is '{value}'; choose one of"):
+    with pytest.raises(ValueError, match=f"{option} is '{value}'; .*choose one of"):
         objectives.load("sam", **{option: value})

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.test_records import small
+from tests.records.test_records import small
 from workbench.training import batches
 from workbench.training.batches import Source
 
