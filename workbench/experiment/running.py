@@ -17,7 +17,7 @@ from workbench.experiment import needs
 from workbench.experiment.evaluation import calibrate, evaluate, validation_rsum
 from workbench.experiment.model import Model
 from workbench.experiment.result import CONFIG, MODEL, STATES, Result
-from workbench.objectives._base import Objective
+from workbench.objectives.base import Objective
 from workbench.records import Rows, Split
 from workbench.registry import check_options, did_you_mean
 from workbench.text._base import SignalMaker

@@ -29,7 +29,7 @@ from workbench.losses import similarity
 from workbench.losses._terms import choose, full_precision, reduce
 from workbench.losses.contrastive import contrastive
 from workbench.losses.triplet import triplet
-from workbench.objectives._base import Objective
+from workbench.objectives.base import Objective
 from workbench.objectives._reranking import choose_beta, rerank
 from workbench.records import Batch, Embedding
 
