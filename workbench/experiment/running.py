@@ -20,7 +20,7 @@ from workbench.experiment.result import CONFIG, MODEL, STATES, Result
 from workbench.objectives._base import Objective
 from workbench.records import Rows, Split
 from workbench.registry import check_options, did_you_mean
-from workbench.text._base import SignalMaker
+from workbench.text.signal import SignalMaker
 from workbench.training import Settings, checkpoint, fit, seed_everything
 from workbench.training.batches import Source
 from workbench.training.clusters import k_means, mean_regions
