@@ -60,7 +60,7 @@ def test_a_run_that_only_turned_its_space_has_moved_nothing(space, stand_in):
         np.linalg.qr(np.random.default_rng(1).normal(size=(8, 8)))[0].astype(np.float32)
     )
     vectors = [replace(one, mean=one.mean @ turned) for one in (space.image, space.text)]
-    other = replace(space, name="turned", image=vectors[0], text=vectors[1], folder=None)
+    other = space.with_embeddings("turned", *vectors)
     first, second = map_spaces([space, other], k=5, clusters=3)
     found = change(first, second)
     assert found["neighbours_kept"] == 1
