@@ -19,7 +19,7 @@ from workbench.experiment.evaluation import calibrate, evaluate, validation_rsum
 from workbench.experiment.model import Model
 from workbench.experiment.opened import Contents, OpenRun
 from workbench.experiment.runs import CONFIG, MODEL, STATES
-from workbench.objectives._base import Objective
+from workbench.objectives.base import Objective
 from workbench.records import Rows, Split
 from workbench.registry import check_options, did_you_mean
 from workbench.text._base import SignalMaker
