@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench import data, text
-from workbench.data import _scene_vocabulary as world
+from workbench.data.scenes import vocabulary as world
 from workbench.records import SceneGraph
 from workbench.text import scene_graph
 from workbench.text.scene_graph import agreement, annotated, tree

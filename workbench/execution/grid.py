@@ -156,8 +156,8 @@ def _placed(fields: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, An
 
 def _config(values: Mapping[str, Any]) -> Any:
     """The experiment that a training notebook will run with these parameters."""
-    from workbench.experiment.running import Config
     from workbench.experiment.needs import complete
+    from workbench.experiment.running import Config
 
     return Config.from_dict(
         complete({name: value for name, value in values.items() if name != "settings"} | values["settings"])

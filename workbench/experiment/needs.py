@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workbench import objectives, text
 from workbench.encoders._pair import Pair
-from workbench.objectives._base import Objective
+from workbench.objectives.base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split
 from workbench.records.lazy_judgements import Taken
 from workbench.text.signal import RelevanceMaker

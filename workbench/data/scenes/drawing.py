@@ -1,4 +1,4 @@
-"""Pictograms: from the lines of a drawing to an anti-aliased picture.
+"""From the lines of a drawing to the picture of a scene, the same on every machine.
 
 A drawing is a text, one shape a line, in percent of the pictogram's box, y down: ``polygon``, ``blob`` (a
 polygon with its corners rounded off), ``ellipse x0 y0 x1 y1``, ``round x0 y0 x1 y1 radius``, ``pie`` and
@@ -16,13 +16,14 @@ from functools import lru_cache
 
 from PIL import Image, ImageChops, ImageDraw, ImageFilter
 
-from workbench.data import _scene_art_living, _scene_art_made
-from workbench.data._scene_raster import Colour, Points, mixed, polygon, rounded, smooth
-from workbench.data._scene_vocabulary import COLOURS
+from workbench.data.scenes.art import DRAWINGS
+from workbench.data.scenes.backdrops import backdrop
+from workbench.data.scenes.layout import Scene, Thing
+from workbench.data.scenes.raster import Colour, Points, mixed, polygon, rounded, smooth
+from workbench.data.scenes.vocabulary import COLOURS
 
 Looks = tuple[str, str, str]
 FINE = 4
-DRAWINGS = _scene_art_living.DRAWINGS | _scene_art_made.DRAWINGS
 _INK = (44, 42, 56)
 _FIXED: dict[str, Colour] = {
     "ink": _INK, "white": (255, 255, 255), "rosy": (250, 150, 160), "gold": (255, 196, 46), "wood": (134, 88, 56),
@@ -167,3 +168,69 @@ def sprite(looks: Looks, size: tuple[int, int], layer: str, flipped: bool, side:
     sheet = ImageChops.multiply(sheet, form.shade).reduce(FINE)
     sheet.putalpha(form.alpha)
     return sheet
+
+
+_DEPTH = {"air": 0, "ground": 1, "top": 2, "inside": 2, "front": 4}
+
+
+@lru_cache(maxsize=512)
+def _shadow(width: int, height: int) -> Image.Image:
+    """A soft dark ellipse."""
+    sheet = Image.new("L", (width * FINE, height * FINE))
+    draw = ImageDraw.Draw(sheet)
+    for ring in range(8):
+        dx, dy = width * FINE * ring // 18, height * FINE * ring // 18
+        draw.ellipse((dx, dy, width * FINE - 1 - dx, height * FINE - 1 - dy), 12 + ring * 12)
+    out = Image.new("RGBA", sheet.size, (16, 14, 40, 0))
+    out.putalpha(sheet)
+    return out.reduce(FINE)
+
+
+def _ground(image: Image.Image, thing: Thing) -> None:
+    """The shadows under a thing that stands on the ground."""
+    side, (w, _) = image.width, thing.item()
+    width = w * side // 1000
+    for x, y in thing.offsets():
+        bottom = thing.box[1] + y + thing.item()[1]
+        mark = _shadow(max(2, width * 112 // 100), max(2, width * 22 // 100))
+        image.paste(
+            mark,
+            (
+                (thing.box[0] + x) * side // 1000 - width * 6 // 100,
+                bottom * side // 1000 - mark.height * 55 // 100,
+            ),
+            mark,
+        )
+
+
+def _stand(image: Image.Image, thing: Thing, layer: str) -> None:
+    """One layer of a thing, each item of its group."""
+    side, (w, h) = image.width, thing.item()
+    size, edge = (w * side // 1000, h * side // 1000), margin(side)
+    mark = sprite((thing.noun, thing.colour, thing.pattern), size, layer, thing.flipped, side)
+    for x, y in thing.offsets():
+        image.paste(
+            mark, ((thing.box[0] + x) * side // 1000 - edge, (thing.box[1] + y) * side // 1000 - edge), mark
+        )
+
+
+def picture(scene: Scene, side: int) -> Image.Image:
+    """Draw a scene.
+
+    Args:
+        scene: what stands where.
+        side: width and height in pixels.
+
+    Returns:
+        An RGB image.
+    """
+    image = backdrop(scene.backdrop, scene.variant, side).copy()
+    holders = {o for _, relation, o in scene.links if relation == "in"}
+    strokes = [(_DEPTH[t.row], n, "back" if n in holders else "all") for n, t in enumerate(scene.things)]
+    strokes += [(3, n, "front") for n in holders]
+    for depth, n, layer in sorted(strokes):
+        thing = scene.things[n]
+        if depth in (1, 4):
+            _ground(image, thing)
+        _stand(image, thing, layer)
+    return image

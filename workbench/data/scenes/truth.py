@@ -7,7 +7,8 @@ of exactly two, a plural without a number for two or more, the singular for noth
 share of the statements that hold, at the best assignment; it is 1 exactly where the caption is true.
 
 All assignments of a caption are tried on all scenes at once: scenes are columns of integer arrays, attributes
-and relations bits.
+and relations bits. ``canonical`` folds the many words of captions into those of the world, so that graphs
+parsed from captions can be held against the true ones.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data._scene_vocabulary import (
+from workbench.data.scenes.vocabulary import (
     ATTRIBUTES,
     BACKDROPS,
     COUNTS,
     KINDS,
     NOUNS,
+    PATTERNS,
     PLURAL,
     RELATIONS,
+    SIZES,
     is_a,
 )
 from workbench.records import Judgements, LazyJudgements, Rows, SceneGraph
@@ -213,3 +216,45 @@ def judgements(own: Rows, captions: Sequence[SceneGraph], images: Sequence[Scene
         },
         {"exact": lambda i, t: (graded(i, t) == 1).astype(np.float32), "graded": graded},
     )
+
+
+_OBJECTS = {said: name for name, noun in NOUNS.items() for said in noun.says}
+_OBJECTS |= {said: kind for kind, says in KINDS.items() for said in says}
+_OBJECTS |= {
+    said.removeprefix("a ").removeprefix("the "): name
+    for name, (_, says) in BACKDROPS.items()
+    for said in says
+}
+_LOOKS = {said: name for table in (SIZES, PATTERNS) for name, says in table.items() for said in says}
+_TIES = {said: name for name, says in RELATIONS.items() for said in says}
+# What a thing does while it is somewhere says no more than "is" in this world.
+_STAYING = ("sit", "stand", "fly", "park")
+
+
+def canonical(graph: SceneGraph) -> SceneGraph:
+    """A graph in canonical words: *bunny* is a rabbit, *little* is small, *sits beside* is next to.
+
+    A backdrop is behind all that a picture shows, and a caption ties it to one thing at random (*at night, a
+    cat is on a table*: the cat or the table). Its relation is therefore written as one of the backdrop to
+    itself, whatever thing the graph names.
+
+    Args:
+        graph: parsed from a caption, or true of one. Words outside the vocabulary stay as they are.
+
+    Returns:
+        A graph with the same nodes; the attribute that marks a plural is left out, since no word of a caption
+        says it.
+    """
+    objects = tuple(_OBJECTS.get(name, name) for name in graph.objects)
+    looks = tuple((node, _LOOKS.get(look, look)) for node, look in graph.attributes if look != PLURAL)
+    ties = (
+        (thing if objects[thing] in BACKDROPS else subject, _tie(tie), thing)
+        for subject, tie, thing in graph.relations
+    )
+    return SceneGraph(objects, looks, tuple(ties))
+
+
+def _tie(relation: str) -> str:
+    verb, _, rest = relation.partition(" ")
+    place = rest if verb in _STAYING else relation
+    return _TIES.get(place, place)

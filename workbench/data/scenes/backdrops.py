@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from PIL import Image, ImageDraw
 
-from workbench.data._scene_dice import Dice
-from workbench.data._scene_raster import Colour, mixed, polygon, smooth
+from workbench.data.scenes.dice import Dice
+from workbench.data.scenes.raster import Colour, mixed, polygon, smooth
 
 FINE = 2
 _HORIZON = 600

@@ -7,20 +7,14 @@ of one ramp from light to dark.
 
 from __future__ import annotations
 
-import base64
-import html
-import io
-import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import plotly.graph_objects as go
 
-if TYPE_CHECKING:
-    from PIL import Image
+from workbench.views.pages import data_uri as data_uri
+from workbench.views.pages import escape as escape
 
-# explicit embeddings, overrides and isolates
-TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 INK = "#767676"
 GRID = "rgba(128, 128, 128, 0.25)"
 CATEGORIES = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#999999")
@@ -92,33 +86,3 @@ def panels(
     )
     fig.update_xaxes(title=escape(x), col=(len(names) + 1) // 2)
     return fig.update_yaxes(title=escape(y), col=1)
-
-
-def escape(text: str) -> str:
-    r"""Text for a figure or a page: no markup, no ``$`` that a notebook would read as mathematics, no sign
-    that controls.
-
-    Blanks of every kind become a blank; control characters, lone surrogates and the signs that turn the
-    direction of writing become a mark. Texts written from right to left stay as they are.
-
-    >>> escape("a <b> & $x$")
-    'a &lt;b&gt; &amp; &#36;x&#36;'
-    >>> escape("one\ntwo\x00") == "one two\ufffd"
-    True
-    """
-    plain = "".join(" " if sign.isspace() else "\ufffd" if _controls(sign) else sign for sign in text)
-    # plotly reads numeric entities but not "&quot;".
-    return html.escape(plain).replace("&quot;", "&#34;").replace("$", "&#36;")
-
-
-def _controls(sign: str) -> bool:
-    return unicodedata.category(sign) in ("Cc", "Cs") or unicodedata.bidirectional(sign) in TURNING
-
-
-def data_uri(image: Image.Image, side: int = 112) -> str:
-    """A thumbnail inside the page: a PNG of at most ``side`` pixels as a data URI."""
-    small = image.convert("RGB")
-    small.thumbnail((side, side))
-    file = io.BytesIO()
-    small.save(file, format="PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()

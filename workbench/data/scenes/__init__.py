@@ -12,16 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 from PIL import Image
 
-from workbench.data._scene_dice import Dice
-from workbench.data._scene_folding import canonical
-from workbench.data._scene_language import short_phrase, verbalise
-from workbench.data._scene_layout import Scene, graph_of, make_scene
-from workbench.data._scene_picture import picture
-from workbench.data._scene_statements import LEVELS, chain, statement
-from workbench.data._scene_truth import judgements, truth
+from workbench.data.scenes.dice import Dice
+from workbench.data.scenes.drawing import picture
+from workbench.data.scenes.language import LEVELS, chain, short_phrase, statement, verbalise
+from workbench.data.scenes.layout import Scene, graph_of, make_scene
+from workbench.data.scenes.truth import canonical, judgements
 from workbench.records import Rows, SceneGraph, Split
 
-__all__ = ["canonical", "load", "truth"]
+__all__ = ["canonical", "load"]
 
 SIZES = {"train": 8000, "val": 500, "test": 1000}
 _SCENE, _CAPTIONS, _CHAINS = range(3)
