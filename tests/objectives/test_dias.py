@@ -12,7 +12,6 @@ from tests.oracles import dias as oracle
 from tests.toys import S3, S4, close
 from workbench import objectives
 from workbench.losses.distance_weighted import distance_weighted
-from workbench.objectives.parts import attention
 from workbench.objectives.dias import (
     alignment,
     correlation,
@@ -21,6 +20,7 @@ from workbench.objectives.dias import (
     one_caption_an_image,
     rows_of,
 )
+from workbench.objectives.parts import attention
 from workbench.objectives.parts.attention import CrossAttention
 from workbench.objectives.parts.selection import Selection, constraint, probability, thresholds
 from workbench.records import Batch, Embedding

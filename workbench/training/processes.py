@@ -40,7 +40,9 @@ class Share:
         batch = batch_to(self.batch, device)
         if self.images is self.batch:
             return replace(self, batch=batch, images=batch, captions=batch)
-        return replace(self, batch=batch, images=batch_to(self.images, device), captions=batch_to(self.captions, device))
+        return replace(
+            self, batch=batch, images=batch_to(self.images, device), captions=batch_to(self.captions, device)
+        )
 
 
 class _Shares(Dataset[Share]):
