@@ -34,7 +34,8 @@ own, level = np.repeat(np.arange(40), 2), np.tile([1, 2], 40)
 paint = lambda row: Image.new("RGB", (40, 30), (row * 6, 90, 40))
 split = Split("toy/test", ids[0], texts, ids[1], own, paint, level=level, chain=own)
 def space(name, vectors):
-    return Space(name, None, split, Embedding(torch.from_numpy(vectors[:40])), Embedding(torch.from_numpy(vectors[40:])))
+    image, text = (Embedding(torch.from_numpy(part)) for part in (vectors[:40], vectors[40:]))
+    return Space(name, None, split, image, text)
 maps = map_spaces([space("one", vectors), space("<b>two</b>", vectors[:, ::-1].copy())], Settings(steps=400))
 live, second = EmbeddingMap(maps), EmbeddingMap(maps[0], colour="descriptiveness")
 live.link(second)
@@ -42,7 +43,8 @@ live.link(second)
 # A selection is seen as soon as a cell shows it: what the kernel has, not what the page says.
 SELECTED = """async () => {
   const { panel } = window; const kernel = panel.sessionContext.session.kernel; let said = '';
-  const code = 'print(len(live.selection()), len(live.selected_ids), second.selected_rows == live.selected_rows)';
+  const same = 'second.selected_rows == live.selected_rows';
+  const code = `print(len(live.selection()), len(live.selected_ids), ${same})`;
   const future = kernel.requestExecute({ code });
   future.onIOPub = message => { if (message.header.msg_type === 'stream') said += message.content.text; };
   await future.done; return said.trim();

@@ -231,7 +231,7 @@ def test_questions_that_make_no_sense_are_refused(engine, question: Question, tr
 def test_spaces_of_different_splits_are_refused():
     with pytest.raises(ValueError, match="different splits"):
         Engine([*toy_spaces(4, 1), *toy_spaces(5, 1)])
-    with pytest.raises(ValueError, match="at least one space"):
+    with pytest.raises(ValueError, match="at least one run"):
         Engine([])
 
 

@@ -14,8 +14,8 @@ from tests.views.explorer.toys import toy_spaces
 from workbench.views.explorer.explorer import Explorer
 
 QUESTION = {
-    "terms": [{"kind": "text", "value": "a red bus", "sign": 1, "name": ""}], "seeks": "images", "k": 4, "walk": 0, "pins": [],
-    "watched": None, "changes": [], "extras": [],
+    "terms": [{"kind": "text", "value": "a red bus", "sign": 1, "name": ""}],
+    "seeks": "images", "k": 4, "walk": 0, "pins": [], "watched": None, "changes": [], "extras": [],
     "filters": {"text": "", "levels": [], "low": 0, "high": 1, "marks": []},
 }  # fmt: skip
 
