@@ -1,8 +1,10 @@
-"""A shelf is a folder whose bare file names are its menu.
+"""A shelf is a folder whose bare file names are its menu, plus what other packages and a user's own files offer.
 
-Every shelf offers two verbs: ``names()`` lists it, ``load(name, **options)`` makes one member. A member's
-file says what it offers in one line, ``MEMBER = TheClassOrFunction``; files that begin with ``_`` are
-plumbing and not on the menu.
+Every shelf offers two verbs: ``names()`` lists it, ``load(name, **options)`` makes one member. A name is
+
+- a file of the folder that says what it offers in one line, ``MEMBER = TheClassOrFunction``;
+- an entry point of an installed distribution, in the group of the shelf (``workbench.objectives``, ...);
+- ``"my_module:MyLoss"``: a class or function of a module in the working directory or on ``PYTHONPATH``.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from importlib import import_module
+from importlib import import_module, invalidate_caches
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Annotated, Any, get_origin, get_type_hints
 
@@ -26,6 +30,7 @@ Dropped = Annotated[float, Interval(ge=0, lt=1)]
 Natural = Annotated[int, Ge(1)]
 Count = Annotated[int, Ge(0)]
 
+REFERENCE = re.compile(r"[^\W\d][\w.]*:\w+")
 OFFER = re.compile(r"^MEMBER = ", re.MULTILINE)
 
 
@@ -36,34 +41,63 @@ def did_you_mean(name: str, known: list[str]) -> str:
 
 
 class Shelf:
-    """The menu of one package, e.g. ``Shelf("workbench.objectives")``.
+    """The menu of one package, e.g. ``Shelf("workbench.objectives", Objective="base")``.
 
     Args:
         package: dotted name of the package whose files are the members.
+        bases: the public classes that members derive from, by name, each with the file of the package that
+            holds it; without, a member from outside may be anything that can be called.
     """
 
-    def __init__(self, package: str) -> None:
-        self.package = package
+    def __init__(self, package: str, **bases: str) -> None:
+        self.package, self.bases = package, bases
         self.kind = package.rpartition(".")[2]
 
+    def public(self, name: str) -> Any:
+        """A base class by its name; as ``__getattr__`` of the package it is imported when it is asked for.
+
+        Raises:
+            AttributeError: the package has no such name.
+        """
+        if name not in self.bases:
+            raise AttributeError(f"module {self.package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{self.package}.{self.bases[name]}"), name)
+
     def names(self) -> list[str]:
-        """Names of the members, sorted. Reads the folder only: no member is imported."""
-        return sorted(
+        """Names of the members, sorted: files of the folder and entry points. No member is imported."""
+        return sorted({*self._files(), *self._entries()})
+
+    def _files(self) -> set[str]:
+        return {
             place.stem if place.name != "__init__.py" else place.parent.name
             for root in import_module(self.package).__path__
             for place in (*Path(root).glob("[!_]*.py"), *Path(root).glob("[!_]*/__init__.py"))
             if OFFER.search(place.read_text(encoding="utf-8"))
-        )
+        }
+
+    def _entries(self) -> dict[str, EntryPoint]:
+        return {entry.name: entry for entry in entry_points(group=self.package)}
 
     def member(self, name: str) -> Any:
-        """The class or function behind a name.
+        """The class or function behind a name; a file of the folder goes before an entry point of its name.
 
         Raises:
-            KeyError: no such member; the message lists the near names.
+            KeyError: no such member, or no such module or name in it; the message lists the near names.
+            TypeError: what a name from outside stands for is no member of this shelf.
         """
-        if name not in self.names():
+        if name in self._files():
+            return import_module(f"{self.package}.{name}").MEMBER
+        if name in (entries := self._entries()):
+            found = entries[name].load()
+        elif ":" in name:
+            found = from_outside(self.kind, name)
+        else:
             raise KeyError(f"{self.kind}: no {name!r}; {did_you_mean(name, self.names())}")
-        return import_module(f"{self.package}.{name}").MEMBER
+        bases = tuple(self.public(base) for base in self.bases) or (Callable,)
+        if not (isinstance(found, bases) or (inspect.isclass(found) and issubclass(found, bases))):
+            wanted = " or ".join(f"{self.package}.{base}" for base in self.bases) or "a function or a class"
+            raise TypeError(f"{self.kind}: {name!r} is {found!r}; derive it from {wanted}")
+        return found
 
     def load(self, name: str, **options: Any) -> Any:
         """Call the member with options.
@@ -75,6 +109,37 @@ class Shelf:
         member = self.member(name)
         check_options(f"{self.kind} {name!r}", member, options)
         return member(**options)
+
+
+def from_outside(kind: str, name: str) -> Any:
+    """What ``"my_module:MyLoss"`` stands for; the working directory is searched after the installed packages.
+
+    Args:
+        kind: of the shelf, for messages.
+        name: module and name.
+
+    Raises:
+        KeyError: the module is not there, or it has no such name; the message lists the near ones. An error
+            inside the module is raised as it is.
+    """
+    if not REFERENCE.fullmatch(name):
+        raise KeyError(f"{kind}: cannot read {name!r}; write 'my_module:MyClass'")
+    module, _, wanted = name.partition(":")
+    here = Path.cwd()
+    if str(here) not in sys.path:
+        sys.path.append(str(here))
+    invalidate_caches()
+    try:
+        found = import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        near = did_you_mean(module, sorted(file.stem for file in here.glob("*.py")))
+        raise KeyError(f"{kind}: no module {module!r} in {here} or on PYTHONPATH; {near}") from None
+    if not hasattr(found, wanted):
+        near = did_you_mean(wanted, [one for one in vars(found) if not one.startswith("_")])
+        raise KeyError(f"{kind}: the module {module!r} has no {wanted!r}; {near}")
+    return getattr(found, wanted)
 
 
 def check_options(what: str, member: Callable[..., Any], options: Mapping[str, Any]) -> None:

@@ -2,17 +2,21 @@
 
 A name may be a weighted sum of papers, or of some of their terms: ``"ditm+0.5*dias.dim"``. Its options are
 those of each paper, ``load("ditm+0.5*dias.dim", ditm={"tau": 5}, dias={"rows": "pooled"})``, and the first
-paper's scores are those of evaluation.
+paper's scores are those of evaluation. An objective of one's own derives from ``Objective`` and is named by
+its module and class, ``"my_module:MyLoss"``, alone or in a sum.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.objectives._names import is_sum, options_of, parse
 from workbench.registry import Shelf, check_options
 
-_shelf = Shelf(__name__)
-names, member = _shelf.names, _shelf.member
+if TYPE_CHECKING:
+    from workbench.objectives.base import Objective as Objective
+
+_shelf = Shelf(__name__, Objective="base")
+names, member, __getattr__ = _shelf.names, _shelf.member, _shelf.public
 
 
 def load(name: str, **options: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.registry import did_you_mean
 
-ADDEND = re.compile(r"(?:(?P<weight>[^*]*)\*\s*)?(?P<paper>\w+)(?:\.(?P<term>\w+))?")
+ADDEND = re.compile(r"(?:(?P<weight>[^*]*)\*\s*)?(?P<paper>(?:[^\W\d][\w.]*:)?\w+)(?:\.(?P<term>\w+))?")
 EXAMPLE = "write a sum as 'ditm+0.5*dias.dim'"
 
 # Weight of each chosen term by paper and term; the term "" is the whole paper.
@@ -18,7 +18,7 @@ Addends = dict[str, dict[str, float]]
 
 def is_sum(name: str) -> bool:
     """Whether a name is more than the name of one objective."""
-    return any(sign in name for sign in "+*.")
+    return "+" in name or "*" in name or "." in name.rpartition(":")[2]
 
 
 def parse(name: str) -> Addends:
@@ -26,7 +26,7 @@ def parse(name: str) -> Addends:
 
     Args:
         name: addends joined by ``+``, each ``paper``, ``paper.term``, ``weight*paper`` or
-            ``weight*paper.term``.
+            ``weight*paper.term``. A paper is a name of the shelf or ``my_module:MyLoss``.
 
     Raises:
         ValueError: an addend cannot be read, a weight is not positive, or something is named twice.

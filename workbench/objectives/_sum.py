@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from torch import Tensor, nn
 
-from workbench.objectives._base import Objective
 from workbench.objectives._names import Addends
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 from workbench.registry import did_you_mean
 
@@ -33,7 +33,9 @@ class Sum(Objective):
     def __init__(self, name: str, addends: Addends, papers: Mapping[str, Objective]) -> None:
         super().__init__()
         self.name = name
-        self.papers = nn.ModuleDict(papers)
+        self.by_name = dict(papers)
+        # A module's name may not hold a dot; that of a paper from a package does.
+        self.papers = nn.ModuleDict({paper.replace(".", "/"): made for paper, made in papers.items()})
         self.weights: dict[str, float] = {}
         for paper, weights in addends.items():
             for term, weight in weights.items():
@@ -42,12 +44,12 @@ class Sum(Objective):
         self.select(self.terms)
 
     def _each(self) -> Iterable[tuple[str, Objective]]:
-        return ((name, paper) for name, paper in self.papers.items() if isinstance(paper, Objective))
+        return self.by_name.items()
 
     @property
     def first(self) -> Objective:
         """The paper whose scores are those of evaluation."""
-        return next(paper for _, paper in self._each())
+        return next(iter(self.by_name.values()))
 
     def select(self, terms: Iterable[str]) -> None:
         """Compute these terms only, and need what they need."""

@@ -27,7 +27,7 @@ from torch.autograd.function import once_differentiable
 
 from workbench.losses._terms import choose, full_precision
 from workbench.losses.triplet import triplet
-from workbench.objectives._base import Objective
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 
 # Comparisons made at a time: 4 MiB in float32, which also stays in the processor's cache.

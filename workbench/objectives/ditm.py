@@ -28,7 +28,7 @@ from torch import Tensor
 from workbench.losses import similarity
 from workbench.losses._terms import Reduction, choose, full_precision, reduce
 from workbench.losses.triplet import triplet
-from workbench.objectives._base import Objective
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 
 CONSTANT_MARGIN = 0.2

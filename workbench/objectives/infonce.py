@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from workbench.losses._terms import Reduction, choose, full_precision
 from workbench.losses.contrastive import contrastive
-from workbench.objectives._base import Objective
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 
 INITIAL = {"learnable_exp": 1 / 0.07, "learnable_linear": 1.0, "fixed": 1 / 0.07}

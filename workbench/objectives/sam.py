@@ -25,7 +25,7 @@ from torch import Tensor
 
 from workbench.losses._terms import choose, full_precision
 from workbench.losses.triplet import triplet
-from workbench.objectives._base import Objective
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 
 Sampling = Literal["closest", "furthest", "random"]

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from workbench.losses._terms import Reduction, choose
 from workbench.losses.triplet import triplet
-from workbench.objectives._base import Objective
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from workbench.encoders._pair import Pair
-from workbench.objectives._base import Objective
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 from workbench.training import averaging, batches, checkpoint, processes
 from workbench.training.batches import Source

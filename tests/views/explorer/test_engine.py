@@ -142,7 +142,7 @@ def test_every_step_of_the_way_names_the_nearest_caption_and_image(engine, long)
 
 def test_the_effect_of_a_word_is_what_the_score_loses_without_it(engine):
     answer = engine.answer(Question((text("a red bus"),), k=2, extras=frozenset({"words"})))
-    model, image = engine.askers[1].space.model, engine.askers[1].space.image.mean[answer.watched].numpy()
+    model, image = engine.askers[1].run.model, engine.askers[1].run.image.mean[answer.watched].numpy()
     expected = [
         image @ (model.vector("a red bus") - model.vector(left)) for left in ("red bus", "a bus", "a red")
     ]
@@ -177,9 +177,9 @@ def test_an_edited_question_is_asked_with_the_edited_sentence(engine):
 def test_what_is_asked_again_is_not_embedded_again(engine):
     question = Question((text("a very new sentence"),))
     engine.answer(question)
-    before = engine.askers[0].space.model.asked
+    before = engine.askers[0].run.model.asked
     engine.answer(replace(question, filters=Filters("dog"), pins=(1,)))
-    assert engine.askers[0].space.model.asked == before
+    assert engine.askers[0].run.model.asked == before
 
 
 def with_entities(space):
@@ -193,7 +193,7 @@ def with_entities(space):
         labels=torch.tensor([[1, 2], [3, 0], [1, 2]]),
     )
     space.model.makers["graph_tokens"] = SimpleNamespace(of=lambda captions: SimpleNamespace(phrases=phrases))
-    return replace(space, text=text)
+    return space.with_embeddings(space.name, space.image, text)
 
 
 def test_an_image_finds_entities_where_a_run_embeds_them():

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench import text
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding, Rows, SceneGraph
 from workbench.views.explorer import questions
 from workbench.views.explorer.answers import Answer, Edit, Item, Query, Step, Word, thumbnail_key
@@ -68,16 +68,16 @@ def between(start: NDArray[Any], end: NDArray[Any], share: float) -> Vector:
 
 
 class Asker:
-    """A space with what was asked before remembered.
+    """One run that is asked: what a question is in its space, and how the gallery scores against it.
 
     Args:
-        space: model, split and embeddings.
+        run: model, split and embeddings.
         number: of the run, which names its vector where an embedding is given one a run.
         entities: words of all entities of all runs.
     """
 
-    def __init__(self, space: Space, number: int, entities: Entities) -> None:
-        self.space, self.number, self.entities = space, number, entities
+    def __init__(self, run: OpenRun, number: int, entities: Entities) -> None:
+        self.run, self.number, self.entities = run, number, entities
         self._text = lru_cache(TEXTS)(lambda text: self._embedded([text]))
 
     def scores(self, question: Question) -> Scores:
@@ -88,8 +88,8 @@ class Asker:
             return np.asarray(self._of_points(self.point(question)[None], question.seeks)[0])
         asked = self.embedding(question.terms[0])
         if question.seeks == "images":
-            return np.asarray(self.space.model.scores(self.space.image, asked)[:, 0])
-        return np.asarray(self.space.model.scores(asked, self.space.text)[0])
+            return np.asarray(self.run.model.scores(self.run.image, asked)[:, 0])
+        return np.asarray(self.run.model.scores(asked, self.run.text)[0])
 
     def point(self, question: Question) -> Vector:
         """``(D,)`` unit vector of the sum of the terms, moved towards the root."""
@@ -103,19 +103,19 @@ class Asker:
 
     def sentences(self, sentences: Sequence[str]) -> Scores:
         """``(I, S)`` scores of all images with loose sentences, by the objective."""
-        return self.space.model.scores(self.space.image, self._embedded(sentences))
+        return self.run.model.scores(self.run.image, self._embedded(sentences))
 
     def sentences_of(self, row: int, sentences: Sequence[str]) -> Scores:
         """``(S,)`` scores of one image with loose sentences, by the objective."""
-        return np.asarray(self.space.model.scores(taken(self.space.image, row), self._embedded(sentences))[0])
+        return np.asarray(self.run.model.scores(taken(self.run.image, row), self._embedded(sentences))[0])
 
     @cached_property
     def root(self) -> Vector:
         """``(D,)`` embedding of the empty text."""
-        return np.asarray(self.space.model.embed_texts([""]).mean[0].numpy())
+        return np.asarray(self.run.model.embed_texts([""]).mean[0].numpy())
 
     def embedding(self, term: Term) -> Embedding:
-        """What a term is in this space, one row.
+        """What a term is in the space of this run, one row.
 
         Raises:
             ValueError: a vector of another width than the run's.
@@ -123,19 +123,19 @@ class Asker:
         if term.kind == "text":
             return self._text(term.value)
         if term.kind in ("image", "caption"):
-            return taken(self.space.image if term.kind == "image" else self.space.text, term.value)
+            return taken(self.run.image if term.kind == "image" else self.run.text, term.value)
         if term.kind == "picture":
-            return self.space.model.embed_images([term.value])
+            return self.run.model.embed_images([term.value])
         return self._given(term.value)
 
     def _given(self, value: Any) -> Embedding:
         import torch
 
         vectors = np.asarray(value, dtype=np.float32)
-        vector, width = vectors if vectors.ndim == 1 else vectors[self.number], self.space.image.mean.shape[1]
+        vector, width = vectors if vectors.ndim == 1 else vectors[self.number], self.run.image.mean.shape[1]
         if vector.shape != (width,):
             raise ValueError(
-                f"{self.space.name} embeds to {width} dimensions, the given embedding has {vector.shape}"
+                f"{self.run.name} embeds to {width} dimensions, the given embedding has {vector.shape}"
             )
         return Embedding(torch.from_numpy(unit(vector))[None])
 
@@ -143,12 +143,12 @@ class Asker:
         return np.asarray(self.embedding(term).mean[0].float().cpu().numpy())
 
     def _embedded(self, sentences: Sequence[str]) -> Embedding:
-        return self.space.model.embed_texts(sentences)
+        return self.run.model.embed_texts(sentences)
 
     def _of_points(self, points: NDArray[Any], seeks: Seeks) -> Scores:
         if seeks == "entities":
             return self.entities.scores(points, self.number)
-        return cosines(points, (self.space.image if seeks == "images" else self.space.text).mean)
+        return cosines(points, (self.run.image if seeks == "images" else self.run.text).mean)
 
 
 def by_objective(question: Question) -> bool:
@@ -218,24 +218,24 @@ class Engine:
     """Answers questions for several runs over one split.
 
     Args:
-        spaces: the runs, in the order of the columns.
+        runs: in the order of the columns.
         grades: name of the split's judgements; ``""`` = the densest that it has.
 
     Raises:
-        ValueError: no space, spaces of different splits, or judgements that the split has not.
+        ValueError: no run, runs of different splits, or judgements that the split has not.
     """
 
-    def __init__(self, spaces: Sequence[Space], *, grades: str = "") -> None:
-        if not spaces:
+    def __init__(self, runs: Sequence[OpenRun], *, grades: str = "") -> None:
+        if not runs:
             raise ValueError("nothing to explore: give at least one run, e.g. those of workbench.open_runs()")
-        self.split = spaces[0].split
-        if any(space.split is not self.split for space in spaces):
+        self.split = runs[0].split
+        if any(run.split is not self.split for run in runs):
             raise ValueError("the runs are of different splits; open them together with workbench.open_runs")
-        entities = Entities(spaces)
-        self.names = tuple(space.name for space in spaces)
+        entities = Entities(runs)
+        self.names = tuple(run.name for run in runs)
         self.gallery = Gallery(self.split, entities)
         self.grader = Grader(self.gallery, grades)
-        self.askers = tuple(Asker(space, number, entities) for number, space in enumerate(spaces))
+        self.askers = tuple(Asker(run, number, entities) for number, run in enumerate(runs))
         self._scores: OrderedDict[Any, tuple[Scores, ...]] = OrderedDict()
 
     def answer(self, question: Question) -> Answer:

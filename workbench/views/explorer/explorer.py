@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 import traitlets
 
-from workbench.experiment import runs
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
+from workbench.experiment.runs import write_table
 from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer, image_row
 from workbench.views.explorer.engine import Engine
@@ -32,13 +32,13 @@ class Explorer(anywidget.AnyWidget):
     """Ask several runs the same question, side by side.
 
     Args:
-        spaces: runs over one split, see ``workbench.open_runs``.
+        runs: over one split, see ``workbench.open_runs``.
         k: items a column.
         grades: name of the split's judgements that colour the answers; ``""`` = the densest that it has.
         start: the first question; ``""`` = the longest caption of the first image.
 
     Raises:
-        ValueError: no space, spaces of different splits, or judgements that the split has not.
+        ValueError: no run, runs of different splits, or judgements that the split has not.
 
     Attributes:
         selected_idx: rows of the images that are selected, in the order of selection; may be observed and
@@ -51,8 +51,8 @@ class Explorer(anywidget.AnyWidget):
     selected_idx = traitlets.List(traitlets.Int()).tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, spaces: Sequence[Space], *, k: int = 12, grades: str = "", start: str = "") -> None:
-        self.engine = Engine(spaces, grades=grades)
+    def __init__(self, runs: Sequence[OpenRun], *, k: int = 12, grades: str = "", start: str = "") -> None:
+        self.engine = Engine(runs, grades=grades)
         self.pictures = Pictures(self.engine.split)
         self.uploads: list[Any] = []
         self.answer: Answer | None = None
@@ -156,7 +156,7 @@ class Explorer(anywidget.AnyWidget):
         Raises:
             ValueError: another ending, or nothing was asked yet.
         """
-        return runs.write_table(path, self._answered().table())
+        return write_table(path, self._answered().table())
 
     def to_html(self, path: Path | str, *, questions: Sequence[Question] = ()) -> Path:
         """Write a page that reads without kernel or network: the last answer, or the answers to these

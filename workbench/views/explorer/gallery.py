@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench import text
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.records import Rows, Split
 from workbench.registry import did_you_mean
 from workbench.retrieval import blocks
@@ -38,39 +38,39 @@ class Entities:
     first caption.
 
     Args:
-        spaces: the runs; those that embed no entities take no part.
+        runs: the runs; those that embed no entities take no part.
     """
 
-    def __init__(self, spaces: Sequence[Space]) -> None:
-        phrases = [_phrases(space) for space in spaces]
+    def __init__(self, runs: Sequence[OpenRun]) -> None:
+        phrases = [_phrases(run) for run in runs]
         self.names = tuple(dict.fromkeys(name for names in phrases for name in names))
         number = {name: row for row, name in enumerate(self.names)}
         self._vectors, self._rows = [], []
         self.images: list[set[int]] = [set() for _ in self.names]
-        for space, names in zip(spaces, phrases, strict=True):
+        for run, names in zip(runs, phrases, strict=True):
             rows = np.array([number[name] for name in names], dtype=np.int64)
             distinct, place = np.unique(rows, return_index=True)
             self._rows.append(distinct)
-            self._vectors.append(None if space.text.entities is None else space.text.entities[place])
-            owners = [] if space.text.owner is None else space.split.own[space.text.owner.numpy()].tolist()
+            self._vectors.append(None if run.text.entities is None else run.text.entities[place])
+            owners = [] if run.text.owner is None else run.split.own[run.text.owner.numpy()].tolist()
             for row, image in zip(rows.tolist(), owners, strict=True):
                 self.images[row].add(image)
 
-    def scores(self, points: NDArray[Any], run: int) -> NDArray[np.float32]:
-        """``(Q, E)`` cosines of points in the space of a run; NaN for an entity that it does not embed."""
+    def scores(self, points: NDArray[Any], number: int) -> NDArray[np.float32]:
+        """``(Q, E)`` cosines of points in the space of a run, by its number; NaN where it lacks an entity."""
         out = np.full((len(points), len(self.names)), np.nan, dtype=np.float32)
-        vectors = self._vectors[run]
+        vectors = self._vectors[number]
         if vectors is not None and len(vectors):
-            out[:, self._rows[run]] = cosines(points, vectors)
+            out[:, self._rows[number]] = cosines(points, vectors)
         return out
 
 
-def _phrases(space: Space) -> list[str]:
+def _phrases(run: OpenRun) -> list[str]:
     """The words of each embedded entity: attributes, then the object."""
-    labels, maker = space.text.labels, space.model.makers.get("graph_tokens")
-    if space.text.entities is None or labels is None or maker is None:
+    labels, maker = run.text.labels, run.model.makers.get("graph_tokens")
+    if run.text.entities is None or labels is None or maker is None:
         return []
-    phrases: Any = maker.of(space.split.captions)
+    phrases: Any = maker.of(run.split.captions)
     words = ("", *phrases.phrases)
     return [" ".join([*(words[a] for a in row[1:] if a), words[row[0]]]) for row in labels.tolist()]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workbench.experiment import Config, finished, run
+from workbench.experiment import Config, open_runs, run
 
 SMALL = Config(train_images=32, val_images=16, test_images=24, epochs=1, batch_size=16, device="cpu")
 
@@ -31,20 +31,20 @@ def folders(tmp_path_factory):
 
 def test_a_run_opens_with_the_scores_that_it_had(folders):
     folder, result = folders["vsepp"]
-    (space,) = finished.open_runs([str(folder)])
+    (space,) = open_runs([str(folder)])
     np.testing.assert_allclose(space.scores, result.scores, atol=1e-6)
     assert (space.name, space.folder, space.config["objective"]) == ("vsepp", folder, "vsepp")
 
 
 def test_runs_share_one_split_and_have_names_of_their_own(folders):
-    spaces = finished.open_runs([str(folders[name][0]) for name in ("vsepp", "infonce", "again")])
+    spaces = open_runs([str(folders[name][0]) for name in ("vsepp", "infonce", "again")])
     assert [space.name for space in spaces] == ["vsepp", "infonce infonce", "infonce again"]
     assert all(space.split is spaces[0].split for space in spaces)
 
 
 def test_a_part_of_the_images_takes_the_rows_of_these(folders):
     folder, result = folders["infonce"]
-    (space,) = finished.open_runs([str(folder)], images=10)
+    (space,) = open_runs([str(folder)], images=10)
     captions = np.flatnonzero(np.isin(result.split.caption_ids, space.split.caption_ids))
     np.testing.assert_allclose(space.scores, result.scores[:10, captions], atol=1e-6)
     assert len(space.split.image_ids) == 10
@@ -53,20 +53,20 @@ def test_a_part_of_the_images_takes_the_rows_of_these(folders):
 def test_without_embeddings_on_disk_the_model_embeds(folders):
     folder, result = folders["again"]
     (folder / "embeddings" / "image.npy").unlink()
-    (space,) = finished.open_runs([str(folder)])
+    (space,) = open_runs([str(folder)])
     np.testing.assert_allclose(space.scores, result.scores, atol=1e-5)
 
 
 def test_no_name_is_the_shipped_encoder():
-    (space,) = finished.open_runs(images=8)
+    (space,) = open_runs(images=8)
     assert (space.name, space.folder, space.scores.shape[0]) == ("pre-trained", None, 8)
 
 
 def test_runs_of_different_images_are_refused(folders):
     with pytest.raises(ValueError, match="infonce and infonce were measured on different images or captions"):
-        finished.open_runs([str(folders["infonce"][0]), str(folders["short"][0])])
+        open_runs([str(folders["infonce"][0]), str(folders["short"][0])])
 
 
 def test_a_run_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="nothing_here"):
-        finished.open_runs(["nothing_here"], root=str(tmp_path))
+        open_runs(["nothing_here"], root=str(tmp_path))

@@ -1,12 +1,12 @@
 """Mistakes of the parser that captions provoke again and again, put right."""
 
-from __future__ import annotations
+import re
 
-from workbench.text import _scene_words as known
-from workbench.text._scene_tree import Tree
+from workbench.text.scene_graph.tree import Tree, lemma
+from workbench.text.scene_graph.wording import Word, known
 
 
-def repair(tree: Tree) -> Tree:
+def repaired(tree: Tree) -> Tree:
     """The tree with the usual mistakes put right.
 
     Args:
@@ -43,7 +43,7 @@ def _complete(tree: Tree, i: int) -> None:
 
 def _colour(tree: Tree, i: int) -> None:
     """A colour that was read as a noun although a noun follows: "a small pink | spotted ball"."""
-    if tree.said(i) not in known.COLOURS or not tree.noun(i) or tree.deps[i] in ("compound", "amod", "nmod"):
+    if tree.said(i) not in known.colours or not tree.noun(i) or tree.deps[i] in ("compound", "amod", "nmod"):
         return
     j = i + 1
     while (
@@ -91,7 +91,7 @@ def _participle(tree: Tree, i: int) -> None:
         tree.noun(i)
         and tree.deps[i] == "conj"
         and word.endswith("ing")
-        and tree.root(i) in known.VERBS
+        and tree.root(i) in known.verbs
         and not tree.below(i, "det")
     ):
         above = tree.heads[head] if tree.deps[head] == "dobj" else head
@@ -143,7 +143,7 @@ def _pair(tree: Tree, i: int) -> None:
         tree.deps[i] not in ("compound", "nmod", "amod")
         or not tree.noun(i)
         or head < i
-        or tree.said(i) in known.COLOURS
+        or tree.said(i) in known.colours
     ):
         return
     if i + 1 >= len(tree.words) or tree.given(i + 1) not in ("and", "or") or not tree.noun(head):
@@ -195,3 +195,109 @@ def _list(tree: Tree, i: int) -> None:
     ]
     if inner and tree.given(tree.heads[inner[-1]]) in ("in", "with"):
         tree.hang(i, inner[-1], "conj")
+
+
+def reread(tree: Tree) -> list[Word] | None:
+    """The words to be parsed instead, or None where the sentence was read well.
+
+    Args:
+        tree: the first reading.
+    """
+    made = [_otherwise(tree, i) for i in range(len(tree.words))]
+    return [word for words in made for word in words] if any(len(words) > 1 for words in made) else None
+
+
+def _otherwise(tree: Tree, i: int) -> list[Word]:
+    """What one word is replaced by."""
+    word = tree.words[i]
+    inside = 0 < i < len(tree.words) - 1
+    return (inside and not word.says and tree.noun(i) and (_finite(tree, i) or _gerund(tree, i))) or [word]
+
+
+def _followed(tree: Tree, i: int) -> bool:
+    """Whether what comes next may follow a verb."""
+    return tree.given(i + 1) in known.followers or tree.tags[i + 1] == "VBN"
+
+
+def _verbs_before(tree: Tree, i: int) -> bool:
+    """Whether the clause has a finite verb already."""
+    for j in range(i - 1, -1, -1):
+        if tree.given(j) in (",", "while", "as", "and"):
+            return False
+        if tree.tags[j] in ("VBZ", "VBP", "VBD", "MD"):
+            return True
+    return False
+
+
+_DOUBLED = re.compile(r"[^aeiou]*[aeiou][bdgklmnprt]")
+_MUTE = re.compile(r"(?<=[^eoy])e$")
+
+
+def _finite(tree: Tree, i: int) -> list[Word]:
+    """A finite verb read as a noun: "a dog runs", "two men in ties smile at the camera", "a woman in white
+    crosses the road".
+    """
+    word, before = tree.given(i), tree.tags[i - 1]
+    if (
+        not _followed(tree, i)
+        or not (word.endswith("s") or before in ("NNS", "NNPS"))
+        or _verbs_before(tree, i)
+    ):
+        return []
+    root, clash = tree.root(i), _clash(tree, i)
+    if not (root in known.verbs or clash):
+        return []
+    if word == root:
+        plural = before in ("NNS", "NNPS")
+        return [Word("are"), Word(_gerund_of(root))] if plural else []
+    if (
+        not word.endswith("s")
+        or not (before in ("NN", "NNP") or tree.given(i - 1) in known.colours)
+        or not _singular(tree, i)
+    ):
+        return []
+    living = tree.given(i - 1) in known.animate and tree.tags[i - 1] == "NN"
+    loose = living or (
+        tree.deps[i] in ("ROOT", "appos", "dep") and tree.given(i + 1) not in ("and", ",", ".", "with", "in")
+    )
+    if not (clash or loose or tree.given(i + 1) in known.openers):
+        return []
+    return [Word("is"), Word(_gerund_of(root))]
+
+
+def _gerund_of(root: str) -> str:
+    """The participle, which is read as a verb more surely: "snarling"."""
+    if _DOUBLED.fullmatch(root):
+        return root + root[-1] + "ing"
+    return _MUTE.sub("", root.replace("ie", "y") if root.endswith("ie") else root) + "ing"
+
+
+def _clash(tree: Tree, i: int) -> bool:
+    """A plural after "a" or "one"."""
+    root = lemma(tree.given(i), "NOUN")
+    plain = root != tree.given(i) and root not in known.animate
+    return (
+        plain
+        and tree.given(i - 1) not in known.one
+        and any(tree.given(c) in known.one for c in tree.below(i, "det"))
+    )
+
+
+def _singular(tree: Tree, i: int) -> bool:
+    return any(tree.given(j) in known.one or tree.given(j) == "the" for j in range(i)) or tree.tags[0] in (
+        "NN",
+        "NNP",
+        "JJ",
+    )
+
+
+def _gerund(tree: Tree, i: int) -> list[Word]:
+    """A participle read as a noun: "a man with an orange helmet climbing a rock"."""
+    word = tree.given(i)
+    if not word.endswith("ing") or word in known.gerund_nouns or tree.root(i) not in known.verbs:
+        return []
+    if not tree.noun(i - 1) and tree.given(i - 1) not in known.clothes | known.portable:
+        return []
+    doing = tree.animate(i - 1) or any(tree.given(c) in known.one for c in tree.below(i, "det"))
+    single = doing and tree.given(i + 1) in known.followers
+    return [Word("who"), Word("is"), Word(word)] if single or tree.given(i + 1) in known.openers else []

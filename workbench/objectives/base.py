@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 from workbench.losses import similarity
 from workbench.records import Batch, Embedding
+from workbench.registry import Checked
 
 
-class Objective(nn.Module):
+class Objective(Checked, nn.Module):
     """A training objective: weighted terms whose sum is the loss, and the one place where a score matrix is
     made.
 

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from workbench import assets
 from workbench.records import SceneGraph
-from workbench.text import _scene_tree
-from workbench.text.scene_graph import SceneGraphs
+from workbench.text.scene_graph import SceneGraphs, tree
 
 ASKED = 500
 WAIT = 120.0
@@ -28,11 +27,10 @@ def parser_identity() -> str:
     """
     here = Path(__file__).parent
     files = [
-        *sorted(here.glob("_scene_*.py")),
-        here / "scene_graph.py",
+        *sorted(here.glob("*.py")),
         assets.path("scene_graphs/words.toml"),
     ]
-    pipeline, name = _scene_tree.model()
+    pipeline, name = tree.model()
     digest = hashlib.sha256(f"{name} {pipeline.meta['version']}".encode())
     for file in files:
         digest.update(file.read_bytes())

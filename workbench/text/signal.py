@@ -1,22 +1,56 @@
-"""Relevance of captions for images, told from captions alone: a matrix that is never held whole unless asked
-for.
+"""What the members of this shelf derive from, a user's own among them.
+
+A ``SignalMaker`` makes a signal, one value for each caption. A ``RelevanceMaker`` compares captions with images,
+each of which is known by its own captions, and makes a ``Relevance``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import Judgements, Rows
-from workbench.text._base import Maker
+from workbench.records import Judgements, Rows, Signal
+from workbench.registry import Checked
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Floats = NDArray[np.float32]
+
+
+class Maker(Checked):
+    """Learns from captions, and applies what it learnt to other captions.
+
+    What was learnt is plain JSON (``state`` / ``restore``), so that a checkpoint can carry it and a caption
+    that is typed a year later is read exactly as in training.
+    """
+
+    name: str
+
+    def state(self) -> dict[str, Any]:
+        """What ``fit`` learnt, as JSON values."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> Self:
+        """Take over what ``state`` returned."""
+        return self
+
+
+class SignalMaker(Maker):
+    """Makes one signal. ``fit`` learns from a pool (usually the training captions), ``of`` applies what was
+    learnt.
+    """
+
+    def fit(self, captions: Sequence[str]) -> Self:
+        """Learn from the pool; a maker without anything to learn returns itself."""
+        return self
+
+    def of(self, captions: Sequence[str]) -> Signal:
+        """The signal of these captions."""
+        raise NotImplementedError
 
 
 class Relevance:

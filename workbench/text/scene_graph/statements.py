@@ -2,13 +2,11 @@
 of the subject.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workbench.text import _scene_words as known
-from workbench.text._scene_tree import Tree
+from workbench.text.scene_graph.tree import Tree
+from workbench.text.scene_graph.wording import known
 
 SUBJECTS = ("nsubj", "nsubjpass")
 MODIFIERS = ("acl", "relcl")
@@ -26,7 +24,7 @@ class Said:
 
 def joined(tree: Tree, i: int) -> list[int]:
     """A noun and those that are joined to it by "and" or commas."""
-    if tree.given(i) in known.RELATIVES and tree.tags[i].startswith("W"):
+    if tree.given(i) in known.relatives and tree.tags[i].startswith("W"):
         clause = next((j for j in (tree.heads[i], tree.heads[tree.heads[i]]) if tree.deps[j] == "relcl"), i)
         return described(tree, tree.heads[clause]) if clause != i else []
     found = [i]
@@ -43,7 +41,7 @@ def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
     own = tree.below(verb, *SUBJECTS)
     if not own and tree.heads[verb] == verb:
         own = [c for c in tree.below(verb, "npadvmod", "dep") if c < verb and tree.noun(c)]
-    said = [noun for child in own if tree.given(child) not in known.RELATIVES for noun in joined(tree, child)]
+    said = [noun for child in own if tree.given(child) not in known.relatives for noun in joined(tree, child)]
     if said:
         return said
     head, dep = tree.heads[verb], tree.deps[verb]
@@ -58,7 +56,7 @@ def _inherited(tree: Tree, verb: int, head: int, depth: int) -> list[int]:
     if tree.verb(head):
         things = (
             tree.below(head, "dobj")
-            if tree.deps[verb] == "xcomp" and tree.root(head) in known.CONTROLLING
+            if tree.deps[verb] == "xcomp" and tree.root(head) in known.controlling
             else []
         )
         return [noun for thing in things for noun in joined(tree, thing)] or subjects(tree, head, depth + 1)
@@ -84,7 +82,7 @@ def passive(tree: Tree, verb: int) -> bool:
         return True
     if tree.tags[verb] != "VBN" and not (tree.tags[verb] == "VBD" and tree.deps[verb] == "acl"):
         return False
-    having = any(tree.given(c) in known.HAVE for c in tree.below(verb, "aux"))
+    having = any(tree.given(c) in known.have for c in tree.below(verb, "aux"))
     return not having and not tree.below(verb, "dobj")
 
 
@@ -95,17 +93,17 @@ def phrase(tree: Tree, verb: int) -> str:
     words += [
         tree.given(c)
         for c in tree.below(verb, "advmod")
-        if c == verb + 1 and tree.given(c) in known.PARTICLES and len(words) == 1
+        if c == verb + 1 and tree.given(c) in known.particles and len(words) == 1
     ]
-    negated = any(tree.given(c) in known.NEGATIONS for c in tree.below(verb, "neg"))
+    negated = any(tree.given(c) in known.negations for c in tree.below(verb, "neg"))
     return " ".join(["not", *words] if negated else words)
 
 
 def _shared(tree: Tree, verb: int, root: str) -> list[tuple[str, int, list[int]]]:
     """What a second verb of motion is tied to and the first one not: "running and jumping through the woods"."""
-    if root not in known.MOVING or tree.below(verb, "dobj"):
+    if root not in known.moving or tree.below(verb, "dobj"):
         return []
-    seconds = [c for c in tree.below(verb, "conj") if verb < c <= verb + 2 and tree.root(c) in known.MOVING]
+    seconds = [c for c in tree.below(verb, "conj") if verb < c <= verb + 2 and tree.root(c) in known.moving]
     return [tie for second in seconds for tie in ties(tree, second)]
 
 
@@ -149,14 +147,14 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Said]:
     doers = subjects(tree, verb)
     root = tree.root(verb)
     if (
-        root in known.BE
-        or tree.given(verb) in known.BE
-        or (root in known.SHOWN and (not doers or passive(tree, verb)))
+        root in known.be
+        or tree.given(verb) in known.be
+        or (root in known.shown and (not doers or passive(tree, verb)))
     ):
         yield from _copula(tree, verb, doers)
         return
     if (
-        root in known.BEGINNINGS
+        root in known.beginnings
         and any(tree.verb(c) for c in tree.below(verb, "xcomp"))
         and not tree.below(verb, "dobj")
     ):
@@ -182,7 +180,7 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Said]:
         beside = [tie for c in tree.below(verb, "advmod", "prt") for tie in ties(tree, c)]
         for tie, position, targets in [*ties(tree, verb), *beside] or _shared(tree, verb, root):
             related = True
-            by = suffering and tree.deps[position] == "agent" and root not in known.SETTLED
+            by = suffering and tree.deps[position] == "agent" and root not in known.settled
             for target in targets:
                 yield Said(target, name, doer) if by else Said(doer, f"{name} {tie}", target)
     if not related and not tree.below(verb, "ccomp", "acomp"):
@@ -192,13 +190,13 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Said]:
 
 def _gap(tree: Tree, verb: int) -> list[int]:
     """What a clause without an object of its own is about: "the toy it fetched"."""
-    own = [c for c in tree.below(verb, *SUBJECTS) if tree.given(c) not in known.RELATIVES]
+    own = [c for c in tree.below(verb, *SUBJECTS) if tree.given(c) not in known.relatives]
     return described(tree, tree.heads[verb]) if own else []
 
 
 def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Said]:
     """What "is" says: "is red", "is on a table"; "there is" says nothing by itself."""
-    negated = "not " if any(tree.given(c) in known.NEGATIONS for c in tree.below(verb, "neg")) else ""
+    negated = "not " if any(tree.given(c) in known.negations for c in tree.below(verb, "neg")) else ""
     shown = [
         c
         for c in tree.below(verb, "acomp", "attr", "oprd")
@@ -230,9 +228,9 @@ def _adjective(tree: Tree, look: int, noun: int, negated: str) -> tuple[list[Sai
     other: list[Said] = []
     for tie, _, targets in ties(tree, look):
         alone = (
-            tie in known.PLACING
-            or (tie == "with" and tree.said(look) not in known.BUSY)
-            or tree.said(look) in known.COLOURS
+            tie in known.placing
+            or (tie == "with" and tree.said(look) not in known.busy)
+            or tree.said(look) in known.colours
         )
         for target in targets:
             (other if alone else own).append(

@@ -3,10 +3,11 @@
 What counts as an object, an attribute or a relation is written down in
 ``workbench/assets/scene_graphs/README.md``.
 
-A caption is read in steps, each a file or two: set phrases are folded (``_scene_phrases``,
-``_scene_wording``), spaCy parses (``_scene_tree``), verbs that were taken for nouns are read again
-(``_scene_retagging``), the tree is put right (``_scene_repairs``, ``_scene_attachment``), and rules read it
-(``_scene_objects``, ``_scene_relations``, ``_scene_reading``).
+A caption is read in five steps, each a file: set phrases are folded (``wording``), spaCy parses (``tree``),
+mistakes that captions provoke are put right (``repair``), phrases are moved to the word they belong to
+(``attachment``), and rules read what the tree says (``read``, with ``statements`` for verbs and prepositions).
+Beside them lie ``store``, which keeps parsed captions on disk, and ``annotations``, which measures the parser
+against captions that were annotated by hand.
 """
 
 from __future__ import annotations
@@ -22,13 +23,12 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from workbench.records import Rows, SceneGraph
-from workbench.text import _scene_tree, _scene_wording
-from workbench.text._agreement import Annotated, agreement, annotated
-from workbench.text._base import SignalMaker
-from workbench.text._scene_attachment import attach
-from workbench.text._scene_reading import read
-from workbench.text._scene_repairs import repair
-from workbench.text._scene_retagging import again
+from workbench.text.scene_graph import tree, wording
+from workbench.text.scene_graph.annotations import Annotated, agreement, annotated
+from workbench.text.scene_graph.attachment import attach
+from workbench.text.scene_graph.read import read_graph
+from workbench.text.scene_graph.repair import repaired, reread
+from workbench.text.signal import SignalMaker
 
 if TYPE_CHECKING:
     from networkx import DiGraph
@@ -103,7 +103,7 @@ class SceneGraphs(SignalMaker):
             graph or SceneGraph((caption,)) for graph, caption in zip(found, captions, strict=True)
         )
         lost = np.array([row for row, graph in enumerate(found) if graph is None], dtype=np.int64)
-        return SceneGraphSignal(graphs, lost, _scene_tree.model()[1])
+        return SceneGraphSignal(graphs, lost, tree.model()[1])
 
 
 def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
@@ -148,14 +148,14 @@ def _alone() -> None:
 
 
 def _read(captions: Sequence[str]) -> list[SceneGraph | None]:
-    sentences = [_scene_wording.sentences(_scene_wording.tokens(caption)) for caption in captions]
-    folded = [_scene_wording.fold(sentence) for several in sentences for sentence in several]
-    first = list(_scene_tree.trees(folded))
-    second = {i: words for i, tree in enumerate(first) if (words := again(tree))}
-    for i, tree in zip(second, _scene_tree.trees(second.values()), strict=True):
-        first[i] = tree
+    sentences = [wording.sentences(wording.tokens(caption)) for caption in captions]
+    folded = [wording.fold(sentence) for several in sentences for sentence in several]
+    first = list(tree.trees(folded))
+    second = {i: words for i, one in enumerate(first) if (words := reread(one))}
+    for i, one in zip(second, tree.trees(second.values()), strict=True):
+        first[i] = one
     trees = iter(first)
-    return [read([attach(repair(next(trees))) for _ in several]) for several in sentences]
+    return [read_graph([attach(repaired(next(trees))) for _ in several]) for several in sentences]
 
 
 def to_networkx(graph: SceneGraph) -> DiGraph:

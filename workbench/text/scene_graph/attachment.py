@@ -5,12 +5,10 @@ The rules follow the annotation guide: what is true of the nearer noun only stay
 belongs to the verb, or without a verb to the first noun.
 """
 
-from __future__ import annotations
+from workbench.text.scene_graph.tree import Tree
+from workbench.text.scene_graph.wording import known
 
-from workbench.text import _scene_words as known
-from workbench.text._scene_tree import Tree
-
-RAISED = known.MOTION | known.PLACING
+RAISED = known.motion | known.placing
 
 
 def attach(tree: Tree) -> Tree:
@@ -42,7 +40,7 @@ def _move_phrase(tree: Tree, i: int) -> None:
             break
         tree.hang(i, above, "prep")
     head = tree.heads[i]
-    if tree.verb(head) and tree.root(head) in known.SEEING | {"have"} and tree.given(i) in known.PLACING:
+    if tree.verb(head) and tree.root(head) in known.seeing | {"have"} and tree.given(i) in known.placing:
         seen = [t for t in (*tree.below(head, "dobj"), *_seen(tree, head, i)) if t < i]
         if seen:
             tree.hang(i, seen[-1], "prep")
@@ -61,7 +59,7 @@ def _above(tree: Tree, i: int, target: int) -> int | None:
     if head > i and (dep == "amod" or (tree.noun(head) and dep in ("nsubj", "nsubjpass"))):
         return over
     if tree.tags[head].startswith("JJ") and dep in ("amod", "conj", "acl"):
-        return over if tree.given(i) in known.PLACING else None
+        return over if tree.given(i) in known.placing else None
     if (
         not tree.noun(head)
         or tree.given(i) not in RAISED
@@ -72,7 +70,7 @@ def _above(tree: Tree, i: int, target: int) -> int | None:
         return over if _of_the_verb(tree, i, head, over, target) else None
     if dep == "pobj" and tree.heads[over] != over and _of_the_first(tree, over, head, target):
         first = tree.heads[over]
-        holds = tree.deps[first] == "acl" and tree.root(first) in known.FILLING
+        holds = tree.deps[first] == "acl" and tree.root(first) in known.filling
         return tree.heads[first] if holds else first
     return None
 
@@ -83,27 +81,27 @@ def _own(tree: Tree, target: int) -> bool:
 
 def _of_the_verb(tree: Tree, i: int, noun: int, verb: int, target: int) -> bool:
     """Whether a phrase after a verb's object says where or how it is done."""
-    if tree.root(verb) in known.SEEING:
+    if tree.root(verb) in known.seeing:
         return False
-    place = tree.name(target) in known.PLACES or _own(tree, target)
-    return place or (tree.given(i) in known.MOTION and not tree.animate(noun))
+    place = tree.name(target) in known.places or _own(tree, target)
+    return place or (tree.given(i) in known.motion and not tree.animate(noun))
 
 
 def _of_the_first(tree: Tree, before: int, noun: int, target: int) -> bool:
     """Whether the second of two phrases says something of what the first one is about."""
     first, name = tree.given(before), tree.name(target)
-    if (tree.tags[target].startswith("PRP") and tree.given(target) not in known.REFLEXIVE) or (
-        name in known.CLOTHES | known.COLOURS and tree.animate(noun)
+    if (tree.tags[target].startswith("PRP") and tree.given(target) not in known.reflexive) or (
+        name in known.clothes | known.colours and tree.animate(noun)
     ):
         return False
     if first == "of":
-        return tree.name(tree.heads[before]) not in known.PARTS
+        return tree.name(tree.heads[before]) not in known.parts
     if first == "with":
         filled = tree.verb(tree.heads[before]) and not tree.animate(noun)
-        brought = name in known.PLACES and (
-            tree.animate(noun) or tree.name(noun) in known.CLOTHES | known.BODY | known.PORTABLE
+        brought = name in known.places and (
+            tree.animate(noun) or tree.name(noun) in known.clothes | known.body | known.portable
         )
-        return (filled or brought) and not _own(tree, target) and name not in known.VIEWS
+        return (filled or brought) and not _own(tree, target) and name not in known.views
     return True
 
 
@@ -118,16 +116,16 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
     elif tree.verb(head):
         subject = _subject(tree, head, i)
         things = [t for t in tree.below(head, "dobj") if t < i]
-        if things and name in known.BODY and not _own(tree, target):
+        if things and name in known.body and not _own(tree, target):
             tree.hang(i, things[-1], "prep")
         elif subject is not None and (
-            _surrounding(tree, target) or (not things and name in known.CLOTHES | known.BODY)
+            _surrounding(tree, target) or (not things and name in known.clothes | known.body)
         ):
             tree.hang(i, subject, "prep")
     elif tree.deps[head] == "pobj" and tree.noun(head):
         over = tree.heads[tree.heads[head]]
-        portable = name in known.ANIMATE or name in known.PORTABLE
-        if portable and tree.name(head) in known.PLACES and (tree.verb(over) or tree.animate(over)):
+        portable = name in known.animate or name in known.portable
+        if portable and tree.name(head) in known.places and (tree.verb(over) or tree.animate(over)):
             tree.hang(i, over, "prep")
 
 
@@ -149,7 +147,7 @@ def _surrounding(tree: Tree, target: int) -> bool:
     own = [target, *tree.below(target, "acl")]
     own += [tree.heads[target]] if tree.deps[target] == "nsubj" else []
     ends = [t for o in own for p in tree.below(o, "prep") for t in tree.below(p, "pobj")]
-    return any(tree.tags[t].startswith("PRP") or tree.given(t) in known.VIEWS for t in ends)
+    return any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends)
 
 
 def _lower_participle(tree: Tree, i: int) -> None:
@@ -157,16 +155,16 @@ def _lower_participle(tree: Tree, i: int) -> None:
     giraffes".
     """
     after = i > 0 and tree.deps[i - 1] in ("dobj", "pobj") and tree.animate(i - 1)
-    if after and tree.root(i) not in known.MANNERS:
+    if after and tree.root(i) not in known.manners:
         tree.hang(i, i - 1, "acl")
 
 
 def _idle(tree: Tree, noun: int) -> bool:
     """Whether a thing does not stand or sit by itself: it is worn, held, or in something that does."""
     over = tree.heads[noun]
-    held = tree.deps[noun] == "dobj" and tree.root(over) in known.HOLDING
+    held = tree.deps[noun] == "dobj" and tree.root(over) in known.holding
     return (
-        held or tree.name(noun) in known.CLOTHES or (tree.given(over) == "of" and tree.deps[noun] == "pobj")
+        held or tree.name(noun) in known.clothes or (tree.given(over) == "of" and tree.deps[noun] == "pobj")
     )
 
 
@@ -174,7 +172,7 @@ def _move_participle(tree: Tree, i: int) -> None:
     """Move a participle from what cannot do it: "a man in a shirt holding a bat"."""
     head = tree.heads[i]
     deed = tree.root(i)
-    if tree.animate(head) or not (deed in known.DEEDS or (deed in known.POSTURES and _idle(tree, head))):
+    if tree.animate(head) or not (deed in known.deeds or (deed in known.postures and _idle(tree, head))):
         return
     while tree.deps[head] == "conj" and tree.noun(tree.heads[head]):
         head = tree.heads[head]
