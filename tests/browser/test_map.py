@@ -34,13 +34,8 @@ own, level = np.repeat(np.arange(40), 2), np.tile([1, 2], 40)
 paint = lambda row: Image.new("RGB", (40, 30), (row * 6, 90, 40))
 split = Split("toy/test", ids[0], texts, ids[1], own, paint, level=level, chain=own)
 def space(name, vectors):
-<<<<<<< HEAD
-    image, text = (Embedding(torch.from_numpy(part)) for part in (vectors[:40], vectors[40:]))
-    return Space(name, None, split, image, text)
-=======
     sides = [Embedding(torch.from_numpy(part)) for part in (vectors[:40], vectors[40:])]
     return OpenRun(name, split, lambda: (None, *sides))
->>>>>>> main
 maps = map_spaces([space("one", vectors), space("<b>two</b>", vectors[:, ::-1].copy())], Settings(steps=400))
 live, second = EmbeddingMap(maps), EmbeddingMap(maps[0], colour="descriptiveness")
 live.link(second)

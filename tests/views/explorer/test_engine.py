@@ -61,7 +61,7 @@ def test_a_caption_finds_as_the_whole_score_matrix_does(engine):
     for row in (0, 7, 31):
         answer = engine.answer(Question((Term("caption", row),), k=30))
         for run, asker in enumerate(engine.askers):
-            scores = asker.space.scores[:, row]
+            scores = asker.run.scores[:, row]
             assert answer.columns[run] == tuple(np.argsort(-scores, kind="stable"))
             by_row = {item.row: item for item in answer.items}
             assert all(
@@ -127,8 +127,8 @@ def test_pinned_items_are_answered_wherever_they_stand(engine):
 def test_a_walk_begins_at_the_query_and_ends_at_the_root(engine, long):
     asker = engine.askers[0]
     ends = [asker.point(Question((long,), walk=share)) for share in (0.0, 1.0)]
-    assert np.allclose(ends[0], asker.space.model.vector(long.value), atol=1e-6)
-    assert np.allclose(ends[1], asker.space.model.vector(""), atol=1e-6)
+    assert np.allclose(ends[0], asker.run.model.vector(long.value), atol=1e-6)
+    assert np.allclose(ends[1], asker.run.model.vector(""), atol=1e-6)
 
 
 def test_every_step_of_the_way_names_the_nearest_caption_and_image(engine, long):
