@@ -1,8 +1,10 @@
-"""A shelf is a folder whose bare file names are its menu.
+"""A shelf is a folder whose bare file names are its menu, plus what other packages and a user's own files offer.
 
-Every shelf offers two verbs: ``names()`` lists it, ``load(name, **options)`` makes one member. A member's
-file says what it offers in one line, ``MEMBER = TheClassOrFunction``; files that begin with ``_`` are
-plumbing and not on the menu.
+Every shelf offers two verbs: ``names()`` lists it, ``load(name, **options)`` makes one member. A name is
+
+- a file of the folder that says what it offers in one line, ``MEMBER = TheClassOrFunction``;
+- an entry point of an installed distribution, in the group of the shelf (``workbench.objectives``, ...);
+- ``"my_module:MyLoss"``: a class or function of a module in the working directory or on ``PYTHONPATH``.
 """
 
 from __future__ import annotations
@@ -10,11 +12,13 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from importlib import import_module
+from importlib import import_module, invalidate_caches
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Interval
 
@@ -26,6 +30,9 @@ Dropped = Annotated[float, Interval(ge=0, lt=1)]
 Natural = Annotated[int, Ge(1)]
 Count = Annotated[int, Ge(0)]
 
+Made = TypeVar("Made")
+TYPES = ("_type", "_parsing", "is_instance_of")
+REFERENCE = re.compile(r"[^\W\d][\w.]*:\w+")
 OFFER = re.compile(r"^MEMBER = ", re.MULTILINE)
 
 
@@ -36,34 +43,63 @@ def did_you_mean(name: str, known: list[str]) -> str:
 
 
 class Shelf:
-    """The menu of one package, e.g. ``Shelf("workbench.objectives")``.
+    """The menu of one package, e.g. ``Shelf("workbench.objectives", Objective="base")``.
 
     Args:
         package: dotted name of the package whose files are the members.
+        bases: the public classes that members derive from, by name, each with the file of the package that
+            holds it; without, a member from outside may be anything that can be called.
     """
 
-    def __init__(self, package: str) -> None:
-        self.package = package
+    def __init__(self, package: str, **bases: str) -> None:
+        self.package, self.bases = package, bases
         self.kind = package.rpartition(".")[2]
 
+    def public(self, name: str) -> Any:
+        """A base class by its name; as ``__getattr__`` of the package it is imported when it is asked for.
+
+        Raises:
+            AttributeError: the package has no such name.
+        """
+        if name not in self.bases:
+            raise AttributeError(f"module {self.package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{self.package}.{self.bases[name]}"), name)
+
     def names(self) -> list[str]:
-        """Names of the members, sorted. Reads the folder only: no member is imported."""
-        return sorted(
+        """Names of the members, sorted: files of the folder and entry points. No member is imported."""
+        return sorted({*self._files(), *self._entries()})
+
+    def _files(self) -> set[str]:
+        return {
             place.stem if place.name != "__init__.py" else place.parent.name
             for root in import_module(self.package).__path__
             for place in (*Path(root).glob("[!_]*.py"), *Path(root).glob("[!_]*/__init__.py"))
             if OFFER.search(place.read_text(encoding="utf-8"))
-        )
+        }
+
+    def _entries(self) -> dict[str, EntryPoint]:
+        return {entry.name: entry for entry in entry_points(group=self.package)}
 
     def member(self, name: str) -> Any:
-        """The class or function behind a name.
+        """The class or function behind a name; a file of the folder goes before an entry point of its name.
 
         Raises:
-            KeyError: no such member; the message lists the near names.
+            KeyError: no such member, or no such module or name in it; the message lists the near names.
+            TypeError: what a name from outside stands for is no member of this shelf.
         """
-        if name not in self.names():
+        if name in self._files():
+            return import_module(f"{self.package}.{name}").MEMBER
+        if name in (entries := self._entries()):
+            found = entries[name].load()
+        elif ":" in name:
+            found = from_outside(self.kind, name)
+        else:
             raise KeyError(f"{self.kind}: no {name!r}; {did_you_mean(name, self.names())}")
-        return import_module(f"{self.package}.{name}").MEMBER
+        bases = tuple(self.public(base) for base in self.bases) or (Callable,)
+        if not (isinstance(found, bases) or (inspect.isclass(found) and issubclass(found, bases))):
+            wanted = " or ".join(f"{self.package}.{base}" for base in self.bases) or "a function or a class"
+            raise TypeError(f"{self.kind}: {name!r} is {found!r}; derive it from {wanted}")
+        return found
 
     def load(self, name: str, **options: Any) -> Any:
         """Call the member with options.
@@ -72,9 +108,44 @@ class Shelf:
             KeyError: no such member.
             TypeError, ValueError: an option that the member's signature refuses, see ``check_options``.
         """
-        member = self.member(name)
-        check_options(f"{self.kind} {name!r}", member, options)
-        return member(**options)
+        return make(f"{self.kind} {name!r}", self.member(name), options)
+
+
+def from_outside(kind: str, name: str) -> Any:
+    """What ``"my_module:MyLoss"`` stands for; the working directory is searched after the installed packages.
+
+    Args:
+        kind: of the shelf, for messages.
+        name: module and name.
+
+    Raises:
+        KeyError: the module is not there, or it has no such name; the message lists the near ones. An error
+            inside the module is raised as it is.
+    """
+    if not REFERENCE.fullmatch(name):
+        raise KeyError(f"{kind}: cannot read {name!r}; write 'my_module:MyClass'")
+    module, _, wanted = name.partition(":")
+    here = Path.cwd()
+    if str(here) not in sys.path:
+        sys.path.append(str(here))
+    invalidate_caches()
+    try:
+        found = import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        near = did_you_mean(module, sorted(file.stem for file in here.glob("*.py")))
+        raise KeyError(f"{kind}: no module {module!r} in {here} or on PYTHONPATH; {near}") from None
+    if not hasattr(found, wanted):
+        near = did_you_mean(wanted, [one for one in vars(found) if not one.startswith("_")])
+        raise KeyError(f"{kind}: the module {module!r} has no {wanted!r}; {near}")
+    return getattr(found, wanted)
+
+
+def make(what: str, kind: Callable[..., Made], options: Mapping[str, Any] | None) -> Made:
+    """Call a function or class with options that its signature allows; see ``check_options``."""
+    check_options(what, kind, options or {})
+    return kind(**(options or {}))
 
 
 def check_options(what: str, member: Callable[..., Any], options: Mapping[str, Any]) -> None:
@@ -122,9 +193,18 @@ def check_value(where: str, value: Any, kind: Any) -> None:
         raise _refusal(where, value, error.errors()) from None
 
 
+def _distance(error: Any) -> int:
+    """How far a value is from what one branch of a union wants: a word among words is near, another type far."""
+    if error["type"] == "literal_error":
+        return 0 if isinstance(error["input"], str) else 2
+    return 2 if error["type"].endswith(TYPES) else 1
+
+
 def _refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
     """The first thing that is wrong, choices before types, with the path to it and what it may be."""
-    first = next((one for one in errors if one["type"] == "literal_error"), errors[0])
+    first = min(errors, key=_distance)
+    if first["loc"][-1:] == ("[key]",):
+        value = {**value, first["loc"][-2]: first["loc"][-2]}
     for part in first["loc"]:
         # of a union pydantic also names the branch, which is no part of the path
         if isinstance(value, Mapping | list | tuple) and (part in value or isinstance(part, int)):
@@ -134,7 +214,7 @@ def _refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
         near = difflib.get_close_matches(str(value), known, n=1, cutoff=0.6)
         start = f"did you mean {near[0]}? " if near else ""
         return ValueError(f"{where} is {value!r}; {start}choose one of {', '.join(known)}")
-    kind = TypeError if first["type"].endswith(("_type", "_parsing", "is_instance_of")) else ValueError
+    kind = TypeError if first["type"].endswith(TYPES) else ValueError
     return kind(f"{where} is {value!r}; {first['msg'].lower().replace('input', 'it', 1)}")
 
 

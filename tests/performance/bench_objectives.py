@@ -21,7 +21,7 @@ import torch
 from torch.nn import functional
 
 from workbench import objectives
-from workbench.objectives._base import Objective
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 
 WIDTH, PARTS, WORDS, ENTITIES, SLICE, ROUNDS = 1024, 50, 32, 3, 16, 5

@@ -13,7 +13,7 @@ from torch import nn
 
 from tests.training import toy
 from workbench.encoders._base import ParameterGroup
-from workbench.objectives._base import Objective
+from workbench.objectives.base import Objective
 from workbench.training import NonFiniteLossError, Settings, checkpoint
 from workbench.training.optimiser import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
 

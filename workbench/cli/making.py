@@ -53,12 +53,16 @@ def run(
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Run one notebook strictly: by path, or by its name in notebooks/."""
+    """Run one notebook strictly: by path or by name."""
+    from workbench.execution import library
     from workbench.execution import notebook as execution
     from workbench.execution.parameters import read_file
 
     with usage():
-        path, values = execution.find(notebook), {**(read_file(file) if file else {}), **pairs(parameter)}
+        path, values = (
+            execution.find(notebook),
+            {**(read_file(library.find(file, "parameter file")) if file else {}), **pairs(parameter)},
+        )
         execution.check(path, values)
     result = execution.run_notebook(path, values, root=root, progress=sys.stderr.isatty() and not as_json)
     for note in (result.error, *result.warnings):
@@ -83,18 +87,28 @@ def explore(
         raise typer.Exit(lab.open_lab(path))
 
 
+@app.command()
+def notebooks(folder: Path, as_json: AsJson = False) -> None:
+    """Copy the notebooks, configurations and grids into a folder, to change them there."""
+    from workbench.execution import library
+
+    with usage():
+        written = library.lay_out(folder)
+    emit([str(path) for path in written], as_json, [f"{len(written)} files  {folder}"])
+
+
 @app.command(cls=WithPairs)
 def grid(
     notebook: str, file: Path, parameter: Pairs = None, executor: Executor = "local", jobs: Jobs = 1,
     skip_existing: SkipExisting = False, root: Root = "runs", as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Run one notebook once for every arm of a grid file; -p goes over the values of all arms."""
-    from workbench.execution import executors
+    from workbench.execution import executors, library
     from workbench.execution import grid as execution
 
     with usage():
         executors.check(executor)
-        described = execution.read_grid(file)
+        described = execution.read_grid(library.find(file, "grid"))
         arms = execution.plan(
             notebook, described, {name: literal(text) for name, text in pairs(parameter).items()}
         )
@@ -112,11 +126,13 @@ def train(
     config: Path, parameter: Pairs = None, out: Out = "", resume: Resume = False, as_json: AsJson = False
 ) -> None:
     """Train and evaluate one experiment from a JSON file of configuration fields."""
+    from workbench.execution import library
     from workbench.experiment import runs, standalone
 
     with usage():
         settings = standalone.read_config(
-            config, {name: literal(text) for name, text in pairs(parameter).items()}
+            library.find(config, "configuration"),
+            {name: literal(text) for name, text in pairs(parameter).items()},
         )
         standalone.check_folder(out, resume)
     folder = standalone.train(settings, out=out, resume=resume)

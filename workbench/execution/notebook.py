@@ -18,7 +18,7 @@ from typing import Any
 
 import nbformat
 
-from workbench.execution import parameters, report
+from workbench.execution import library, parameters, report
 from workbench.experiment import runs
 
 OK, FAILED, INCOMPLETE, KILLED = 0, 1, 3, 138
@@ -63,20 +63,12 @@ class _End:
 
 
 def find(name: Path | str) -> Path:
-    """A notebook by path, or by its name in ``notebooks/`` of the current folder or of the clone that holds
-    the package.
+    """A notebook by path, or by its name among one's own notebooks and those that come with the package.
 
     Raises:
-        FileNotFoundError: neither; the message says where was looked.
+        FileNotFoundError: there is none; the message lists the near names.
     """
-    stem = str(name).removesuffix(".ipynb")
-    places = [Path(stem), Path("notebooks") / stem, Path(__file__).parents[2] / "notebooks" / stem]
-    for place in places:
-        if (path := place.with_name(place.name + ".ipynb")).is_file():
-            return path
-    raise FileNotFoundError(
-        f"no notebook {name}; looked for {', '.join(f'{place}.ipynb' for place in places)}"
-    )
+    return library.find(name, "notebook")
 
 
 def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, get_type_hints
 
@@ -16,11 +17,12 @@ from workbench.encoders._pair import Pair
 from workbench.experiment import needs
 from workbench.experiment.evaluation import calibrate, evaluate, validation_rsum
 from workbench.experiment.model import Model
-from workbench.experiment.result import CONFIG, MODEL, STATES, Result
-from workbench.objectives._base import Objective
+from workbench.experiment.opened import Contents, OpenRun
+from workbench.experiment.runs import CONFIG, MODEL, STATES
+from workbench.objectives.base import Objective
 from workbench.records import Rows, Split
 from workbench.registry import check_options, did_you_mean
-from workbench.text._base import SignalMaker
+from workbench.text.signal import SignalMaker
 from workbench.training import Settings, checkpoint, fit, seed_everything
 from workbench.training.batches import Source
 from workbench.training.clusters import k_means, mean_regions
@@ -113,7 +115,7 @@ def _as(name: str, value: Any, kind: Any) -> Any:
     return value
 
 
-def run(config: Config, *, folder: str | Path | None = None, progress: bool = True) -> Result:
+def run(config: Config, *, folder: str | Path | None = None, progress: bool = True) -> OpenRun:
     """Load, build, train, evaluate.
 
     Args:
@@ -123,7 +125,7 @@ def run(config: Config, *, folder: str | Path | None = None, progress: bool = Tr
         progress: show a bar where somebody can see it.
 
     Returns:
-        The result, evaluated on the test split with the weights of the best validation epoch.
+        The opened run, evaluated on the test split with the weights of the best validation epoch.
 
     Raises:
         ValueError: something that the objective or an encoder needs is missing; the message says how to give
@@ -155,7 +157,10 @@ def run(config: Config, *, folder: str | Path | None = None, progress: bool = Tr
         )
     calibrate(model, val)
     measurements, image, texts = evaluate(model, test, seed=config.seed)
-    return Result(config.as_dict(), model, splits["test"], measurements, history, image, texts)
+    load = partial(Contents, model, image, texts)
+    return OpenRun(
+        config.objective, splits["test"], load, None, config.as_dict(), measurements, history
+    )
 
 
 def _clusters(config: Config, model: Model, train: Source) -> Rows | None:

@@ -2,8 +2,6 @@
 is here.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import sys
@@ -18,7 +16,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from workbench.encoders._pair import Pair
-from workbench.objectives._base import Objective
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 from workbench.training import averaging, batches, checkpoint, processes
 from workbench.training.batches import Source
