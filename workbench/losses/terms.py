@@ -1,14 +1,12 @@
 """What every loss does with its arguments and its terms."""
 
-from __future__ import annotations
-
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 Reduction = Literal["mean", "sum", "none"]
-REDUCTIONS = ("mean", "sum", "none")
+ScalarReduction = Literal["mean", "sum"]
 
 
 def check(scores: Tensor, positives: Tensor, reduction: str) -> None:
@@ -23,7 +21,7 @@ def check(scores: Tensor, positives: Tensor, reduction: str) -> None:
             f"scores {tuple(scores.shape)} and positives {tuple(positives.shape)} must have one shape, and positives must be "
             f"boolean (here {positives.dtype})"
         )
-    choose("reduction", reduction, REDUCTIONS)
+    choose("reduction", reduction, get_args(Reduction))
 
 
 def choose(option: str, value: str, known: tuple[str, ...]) -> None:

@@ -15,20 +15,18 @@ Departures:
   random batches never meet twice.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import torch
+from annotated_types import Interval, Len
 from torch import Tensor
 
-from workbench.losses._terms import Reduction, choose
-from workbench.registry import check_options
+from workbench.losses.terms import ScalarReduction
+from workbench.registry import make
 
-RULES = ("p", "printed", "top_k", "l1", "dense")
 SLOPE = 0.05
 
 
@@ -47,38 +45,28 @@ class Selection:
         diagonal: the diagonal counts towards the thresholds.
 
     Raises:
-        ValueError: an unknown rule, a beta that is neither numbers nor ``"learned"``, or a share outside (0,
-            1].
+        ValueError: ``beta="learned"`` with a rule that has no thresholds.
     """
 
     rule: Literal["p", "printed", "top_k", "l1", "dense"] = "p"
-    beta: float | Sequence[float] | Literal["learned"] = 0.0
-    keep: float = 0.25
+    beta: float | Annotated[Sequence[float], Len(2, 2)] | Literal["learned"] = 0.0
+    keep: Annotated[float, Interval(gt=0, le=1)] = 0.25
     diagonal: bool = False
 
     def __post_init__(self) -> None:
-        choose("rule", self.rule, RULES)
-        if not 0 < self.keep <= 1:
-            raise ValueError(f"keep is {self.keep}; it must be a share above 0 and at most 1")
-        if isinstance(self.beta, str):
-            choose("beta", self.beta, ("learned",))
-            if self.rule not in ("p", "printed"):
-                raise ValueError(
-                    f"beta='learned' is for the rules 'p' and 'printed', and the rule is {self.rule!r}"
-                )
-        elif not isinstance(self.beta, int | float) and len(self.beta) != 2:
-            raise ValueError(f"beta is {self.beta!r}; give one number, two (images, captions), or 'learned'")
+        if self.learned and self.rule not in ("p", "printed"):
+            raise ValueError(
+                f"beta='learned' is for the rules 'p' and 'printed', and the rule is {self.rule!r}"
+            )
 
     @classmethod
-    def of(cls, given: str | Mapping[str, Any]) -> Selection:
+    def of(cls, given: str | Mapping[str, Any]) -> Self:
         """From the name of a rule, or from fields by name.
 
         Raises:
-            TypeError: an unknown field.
+            TypeError: an unknown field, or a value of another type; ValueError: a value out of range.
         """
-        fields = {"rule": given} if isinstance(given, str) else dict(given)
-        check_options("selection", cls, fields)
-        return cls(**fields)
+        return make("dias: selection", cls, {"rule": given} if isinstance(given, str) else given)
 
     @property
     def learned(self) -> bool:
@@ -128,7 +116,9 @@ class Selection:
         return whole if self.diagonal else whole.fill_diagonal_(False)
 
 
-def constraint(difference: Tensor, selection: Selection, beta: Tensor, *, reduction: Reduction) -> Tensor:
+def constraint(
+    difference: Tensor, selection: Selection, beta: Tensor, *, reduction: ScalarReduction
+) -> Tensor:
     """Sum of the squared differences that are kept (of their absolute values under ``"l1"``).
 
     Args:

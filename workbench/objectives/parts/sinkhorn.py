@@ -4,8 +4,6 @@ Source: Caron et al., "Unsupervised learning of visual features by contrasting c
 NeurIPS 2020, section 3, whose settings are the defaults here; AAHR, Eqs. 6-8.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,7 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.losses._terms import choose, full_precision
+from workbench.losses.terms import full_precision
+from workbench.registry import Count, Natural, Positive
 
 
 @dataclass(frozen=True)
@@ -29,14 +28,11 @@ class Alignment:
             Eqs. 8-9 have it.
     """
 
-    prototypes: int = 384
-    tau: float = 0.1
-    epsilon: float = 0.05
-    iterations: int = 3
+    prototypes: Natural = 384
+    tau: Positive = 0.1
+    epsilon: Positive = 0.05
+    iterations: Count = 3
     form: Literal["swav", "printed"] = "swav"
-
-    def __post_init__(self) -> None:
-        choose("form", self.form, ("swav", "printed"))
 
 
 @torch.no_grad()

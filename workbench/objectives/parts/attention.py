@@ -10,19 +10,17 @@ Departures: the weights of Eq. 1 divide a cosine by the sum of the cosines, whic
 default is their softmax at temperature 0.1 (``attention="printed"`` is the formula).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from workbench.losses._terms import choose, full_precision
+from workbench.losses.terms import full_precision
 from workbench.records import Embedding
-from workbench.registry import check_options
+from workbench.registry import Positive, make
 
 ELEMENTS = 2**23
 EPS = 1e-12
@@ -39,31 +37,20 @@ class CrossAttention:
             positive cosines divided by their sum, ``"printed"`` = cosines divided by their sum (Eq. 1), which
             explodes where it is near zero.
         temperature: of the softmax.
-
-    Raises:
-        ValueError: an unknown form or attention, or a temperature that is not positive.
     """
 
     form: Literal["cross", "chan"] = "cross"
     attention: Literal["softmax", "relu", "printed"] = "softmax"
-    temperature: float = 0.1
-
-    def __post_init__(self) -> None:
-        choose("form", self.form, ("cross", "chan"))
-        choose("attention", self.attention, ("softmax", "relu", "printed"))
-        if not self.temperature > 0:
-            raise ValueError(f"temperature is {self.temperature}; it must be positive")
+    temperature: Positive = 0.1
 
     @classmethod
-    def of(cls, given: str | Mapping[str, Any]) -> CrossAttention:
+    def of(cls, given: str | Mapping[str, Any]) -> Self:
         """From the name of a form, or from a mapping of fields.
 
         Raises:
-            TypeError: an unknown field.
+            TypeError: an unknown field, or a value of another type; ValueError: a value out of range.
         """
-        named = dict(given) if isinstance(given, Mapping) else {"form": given}
-        check_options("scorer", cls, named)
-        return cls(**named)
+        return make("dias: scorer", cls, given if isinstance(given, Mapping) else {"form": given})
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
         """``(I, T)`` scores of all pairs, a few images at a time so that memory stays bounded in evaluation."""

@@ -5,17 +5,18 @@ Source: He et al., "Momentum contrast for unsupervised visual representation lea
 3.2; AAHR, Eqs. 9-14.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Annotated
 
 import torch
+from annotated_types import Interval
 from torch import Tensor, nn
 
-from workbench.losses._terms import Reduction, choose
 from workbench.losses.contrastive import contrastive
+from workbench.losses.terms import Reduction, ScalarReduction
+from workbench.registry import Natural, Positive
 
 
 @dataclass(frozen=True)
@@ -26,22 +27,16 @@ class Contrast:
         bank: entries of each bank, 2,048 for Flickr30K; 4,096 for MS-COCO in the text, though its best row
             has 2,048.
         tau: temperature.
-        momentum: share of itself that the momentum copy of the encoders keeps after a step.
+        momentum: share of itself that the momentum copy of the encoders keeps after a step; to go without,
+            leave the contrast out with ``mcl=0``.
         reduction: over anchors; ``"sum"`` as Eqs. 13-14 print it, ``"mean"`` as the other losses of the
             paper.
     """
 
-    bank: int = 2048
-    tau: float = 0.1
-    momentum: float = 0.999
-    reduction: Reduction = "mean"
-
-    def __post_init__(self) -> None:
-        choose("reduction", self.reduction, ("mean", "sum"))
-        if not 0 < self.momentum < 1:
-            raise ValueError(
-                f"momentum is {self.momentum}; choose a share between 0 and 1, or leave the contrast out with mcl=0"
-            )
+    bank: Natural = 2048
+    tau: Positive = 0.1
+    momentum: Annotated[float, Interval(gt=0, lt=1)] = 0.999
+    reduction: ScalarReduction = "mean"
 
 
 def numbers_of(ids: Sequence[str], device: torch.device) -> Tensor:

@@ -8,8 +8,6 @@ Source: AAHR, Eqs. 15-21; Fu et al., "Learning semantic relationship among insta
 (HREM), CVPR 2023.
 """
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
@@ -18,9 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout, leaky_relu, normalize
 
-from workbench.losses._terms import choose
 from workbench.losses.similarity import cosine
 from workbench.records import Embedding
+from workbench.registry import Count, Dropped, Natural, Positive
 
 CELLS = 2**24
 
@@ -45,20 +43,17 @@ class Graph:
             the same.
     """
 
-    epsilon: float = 1.0
+    epsilon: Positive = 1.0
     alpha: float = 1.5
-    layers: int = 1
-    heads: int = 1
-    dropout: float = 0.6
-    attention_dropout: float = 0.1
+    layers: Count = 1
+    heads: Natural = 1
+    dropout: Dropped = 0.6
+    attention_dropout: Dropped = 0.1
     keep: Literal["block", "row", "all"] = "block"
     detach: bool = True
-    after: int = 0
+    after: Count = 0
     cross: bool = True
     residual: bool = True
-
-    def __post_init__(self) -> None:
-        choose("keep", self.keep, ("block", "row", "all"))
 
 
 def intra_similarity(vectors: Tensor, epsilon: float) -> Tensor:

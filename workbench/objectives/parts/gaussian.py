@@ -1,12 +1,10 @@
 """Embeddings as diagonal Gaussians: what the probabilistic objectives read from them."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
-from workbench.losses._terms import Reduction
 from workbench.losses.bottleneck import bottleneck
+from workbench.losses.terms import Reduction
 from workbench.records import Embedding
 
 
