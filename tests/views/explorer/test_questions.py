@@ -5,8 +5,7 @@ import pytest
 from workbench.data import scenes
 from workbench.records import SceneGraph
 from workbench.text.scene_graph import parse
-from workbench.views.explorer.questions import Change
-from workbench.views.explorer.wording import changed, described, drops, participle, plural, sentence
+from workbench.views.explorer.questions import Change, changed, described, drops, participle, plural, sentence
 
 RIDER = SceneGraph(("man", "horse", "tree"), ((1, "brown"), (2, "big")), ((0, "ride", 1), (1, "next to", 2)))
 
@@ -60,9 +59,9 @@ def test_a_part_that_is_not_there_is_refused(change: Change):
 @pytest.mark.parametrize(
     ("relation", "said"),
     [
-        ("play with", "playing with"), ("run through", "running through"), ("look at", "looking at"), ("see", "seeing"),
-        ("in front of", "in front of"), ("be", "being"), ("fill with", "filled with"), ("surround by", "surrounded by"),
-        ("chase by", "chased by"), ("throw", "throwing"),
+        ("play with", "playing with"), ("run through", "running through"), ("look at", "looking at"),
+        ("see", "seeing"), ("in front of", "in front of"), ("be", "being"), ("fill with", "filled with"),
+        ("surround by", "surrounded by"), ("chase by", "chased by"), ("throw", "throwing"),
     ],
 )  # fmt: skip
 def test_verbs_stand_as_participles(relation: str, said: str):

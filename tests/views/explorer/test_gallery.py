@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.oracles.explorer import ranking
-from workbench.views.explorer.order import first, places
+from workbench.views.explorer.gallery import first, places
 
 
 def test_equal_scores_are_shown_in_the_order_of_their_rows():

@@ -1,13 +1,12 @@
 import io
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from workbench.records import Split
-from workbench.views.explorer.thumbnails import Thumbnails, placeholder
+from workbench.views.explorer.pictures import Thumbnails, placeholder
 
 SIZES = [(640, 480), (100, 900), (12, 9), (300, 300)]
 
@@ -67,20 +66,6 @@ def test_an_image_that_cannot_be_read_shows_the_reason():
     assert thumbnails.failed[3].startswith("OSError: image file is truncated")
     # dark letters on light grey
     assert np.array(placeholder(thumbnails.failed[3]).convert("L")).min() < 90
-
-
-def test_thumbnails_on_the_disk_serve_the_next_session_unless_they_are_cut_short(tmp_path: Path):
-    Thumbnails(split_of(Opener()), folder=tmp_path / "kept").get([0, 1, 2, 3])
-    files = sorted((tmp_path / "kept").iterdir())
-    assert len(files) == 3, "no file for the one that cannot be read, and none outside the folder"
-    later = Opener()
-    found = Thumbnails(split_of(later), folder=tmp_path / "kept").get([0, 1, 2])
-    assert (later.opened, len(found)) == ([], 3)
-    files[0].write_bytes(files[0].read_bytes()[:-9])
-    Thumbnails(split_of(later), folder=tmp_path / "kept").get([0, 1, 2])
-    assert len(later.opened) == 1
-    Thumbnails(split_of(later), folder=tmp_path / "kept", side=64).get([0])
-    assert len(later.opened) == 2
 
 
 @pytest.mark.parametrize("row", [-1, 4])
