@@ -70,7 +70,9 @@ def check_objective(objective: str | type[Objective], **options: Any) -> None:
     for warming in (False, True):
         for check in CHECKS:
             if problem := check(fresh):
-                raise AssertionError(f"objective {name!r}{' in warm-up epochs' if warming else ''}: {problem}")
+                raise AssertionError(
+                    f"objective {name!r}{' in warm-up epochs' if warming else ''}: {problem}"
+                )
 
 
 @contextmanager
@@ -108,7 +110,9 @@ def batch(
     count = images or int(own.max()) + 1
     ids = image_ids or [f"i{n}" for n in range(count)], [f"t{n}" for n in range(len(own))]
     wanted = objective.signals() if objective else {}
-    given = {name: torch.rand(len(own), generator=generator) for name in wanted} | signals(len(own), generator)
+    given = {name: torch.rand(len(own), generator=generator) for name in wanted} | signals(
+        len(own), generator
+    )
     momentum = [Embedding(embedding(n, seed=seed + 50 + n).mean.detach()) for n in (count, len(own))]
     made = Batch(*ids, own, signals=given, momentum=(momentum[0], momentum[1]))
     # An image's own captions have the highest grades.
