@@ -9,8 +9,7 @@ its module and class, ``"my_module:MyLoss"``, alone or in a sum.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.objectives._names import is_sum, options_of, parse
-from workbench.registry import Shelf, check_options
+from workbench.registry import Shelf
 
 if TYPE_CHECKING:
     from workbench.objectives.base import Objective as Objective
@@ -30,9 +29,9 @@ def load(name: str, **options: Any) -> Any:
         KeyError: no such paper or term; TypeError: an unknown option; ValueError: a sum that cannot be read
             or united.
     """
-    if not is_sum(name):
+    if not ("+" in name or "*" in name or "." in name.rpartition(":")[2]):
         return _shelf.load(name, **options)
-    from workbench.objectives._sum import Sum
+    from workbench.objectives._sum import Sum, options_of, parse
 
     addends = parse(name)
     given = options_of(name, addends, options)
@@ -40,12 +39,9 @@ def load(name: str, **options: Any) -> Any:
 
 
 def check(name: str, options: Mapping[str, Any]) -> None:
-    """Refuse a name or options that ``load`` would refuse by name.
+    """Refuse a name or options that ``load`` would refuse, nested ones included, by making the objective.
 
     Raises:
         KeyError, TypeError, ValueError: as ``load``.
     """
-    if is_sum(name):
-        load(name, **options)
-    else:
-        check_options(f"objective {name!r}", member(name), dict(options))
+    load(name, **options)
