@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from workbench.records import SceneGraph
 from workbench.text.scene_graph import statements
-from workbench.text.scene_graph.statements import Said
+from workbench.text.scene_graph.statements import Statement
 from workbench.text.scene_graph.tree import Tree, lemma
 from workbench.text.scene_graph.wording import SINGULARS, known
 
@@ -149,8 +149,8 @@ def _barred(caption: _Caption, number: int, tree: Tree, i: int) -> set[int]:
     return barred
 
 
-def _statements(tree: Tree) -> list[Said]:
-    found: list[Said] = []
+def _statements(tree: Tree) -> list[Statement]:
+    found: list[Statement] = []
     for i in range(len(tree.words)):
         if tree.verb(i) and not inner(tree, i) and tree.deps[i] not in ("aux", "auxpass", "amod"):
             found += statements.of_verb(tree, i)
@@ -159,7 +159,7 @@ def _statements(tree: Tree) -> list[Said]:
     return found
 
 
-def _state(caption: _Caption, number: int, said: Said) -> None:
+def _state(caption: _Caption, number: int, said: Statement) -> None:
     """Turn a statement about words into one about nodes."""
     for subject in caption.means.get((number, said.subject), ()):
         if said.object is None:
