@@ -25,7 +25,7 @@ from workbench.registry import check_options, did_you_mean
 from workbench.text.signal import SignalMaker
 from workbench.training import Settings, checkpoint, fit, seed_everything
 from workbench.training.batches import Source
-from workbench.training.clusters import k_means, mean_regions
+from workbench.training.samplers import k_means, mean_regions
 
 
 @dataclass(frozen=True, kw_only=True)
