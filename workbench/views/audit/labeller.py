@@ -30,7 +30,7 @@ SHEET = 12
 DONE = "every candidate has a label"
 
 
-def card(split: Split, row: pd.Series[Any], label: str = "", *, grades: bool = True) -> Card:
+def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool = True) -> Card:
     """One candidate as people see it.
 
     Args:
