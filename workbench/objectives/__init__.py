@@ -39,13 +39,21 @@ def load(name: str, **options: Any) -> Any:
     return Sum(name, addends, {paper: _shelf.load(paper, **given.get(paper, {})) for paper in addends})
 
 
-def check(name: str, options: Mapping[str, Any]) -> None:
-    """Refuse a name or options that ``load`` would refuse by name.
+def check(name: str, options: Mapping[str, Any], path: str = "") -> None:
+    """Refuse a name, or options by name, type and range, without making the objective.
+
+    Args:
+        name: as for ``load``.
+        options: as for ``load``.
+        path: where the options stand in a configuration, for messages.
 
     Raises:
         KeyError, TypeError, ValueError: as ``load``.
     """
+    papers = {name: dict(options)}
     if is_sum(name):
-        load(name, **options)
-    else:
-        check_options(f"objective {name!r}", member(name), dict(options))
+        papers = options_of(name, addends := parse(name), options)
+        papers = {paper: papers.get(paper, {}) for paper in addends}
+    for paper, given in papers.items():
+        where = f"{path}.{paper}" if is_sum(name) and path else path
+        check_options(f"objective {paper!r}", member(paper), given, where)
