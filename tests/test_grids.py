@@ -15,7 +15,6 @@ from tests.experiment.test_experiment import TINY
 from workbench import data, text
 from workbench.execution.grid import plan, read_grid
 from workbench.experiment import Config, build, needs, resolve
-from workbench.experiment.needs import complete
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 GRIDS = {path.stem: path for path in sorted((NOTEBOOKS / "grids").glob("*.yaml"))}

@@ -119,8 +119,8 @@ class Config(Settings):
             image |= _variance_head(self.image_encoder)
             words |= _variance_head(encoder) if encoder != self.image_encoder else {}
         image, words = merge(image, self.image_options), merge(words, self.text_options)
-        sides = [image] if encoder == self.image_encoder else [image, words]
-        begun = {options.get(name, "scenes") for options in sides for name in ("model", "pretrained")}
+        begun = {image.get("model", "scenes"), image.get("pretrained", "scenes")}
+        begun |= {words.get("pretrained", "")} if encoder != self.image_encoder else set()
         if self.start and (self.image_encoder != "towers" or begun - {start}):
             raise ValueError(
                 f"start={start!r} names the model that encoders start from; give it, or the encoders and their "

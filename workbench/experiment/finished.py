@@ -69,7 +69,7 @@ def _open(name: str, root: str, images: int, device: str) -> Space:
     model = load_model(folder or "", device=device)
     config = Config.read(folder / CONFIG) if folder else Config()
     if images:
-        config = replace(config, test_images=images)
+        config = config.replace(test_images=images)
     split = load_split(config, "test")
     image, text = (folder and _saved(folder, model, split)) or model.embed(
         model.source(split, every_signal=False)
