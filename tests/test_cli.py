@@ -127,7 +127,7 @@ def test_run_refuses_wrong_parameters_as_usage(
 def test_run_names_a_notebook_that_is_not_there() -> None:
     result = call("run", "99_none")
     assert result.exit_code == 2
-    assert "no notebook 99_none; looked for 99_none.ipynb, notebooks/99_none.ipynb" in result.output
+    assert "no notebook '99_none', neither as a path nor by name; known: 01_descriptiveness" in result.output
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 from safetensors.torch import load_file
 
 from tests.experiment.test_experiment import SMALL, TINY
-from workbench.experiment.result import MODEL
+from workbench.experiment.runs import MODEL
 
 ALONE = [sys.executable, "-m", "workbench"]
 TOGETHER = [

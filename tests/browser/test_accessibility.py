@@ -41,7 +41,7 @@ from workbench.views.maps.coordinates import Settings
 from workbench.views.maps.space_map import map_spaces
 from workbench.views.maps.widget import EmbeddingMap
 from workbench.records import Embedding, Judgements, Split
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 hostile = json.loads({json.dumps(json.dumps([text.encode(errors="ignore").decode() for text in HOSTILE]))})
 rng = np.random.default_rng(0)
 def unit(rows):
@@ -56,7 +56,8 @@ ids = tuple(f"{{hostile[row % len(hostile)]}} {{row}}" for row in range(30))
 own = np.repeat(np.arange(30), 2)
 paint = lambda row: Image.new("RGB", (40, 30), (row * 8, 90, 40))
 split = Split("<b>toy</b>", ids, captions, tuple(f"c {{one}}" for one in captions), own, paint)
-spaces = [Space(f"{{hostile[0]}} {{run}}", Model(), split, unit(30), unit(60)) for run in range(2)]
+embedded = [(Model(), unit(30), unit(60)) for run in range(2)]
+spaces = [OpenRun(f"{{hostile[0]}} {{run}}", split, lambda run=run: embedded[run]) for run in range(2)]
 live = Explorer(spaces, k=4)
 chart = EmbeddingMap(map_spaces(spaces[:1], Settings(steps=300)))
 truth = Judgements("exact", "binary", (30, 60), np.arange(30), np.arange(30), np.ones(30, dtype=np.float32))

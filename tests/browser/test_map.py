@@ -24,7 +24,7 @@ from workbench.views.maps.space_map import map_spaces
 from workbench.views.maps.coordinates import Settings
 from workbench.views.maps.widget import EmbeddingMap
 from workbench.records import Embedding, Split
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 rng = np.random.default_rng(0)
 vectors = rng.normal(size=(120, 8)).astype(np.float32)
 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -34,7 +34,8 @@ own, level = np.repeat(np.arange(40), 2), np.tile([1, 2], 40)
 paint = lambda row: Image.new("RGB", (40, 30), (row * 6, 90, 40))
 split = Split("toy/test", ids[0], texts, ids[1], own, paint, level=level, chain=own)
 def space(name, vectors):
-    return Space(name, None, split, Embedding(torch.from_numpy(vectors[:40])), Embedding(torch.from_numpy(vectors[40:])))
+    sides = [Embedding(torch.from_numpy(part)) for part in (vectors[:40], vectors[40:])]
+    return OpenRun(name, split, lambda: (None, *sides))
 maps = map_spaces([space("one", vectors), space("<b>two</b>", vectors[:, ::-1].copy())], Settings(steps=400))
 live, second = EmbeddingMap(maps), EmbeddingMap(maps[0], colour="descriptiveness")
 live.link(second)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from workbench import data
-from workbench.data._scene_vocabulary import BACKDROPS, COLOURS, KINDS, NOUNS
+from workbench.data.scenes.vocabulary import BACKDROPS, COLOURS, KINDS, NOUNS
 from workbench.records import Judgements, LazyJudgements, Split
 
 # The world of seed 0. Weights are trained on it and results are compared across machines: a new checksum is a

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from workbench.data._scene_backdrops import backdrop
-from workbench.data._scene_layout import VARIANTS
-from workbench.data._scene_raster import mixed, polygon, rounded, smooth
-from workbench.data._scene_sprites import DRAWINGS, margin, sprite
-from workbench.data._scene_vocabulary import BACKDROPS, COLOURS, NOUNS, PATTERNS
+from workbench.data.scenes.backdrops import backdrop
+from workbench.data.scenes.drawing import DRAWINGS, margin, sprite
+from workbench.data.scenes.layout import VARIANTS
+from workbench.data.scenes.raster import mixed, polygon, rounded, smooth
+from workbench.data.scenes.vocabulary import BACKDROPS, COLOURS, NOUNS, PATTERNS
 
 
 def inside(points: list[tuple[int, int]], x: float, y: float) -> bool:

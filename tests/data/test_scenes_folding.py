@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from workbench import data
-from workbench.data._scene_vocabulary import BACKDROPS
 from workbench.data.scenes import canonical
+from workbench.data.scenes.vocabulary import BACKDROPS
 from workbench.records import SceneGraph
 
 

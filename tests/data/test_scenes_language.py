@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from workbench import data
-from workbench.data._scene_dice import Dice
-from workbench.data._scene_language import plural, short_phrase, verbalise
-from workbench.data._scene_vocabulary import (
+from workbench.data.scenes.dice import Dice
+from workbench.data.scenes.language import plural, short_phrase, verbalise
+from workbench.data.scenes.vocabulary import (
     BACKDROPS,
     COLOURS,
     COUNTS,

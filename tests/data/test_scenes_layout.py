@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from workbench.data._scene_dice import Dice
-from workbench.data._scene_layout import FAR, NEAR, graph_of, make_scene, relations
-from workbench.data._scene_vocabulary import CONVERSE
+from workbench.data.scenes.dice import Dice
+from workbench.data.scenes.layout import FAR, NEAR, graph_of, make_scene, relations
+from workbench.data.scenes.vocabulary import CONVERSE
 
 SCENES = [make_scene(Dice(7, i)) for i in range(600)]
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.oracles.scenes import share_held
 from workbench import data
-from workbench.data._scene_truth import truth
-from workbench.data._scene_vocabulary import ATTRIBUTES, BACKDROPS, KINDS, NOUNS, RELATIONS
+from workbench.data.scenes.truth import truth
+from workbench.data.scenes.vocabulary import ATTRIBUTES, BACKDROPS, KINDS, NOUNS, RELATIONS
 from workbench.records import SceneGraph
 
 CAT_AND_TREE = SceneGraph(

@@ -3,7 +3,7 @@ with the package."""
 
 from __future__ import annotations
 
-from workbench.data._scene_vocabulary import NOUNS
+from workbench.data.scenes.vocabulary import NOUNS
 from workbench.records import SceneGraph
 
 NUMBERS = {"two", "three"}

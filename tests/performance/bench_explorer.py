@@ -26,8 +26,8 @@ import torch
 
 from tests.browser.conftest import ARGUMENTS, CHROMIUM, serving
 from workbench.data import load
-from workbench.experiment.finished import open_runs
-from workbench.experiment.space import Space
+from workbench.experiment import open_runs
+from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding, Split
 
 IMAGES, QUERIES, NEAR = 200, 20, 0.7
@@ -58,7 +58,7 @@ LISTEN = """() => {
 }"""
 
 
-def spaces(rows: int, runs: int) -> list[Space]:
+def spaces(rows: int, runs: int) -> list[OpenRun]:
     """The shipped encoder over many rows, each near one of the real images."""
     real = open_runs(images=IMAGES)[0]
     near = np.arange(rows) % IMAGES
@@ -71,9 +71,8 @@ def spaces(rows: int, runs: int) -> list[Space]:
     for run in range(runs):
         image = real.image.mean[near] + _noise(rows, real.image.mean.shape[1], run)
         image /= image.norm(dim=1, keepdim=True)
-        made.append(
-            replace(real, name=f"run {run}", split=split, image=Embedding(image), text=Embedding(image))
-        )
+        one = real.with_embeddings(f"run {run}", Embedding(image), Embedding(image))
+        made.append(replace(one, split=split))
     return made
 
 

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from workbench import text
 from workbench.records import SceneGraph
-from workbench.text import _scene_tree
-from workbench.text._agreement import TEXTS, agreement, annotated, texts
+from workbench.text.scene_graph import tree
+from workbench.text.scene_graph.annotations import TEXTS, agreement, annotated, texts
 
 
 @cache
@@ -30,7 +30,7 @@ def other():
     """Their parser, with the model that ours uses."""
     import sng_parser
 
-    return sng_parser.Parser("spacy", model=_scene_tree.model()[1])
+    return sng_parser.Parser("spacy", model=tree.model()[1])
 
 
 def theirs(caption: str) -> SceneGraph:
@@ -50,9 +50,9 @@ def theirs(caption: str) -> SceneGraph:
 
 def alone(captions: list[str]) -> None:
     """SpaCy's tagger and parser, nothing after them."""
-    nlp, _ = _scene_tree.model()
+    nlp, _ = tree.model()
     with nlp.select_pipes(disable="lemmatizer"):
-        for _ in nlp.pipe(captions, batch_size=_scene_tree.BATCH):
+        for _ in nlp.pipe(captions, batch_size=tree.BATCH):
             pass
 
 
@@ -78,7 +78,7 @@ def main(root: Path, number: int) -> None:
     )
     captions = random.Random(0).sample(pool, number)
     sys.stdout.write(
-        f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, spaCy model {_scene_tree.model()[1]}\n"
+        f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, spaCy model {tree.model()[1]}\n"
     )
     theirs(captions[0])
     speed("spaCy alone", captions, alone)

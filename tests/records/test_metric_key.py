@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from workbench.records import MetricKey
 
 WORDS = st.from_regex(r"[A-Za-z][A-Za-z0-9_ ]{0,10}[a-z]", fullmatch=True)

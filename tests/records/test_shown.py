@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from workbench.records.shown import UNITS, count, fixed, heading, scaled, shown, with_interval
 
 

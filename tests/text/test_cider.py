@@ -189,7 +189,7 @@ def test_hostile_texts_are_scored_like_any_other():
 def test_mistakes_are_refused_by_name():
     with pytest.raises(ValueError, match="variant is 'ciderd'; did you mean cider-d"):
         text.load("cider", variant="ciderd")
-    with pytest.raises(ValueError, match="no tokens 'word'; did you mean words"):
+    with pytest.raises(ValueError, match="tokens is 'word'; did you mean words"):
         text.load("cider", tokens="word")
     with pytest.raises(ValueError, match="sigma is 0"):
         text.load("cider", sigma=0)

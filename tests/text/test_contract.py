@@ -7,8 +7,7 @@ import inspect
 import pytest
 
 from workbench import text
-from workbench.text._base import Maker, SignalMaker
-from workbench.text._relevance import RelevanceMaker
+from workbench.text.signal import Maker, RelevanceMaker, SignalMaker
 
 
 @pytest.mark.parametrize("name", text.names())

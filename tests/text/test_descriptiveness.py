@@ -136,7 +136,7 @@ def test_what_was_learnt_survives_json(scorer):
 def test_mistakes_are_refused_by_name():
     with pytest.raises(ValueError, match="scorer is 'l2sum'; did you mean l2_sum"):
         text.load("descriptiveness", scorer="l2sum")
-    with pytest.raises(ValueError, match="no scale 'row'; did you mean raw"):
+    with pytest.raises(ValueError, match="scale is 'row'; did you mean raw"):
         text.load("descriptiveness", scale="row")
     with pytest.raises(ValueError, match="call fit"):
         text.load("descriptiveness").of(["a dog"])

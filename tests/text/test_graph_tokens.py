@@ -8,8 +8,8 @@ import torch
 
 from workbench import text
 from workbench.records import SceneGraph
-from workbench.text import _graph_store
-from workbench.text._graph_store import GraphStore
+from workbench.text.scene_graph import store
+from workbench.text.scene_graph.store import GraphStore
 
 GRAPHS = (
     SceneGraph(("dog", "ball"), ((0, "brown"), (0, "big"), (1, "brown")), ((0, "chase", 1),)),
@@ -105,7 +105,7 @@ class Parser:
 
 
 def test_a_caption_is_parsed_once_and_then_read_from_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(_graph_store, "parser_identity", lambda: "first")
+    monkeypatch.setattr(store, "parser_identity", lambda: "first")
     parser = Parser()
     first = GraphStore(parser, tmp_path).of(["a", "b", "a"])
     assert (
@@ -114,7 +114,7 @@ def test_a_caption_is_parsed_once_and_then_read_from_disk(tmp_path, monkeypatch)
         == SceneGraph(("b",), ((0, "old"),), ((0, "is", 0),))
     )
     assert parser.asked == ["a", "b", "c"]
-    monkeypatch.setattr(_graph_store, "parser_identity", lambda: "second")
+    monkeypatch.setattr(store, "parser_identity", lambda: "second")
     GraphStore(parser, tmp_path).of(["a"])
     assert parser.asked[-1] == "a"
     assert [
@@ -126,8 +126,8 @@ def test_a_caption_is_parsed_once_and_then_read_from_disk(tmp_path, monkeypatch)
 
 
 def test_many_captions_are_read_in_several_questions(tmp_path, monkeypatch):
-    monkeypatch.setattr(_graph_store, "parser_identity", lambda: "one")
-    monkeypatch.setattr(_graph_store, "ASKED", 3)
+    monkeypatch.setattr(store, "parser_identity", lambda: "one")
+    monkeypatch.setattr(store, "ASKED", 3)
     captions = [f"caption {n}" for n in range(10)]
     parser = Parser()
     first, second = (GraphStore(parser, tmp_path).of(captions) for _ in range(2))
@@ -143,7 +143,7 @@ def test_few_captions_leave_no_file(tmp_path):
 
 
 def test_the_parser_is_known_by_its_rules_and_its_model():
-    assert len(_graph_store.parser_identity()) == 16
+    assert len(store.parser_identity()) == 16
 
 
 @pytest.mark.parametrize(

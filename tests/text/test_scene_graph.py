@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench import data, text
-from workbench.data import _scene_vocabulary as world
+from workbench.data.scenes import vocabulary as world
 from workbench.records import SceneGraph
-from workbench.text import _scene_tree, scene_graph
-from workbench.text.scene_graph import agreement, annotated
+from workbench.text import scene_graph
+from workbench.text.scene_graph import agreement, annotated, tree
 
 # By hand: the conventions of workbench/assets/scene_graphs/README.md, one caption each.
 CAPTIONS = {
@@ -80,7 +80,7 @@ def test_the_signal_keeps_order_counts_fallbacks_and_says_which_model_ran():
         ("dog",),
     ]
     assert signal.fallbacks.tolist() == [1, 3]
-    assert signal.model in _scene_tree.MODELS
+    assert signal.model in tree.MODELS
     assert (len(signal), signal.name) == (5, "scene_graph")
     assert [graph.objects[0] for graph in signal.take(np.array([2, 0]))] == ["cat", "dog"]
 
@@ -88,7 +88,7 @@ def test_the_signal_keeps_order_counts_fallbacks_and_says_which_model_ran():
 def test_a_caption_is_parsed_once(monkeypatch):
     maker = text.load("scene_graph")
     first = maker.of(["a dog", "a cat"]).graphs
-    monkeypatch.setattr(_scene_tree, "trees", lambda sentences: iter([_ for _ in sentences if 1 / 0]))
+    monkeypatch.setattr(tree, "trees", lambda sentences: iter([_ for _ in sentences if 1 / 0]))
     assert maker.of(["a cat", "a dog"]).graphs == first[::-1]
 
 
@@ -116,14 +116,14 @@ def test_a_graph_survives_networkx():
 
 
 def test_a_missing_model_is_named_with_its_remedy(monkeypatch):
-    _scene_tree.model.cache_clear()
-    monkeypatch.setattr(_scene_tree, "MODELS", ("en_core_web_none",))
+    tree.model.cache_clear()
+    monkeypatch.setattr(tree, "MODELS", ("en_core_web_none",))
     with pytest.raises(
         OSError, match=r"looked for en_core_web_none. Install one: python -m pip install en-core-web-sm"
     ):
-        _scene_tree.model()
+        tree.model()
     monkeypatch.undo()
-    _scene_tree.model.cache_clear()
+    tree.model.cache_clear()
 
 
 def test_mistakes_are_refused_by_name():

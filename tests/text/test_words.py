@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.oracles import text as oracle
 from workbench.text import _ragged
-from workbench.text._words import words
+from workbench.text.words import words
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.test_batches import source
 from tests.training.ranks import gradients
+from tests.training.test_batches import source
 from workbench import objectives
 from workbench.records import Embedding
 from workbench.training import processes

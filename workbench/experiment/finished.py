@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,9 @@ import pandas as pd
 import torch
 
 from workbench.experiment import runs
-from workbench.experiment.model import Model
-from workbench.experiment.result import CONFIG
-from workbench.experiment.running import Config, load_model, load_split
-from workbench.experiment.space import Space
+from workbench.experiment.config import Config
+from workbench.experiment.opened import Contents, OpenRun
+from workbench.experiment.running import load_model, load_split
 from workbench.records import Embedding, Split
 
 SHIPPED = "pre-trained"
@@ -25,7 +25,7 @@ SHIPPED = "pre-trained"
 
 def open_runs(
     names: Sequence[str] = (), *, root: str = "runs", images: int = 0, device: str = "cpu"
-) -> list[Space]:
+) -> list[OpenRun]:
     """Open several runs to look at them side by side.
 
     Args:
@@ -36,62 +36,57 @@ def open_runs(
         device: where the weights go.
 
     Returns:
-        One space a run, named by its objective, and by its run id as well where an objective comes twice.
+        One opened run each, named by its objective, and by its run id as well where an objective comes twice.
         Runs of one data set share one split.
 
     Raises:
-        FileNotFoundError: no such run, or one without a checkpoint.
+        FileNotFoundError: no such run; one without a checkpoint raises it when its model is asked for.
         ValueError: the runs were measured on different images or captions.
     """
     opened = [_open(name, root, images, device) for name in names or ("",)]
     first = opened[0].split
-    for space in opened[1:]:
-        if (space.split.image_ids, space.split.caption_ids) != (first.image_ids, first.caption_ids):
+    for one in opened[1:]:
+        if (one.split.image_ids, one.split.caption_ids) != (first.image_ids, first.caption_ids):
             raise ValueError(
-                f"{opened[0].name} and {space.name} were measured on different images or captions; "
+                f"{opened[0].name} and {one.name} were measured on different images or captions; "
                 "open runs of one data set, with the same number of images"
             )
-    twice = {name for name, count in Counter(space.name for space in opened).items() if count > 1}
-    return [
-        replace(space, split=first, name=_unique(space, number, twice))
-        for number, space in enumerate(opened, 1)
-    ]
+    twice = {name for name, number in Counter(one.name for one in opened).items() if number > 1}
+    endings = [one.folder.name if one.folder else str(number) for number, one in enumerate(opened, 1)]
+    names = [f"{one.name} {end}" if one.name in twice else one.name for one, end in zip(opened, endings)]
+    return [replace(one, split=first, name=name) for one, name in zip(opened, names, strict=True)]
 
 
-def _unique(space: Space, number: int, twice: set[str]) -> str:
-    if space.name not in twice:
-        return space.name
-    return f"{space.name} {number if space.folder is None else space.folder.name}"
-
-
-def _open(name: str, root: str, images: int, device: str) -> Space:
-    folder = runs.find(name, root).folder if name else None
-    model = load_model(folder or "", device=device)
-    config = Config.read(folder / CONFIG) if folder else Config()
-    if images:
-        config = config.replace(test_images=images)
+def _open(name: str, root: str, images: int, device: str) -> OpenRun:
+    if not name:
+        config = Config(test_images=images)
+        split = load_split(config, "test")
+        load = cache(lambda: _contents(None, split, device))
+        return OpenRun(SHIPPED, split, load, config=config.as_dict())
+    folder = runs.find(name, root).folder
+    if not (folder / runs.CONFIG).is_file():
+        raise FileNotFoundError(f"{folder} keeps no model; open the folder of a finished training run")
+    config = Config.read(folder / runs.CONFIG)
+    config = config.replace(test_images=images) if images else config
     split = load_split(config, "test")
-    image, text = (folder and _saved(folder, model, split)) or model.embed(
-        model.source(split, every_signal=False)
-    )
-    return Space(config.objective if folder else SHIPPED, model, split, image, text, folder, config.as_dict())
+    load = cache(lambda: _contents(folder, split, device))
+    return OpenRun(config.objective, split, load, folder, config.as_dict())
 
 
-def _saved(folder: Path, model: Model, split: Split) -> tuple[Embedding, Embedding] | None:
-    """The embeddings that the run kept; ``None`` where they lack an item, or something that the objective's
-    scores read.
+def _contents(folder: Path | None, split: Split, device: str) -> Contents:
+    """The model, and the embeddings that the run kept; where they lack an item, or something that the
+    objective's scores read, the split is embedded.
     """
-    if model.objective.reads:
-        return None
-    image, text = _of_side(folder, "image", split.image_ids), _of_side(folder, "text", split.caption_ids)
-    return (image, text) if image and text else None
+    model, kept = load_model(folder or "", device=device), []
+    if folder and not model.objective.reads:
+        sides = (("image", split.image_ids), ("text", split.caption_ids))
+        kept = [found for side, ids in sides if (found := _of_side(folder, side, ids))]
+    return Contents(model, *(kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False))))
 
 
 def _of_side(folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
     table, vectors = folder / "embeddings" / f"{side}_ids.parquet", folder / "embeddings" / f"{side}.npy"
     if not (table.is_file() and vectors.is_file()):
         return None
-    row = {one: number for number, one in enumerate(pd.read_parquet(table)["id"])}
-    if not row.keys() >= set(ids):
-        return None
-    return Embedding(torch.from_numpy(np.load(vectors)[[row[one] for one in ids]]))
+    rows = pd.Index(pd.read_parquet(table)["id"]).get_indexer(pd.Index(ids))
+    return Embedding(torch.from_numpy(np.load(vectors)[rows])) if (rows >= 0).all() else None

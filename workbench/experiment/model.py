@@ -20,7 +20,7 @@ from torch import Tensor
 from workbench.encoders._pair import Pair
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding, Split
-from workbench.text._base import SignalMaker
+from workbench.text.signal import SignalMaker
 from workbench.training import batches
 from workbench.training.batches import Pixels, Reader, Source
 

@@ -13,7 +13,7 @@ from workbench.encoders._pair import Pair
 from workbench.objectives.base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split
 from workbench.records.lazy_judgements import Taken
-from workbench.text._relevance import RelevanceMaker
+from workbench.text.signal import RelevanceMaker
 
 HOW_TO_GIVE = {
     "log_var": "set log_var=true in the options of both encoders",

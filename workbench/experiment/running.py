@@ -8,6 +8,7 @@ import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from workbench.experiment import needs
 from workbench.experiment.config import Config
 from workbench.experiment.evaluation import calibrate, evaluate, validation_rsum
 from workbench.experiment.model import Model
-from workbench.experiment.result import CONFIG, MODEL, STATES, Result
+from workbench.experiment.opened import Contents, OpenRun
+from workbench.experiment.runs import CONFIG, MODEL, STATES
 from workbench.objectives.base import Objective
 from workbench.records import Rows, Split
-from workbench.text._base import SignalMaker
+from workbench.text.signal import SignalMaker
 from workbench.training import checkpoint, fit, seed_everything
 from workbench.training.batches import Source
 from workbench.training.clusters import k_means, mean_regions
@@ -75,7 +77,7 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
 
 def run(
     experiment: Config | Prepared, *, folder: str | Path | None = None, progress: bool = True
-) -> Result:
+) -> OpenRun:
     """Load, build, train, evaluate.
 
     Args:
@@ -85,7 +87,7 @@ def run(
         progress: show a bar where somebody can see it.
 
     Returns:
-        The result, evaluated on the test split with the weights of the best validation epoch.
+        The opened run, evaluated on the test split with the weights of the best validation epoch.
 
     Raises:
         FileNotFoundError, ImportError, ValueError: as ``prepare``.
@@ -99,7 +101,8 @@ def run(
         )  # fmt: skip
     calibrate(model, ready.val)
     measurements, image, texts = evaluate(model, ready.test, seed=config.seed)
-    return Result(config.as_dict(), model, ready.test.split, measurements, history, image, texts)
+    load, split = partial(Contents, model, image, texts), ready.test.split
+    return OpenRun(config.objective, split, load, None, config.as_dict(), measurements, history)
 
 
 def _clusters(config: Config, model: Model, train: Source) -> Rows | None:

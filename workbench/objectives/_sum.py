@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from torch import Tensor, nn
 
-from workbench.objectives.base import Objective
 from workbench.objectives._names import Addends
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 from workbench.registry import did_you_mean
 

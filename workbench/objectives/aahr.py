@@ -32,9 +32,9 @@ from torch import Tensor
 
 from workbench.losses.triplet import triplet
 from workbench.objectives._bank import Bank, Contrast, momentum_contrast, numbers_of
-from workbench.objectives.base import Objective
 from workbench.objectives._neighbourhood import Graph, Neighbourhood
 from workbench.objectives._sinkhorn import Alignment, Prototypes
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 from workbench.registry import check_options
 

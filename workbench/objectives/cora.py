@@ -29,8 +29,8 @@ from workbench.losses import similarity
 from workbench.losses._terms import choose, full_precision, reduce
 from workbench.losses.contrastive import contrastive
 from workbench.losses.triplet import triplet
-from workbench.objectives.base import Objective
 from workbench.objectives._reranking import choose_beta, rerank
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 
 RELEASED = (1e-9, 1e-6)

@@ -34,10 +34,10 @@ from workbench.losses import similarity
 from workbench.losses._terms import Reduction, choose, full_precision, reduce
 from workbench.losses.distance_weighted import distance_weighted
 from workbench.losses.triplet import triplet
-from workbench.objectives.base import Objective
 from workbench.objectives._cross_attention import CrossAttention, masked_mean, parts_of
 from workbench.objectives._sparse_selection import Selection, constraint
 from workbench.objectives._square import one_caption_an_image, rows_of
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 from workbench.registry import did_you_mean
 

@@ -22,8 +22,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from workbench.losses import similarity
 from workbench.losses._terms import Reduction, choose, full_precision
-from workbench.objectives.base import Objective
 from workbench.objectives._gaussian import both_bottlenecks, log_var
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 
 

@@ -1,10 +1,13 @@
 """Signals: what captions alone can tell, one file each.
 
-``load(name, **options)`` makes a ``SignalMaker`` (what a caption says) or a ``RelevanceMaker`` (captions
-against images).
+``load(name, **options)`` makes a ``SignalMaker`` (what a caption says) or a ``RelevanceMaker`` (how well captions
+fit images).
 """
 
 from workbench.registry import Shelf
+from workbench.text.signal import Relevance, RelevanceMaker, SignalMaker
+
+__all__ = ["Relevance", "RelevanceMaker", "SignalMaker", "load", "member", "names"]
 
 _shelf = Shelf(__name__)
 names, load, member = _shelf.names, _shelf.load, _shelf.member

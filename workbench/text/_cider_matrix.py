@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from workbench.records import Rows
-from workbench.text._relevance import Relevance
+from workbench.text.signal import Relevance
 
 Floats = NDArray[np.float64]
 RULES = {

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from workbench.text._words import words
+from workbench.text.words import words
 
 Floats = NDArray[np.float64]
 Scorer = Callable[[sparse.csr_array, Floats, int], sparse.csr_array]

@@ -27,8 +27,8 @@ from workbench.records import Rows
 from workbench.registry import did_you_mean
 from workbench.text._cider_matrix import RULES, CiderRelevance, Vectors
 from workbench.text._ngrams import ORDERS, NgramCounts, count_ngrams
-from workbench.text._relevance import RelevanceMaker, image_rows
-from workbench.text._words import words
+from workbench.text.signal import RelevanceMaker, image_rows
+from workbench.text.words import words
 
 SPLITS: dict[str, Callable[[str], list[str]]] = {
     "whitespace": lambda caption: caption.lower().split(),

@@ -22,8 +22,8 @@ from scipy import sparse
 
 from workbench.records import Rows
 from workbench.registry import did_you_mean
-from workbench.text._base import SignalMaker
 from workbench.text._tfidf import SCORERS, count_words, document_frequency
+from workbench.text.signal import SignalMaker
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from workbench.records import Rows, SceneGraph
 from workbench.text import _ragged
-from workbench.text._base import SignalMaker
-from workbench.text._graph_store import GraphStore
 from workbench.text.scene_graph import SceneGraphs
+from workbench.text.scene_graph.store import GraphStore
+from workbench.text.signal import SignalMaker
 from workbench.text.tokens import Tokens, TokenSignal
 from workbench.text.word_features import WordFeatures
 

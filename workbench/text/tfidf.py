@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from workbench.records import Rows
-from workbench.text._relevance import Relevance, RelevanceMaker, image_rows
+from workbench.text.signal import Relevance, RelevanceMaker, image_rows
 
 
 class TfidfRelevance(Relevance):

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from workbench.records import Rows
 from workbench.registry import did_you_mean
 from workbench.text import _ragged
-from workbench.text._base import SignalMaker
-from workbench.text._words import words
+from workbench.text.signal import SignalMaker
+from workbench.text.words import words
 
 if TYPE_CHECKING:
     from torch import Tensor

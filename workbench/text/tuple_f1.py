@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from workbench.records import Rows, SceneGraph
-from workbench.text._relevance import Relevance, RelevanceMaker, image_rows
+from workbench.text.signal import Relevance, RelevanceMaker, image_rows
 
 Synonyms = Sequence[Collection[str]]
 Tuples = frozenset[tuple[str, ...]]

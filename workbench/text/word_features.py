@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from workbench.records import Rows
 from workbench.records.writing import replacing
 from workbench.text import _ragged
-from workbench.text._base import SignalMaker
+from workbench.text.signal import SignalMaker
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from PIL import Image
 
 from workbench.experiment import compare
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.metrics import published, ranking, recall
 from workbench.metrics._ranks import both
 from workbench.records import Embedding, Judgements, LazyJudgements, Split
@@ -51,14 +51,8 @@ def space(name, split, noise, seed=0):
     generator = torch.Generator().manual_seed(seed)
     image = torch.nn.functional.normalize(torch.randn(IMAGES, 8, generator=generator), dim=1)
     text = image[OWN] + noise * torch.randn(len(OWN), 8, generator=generator)
-    return Space(
-        name,
-        Cosine(),
-        split,
-        Embedding(image),
-        Embedding(torch.nn.functional.normalize(text, dim=1)),
-        config={"data": "toy"},
-    )
+    sides = Embedding(image), Embedding(torch.nn.functional.normalize(text, dim=1))
+    return OpenRun(name, split, lambda: (Cosine(), *sides), config={"data": "toy"})
 
 
 @pytest.fixture(scope="module")

@@ -193,7 +193,7 @@ def with_entities(space):
         labels=torch.tensor([[1, 2], [3, 0], [1, 2]]),
     )
     space.model.makers["graph_tokens"] = SimpleNamespace(of=lambda captions: SimpleNamespace(phrases=phrases))
-    return replace(space, text=text)
+    return space.with_embeddings(space.name, space.image, text)
 
 
 def test_an_image_finds_entities_where_a_run_embeds_them():

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 
 from workbench.data import scenes
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding, Split
 
 WIDTH = 24
@@ -46,7 +46,8 @@ def toy_space(split, name="one", seed=0):
     model = ToyModel(seed)
     text = model.embed_texts(split.captions)
     sums = torch.zeros(len(split.image_ids), WIDTH).index_add_(0, torch.tensor(split.own), text.mean)
-    return Space(name, model, split, Embedding(sums / sums.norm(dim=1, keepdim=True)), text)
+    image = Embedding(sums / sums.norm(dim=1, keepdim=True))
+    return OpenRun(name, split, lambda: (model, image, text))
 
 
 def toy_spaces(images=30, runs=2):
@@ -64,4 +65,5 @@ def hand_space(vectors, captions=None, own=None):
         "hand", ids, captions, tuple(map(str, range(len(captions)))), own, lambda _: Image.new("RGB", (8, 8))
     )
     model = SimpleNamespace(scores=lambda image, text: (image.mean @ text.mean.T).numpy(), makers={})
-    return Space("hand", model, split, Embedding(mean), Embedding(mean[torch.tensor(own)]))
+    embedded = Embedding(mean), Embedding(mean[torch.tensor(own)])
+    return OpenRun("hand", split, lambda: (model, *embedded))

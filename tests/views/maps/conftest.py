@@ -7,7 +7,7 @@ import pytest
 import torch
 from PIL import Image
 
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding, Split
 
 HOSTILE = "<b>dog</b> </script><script>document.title = 'owned'</script> <img src=x onerror=alert(1)> $x$ كلب &lt; \"quoted\""
@@ -39,4 +39,4 @@ def space(tmp_path):
         level=np.tile([1, 2], 12), chain=np.repeat(np.arange(12), 2),
     )  # fmt: skip
     image, text = Embedding(torch.from_numpy(vectors[:12])), Embedding(torch.from_numpy(vectors[12:]))
-    return Space("toy", None, split, image, text, tmp_path / "run")
+    return OpenRun("toy", split, lambda: (None, image, text), tmp_path / "run")

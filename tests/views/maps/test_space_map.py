@@ -60,7 +60,7 @@ def test_a_run_that_only_turned_its_space_has_moved_nothing(space, stand_in):
         np.linalg.qr(np.random.default_rng(1).normal(size=(8, 8)))[0].astype(np.float32)
     )
     vectors = [replace(one, mean=one.mean @ turned) for one in (space.image, space.text)]
-    other = replace(space, name="turned", image=vectors[0], text=vectors[1], folder=None)
+    other = space.with_embeddings("turned", *vectors)
     first, second = map_spaces([space, other], k=5, clusters=3)
     found = change(first, second)
     assert found["neighbours_kept"] == 1
@@ -74,13 +74,8 @@ def test_the_one_item_that_another_run_moves_is_told_even_where_spaces_have_othe
     text = space.text.mean.clone()
     text[7] = -text[7]
     wider = [torch.nn.functional.pad(one, (0, 3)) for one in (space.image.mean, text)]
-    other = replace(
-        space,
-        name="wider",
-        image=replace(space.image, mean=wider[0]),
-        text=replace(space.text, mean=wider[1]),
-    )
-    first, second = map_spaces([space, replace(other, folder=None)], k=5, clusters=3)
+    sides = [replace(one, mean=mean) for one, mean in zip((space.image, space.text), wider, strict=True)]
+    first, second = map_spaces([space, space.with_embeddings("wider", *sides)], k=5, clusters=3)
     assert int(second.items["moved"].argmax()) == int(first.items["moved"].argmax()) == 12 + 7
 
 

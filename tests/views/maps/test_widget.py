@@ -19,7 +19,7 @@ def maps(space, tmp_path, monkeypatch):
     monkeypatch.setattr(coordinates, "_tsne", lambda vectors, settings, start: vectors[:, :2])
     image = replace(space.image, mean=space.image.mean.flip(1))
     return map_spaces(
-        [space, replace(space, name="other", image=image, folder=tmp_path / "other")], k=4, clusters=3
+        [space, replace(space.with_embeddings("other", image, space.text), folder=tmp_path / "other")], k=4, clusters=3
     )
 
 

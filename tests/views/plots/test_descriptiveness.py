@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 import pytest
 
 from workbench.views.plots import descriptiveness as plots
-from workbench.views.plots._theme import LEVELS
+from workbench.views.plots.theme import LEVELS
 
 LEVEL = np.array([1, 2, 1, 2])
 PANELS = {"printed": np.array([1.0, 0.0, 0.8, 0.2]), "l2_sum": np.array([0.0, 0.6, 0.2, 1.0])}

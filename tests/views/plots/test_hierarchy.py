@@ -5,7 +5,7 @@ from PIL import Image
 
 from workbench.records import Measurement
 from workbench.views.plots import hierarchy
-from workbench.views.plots._theme import LEVELS
+from workbench.views.plots.theme import LEVELS
 
 LEVEL = np.array([1, 1, 1, 1, 4, 4])
 VALUES = np.array([0.0, 0.0, 1.0, 2.0, 1.0, 2.0])

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 
 from workbench.records import Measurement
 from workbench.views.plots import relevance
-from workbench.views.plots._theme import CATEGORIES, INK
+from workbench.views.plots.theme import CATEGORIES, INK
 
 SIDES = ("i2t", "t2i")
 

@@ -12,9 +12,9 @@ from PIL import Image
 
 from workbench.execution import report
 from workbench.records import SceneGraph
-from workbench.views.plots import _graph_layout as layout
+from workbench.views.plots import _graph as layout
 from workbench.views.plots import scene_graph as plots
-from workbench.views.plots._theme import escape
+from workbench.views.plots.theme import escape
 
 GRAPH = SceneGraph(
     ("man", "red hat", "dog", "snow"),

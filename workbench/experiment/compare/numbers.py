@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.metrics import comparison, ranking, recall
 from workbench.metrics._ranks import Direction, Ranks, both
 from workbench.records import Measurement, Rows, Split
@@ -45,7 +45,7 @@ def default_keys(split: Split) -> list[str]:
     ]
 
 
-def per_query(space: Space, keys: Sequence[str]) -> dict[str, Values]:
+def per_query(space: OpenRun, keys: Sequence[str]) -> dict[str, Values]:
     """One value a query for each number.
 
     Args:
@@ -131,7 +131,7 @@ def measured(
 
 
 def table(
-    spaces: Sequence[Space], keys: Sequence[str], *, rounds: int = 2000, seed: int = 0
+    spaces: Sequence[OpenRun], keys: Sequence[str], *, rounds: int = 2000, seed: int = 0
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All runs in one table, and each against the first.
 

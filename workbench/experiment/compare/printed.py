@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.experiment.evaluation import measure
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.metrics import published, recall
 
 # printed rows that are not measured by a caption's own image, and the judgements that they are measured by,
@@ -16,7 +16,7 @@ from workbench.metrics import published, recall
 OTHERS = {"ECCV Caption": "eccv", "CxC": "cxc", "HierarCaps": ""}
 
 
-def beside_printed(spaces: Sequence[Space], rows: pd.DataFrame, *, folds: int = 1) -> dict[str, list[str]]:
+def beside_printed(spaces: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int = 1) -> dict[str, list[str]]:
     """One's own runs above the papers' rows, in percent, with what is to be said beside each.
 
     Args:
@@ -50,7 +50,7 @@ def beside_printed(spaces: Sequence[Space], rows: pd.DataFrame, *, folds: int = 
     return heads | numbers | {"beside": [""] * len(own) + [notes[key] for key in wide.index]}
 
 
-def _own_numbers(space: Space, dataset: str, folds: int) -> dict[str, float]:
+def _own_numbers(space: OpenRun, dataset: str, folds: int) -> dict[str, float]:
     """Key -> percent, by the judgements that the data set's printed rows are measured by."""
     if dataset in OTHERS:
         vectors = (space.image.mean.numpy(), space.text.mean.numpy())

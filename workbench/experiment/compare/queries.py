@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.metrics import comparison
 from workbench.metrics._ranks import both
 from workbench.records import LazyJudgements, Rows, Split
@@ -21,7 +21,7 @@ from workbench.records import LazyJudgements, Rows, Split
 Values = NDArray[np.float64]
 
 
-def ranks(spaces: Sequence[Space], direction: Literal["i2t", "t2i"]) -> Values:
+def ranks(spaces: Sequence[OpenRun], direction: Literal["i2t", "t2i"]) -> Values:
     """``(runs, queries)`` rank of each query's best own item.
 
     Args:
@@ -76,7 +76,7 @@ def grader(split: Split) -> Callable[[Rows, Rows], NDArray[np.float32]] | None:
     return judged.relevance(name).take if isinstance(judged, LazyJudgements) else judged[name].take
 
 
-def noisy(space: Space, amount: float, *, name: str, seed: int = 0) -> Space:
+def noisy(space: OpenRun, amount: float, *, name: str, seed: int = 0) -> OpenRun:
     """The same model with random numbers added to its vectors: a baseline that is known to be worse.
 
     Args:
@@ -92,4 +92,4 @@ def noisy(space: Space, amount: float, *, name: str, seed: int = 0) -> Space:
         return torch.nn.functional.normalize(mean + amount * added, dim=1)
 
     image, text = (replace(one, mean=blurred(one.mean)) for one in (space.image, space.text))
-    return replace(space, name=name, image=image, text=text, folder=None)
+    return space.with_embeddings(name, image, text)

@@ -11,11 +11,11 @@ from statistics import median
 import pandas as pd
 
 from workbench.experiment import runs
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.training import checkpoint
 
 
-def histories(spaces: Sequence[Space]) -> dict[str, list[dict[str, float]]]:
+def histories(spaces: Sequence[OpenRun]) -> dict[str, list[dict[str, float]]]:
     """The learning curves that the runs keep; empty for a model that was not trained in a run."""
     return {
         space.name: (runs.read(space.folder).results.get("history", []) if space.folder else [])
@@ -23,7 +23,7 @@ def histories(spaces: Sequence[Space]) -> dict[str, list[dict[str, float]]]:
     }
 
 
-def measure(spaces: Sequence[Space], *, items: int = 32, repeats: int = 3) -> pd.DataFrame:
+def measure(spaces: Sequence[OpenRun], *, items: int = 32, repeats: int = 3) -> pd.DataFrame:
     """What a run costs, in milliseconds: a training step, as the run itself measured it, and embedding,
     measured now.
 
@@ -59,7 +59,7 @@ def _milliseconds(work: Callable[[], object], items: int, repeats: int) -> float
     return 1000 * median(seconds) / items
 
 
-def _step(space: Space) -> float:
+def _step(space: OpenRun) -> float:
     path = space.folder / checkpoint.LAST if space.folder else None
     if path is None or not path.is_file():
         return float("nan")

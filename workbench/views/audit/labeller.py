@@ -18,8 +18,8 @@ from PIL import Image
 from workbench.records import Split
 from workbench.views.audit.candidates import COLUMNS
 from workbench.views.audit.labels import LABELS, Labels
-from workbench.views.plots._theme import data_uri
 from workbench.views.plots.audit import Card, sheet
+from workbench.views.plots.theme import data_uri
 
 HERE = Path(__file__).parent
 ASKED = {

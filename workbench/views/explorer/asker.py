@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding
 from workbench.views.explorer import sphere
 from workbench.views.explorer.answers import Seeks
@@ -35,7 +35,7 @@ class Asker:
         entities: words of all entities of all runs.
     """
 
-    def __init__(self, space: Space, number: int, entities: Entities) -> None:
+    def __init__(self, space: OpenRun, number: int, entities: Entities) -> None:
         self.space, self.number, self.entities = space, number, entities
         self._texts: OrderedDict[str, Embedding] = OrderedDict()
 

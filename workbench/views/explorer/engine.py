@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.records import Rows
 from workbench.views.explorer import counterfactual, order
 from workbench.views.explorer.answers import Answer, Item, Query, Seeks, Step, Word, thumbnail_key
@@ -40,15 +40,15 @@ class Engine:
         ValueError: no space, spaces of different splits, or judgements that the split has not.
     """
 
-    def __init__(self, spaces: Sequence[Space], *, grades: str = "") -> None:
+    def __init__(self, spaces: Sequence[OpenRun], *, grades: str = "") -> None:
         if not spaces:
             raise ValueError(
-                "nothing to explore: give at least one space, e.g. workbench.experiment.finished.open_runs()"
+                "nothing to explore: give at least one space, e.g. workbench.experiment.open_runs()"
             )
         self.split = spaces[0].split
         if any(space.split is not self.split for space in spaces):
             raise ValueError(
-                "the spaces are of different splits; open them together with workbench.experiment.finished.open_runs"
+                "the spaces are of different splits; open them together with workbench.experiment.open_runs"
             )
         entities = Entities(spaces)
         self.names = tuple(space.name for space in spaces)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.records import Rows
 from workbench.views.explorer import sphere
 
@@ -26,7 +26,7 @@ class Entities:
         spaces: the runs; those that embed no entities take no part.
     """
 
-    def __init__(self, spaces: Sequence[Space]) -> None:
+    def __init__(self, spaces: Sequence[OpenRun]) -> None:
         said = [_said(space) for space in spaces]
         self.names = tuple(dict.fromkeys(name for names in said for name in names))
         number = {name: row for row, name in enumerate(self.names)}
@@ -39,7 +39,7 @@ class Entities:
             self._vectors.append(None if space.text.entities is None else space.text.entities[place])
             self._own(space, rows)
 
-    def _own(self, space: Space, rows: Rows) -> None:
+    def _own(self, space: OpenRun, rows: Rows) -> None:
         if space.text.owner is not None:
             for row, caption in zip(rows.tolist(), space.text.owner.tolist(), strict=True):
                 self.images[row].add(int(space.split.own[caption]))
@@ -53,7 +53,7 @@ class Entities:
         return out
 
 
-def _said(space: Space) -> list[str]:
+def _said(space: OpenRun) -> list[str]:
     """The words of each embedded entity: attributes, then the object."""
     labels, maker = space.text.labels, space.model.makers.get("graph_tokens")
     if space.text.entities is None or labels is None or maker is None:

@@ -18,7 +18,7 @@ import pandas as pd
 import traitlets
 
 from workbench.experiment import runs
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.views.explorer import exporting, twin, uploads
 from workbench.views.explorer.answers import MARKS, Answer
 from workbench.views.explorer.engine import Engine
@@ -32,7 +32,7 @@ class Explorer(anywidget.AnyWidget):
     """Ask several runs the same question, side by side.
 
     Args:
-        spaces: runs over one split, see ``workbench.experiment.finished.open_runs``.
+        spaces: runs over one split, see ``workbench.experiment.open_runs``.
         k: items a column.
         grades: name of the split's judgements that colour the answers; ``""`` = the densest that it has.
         start: the first question; ``""`` = the longest caption of the first image.
@@ -51,7 +51,7 @@ class Explorer(anywidget.AnyWidget):
     selected_idx = traitlets.List(traitlets.Int()).tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, spaces: Sequence[Space], *, k: int = 12, grades: str = "", start: str = "") -> None:
+    def __init__(self, spaces: Sequence[OpenRun], *, k: int = 12, grades: str = "", start: str = "") -> None:
         self.engine = Engine(spaces, grades=grades)
         self.pictures = Pictures(self.engine.split)
         self.uploads: list[Any] = []

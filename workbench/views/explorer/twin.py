@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.experiment import runs
 from workbench.views.explorer.answers import MARKS, Answer, Item
-from workbench.views.plots._theme import escape
+from workbench.views.plots.theme import escape
 
 HERE = Path(__file__).parent
 TITLE = "What each run retrieves"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workbench import text
 from workbench.records import Rows, Split
-from workbench.text._words import words
+from workbench.text.words import words
 from workbench.training.clusters import k_means
 
 

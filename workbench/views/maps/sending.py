@@ -11,8 +11,8 @@ import pandas as pd
 from workbench.registry import did_you_mean
 from workbench.views.maps.alignment import most_moved
 from workbench.views.maps.space_map import SpaceMap
-from workbench.views.plots._map_drawing import Marks, common_ends, common_looks
-from workbench.views.plots._theme import INK, LEVELS
+from workbench.views.plots.embedding_map import Marks, common_ends, common_looks
+from workbench.views.plots.theme import INK, LEVELS
 
 COLOURS = ("kind", "level", "descriptiveness", "cluster", "hubness", "gap", "moved")
 SHARED = ("id", "kind", "text", "image", "level", "descriptiveness", "cluster")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.experiment.space import Space
+from workbench.experiment.opened import OpenRun
 from workbench.records import Rows
 from workbench.registry import did_you_mean
 from workbench.views.maps import coordinates, hubs, items, neighbours, quality
@@ -41,7 +41,7 @@ class SpaceMap:
     """
 
     name: str
-    space: Space
+    space: OpenRun
     items: pd.DataFrame
     vectors: NDArray[np.float32]
     points: coordinates.Points
@@ -89,7 +89,7 @@ class SpaceMap:
 
 
 def map_spaces(
-    spaces: Sequence[Space],
+    spaces: Sequence[OpenRun],
     settings: Settings | None = None,
     *,
     k: int = 10,
@@ -155,18 +155,18 @@ def metrics(maps: Sequence[SpaceMap]) -> dict[str, float]:
     return found
 
 
-def vectors_of(space: Space) -> NDArray[np.float32]:
+def vectors_of(space: OpenRun) -> NDArray[np.float32]:
     """``(I + T, D)`` unit vectors of a space, images first."""
     return np.concatenate([space.image.mean.numpy(), space.text.mean.numpy()])
 
 
-def _clusters(space: Space, shared: pd.DataFrame, count: int, seed: int) -> list[str]:
+def _clusters(space: OpenRun, shared: pd.DataFrame, count: int, seed: int) -> list[str]:
     cluster = items.clusters(space.image.mean.numpy(), space.text.mean.numpy(), count, seed)
     names = items.cluster_names(cluster, shared["kind"].tolist(), shared["text"].tolist())
     return [names[number] for number in cluster]
 
 
-def _moved(spaces: Sequence[Space]) -> list[NDArray[np.float64] | None]:
+def _moved(spaces: Sequence[OpenRun]) -> list[NDArray[np.float64] | None]:
     """How far each item lies from where the first space has it, in the full space; nothing where there is one
     space only.
     """
@@ -177,7 +177,7 @@ def _moved(spaces: Sequence[Space]) -> list[NDArray[np.float64] | None]:
 
 
 def _map(
-    space: Space,
+    space: OpenRun,
     shared: pd.DataFrame,
     settings: Settings,
     k: int,

@@ -18,7 +18,7 @@ import traitlets
 from workbench.experiment import runs
 from workbench.views.maps import sending
 from workbench.views.maps.space_map import SpaceMap
-from workbench.views.plots._theme import data_uri
+from workbench.views.plots.theme import data_uri
 
 HERE = Path(__file__).parent
 SIDE = 150

@@ -1,1 +1,103 @@
-"""Pages: what a browser shows without a kernel."""
+"""Pages: every piece of HTML is written in a template (``*.html.j2``) and filled here.
+
+A template lies beside the code that fills it and is named by its path below ``workbench/``. Every text that it
+prints passes through ``escape``; it may call the formatters of ``records.shown``, ``data_uri``, and ``file``, which
+gives a style or script of the package as it stands. ``base.html.j2`` is the frame of a whole page, and
+``parts.html.j2`` holds the macros that pages share.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from workbench.records import shown
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from PIL import Image
+
+# explicit embeddings, overrides and isolates: signs that turn the direction of writing
+TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+
+
+def page(template: str, **values: Any) -> Markup:
+    """A template filled with values: a whole page, or a piece of one.
+
+    Args:
+        template: path below ``workbench/``, e.g. ``"views/explorer/twin.html.j2"``.
+        values: what the template names; texts are escaped, what ``page`` has returned is taken as it is.
+
+    Raises:
+        jinja2.TemplateNotFound: there is no such template.
+        jinja2.UndefinedError: the template names a value that was not given.
+    """
+    return Markup(_environment().get_template(template).render(values))
+
+
+def escape(text: str) -> str:
+    r"""Text for a figure or a page: no markup, no ``$`` that a notebook would read as mathematics, no sign
+    that controls.
+
+    Blanks of every kind become a blank; control characters, lone surrogates and the signs that turn the
+    direction of writing become a mark. Texts written from right to left stay as they are.
+
+    >>> escape("a <b> & $x$")
+    'a &lt;b&gt; &amp; &#36;x&#36;'
+    >>> escape("one\ntwo\x00") == "one two\ufffd"
+    True
+    """
+    plain = "".join(" " if sign.isspace() else "\ufffd" if _controls(sign) else sign for sign in text)
+    # plotly reads numeric entities but not "&quot;".
+    return html.escape(plain).replace("&quot;", "&#34;").replace("$", "&#36;")
+
+
+def lines(texts: Sequence[str]) -> str:
+    """Texts one below the other for a label or the hover box of a figure, each escaped.
+
+    >>> lines(["a", "<b>"])
+    'a<br>&lt;b&gt;'
+    """
+    return "<br>".join(map(escape, texts))
+
+
+def data_uri(image: Image.Image, side: int = 112) -> str:
+    """A thumbnail inside the page: a PNG of at most ``side`` pixels as a data URI."""
+    small = image.convert("RGB")
+    small.thumbnail((side, side))
+    file = io.BytesIO()
+    small.save(file, format="PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("workbench", ".")
+    made = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, finalize=_printed, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    formatters = ("shown", "with_interval", "fixed", "count", "heading")
+    made.globals |= {"data_uri": data_uri, **{name: getattr(shown, name) for name in formatters}}
+    # a number that is not finite is an error here, not a script that no browser reads
+    made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    made.globals["file"] = lambda name: Markup(loader.get_source(made, name)[0])
+    return made
+
+
+def _printed(value: Any) -> Any:
+    """What a template prints: markup of ours as it is, everything else by the rules of ``escape``."""
+    return value if hasattr(value, "__html__") else Markup(escape(str(value)))
+
+
+def _controls(sign: str) -> bool:
+    return unicodedata.category(sign) in ("Cc", "Cs") or unicodedata.bidirectional(sign) in TURNING

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from workbench.views.plots._theme import CATEGORIES, INK, data_uri, escape, panels
+from workbench.views.plots.theme import CATEGORIES, INK, data_uri, escape, panels
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.views.plots._theme import CATEGORIES, INK, escape, figure, panels
+from workbench.views.plots.theme import CATEGORIES, INK, escape, figure, panels
 
 # the mark differs as well as the colour
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "star", "x")

@@ -14,8 +14,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.views.plots._theme import CATEGORIES, INK, data_uri, escape, figure, panels
 from workbench.views.plots.hierarchy import level_colour
+from workbench.views.plots.theme import CATEGORIES, INK, data_uri, escape, figure, panels
 
 Values = NDArray[Any]
 # from a word that adds nothing to the word that adds most

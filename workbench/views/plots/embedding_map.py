@@ -1,20 +1,213 @@
 """Maps of a space as figures: points in the colours and shapes of what is known of them, beside pictures of a
 few.
+
+Images are dots. Captions have another shape, and another one for each category, so that no figure is read by
+colour alone.
 """
 
-from __future__ import annotations
-
+import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import cycle
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.views.plots._map_drawing import HIDDEN, Marks, Panel, Points, common_ends, common_looks
-from workbench.views.plots._theme import CATEGORIES, INK, escape, figure, panels
+from workbench.views.plots.hierarchy import level_colour
+from workbench.views.plots.theme import CATEGORIES, INK, LEVELS, data_uri, escape, figure, panels
 
-__all__ = ["Marks", "Points", "along_gap", "embedding_map", "hubness", "moved", "side_by_side"]
+Points = NDArray[Any]
+Looks = Mapping[str, tuple[str, str]]
+SHAPES = ("triangle-up", "square", "diamond", "cross", "x", "star", "pentagon", "hexagram")
+# Beyond so many points a figure is drawn by WebGL, of which a page can hold a few figures only.
+MANY, HIDDEN = 5000, {"visible": False}
+RAMP = [[place / (len(LEVELS) - 1), colour] for place, colour in enumerate(LEVELS)]
+HOLLOW = {"color": "rgba(0, 0, 0, 0)", "line": {"color": INK, "width": 1}}
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What is known of the points of a map.
+
+    Args:
+        kind: ``(N,)`` ``"image"`` or ``"caption"``.
+        text: ``(N,)`` shown on hover; escaped.
+        values: ``(N,)`` what the colour says: names or levels, which get a legend, or real numbers, which get
+            a scale. A value may be missing.
+        name: what the values are.
+    """
+
+    kind: Sequence[str]
+    text: Sequence[str]
+    values: Sequence[Any] | Points
+    name: str
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values are a scale and not categories: a fraction among them, or more than eight
+        numbers.
+        """
+        values = np.asarray(self.values)
+        if not np.issubdtype(values.dtype, np.number):
+            return False
+        known = values[~np.isnan(values.astype(float))]
+        return len(np.unique(known)) > len(SHAPES) or bool((known % 1).any())
+
+    def categories(self) -> list[str]:
+        """The values as names; missing ones are ``""``."""
+        return ["" if one != one else one if isinstance(one, str) else str(int(one)) for one in self.values]
+
+    def about(self, row: int) -> str:
+        """The hover text of a point."""
+        value = self.values[row]
+        known = isinstance(value, str) or value == value
+        told = f"{self.name}: {value if isinstance(value, str) else f'{value:.4g}'}" if known else ""
+        lines = textwrap.wrap(self.text[row], 60, max_lines=3, placeholder=" …")
+        return "<br>".join(escape(line) for line in [self.kind[row], *lines, told] if line)
+
+
+def common_looks(marks: Sequence[Marks]) -> Looks:
+    """Colour and shape of each category of all panels; a missing value is none."""
+    known = {value for one in marks if not one.numeric for value in one.values if value == value}
+    if known and not any(isinstance(value, str) for value in known):
+        levels = sorted(int(value) for value in known)
+        return {
+            str(one): (level_colour(one, levels), SHAPES[i % len(SHAPES)]) for i, one in enumerate(levels)
+        }
+    # "image" first, and so in the first colour, as everywhere
+    names = sorted(map(str, known), key=lambda name: (name != "image", name))
+    looks = dict(zip(names, zip(cycle(CATEGORIES), cycle(SHAPES)), strict=False))
+    return {name: (colour, "circle" if name == "image" else shape) for name, (colour, shape) in looks.items()}
+
+
+def common_ends(marks: Sequence[Marks]) -> tuple[float, float]:
+    """Ends of the common scale; a hundredth at the upper end is cut, so that single hubs leave colours for
+    the others.
+    """
+    numbers = [np.asarray(one.values, dtype=float) for one in marks if one.numeric]
+    joined = np.concatenate(numbers) if numbers else np.zeros(1)
+    return float(np.nanmin(joined)), float(np.nanquantile(joined, 0.99))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel that is drawn into.
+
+    Args:
+        fig: the figure.
+        points: ``(N, 2)`` places.
+        marks: what is known of the points.
+        column: number of the panel; ``None`` = the figure has one only. The first panel explains the marks.
+    """
+
+    fig: go.Figure
+    points: Points
+    marks: Marks
+    column: int | None = None
+
+    def categories(self, looks: Looks) -> None:
+        """Draw all points, each category in its own look; hollow where the value is missing."""
+        names = np.array(self.marks.categories())
+        self._unknown(self._rows(names == ""))
+        for name, (colour, shape) in looks.items():
+            shown = f"{self.marks.name} {name}" if name.isdigit() else name
+            self.put(self._rows(names == name), {"color": colour}, shown, shape)
+
+    def scale(self, ends: tuple[float, float]) -> None:
+        """Draw all points in colours of a scale; hollow where the value is missing."""
+        values = np.asarray(self.marks.values, dtype=float)
+        known = ~np.isnan(values)
+        self._unknown(self._rows(~known))
+        bar = {
+            "title": {"text": escape(self.marks.name)},
+            "thickness": 12,
+            "len": 0.8,
+            "outlinewidth": 0,
+            "x": 1,
+        }
+        look = {
+            "colorscale": RAMP,
+            "cmin": ends[0],
+            "cmax": ends[1],
+            "showscale": self._first,
+            "colorbar": bar,
+        }
+        rows = self._rows(known)
+        self.put(rows, {"color": values[rows], **look})
+
+    def put(
+        self, rows: NDArray[np.int64], look: Mapping[str, Any], name: str = "", shape: str = SHAPES[0]
+    ) -> None:
+        """Draw some points.
+
+        Args:
+            rows: which; none draws nothing.
+            look: fields of plotly's marker.
+            name: in the legend; ``""`` = not there.
+            shape: of captions.
+        """
+        if not len(rows):
+            return
+        symbols = ["circle" if self.marks.kind[row] == "image" else shape for row in rows]
+        several = len(set(symbols)) > 1
+        if several and len(self.points) > MANY:
+            # WebGL draws points of one shape quickly, and of mixed shapes slowly.
+            captions = np.array(symbols) == shape
+            for part, only in ((captions, {}), (~captions, {"showscale": False})):
+                of_part = {
+                    key: value[part] if isinstance(value, np.ndarray) else value
+                    for key, value in look.items()
+                }
+                self.put(rows[part], {**of_part, **only}, name, shape)
+            return
+        marker = {"size": 7, "line": {"width": 0}, "symbol": symbols if several else symbols[0], **look}
+        draw = go.Scattergl if len(self.points) > MANY else go.Scatter
+        trace = draw(
+            x=self.points[rows, 0], y=self.points[rows, 1], mode="markers", marker=marker, hoverinfo="text",
+            hovertext=[self.marks.about(row) for row in rows.tolist()], name=escape(name), legendgroup=name or "-",
+            showlegend=bool(name) and self._first,
+        )  # fmt: skip
+        self.fig.add_trace(trace, **({} if self.column is None else {"row": 1, "col": self.column}))
+
+    def pictures(self, pictures: Mapping[int, Image.Image]) -> None:
+        """Draw thumbnails beside the points of a few rows, and keep both axes to one scale.
+
+        Args:
+            pictures: by row.
+        """
+        axis = "" if self._first else str(self.column)
+        side = float(np.ptp(self.points, axis=0).max()) * 0.09
+        common = {
+            "xref": f"x{axis}",
+            "yref": f"y{axis}",
+            "sizex": side,
+            "sizey": side,
+            "xanchor": "center",
+            "yanchor": "bottom",
+        }
+        places = self.points.astype(float)
+        images = [
+            {"source": data_uri(image, 64), "x": places[row, 0], "y": places[row, 1], **common}
+            for row, image in pictures.items()
+        ]
+        self.fig.update_layout(images=[*self.fig.layout.images, *images])
+        self.fig.update_layout({f"yaxis{axis}": {"scaleanchor": f"x{axis}", **HIDDEN}})
+
+    @property
+    def _first(self) -> bool:
+        return self.column in (None, 1)
+
+    def _rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Captions first: the legend shows the shape of the first row, and images lie on top."""
+        rows = np.flatnonzero(chosen)
+        return rows[np.argsort([self.marks.kind[row] == "image" for row in rows.tolist()], kind="stable")]
+
+    def _unknown(self, rows: NDArray[np.int64]) -> None:
+        images = all(self.marks.kind[row] == "image" for row in rows)
+        self.put(rows, HOLLOW, "image" if images else "unknown")
 
 
 def embedding_map(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from workbench.records import Measurement
-from workbench.views.plots._theme import CATEGORIES, GRID, INK, LEVELS, data_uri, escape, figure
+from workbench.views.plots.theme import CATEGORIES, GRID, INK, LEVELS, data_uri, escape, figure
 
 Values = NDArray[Any]
 MARKERS = ("circle", "diamond", "square", "triangle-up")

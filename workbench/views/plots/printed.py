@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from workbench.views.plots._theme import escape
+from workbench.views.plots.theme import escape
 
 # the class twice: a notebook page aligns all cells to the right by a rule of two classes
 STYLE = """<style>

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from workbench.records import Measurement
-from workbench.views.plots._theme import CATEGORIES, GRID, INK, escape, figure, panels
+from workbench.views.plots.theme import CATEGORIES, GRID, INK, escape, figure, panels
 
 Values = NDArray[Any]
 DIRECTIONS = {"i2t": "image to text", "t2i": "text to image"}

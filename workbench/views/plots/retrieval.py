@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from workbench.records import Rows
-from workbench.views.plots._theme import data_uri, escape
+from workbench.views.plots.theme import data_uri, escape
 
 Matrix = NDArray[Any]
 # the class twice: a notebook page aligns all cells to the right by a rule of two classes

@@ -15,9 +15,21 @@ import plotly.graph_objects as go
 from PIL import Image
 
 from workbench.records import SceneGraph
-from workbench.views.plots._graph_drawing import KINDS, LETTER, LINE, LOOK, NOTE, canvas, put, wrapped, write
-from workbench.views.plots._graph_layout import Kind, arrange, cut
-from workbench.views.plots._theme import CATEGORIES, INK, data_uri, escape, figure, panels
+from workbench.views.plots._graph import (
+    KINDS,
+    LINE,
+    LOOK,
+    NOTE,
+    SIGN,
+    Kind,
+    arrange,
+    canvas,
+    cut,
+    put,
+    wrapped,
+    write,
+)
+from workbench.views.plots.theme import CATEGORIES, INK, data_uri, escape, figure, panels
 
 PARTS = ("objects", "attributes", "relations")
 NARROWEST, PICTURE = 460.0, 190.0
@@ -37,7 +49,7 @@ def draw(graph: SceneGraph, *, caption: str = "", title: str = "Scene graph", li
     """
     drawing = arrange(graph, limit)
     width = max(drawing.right - drawing.left, NARROWEST)
-    lines = wrapped(caption, round(width / LETTER), 3)
+    lines = wrapped(caption, round(width / SIGN), 3)
     top = drawing.top + 14 + LINE * len(lines)
     fig = canvas(title, (drawing.left, drawing.left + width), (drawing.bottom - NOTE, top))
     write(fig, (drawing.left, top), lines)
@@ -64,7 +76,7 @@ def composition(
     drawing = arrange(graph, limit)
     width = max(drawing.right - drawing.left, PICTURE + 420)
     texts = [caption, *_entities(graph)[:limit]]
-    several = [wrapped(text, round((width - PICTURE - 110) / LETTER), 3) for text in texts]
+    several = [wrapped(text, round((width - PICTURE - 110) / SIGN), 3) for text in texts]
     heights = [LINE * len(lines) + 20 for lines in several]
     base = drawing.top + 26
     middle, top = base + max(sum(heights), PICTURE) / 2, base + max(sum(heights), PICTURE)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records import Rows, Split
-from workbench.views.plots._theme import data_uri, escape
+from workbench.views.plots.theme import data_uri, escape
 
 Matrix = NDArray[Any]
 Grade = Callable[[Rows, Rows], Matrix]

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.views.plots._theme import CATEGORIES, GRID, INK, data_uri, escape, figure
+from workbench.views.plots.theme import CATEGORIES, GRID, INK, data_uri, escape, figure
 
 ANSWERS = (
     ("its own", CATEGORIES[0], "white"),

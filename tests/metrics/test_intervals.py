@@ -1,0 +1,107 @@
+"""One bootstrap: images are drawn, each with all its captions, and every number sees the same draw."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from workbench.metrics import intervals
+from workbench.metrics.intervals import Draws, interval
+
+OWN = np.array([0, 0, 0, 1, 2, 2])
+
+
+def weights(draws):
+    return np.concatenate(list(draws.blocks()))
+
+
+def test_every_resample_draws_as_many_images_as_there_are():
+    drawn = weights(Draws(np.repeat(np.arange(13), 5), 13, rounds=50))
+    assert drawn.shape == (50, 13)
+    assert (drawn.sum(axis=1) == 13).all()
+    assert drawn.min() == 0
+
+
+def test_within_folds_images_are_drawn_within_each_fold():
+    drawn = weights(Draws(np.arange(12), 12, rounds=20, folds=3))
+    assert (drawn.reshape(20, 3, 4).sum(axis=2) == 4).all()
+
+
+def test_resamples_come_in_blocks_of_bounded_memory(monkeypatch):
+    monkeypatch.setattr(intervals, "CHUNK", 40)
+    assert [len(block) for block in Draws(np.arange(13), 13, rounds=8).blocks()] == [3, 3, 2]
+
+
+def test_a_resample_repeats_all_captions_of_an_image_and_serves_both_directions():
+    draws, rng = Draws(OWN, 3, rounds=30), np.random.default_rng(0)
+    captions, images = rng.random(6), rng.random(3)
+    for row, text, image, both in zip(
+        weights(draws).astype(int), draws.of(captions, "t2i"), draws.of(images, "i2t"),
+        draws.of(np.concatenate([images, captions]), ""), strict=True,
+    ):  # fmt: skip
+        assert_allclose(text, np.repeat(captions, row[OWN]).mean())
+        assert_allclose(image, np.repeat(images, row).mean())
+        assert_allclose(both, text + image)
+
+
+def test_the_median_of_a_resample_is_that_of_the_drawn_ranks():
+    draws, ranks = Draws(OWN, 3, rounds=40), np.array([3.0, 1.0, 8.0, 2.0, 2.0, 30.0])
+    expected = [np.floor(np.median(np.repeat(ranks, row[OWN]))) for row in weights(draws).astype(int)]
+    assert_array_equal(draws.of(ranks, "t2i", "median"), expected)
+
+
+def test_a_median_between_two_ranks_is_rounded_down():
+    # sorted 1 2 5 9: between 2 and 5 is 3.5
+    assert Draws(np.arange(5), 5).value(np.array([9.0, 2.0, np.nan, 1.0, 5.0]), "t2i", "median") == 3.0
+
+
+def test_a_number_over_folds_is_the_mean_of_the_folds_draw_by_draw(rng):
+    own, values = np.repeat(np.arange(6), 2), rng.random(12)
+    draws = Draws(own, 6, rounds=25, folds=2)
+    by_fold = weights(draws).reshape(25, 2, 3)
+    mine = values.reshape(2, 3, 2).mean(axis=2)
+    assert_allclose(draws.of(values, "t2i"), ((by_fold * mine).sum(axis=2) / 3).mean(axis=1))
+    assert_allclose(draws.value(values, "t2i"), values.mean())
+
+
+def test_queries_that_do_not_count_are_left_out_and_a_draw_without_any_is_nan():
+    draws = Draws(np.array([0, 1]), 2, rounds=200)
+    found = draws.of(np.array([0.5, np.nan]), "t2i")
+    assert set(found[~np.isnan(found)]) == {0.5}
+    assert 0.15 < np.isnan(found).mean() < 0.35  # the second image twice: a quarter
+    assert interval(found) == (0.5, 0.5)
+    assert np.isnan(draws.value(np.full(2, np.nan), "t2i"))
+
+
+def test_equal_values_have_an_interval_of_no_width_and_no_rounds_none():
+    draws = Draws(np.arange(9), 9, rounds=100)
+    assert interval(draws.of(np.full(9, 0.25), "i2t")) == (0.25, 0.25)
+    assert interval(Draws(np.arange(9), 9, rounds=0).of(np.full(9, 0.25), "i2t")) == (None, None)
+
+
+def test_the_interval_of_a_mean_has_the_width_that_theory_gives():
+    # 400 coin flips: the standard error is .025, so that the 95 % interval is 2 * 1.96 * .025 = .098 wide
+    draws = Draws(np.arange(400), 400, rounds=4000)
+    low, high = interval(draws.of(np.tile([0.0, 1.0], 200), "i2t"))
+    assert_allclose(high - low, 0.098, rtol=0.06)
+
+
+def test_the_sum_of_each_image_adds_up_to_the_number(rng):
+    own, values = np.repeat(np.arange(4), 3), rng.random(16)
+    draws = Draws(own, 4)
+    assert_allclose(draws.by_image(values, "").mean(), draws.value(values, ""))
+    assert_allclose(draws.by_image(values[4:], "t2i"), values[4:].reshape(4, 3).sum(axis=1))
+
+
+def test_an_interval_depends_on_values_own_rounds_and_seed_alone(rng):
+    values = rng.random(6)
+    first = Draws(OWN, 3, rounds=50).of(values, "t2i")
+    Draws(OWN, 3, rounds=50).of(rng.random(3), "i2t")
+    assert_array_equal(Draws(OWN, 3, rounds=50).of(values, "t2i"), first)
+    assert (Draws(OWN, 3, rounds=50, seed=1).of(values, "t2i") != first).any()
+
+
+def test_values_of_the_wrong_length_and_folds_that_cannot_be_cut_are_refused():
+    with pytest.raises(ValueError, match="t2i: 5 values for 6 queries; there are 3 images and 6 captions"):
+        Draws(OWN, 3).of(np.ones(5), "t2i")
+    with pytest.raises(ValueError, match="2 folds do not divide 3 images"):
+        Draws(OWN, 3, folds=2)

@@ -1,0 +1,287 @@
+"""Scenes: which things stand where, and everything that is true of them.
+
+A scene is one to four things on a backdrop, in one to three columns. A column is one thing alone, or two that
+belong together (one on, in, in front of, or above the other). Coordinates are integers in thousandths of the
+image side, y down. Truth is never a matter of taste, because layouts keep away from doubtful cases: columns
+never overlap in x; a gap between neighbours is either at most ``NEAR`` or at least ``FAR``. Then: *left of* =
+in an earlier column; *next to* = in neighbouring columns and the same row, gap at most ``NEAR``; *above* =
+over it in its own column with air between (so a thing *on* another is not *above* it); *in front of* = lower
+in the picture and covering part of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from workbench.data.scenes.dice import Dice
+from workbench.data.scenes.vocabulary import BACKDROPS, COLOURS, CONVERSE, COUNTS, NOUNS, PATTERNS, SIZES
+from workbench.records import SceneGraph
+
+Box = tuple[int, int, int, int]
+SIDE = {("small", False): 205, ("large", False): 345, ("small", True): 180, ("large", True): 285}
+_CARRIERS = tuple(n for n, noun in NOUNS.items() if noun.carries)
+_HOLDERS = tuple(n for n, noun in NOUNS.items() if noun.holds)
+
+
+def _who(place: str) -> tuple[str, ...]:
+    """The nouns that may be in a place, as often as their entry says."""
+    return tuple(name for name, noun in NOUNS.items() for p in noun.places if p == place)
+
+
+_WHO = {place: _who(place) for place in ("ground", "air", "top", "inside")}
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One node of a scene: a noun with its looks, its place, and the box that it fills (a group fills one
+    box).
+    """
+
+    noun: str
+    colour: str
+    pattern: str
+    size: str
+    count: int
+    row: str
+    box: Box = (0, 0, 0, 0)
+    column: int = 0
+    flipped: bool = False
+
+    def item(self) -> tuple[int, int]:
+        """Width and height of one item of the group, in thousandths."""
+        side, width = SIDE[self.size, self.count > 1], NOUNS[self.noun].width
+        return (side, side * 100 // width) if width >= 100 else (side * width // 100, side)
+
+    def offsets(self) -> tuple[tuple[int, int], ...]:
+        """Where the items of the group lie in its box, back to front: two or three side by side, or a third
+        behind two.
+        """
+        w, h = self.item()
+        if self.count == 3 and w >= h * 4 // 5:
+            return ((w // 2, 0), (0, h * 55 // 100), (w, h * 55 // 100))
+        return tuple((k * w * 104 // 100, 0) for k in range(self.count))
+
+    def extent(self) -> tuple[int, int]:
+        """Width and height of the whole group, in thousandths."""
+        w, h = self.item()
+        return max(x for x, _ in self.offsets()) + w, max(y for _, y in self.offsets()) + h
+
+    def at(self, x: int, bottom: int) -> Thing:
+        """The same thing with its left edge and its bottom in these places."""
+        w, h = self.extent()
+        return replace(self, box=(x, bottom - h, x + w, bottom))
+
+
+def _thing(dice: Dice, names: tuple[str, ...], row: str, sizes: tuple[str, ...], groups: bool) -> Thing:
+    """A thing with random looks."""
+    count = dice.pick((1, 1, 1, 2, 3)) if groups else 1
+    looks = dice.pick(tuple(COLOURS)), dice.pick(("plain", *PATTERNS))
+    return Thing(dice.pick(names), *looks, dice.pick(sizes), count, row, flipped=dice.chance(50))
+
+
+def single(dice: Dice) -> list[Thing]:
+    """A column with one thing, on the ground or in the air."""
+    row = dice.pick(("ground", "ground", "ground", "ground", "air"))
+    thing = _thing(dice, _WHO[row], row, tuple(SIZES), True)
+    height = thing.extent()[1]
+    return [
+        thing.at(
+            0, dice.between(870, 910) if row == "ground" else dice.between(height + 40, max(height + 60, 480))
+        )
+    ]
+
+
+def _on(dice: Dice) -> list[Thing]:
+    """A small thing on a large one."""
+    below = _thing(dice, _CARRIERS, "ground", ("large",), False).at(0, dice.between(870, 910))
+    return _perched(dice, below, NOUNS[below.noun].carries, "top", 0)
+
+
+def _in(dice: Dice) -> list[Thing]:
+    """A small thing that looks out of a large one."""
+    holder = _thing(dice, _HOLDERS, "ground", ("large",), False).at(0, dice.between(870, 910))
+    return _perched(dice, holder, NOUNS[holder.noun].holds, "inside", 30)
+
+
+def _perched(dice: Dice, host: Thing, place: tuple[int, int, int] | None, row: str, sunk: int) -> list[Thing]:
+    """A small thing on or in the host, ``sunk`` percent of its height below the host's surface; empty where
+    it does not fit.
+    """
+    if place is None:
+        return []
+    guest = _thing(dice, _WHO[row], row, ("small",), False)
+    x0, y0, x1, y1 = host.box
+    y, left, right = (y0 + place[0] * (y1 - y0) // 100, place[1], place[2])
+    if host.flipped:
+        left, right = 100 - right, 100 - left
+    left, right = x0 + left * (x1 - x0) // 100, x0 + right * (x1 - x0) // 100
+    w, h = guest.extent()
+    slack = right - left - w
+    if sunk and (slack < 0 or y + sunk * h // 100 > y1):
+        return []
+    x = left + dice.between(0, slack) if slack > 0 else (left + right - w) // 2
+    return [guest.at(x, y + sunk * h // 100), host]
+
+
+def _front(dice: Dice) -> list[Thing]:
+    """A small thing in front of a large one: it covers part of it, and at most two fifths."""
+    back = _thing(dice, _WHO["ground"], "ground", ("large",), False).at(0, dice.between(850, 880))
+    front = _thing(dice, _WHO["ground"], "front", ("small",), True)
+    w, (x0, y0, x1, y1) = front.extent()[0], back.box
+    x = dice.between(x0 - w // 3, x1 - w + w // 3) if x1 - x0 > w // 3 else x0
+    front = front.at(x, y1 + dice.between(60, 85))
+    wide, high = min(x1, x + w) - max(x0, x), y1 - max(y0, front.box[1])
+    seen = wide * 2 >= min(w, x1 - x0) and wide * high * 5 <= (x1 - x0) * (y1 - y0) * 2
+    return [front, back] if seen else []
+
+
+def _above(dice: Dice) -> list[Thing]:
+    """A thing in the air over one on the ground, with air between."""
+    low = _thing(dice, _WHO["ground"], "ground", tuple(SIZES), True).at(0, dice.between(870, 910))
+    high = _thing(dice, _WHO["air"], "air", tuple(SIZES), True)
+    w, h = high.extent()
+    top, middle = low.box[1] - 60, low.box[2] // 2
+    if h + 30 > top:
+        return []
+    shift = low.box[2] // 6
+    return [
+        high.at(
+            middle - w // 2 + dice.between(-shift, shift), dice.between(h + 30, min(top, max(h + 30, 500)))
+        ),
+        low,
+    ]
+
+
+PAIRS = {"on": _on, "in": _in, "in front of": _front, "above": _above}
+
+
+NEAR, FAR, TOUCH, EDGE = 45, 120, 25, 25
+VARIANTS = 4
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A backdrop (with the number of its drawn variant) and the things before it; ``links`` are the relations
+    inside columns.
+    """
+
+    backdrop: str
+    variant: int
+    things: tuple[Thing, ...]
+    links: tuple[tuple[int, str, int], ...]
+
+
+_SHAPES: dict[int, tuple[tuple[int, ...], ...]] = {
+    1: ((1,),), 2: ((2,), (1, 1)), 3: ((2, 1), (1, 2), (1, 1, 1)), 4: ((2, 2), (2, 1, 1), (1, 2, 1), (1, 1, 2)),
+}  # fmt: skip
+
+
+def _columns(dice: Dice) -> list[tuple[str, list[Thing]]]:
+    """Random columns, each with the relation of its two things ("" where it has one); empty where one of them
+    does not fit.
+    """
+    shape = dice.pick(_SHAPES[dice.pick((1, 2, 2, 2, 2, 3, 3, 3, 4, 4))])
+    columns = []
+    for size in shape:
+        relation = dice.pick(tuple(PAIRS)) if size == 2 else ""
+        things = PAIRS[relation](dice) if relation else single(dice)
+        if not things:
+            return []
+        columns.append((relation, things))
+    nouns = [thing.noun for _, things in columns for thing in things]
+    return columns if len(set(nouns)) == len(nouns) else []
+
+
+def _widths(columns: list[tuple[str, list[Thing]]]) -> list[tuple[int, int]]:
+    return [(min(t.box[0] for t in things), max(t.box[2] for t in things)) for _, things in columns]
+
+
+def _gaps(dice: Dice, spans: list[tuple[int, int]]) -> list[int]:
+    """Room before each column; empty where the columns are too wide."""
+    room = 1000 - 2 * EDGE - sum(b - a for a, b in spans)
+    gaps = []
+    for left in range(len(spans) - 1, 0, -1):
+        spare = room - TOUCH * (left - 1)
+        if spare < TOUCH:
+            return []
+        far = spare >= FAR + 10 and dice.chance(50)
+        gaps.append(dice.between(FAR, min(spare, 300)) if far else dice.between(TOUCH, min(spare, NEAR)))
+        room -= gaps[-1]
+    return [EDGE + dice.between(0, room), *gaps] if room >= 0 else []
+
+
+def _attempt(dice: Dice) -> Scene | None:
+    columns = _columns(dice)
+    spans = _widths(columns)
+    gaps = _gaps(dice, spans) if columns else []
+    if not gaps:
+        return None
+    things: list[Thing] = []
+    links: list[tuple[int, str, int]] = []
+    x = 0
+    for number, ((relation, members), (start, end), gap) in enumerate(zip(columns, spans, gaps, strict=True)):
+        x += gap
+        if relation:
+            links.append((len(things), relation, len(things) + 1))
+        for t in members:
+            box = (t.box[0] - start + x, t.box[1], t.box[2] - start + x, t.box[3])
+            things.append(replace(t, box=box, column=number))
+        x += end - start
+    return Scene(dice.pick(tuple(BACKDROPS)), dice.below(VARIANTS), tuple(things), tuple(links))
+
+
+def make_scene(dice: Dice) -> Scene:
+    """One random scene; layouts with too little room or with a doubtful relation are thrown again."""
+    while True:
+        scene = _attempt(dice)
+        if scene is not None and not _doubtful(scene):
+            return scene
+
+
+def _gap(a: Thing, b: Thing) -> int:
+    """Room between two things side by side: in x, and in y where they fly at heights that do not meet."""
+    apart = max(a.box[1], b.box[1]) - min(a.box[3], b.box[3])
+    return max(b.box[0] - a.box[2], apart + FAR // 2 if a.row == "air" else 0)
+
+
+def _pairs(scene: Scene) -> list[tuple[int, int, int]]:
+    """Pairs of things in neighbouring columns and the same row, with the gap between them."""
+    return [
+        (i, j, _gap(a, b))
+        for i, a in enumerate(scene.things)
+        for j, b in enumerate(scene.things)
+        if b.column == a.column + 1 and a.row == b.row and a.row in ("ground", "front", "air")
+    ]
+
+
+def _doubtful(scene: Scene) -> bool:
+    """Whether a gap is neither near nor far."""
+    return any(NEAR < gap < FAR for _, _, gap in _pairs(scene))
+
+
+def relations(scene: Scene) -> tuple[tuple[int, str, int], ...]:
+    """Every relation that holds between two things of a scene, converses included, sorted."""
+    things = scene.things
+    one_way = list(scene.links)
+    one_way += [(i, "next to", j) for i, j, gap in _pairs(scene) if gap <= NEAR]
+    one_way += [
+        (i, "left of", j) for i, a in enumerate(things) for j, b in enumerate(things) if a.column < b.column
+    ]
+    both = one_way + [(o, CONVERSE[r], s) for s, r, o in one_way if r in CONVERSE]
+    return tuple(sorted(set(both)))
+
+
+def graph_of(scene: Scene) -> SceneGraph:
+    """The whole truth about a scene as a graph; its last node is the backdrop, which every other node is in,
+    on or at.
+    """
+    backdrop, objects = len(scene.things), tuple(t.noun for t in scene.things)
+    attributes = [
+        (i, a)
+        for i, t in enumerate(scene.things)
+        for a in (t.size, t.pattern, t.colour, COUNTS.get(t.count))
+        if a
+    ]
+    where = BACKDROPS[scene.backdrop][0]
+    everywhere = tuple((i, where, backdrop) for i in range(backdrop))
+    return SceneGraph((*objects, scene.backdrop), tuple(attributes), relations(scene) + everywhere)

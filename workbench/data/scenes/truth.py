@@ -1,0 +1,260 @@
+"""The model checker: of which scenes is a caption true, and how much of it.
+
+A caption is true of a scene if its nodes can be given *different* nodes of the scene such that every
+statement holds. A statement is an object (the thing may be called so), an attribute of an object, or a
+relation of two; an attribute or a relation counts as held only where its objects do. "two" asks for a group
+of exactly two, a plural without a number for two or more, the singular for nothing. The graded truth is the
+share of the statements that hold, at the best assignment; it is 1 exactly where the caption is true.
+
+All assignments of a caption are tried on all scenes at once: scenes are columns of integer arrays, attributes
+and relations bits. ``canonical`` folds the many words of captions into those of the world, so that graphs
+parsed from captions can be held against the true ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.scenes.vocabulary import (
+    ATTRIBUTES,
+    BACKDROPS,
+    COUNTS,
+    KINDS,
+    NOUNS,
+    PATTERNS,
+    PLURAL,
+    RELATIONS,
+    SIZES,
+    is_a,
+)
+from workbench.records import Judgements, LazyJudgements, Rows, SceneGraph
+
+Bytes = NDArray[np.uint8]
+_NAMES = (*NOUNS, *BACKDROPS)
+_NUMBER = {name: i for i, name in enumerate(_NAMES)}
+_WORDS = (*_NAMES, *KINDS)
+_IS_A = {word: np.array([*(is_a(name, word) for name in _NAMES), False]) for word in _WORDS}
+_BIT = {a: np.uint32(1 << i) for i, a in enumerate(ATTRIBUTES)}
+_LINK = {r: np.uint16(1 << i) for i, r in enumerate(RELATIONS)}
+_MOST = 7
+
+
+@dataclass(frozen=True)
+class World:
+    """Scene graphs as arrays, slots first.
+
+    Args:
+        noun: ``(S, I)`` number of the noun in each slot; an empty slot has the number past the last.
+        looks: ``(S, I)`` attributes of each slot as bits.
+        links: ``(S, S, I)`` relations from slot to slot as bits.
+    """
+
+    noun: NDArray[np.int64]
+    looks: NDArray[np.uint32]
+    links: NDArray[np.uint16]
+
+    @staticmethod
+    def of(graphs: Sequence[SceneGraph]) -> World:
+        """The arrays of these scenes, the backdrop in slot 0; words outside the vocabulary hold nowhere."""
+        slots = max((len(g.objects) + 1 for g in graphs), default=1)
+        noun = np.full((slots, len(graphs)), len(_NAMES))
+        looks = np.zeros(noun.shape, dtype=np.uint32)
+        links = np.zeros((slots, *noun.shape), dtype=np.uint16)
+        for i, graph in enumerate(graphs):
+            slot = _slots(graph)
+            noun[slot, i] = [_NUMBER.get(name, len(_NAMES)) for name in graph.objects]
+            for node, a in graph.attributes:
+                looks[slot[node], i] |= _BIT.get(a, np.uint32(0))
+            for s, r, o in graph.relations:
+                links[slot[s], slot[o], i] |= _LINK.get(r, np.uint16(0))
+        numbered = sum((looks & _BIT[count]) for count in COUNTS.values()) > 0
+        return World(noun, looks | np.where(numbered, _BIT[PLURAL], np.uint32(0)), links)
+
+
+def _slots(graph: SceneGraph) -> list[int]:
+    """A slot for each node: the first backdrop has slot 0, everything else follows."""
+    backdrop = next((n for n, name in enumerate(graph.objects) if name in BACKDROPS), len(graph.objects))
+    return [0 if n == backdrop else n + (n < backdrop) for n in range(len(graph.objects))]
+
+
+@cache
+def _assignments(fits: tuple[tuple[bool, ...], ...]) -> NDArray[np.int64]:
+    """``(nodes, A)``: the ways to give nodes different slots that they fit in some scene; -1 for a node left
+    without one.
+    """
+    slots = max(len(fits), len(fits[0]))
+    ways = {
+        tuple(p if p < len(fits[n]) and fits[n][p] else -1 for n, p in enumerate(places))
+        for places in permutations(range(slots), len(fits))
+    }
+    return np.array(sorted(ways), dtype=np.int64).T
+
+
+def statements(graph: SceneGraph) -> int:
+    """How many statements a caption makes: objects, distinct attributes of an object, distinct relations."""
+    return len(graph.objects) + len(set(graph.attributes)) + len(set(graph.relations))
+
+
+def held(caption: SceneGraph, world: World) -> Bytes:
+    """How many of a caption's statements hold in each scene, at the best assignment of its nodes.
+
+    Args:
+        caption: up to seven objects.
+        world: ``I`` scenes.
+
+    Returns:
+        ``(I,)`` counts.
+
+    Raises:
+        ValueError: the caption has no object, or more than seven.
+    """
+    nodes, (slots, scenes) = len(caption.objects), world.noun.shape
+    if not 1 <= nodes <= _MOST:
+        raise ValueError(
+            f"a caption graph has {nodes} objects, 1 to {_MOST} can be checked; leave it out, or split it"
+        )
+    never = np.zeros(len(_NAMES) + 1, dtype=bool)
+    fits = np.zeros((nodes, slots + 1, scenes), dtype=bool)
+    for n, word in enumerate(caption.objects):
+        fits[n, :slots] = _IS_A.get(word, never)[world.noun]
+    places = _assignments(tuple(tuple(bool(slot.any()) for slot in node[:slots]) for node in fits))
+    return _best(caption, world, fits, places)
+
+
+def _best(caption: SceneGraph, world: World, fits: NDArray[np.bool_], places: NDArray[np.int64]) -> Bytes:
+    """The most statements held under an assignment in ``places (nodes, A)``; a node at -1 reads the empty
+    last slot.
+    """
+    slots, scenes = world.noun.shape
+    total = np.zeros((places.shape[1], scenes), dtype=np.uint8)
+    for n in range(len(caption.objects)):
+        value = fits[n].astype(np.uint8)
+        for a in {a for m, a in caption.attributes if m == n}:
+            value[:slots] += fits[n, :slots] & ((world.looks & _BIT.get(a, np.uint32(0))) > 0)
+        total += value[places[n]]
+    for s, r, o in set(caption.relations):
+        holds = np.zeros((slots + 1, slots + 1, scenes), dtype=bool)
+        holds[:slots, :slots] = (world.links & _LINK.get(r, np.uint16(0))) > 0
+        total += holds[places[s], places[o]] & fits[s][places[s]] & fits[o][places[o]]
+    return np.asarray(total.max(axis=0))
+
+
+def _rows(captions: Sequence[SceneGraph], world: World) -> Iterator[NDArray[np.float32]]:
+    for caption in captions:
+        yield held(caption, world).astype(np.float32) / np.float32(statements(caption))
+
+
+def truth(
+    captions: Sequence[SceneGraph], images: Sequence[SceneGraph]
+) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+    """Whether each caption is true of each scene, and which share of it.
+
+    Args:
+        captions: ``T`` graphs of what captions state, e.g. ``Split.caption_graphs`` or an edited one.
+        images: ``I`` whole graphs of scenes, e.g. ``Split.image_graphs``.
+
+    Returns:
+        binary: ``(I, T)`` bool.
+        graded: ``(I, T)`` in [0, 1]; 1 exactly where ``binary``.
+
+    Raises:
+        ValueError: a caption has no object, or more than seven.
+    """
+    world = World.of(images)
+    graded = np.zeros((len(images), len(captions)), dtype=np.float32)
+    for t, row in enumerate(_rows(captions, world)):
+        graded[:, t] = row
+    return graded == 1, graded
+
+
+def _judged(name: str, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> Judgements:
+    """The judgements ``"exact"`` or ``"graded"`` of a split."""
+    world, exact = World.of(images), name == "exact"
+    rows: list[Rows] = []
+    grades: list[NDArray[np.float32]] = []
+    for row in _rows(captions, world):
+        rows.append(np.flatnonzero(row == 1 if exact else row))
+        grades.append(row[rows[-1]])
+    columns = np.repeat(np.arange(len(captions), dtype=np.int64), [len(r) for r in rows])
+    rule = (
+        "exact truth: everything that the caption states holds in the scene"
+        if exact
+        else (
+            "exact truth, graded: share of the caption's statements (objects, attributes, relations) that hold in the scene"
+        )
+    )
+    shape = (len(images), len(captions))
+    return Judgements(
+        name,
+        rule,
+        shape,
+        np.concatenate(rows),
+        columns,
+        np.concatenate(grades),
+        source="model checking of scene graphs",
+    )
+
+
+def judgements(own: Rows, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> LazyJudgements:
+    """``"own"``, ``"exact"`` and ``"graded"`` of a split, computed when asked for."""
+
+    def graded(image_rows: Rows, caption_rows: Rows) -> NDArray[np.float32]:
+        return truth([captions[t] for t in caption_rows], [images[i] for i in image_rows])[1]
+
+    return LazyJudgements(
+        (len(images), len(captions)),
+        {
+            "own": lambda: Judgements.own(own, len(images)),
+            "exact": lambda: _judged("exact", captions, images),
+            "graded": lambda: _judged("graded", captions, images),
+        },
+        {"exact": lambda i, t: (graded(i, t) == 1).astype(np.float32), "graded": graded},
+    )
+
+
+_OBJECTS = {said: name for name, noun in NOUNS.items() for said in noun.says}
+_OBJECTS |= {said: kind for kind, says in KINDS.items() for said in says}
+_OBJECTS |= {
+    said.removeprefix("a ").removeprefix("the "): name
+    for name, (_, says) in BACKDROPS.items()
+    for said in says
+}
+_LOOKS = {said: name for table in (SIZES, PATTERNS) for name, says in table.items() for said in says}
+_TIES = {said: name for name, says in RELATIONS.items() for said in says}
+# What a thing does while it is somewhere says no more than "is" in this world.
+_STAYING = ("sit", "stand", "fly", "park")
+
+
+def canonical(graph: SceneGraph) -> SceneGraph:
+    """A graph in canonical words: *bunny* is a rabbit, *little* is small, *sits beside* is next to.
+
+    A backdrop is behind all that a picture shows, and a caption ties it to one thing at random (*at night, a
+    cat is on a table*: the cat or the table). Its relation is therefore written as one of the backdrop to
+    itself, whatever thing the graph names.
+
+    Args:
+        graph: parsed from a caption, or true of one. Words outside the vocabulary stay as they are.
+
+    Returns:
+        A graph with the same nodes; the attribute that marks a plural is left out, since no word of a caption
+        says it.
+    """
+    objects = tuple(_OBJECTS.get(name, name) for name in graph.objects)
+    looks = tuple((node, _LOOKS.get(look, look)) for node, look in graph.attributes if look != PLURAL)
+    ties = (
+        (thing if objects[thing] in BACKDROPS else subject, _tie(tie), thing)
+        for subject, tie, thing in graph.relations
+    )
+    return SceneGraph(objects, looks, tuple(ties))
+
+
+def _tie(relation: str) -> str:
+    verb, _, rest = relation.partition(" ")
+    place = rest if verb in _STAYING else relation
+    return _TIES.get(place, place)

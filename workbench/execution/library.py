@@ -1,0 +1,83 @@
+"""The notebooks, configurations, grids and parameter files that come with the package, and a user's own.
+
+In a repository they lie in ``notebooks/`` beside the package, in an installed package inside it. A name is
+looked for below ``notebooks/`` of the current folder first, so that a user's own copy is found before the one
+that came with the package; ``lay_out`` makes such a copy.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from workbench.registry import did_you_mean
+
+# What a name may stand for: where it lies below ``notebooks/``, and how its file name ends.
+KINDS = {
+    "notebook": ("", (".ipynb",)),
+    "configuration": ("configs", (".json",)),
+    "grid": ("grids", (".yaml", ".yml")),
+    "parameter file": ("parameters", (".yaml", ".yml", ".json")),
+}
+
+
+def shipped() -> Path:
+    """The folder of notebooks that comes with the package."""
+    package = Path(__file__).parents[1]
+    inside = package / "notebooks"
+    return inside if inside.is_dir() else package.parent / "notebooks"
+
+
+def find(name: Path | str, kind: str) -> Path:
+    """A file by its path, or by its name among one's own and then among those that come with the package.
+
+    Args:
+        name: a path, or a bare name such as ``"03_train"`` or ``"ditm_table4"``; the suffix may be left out.
+        kind: one of ``KINDS``.
+
+    Raises:
+        FileNotFoundError: there is none; the message lists the near names.
+    """
+    below, suffixes = KINDS[kind]
+    folders = [Path(), *(Path(folder) / below for folder in ("notebooks", shipped()))]
+    for folder in folders:
+        for suffix in ("", *suffixes):
+            path = folder / f"{name}{suffix}"
+            if path.suffix in suffixes and path.is_file():
+                return path
+    known = sorted(
+        {path.stem for folder in folders[1:] for path in folder.glob("*") if path.suffix in suffixes}
+    )
+    raise FileNotFoundError(
+        f"no {kind} {str(name)!r}, neither as a path nor by name; {did_you_mean(Path(name).stem, known)}"
+    )
+
+
+def lay_out(target: Path | str) -> list[Path]:
+    """Copy all that comes with the package into a folder, for a user to change.
+
+    Args:
+        target: the folder; it is made. Call it ``notebooks`` for names to be found there.
+
+    Returns:
+        The files that were written.
+
+    Raises:
+        FileExistsError: a file of that name is there already; then nothing is written.
+    """
+    place, source = Path(target), shipped()
+    names = sorted(
+        path.relative_to(source)
+        for below, suffixes in KINDS.values()
+        for path in (source / below).glob("*")
+        if path.suffix in suffixes
+    )
+    there = [name for name in names if (place / name).exists()]
+    if there:
+        raise FileExistsError(
+            f"{place / there[0]} is there already; name another folder, or move it away first"
+        )
+    for name in names:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / name, place / name)
+    return [place / name for name in names]

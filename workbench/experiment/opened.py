@@ -1,0 +1,175 @@
+"""An opened run: a model, a split that it has embedded, and what was measured there.
+
+``run(config)`` returns one, ``open_runs`` opens those that lie on disk, and maps, comparisons and the explorer
+look into them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.experiment import runs
+from workbench.experiment.model import Model
+from workbench.experiment.scoring import WHOLE, scored
+from workbench.metrics import recall
+from workbench.metrics._ranks import AnyScores, by_rows
+from workbench.metrics._rows import best
+from workbench.records import Embedding, Measurement, Split
+from workbench.records.writing import replacing
+from workbench.training import checkpoint
+
+
+class Contents(NamedTuple):
+    """What is opened when it is first asked for.
+
+    Args:
+        model: answers new questions: loose captions, loose images, scores.
+        image, text: embeddings of the split, on the CPU in float32; parts are left out where ``scores`` does
+            not read them.
+    """
+
+    model: Model
+    image: Embedding
+    text: Embedding
+
+
+@dataclass(frozen=True)
+class OpenRun:
+    """A model and a split that it has embedded, with what was measured.
+
+    Args:
+        name: how tables and figures call it; unique among runs that are shown together.
+        split: whose images and captions are embedded.
+        load: gives the model and the embeddings; called once, when one of them is first asked for.
+        folder: the run folder that it came from; ``None`` = it lies in no folder.
+        config: the resolved configuration as JSON values.
+        measurements: every number with its contract.
+        history: one mapping an epoch.
+    """
+
+    name: str
+    split: Split
+    load: Callable[[], Contents]
+    folder: Path | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    measurements: Sequence[Measurement] = ()
+    history: Sequence[Mapping[str, float]] = ()
+
+    @cached_property
+    def contents(self) -> Contents:
+        """The model and the embeddings of the split."""
+        return Contents(*self.load())
+
+    @property
+    def model(self) -> Model:
+        """The model, with its best weights."""
+        return self.contents.model
+
+    @property
+    def image(self) -> Embedding:
+        """The embeddings of the split's images."""
+        return self.contents.image
+
+    @property
+    def text(self) -> Embedding:
+        """The embeddings of the split's captions."""
+        return self.contents.text
+
+    @cached_property
+    def scores(self) -> NDArray[np.float32]:
+        """``(I, T)`` scores of the whole split, by the objective."""
+        return self.model.scores(self.image, self.text)
+
+    def _scored(self) -> AnyScores:
+        """The scores, by rows where the matrix is too large for memory."""
+        whole = len(self.image) * len(self.text) <= WHOLE
+        return self.scores if whole else scored(self.model, self.image, self.text)
+
+    def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> OpenRun:
+        """The same model and split with other embeddings, under another name and in no folder."""
+        return OpenRun(name, self.split, lambda: Contents(self.model, image, text), config=self.config)
+
+    def table(self) -> pd.DataFrame:
+        """The measurements with their contracts, one a row, indexed by label."""
+        return pd.DataFrame([{"label": m.label, **asdict(m)} for m in self.measurements]).set_index("label")
+
+    def curves(self) -> pd.DataFrame:
+        """The history, one epoch a row."""
+        return pd.DataFrame(self.history)
+
+    def __getitem__(self, label: str) -> float:
+        """The value of one measurement, by label, e.g. ``"t2i/R@1"`` or ``"exact:t2i/map_at_r"``."""
+        return {m.label: m.value for m in self.measurements}[label]
+
+    def ranks(self, direction: Literal["i2t", "t2i"] = "t2i", judgements: str = "own") -> NDArray[np.float64]:
+        """``(queries,)`` rank of each query's best relevant item, 1 = first; NaN where nothing is relevant.
+
+        Args:
+            direction: image to text or text to image.
+            judgements: name of the split's judgements that say what is relevant.
+        """
+        return recall.best_ranks(self._scored(), self.split.judgements[judgements], direction)
+
+    def rankings(self, k: int = 10) -> pd.DataFrame:
+        """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the
+        split's own pairs.
+        """
+        own, scores = self.split.judgements["own"], by_rows(self._scored())
+        ids = (np.array(self.split.image_ids), np.array(self.split.caption_ids))
+        tables = []
+        for direction, rows, (query, item) in (("i2t", scores, ids), ("t2i", scores.T, ids[::-1])):
+            found, items = best(rows, min(k, len(item)))
+            at = (np.repeat(np.arange(len(items)), items.shape[1]), items.ravel())
+            values = {
+                "query_id": query[at[0]],
+                "rank": np.tile(np.arange(1, items.shape[1] + 1), len(items)),
+                "item_id": item[at[1]],
+                "score": found.ravel(),
+                "grade": own.at(*(at if direction == "i2t" else at[::-1])),
+            }
+            tables.append(pd.DataFrame({"direction": direction, **values}))
+        return pd.concat(tables, ignore_index=True)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What ``results.json`` holds: the same seed gives the same values, so no time is among them."""
+        return {
+            "dataset": self.config["data"],
+            "split": {"name": self.split.name, **self.split.fingerprint()},
+            "objective": self.config["objective"],
+            "seed": self.config["seed"],
+            "metrics": {m.label: m.value for m in self.measurements},
+            "contracts": {m.label: asdict(m) for m in self.measurements},
+            "history": [
+                {name: value for name, value in row.items() if name != "seconds"} for row in self.history
+            ],
+            "notes": list(self.split.notes),
+        }
+
+    def save(self, folder: str | Path) -> Path:
+        """Write numbers, rankings, embeddings and the checkpoint into a run folder.
+
+        Returns:
+            The path of ``results.json``, which is written last.
+        """
+        path = Path(folder)
+        runs.write_json(path / runs.CONFIG, self.config)
+        states = {name: maker.state() for name, maker in self.model.makers.items()}
+        runs.write_json(path / runs.STATES, states)
+        checkpoint.write(path / runs.MODEL, checkpoint.weights(self.model.pair, self.model.objective), {})
+        runs.write_table(path / "rankings.parquet", self.rankings())
+        for side, embedding, ids in (
+            ("image", self.image, self.split.image_ids),
+            ("text", self.text, self.split.caption_ids),
+        ):
+            with replacing(path / "embeddings" / f"{side}.npy") as temporary:
+                np.save(temporary, embedding.mean.numpy())
+            runs.write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
+        return runs.write_results(path, self.as_dict())

@@ -1,0 +1,336 @@
+"""The run folder: ``runs/<notebook>/<run id>/``, written atomically, read, listed and compared.
+
+A run id is ``yyyymmdd-hhmmss-<8 hex>``; equal hex digits mean equal parameters and equal code. ``STATUS`` is
+written last, by the process that watched the run, and is one of ``ok``, ``failed:<cell>`` and ``killed``.
+Nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import math
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.records.writing import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RESULTS, PARAMS, ENV, STATUS = "results.json", "params.json", "env.json", "STATUS"
+# what a run keeps of its model: the resolved configuration, what the signal makers learnt, the weights
+CONFIG, STATES, MODEL = "config.json", "text.json", "model.safetensors"
+SCRAP = "application/scrapbook.scrap.json+json"
+PACKAGE = Path(__file__).parent.parent
+WRITERS = {
+    ".csv": lambda table, path: table.to_csv(path, index=False),
+    ".json": lambda table, path: table.to_json(path, orient="records", indent=1, force_ascii=False),
+    ".parquet": lambda table, path: table.to_parquet(path, index=False),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run folder holds; a file that is not there (yet) is an empty mapping.
+
+    Args:
+        folder: where it lies.
+        notebook, id: the last two names of the path.
+        status: ``ok``, ``failed:<cell>``, ``killed``; where none was written ``unwatched`` (with results) or
+            ``unfinished``.
+        params, results, env: contents of the three JSON files.
+    """
+
+    folder: Path
+    notebook: str
+    id: str
+    status: str
+    params: dict[str, Any]
+    results: dict[str, Any]
+    env: dict[str, Any]
+
+
+def read(folder: Path | str) -> Run:
+    """Read a run folder.
+
+    Raises:
+        FileNotFoundError: the folder is not there.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise FileNotFoundError(f"no run folder {path}; `workbench ls` lists the runs")
+    files = {
+        name: json.loads(file.read_text()) if (file := path / name).is_file() else {}
+        for name in (PARAMS, RESULTS, ENV)
+    }
+    unwritten = "unwatched" if files[RESULTS] else "unfinished"
+    status = (path / STATUS).read_text().strip() if (path / STATUS).is_file() else unwritten
+    return Run(path, path.parent.name, path.name, status, files[PARAMS], files[RESULTS], files[ENV])
+
+
+def list_runs(root: Path | str = "runs", notebook: str = "*") -> list[Run]:
+    """All runs below a root, oldest first; a root that is not there has none."""
+    folders = sorted(Path(root).glob(f"{notebook}/*/"), key=lambda path: (path.name, path.parent.name))
+    return [read(path) for path in folders if (path / PARAMS).is_file() or (path / STATUS).is_file()]
+
+
+def find(name: Path | str, root: Path | str = "runs") -> Run:
+    """A run by its folder, or by its id or the beginning or end of it.
+
+    Args:
+        name: a path, a run id, or a part of one that only one run has; ``last`` is the latest.
+        root: where runs lie.
+
+    Raises:
+        FileNotFoundError: no run has this name; LookupError: several have.
+    """
+    if Path(name).is_dir():
+        return read(name)
+    found = list_runs(root)
+    if name == "last":
+        found = found[-1:]
+    else:
+        found = [run for run in found if run.id.startswith(str(name)) or run.id.endswith(str(name))]
+    if not found:
+        raise FileNotFoundError(f"no run {str(name)!r} below {root}; `workbench ls` lists the runs")
+    if len(found) > 1:
+        raise LookupError(f"{len(found)} runs are called {str(name)!r}: {', '.join(run.id for run in found)}")
+    return found[0]
+
+
+def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A nested mapping as one level, keys joined by ``.``.
+
+    >>> flat({"metrics": {"rsum": 2.5}, "seed": 1})
+    {'metrics.rsum': 2.5, 'seed': 1}
+    """
+    out: dict[str, Any] = {}
+    for key, item in value.items():
+        out |= flat(item, f"{prefix}{key}.") if isinstance(item, Mapping) else {f"{prefix}{key}": item}
+    return out
+
+
+def diff(first: Run, second: Run) -> dict[str, dict[str, tuple[Any, Any]]]:
+    """What differs between two runs, file by file: key -> (value in the first, value in the second); ``None``
+    = absent.
+    """
+    out = {}
+    for name in ("params", "results", "env"):
+        a, b = flat(getattr(first, name)), flat(getattr(second, name))
+        out[name] = {key: (a.get(key), b.get(key)) for key in sorted(a | b) if a.get(key) != b.get(key)}
+    return out
+
+
+def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs", code: str = "") -> Path:
+    """Make a new run folder ``<root>/<notebook>/<run id>`` and write ``params.json`` into it.
+
+    Args:
+        notebook: bare name, e.g. ``"03_train"``.
+        params: all parameters, defaults included.
+        root: where runs lie, relative to the current folder or absolute.
+        code: the notebook's code, which counts into the id.
+
+    Returns:
+        The folder, absolute.
+    """
+    run_id = f"{datetime.now():%Y%m%d-%H%M%S}-{run_key(params, code)}"
+    # the same run may be made twice in a second, also by another process
+    for number in count(1):
+        path = Path(root).resolve() / notebook / (run_id if number == 1 else f"{run_id}.{number}")
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        break
+    return write_json(path / PARAMS, params).parent
+
+
+def run_key(params: Mapping[str, Any], code: str = "") -> str:
+    """The 8 hex digits in which run ids agree whose parameters and code agree.
+
+    Args:
+        params: all parameters, defaults included.
+        code: the notebook's code.
+    """
+    key = json.dumps(plain(params, PARAMS), sort_keys=True) + code_hash(code)
+    return hashlib.sha256(key.encode()).hexdigest()[:8]
+
+
+def key_of(run_id: str) -> str:
+    """The key in a run id.
+
+    >>> key_of("20260102-000000-0000bbbb.2")
+    '0000bbbb'
+    """
+    return run_id.rpartition("-")[2].partition(".")[0]
+
+
+def folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:
+    """The folder a notebook writes to: the one it was given, or a new one below ``runs/`` when it was given
+    none.
+
+    Args:
+        notebook: bare name of the notebook.
+        out: its parameter ``out``; empty under plain papermill and in JupyterLab.
+        params: the parameters of the run.
+    """
+    path = Path(out) if str(out) else new_run(notebook, params)
+    return path if (path / PARAMS).is_file() else write_json(path / PARAMS, params).parent
+
+
+def publish(folder: Path | str, results: Mapping[str, Any], seed: int | None = None) -> Path:
+    """The last step of a notebook: write ``results.json`` and ``env.json``, and show where they lie.
+
+    The output also carries the results in scrapbook's format, so that its readers find them without our help.
+
+    Args:
+        folder: the run folder.
+        results: JSON values, as for ``write_results``.
+        seed: the seed of the run, for ``env.json``.
+
+    Returns:
+        The path of ``results.json``.
+    """
+    from IPython import display
+
+    path = write_results(folder, results)
+    write_json(Path(folder) / ENV, environment(seed))
+    values = {"data": plain(results, RESULTS), "encoder": "json", "display": None, "version": 1}
+    data = {"text/plain": f"results: {path}", SCRAP: {"name": "results", **values}}
+    about = {"scrapbook": {"name": "results", "data": True, "display": False}}
+    display.display(data, metadata=about, raw=True)
+    return path
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a file so that a reader sees the old content or the new, never half of it; its folder is made if
+    needed.
+    """
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path
+
+
+def write_table(path: Path | str, table: pd.DataFrame) -> Path:
+    """Write a table, atomically.
+
+    Args:
+        path: ends with ``.csv``, ``.json`` (one mapping a row) or ``.parquet``.
+        table: its index is not written.
+
+    Raises:
+        ValueError: another ending.
+    """
+    path = Path(path)
+    if path.suffix not in WRITERS:
+        raise ValueError(f"cannot write {path.name}: the name must end with {', '.join(WRITERS)}")
+    with replacing(path) as temporary:
+        WRITERS[path.suffix](table, temporary)
+    return path
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> Path:
+    """Write a mapping as JSON with sorted keys, atomically; numpy numbers become plain ones.
+
+    Raises:
+        ValueError, TypeError: a number is not finite, a value has no JSON form; the message names its place.
+    """
+    text = json.dumps(plain(value, path.name), indent=2, sort_keys=True, ensure_ascii=False)
+    return write_text(path, text + "\n")
+
+
+def plain(value: Any, place: str) -> Any:
+    """A value as JSON knows it.
+
+    Args:
+        value: mappings, sequences, numpy arrays and numbers, paths and plain values.
+        place: where it stands, for the message.
+
+    Raises:
+        ValueError, TypeError: a number is not finite, a value has no JSON form.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item, f"{place}/{key}") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, f"{place}[{i}]") for i, item in enumerate(value)]
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "tolist"):
+        return plain(value.tolist(), place)
+    if not isinstance(value, float):
+        raise TypeError(f"{place} is of type {type(value).__name__}, which has no JSON form")
+    if not math.isfinite(value):
+        raise ValueError(f"{place} is {value}; leave out what could not be measured, or say why as text")
+    return value
+
+
+def write_results(folder: Path | str, results: Mapping[str, Any]) -> Path:
+    """Write ``results.json`` of a run.
+
+    Args:
+        folder: the run folder.
+        results: JSON values; by habit ``objective``, ``data``, ``seed`` and ``metrics`` (key -> value).
+
+    Raises:
+        ValueError: a number is NaN or infinite.
+    """
+    return write_json(Path(folder) / RESULTS, results)
+
+
+def write_status(folder: Path | str, status: str) -> Path:
+    """Write ``STATUS``, the last file of a run.
+
+    Raises:
+        ValueError: it is none of ``ok``, ``failed:<cell>``, ``killed``.
+    """
+    if status not in ("ok", "killed") and not status.startswith("failed:"):
+        raise ValueError(f"status {status!r} is none of ok, failed:<cell>, killed")
+    return write_text(Path(folder) / STATUS, status + "\n")
+
+
+def code_hash(code: str = "") -> str:
+    """Hash of the package's sources and of ``code`` (a notebook's cells): 64 hex digits."""
+    digest = hashlib.sha256(code.encode())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def environment(seed: int | None = None) -> dict[str, Any]:
+    """What a number may depend on beside the parameters: versions, device, commit, code, and the run's
+    ``seed``.
+
+    The device is known only where torch is already loaded; it is not loaded for this.
+    """
+    own, versions = "itm-workbench", {"python": platform.python_version()}
+    needed = [re.split(r"[^\w.-]", line)[0] for line in importlib.metadata.requires(own) or []]
+    for name in (own, *needed):
+        with suppress(importlib.metadata.PackageNotFoundError):  # an extra that is not installed
+            versions[name] = importlib.metadata.version(name)
+    torch, device = sys.modules.get("torch"), None
+    if torch is not None:
+        device = str(torch.cuda.get_device_name()) if torch.cuda.is_available() else "cpu"
+    machine = {"platform": platform.platform(), "cpus": os.cpu_count(), "device": device}
+    return machine | {"versions": versions, "commit": _commit(), "code": code_hash()[:16], "seed": seed}
+
+
+def _commit() -> str | None:
+    try:
+        command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+        return subprocess.run(command, cwd=PACKAGE, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None  # an installed package, not a clone: its version says what it is

@@ -1,0 +1,172 @@
+"""The one bootstrap: how far a number would move with another sample of images.
+
+A resample draws images with replacement, each with all its captions, and both directions, all metrics, all
+judgements and all runs are computed again on the same resample. Five captions of one image are no five
+independent queries: drawing captions one by one would make every interval of caption queries too narrow. The
+interval runs between two percentiles of the results. It depends on the values by query, on which caption belongs
+to which image, on the number of rounds and on the seed, and on nothing else; so one number has one interval
+wherever it is computed. Within folds (the 1K protocol) images are drawn within each fold.
+
+Source: B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979 (percentile
+interval); A. Davison and D. Hinkley, Bootstrap methods and their application, 1997, section 3.8 (whole groups are
+drawn).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records import Rows
+
+Values = NDArray[np.float64]
+Statistic = Literal["mean", "median"]
+ROUNDS, SEED = 1000, 0
+UNIT = "images, each with all its captions"
+# weights of resamples that are looked at together: 32 MB of float64
+CHUNK = 2**22
+
+
+@lru_cache(maxsize=8)
+def _counts(images: int, rounds: int, seed: int, folds: int) -> NDArray[np.uint16]:
+    """``(rounds, images)`` how often each resample holds each image; every fold is drawn by itself."""
+    rng, size = np.random.default_rng(seed), images // folds
+    out = np.empty((rounds, images), dtype=np.uint16)
+    for row in out:
+        drawn = rng.integers(size, size=(folds, size)) + size * np.arange(folds)[:, None]
+        row[:] = np.bincount(drawn.ravel(), minlength=images)
+    return out
+
+
+def interval(draws: Values, confidence: float = 0.95) -> tuple[float | None, float | None]:
+    """Percentile interval of the resampled values; ``(None, None)`` where there are none.
+
+    Args:
+        draws: ``(rounds,)``; a resample that holds no query that counts is NaN and left out.
+        confidence: share of the resamples between the two ends.
+    """
+    known = draws[~np.isnan(draws)]
+    if not len(known):
+        return None, None
+    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Resamples of the images of a split, each with all its captions.
+
+    A number is a statistic of its values by query. ``direction`` says whose values they are: ``"i2t"`` and
+    ``"i2i"`` one an image, ``"t2i"`` and ``"t2t"`` one a caption, ``""`` one an image and then one a caption, as
+    often as wanted: the statistics of these parts are added (RSUM). Values of anything else, such as judged pairs,
+    come with the image row of each in place of a direction. NaN marks a query that does not count.
+
+    Args:
+        own: ``(T,)`` image row of each caption.
+        images: number of images.
+        rounds: resamples; 0 = no intervals.
+        seed: of the resamples.
+        folds: blocks of consecutive images that are galleries of their own; a number is the mean over them.
+
+    Raises:
+        ValueError: the images cannot be cut into equal folds.
+
+    >>> draws = Draws(np.array([0, 0, 1, 1]), 2, rounds=3)
+    >>> draws.value(np.array([1.0, 0.0, 1.0, 1.0]), "t2i"), draws.of(np.ones(2), "i2t").tolist()
+    (0.75, [1.0, 1.0, 1.0])
+    """
+
+    own: Rows
+    images: int
+    rounds: int = ROUNDS
+    seed: int = SEED
+    folds: int = 1
+
+    def __post_init__(self) -> None:
+        if self.images % self.folds:
+            raise ValueError(f"{self.folds} folds do not divide {self.images} images")
+
+    def value(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> float:
+        """The statistic of the queries at hand, ``median`` rounded down as the field prints it."""
+        found = 0.0
+        for part, rows in self._parts(values, direction):
+            folds = [part[within & ~np.isnan(part)] for within in self._within(rows)]
+            if not any(map(len, folds)):
+                return float("nan")
+            folds = [fold for fold in folds if len(fold)]
+            numbers = [np.floor(np.median(fold)) if statistic == "median" else fold.mean() for fold in folds]
+            found += float(np.mean(numbers))
+        return found
+
+    def of(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> Values:
+        """``(rounds,)`` the statistic of each resample; NaN where a resample holds no query that counts."""
+        found = np.zeros(self.rounds)
+        for part, rows in self._parts(values, direction):
+            known = ~np.isnan(part)
+            folds = [within & known for within in self._within(rows)]
+            resampled = self._medians if statistic == "median" else self._means
+            found += np.mean([resampled(part[kept], rows[kept]) for kept in folds if kept.any()], axis=0)
+        return found
+
+    def by_image(self, values: Values, direction: str | Rows) -> Values:
+        """``(images,)`` sum of the values of each image's queries; of several parts, each divided by its queries
+        an image, so that the mean over images is the statistic where every image has equally many.
+        """
+        parts = list(self._parts(values, direction))
+        found = np.zeros(self.images)
+        for part, rows in parts:
+            known = ~np.isnan(part)
+            share = self.images / known.sum() if len(parts) > 1 else 1.0
+            found += share * np.bincount(rows[known], part[known], self.images)
+        return found
+
+    def blocks(self) -> Iterator[Values]:
+        """Resamples, some at a time: ``(some rounds, images)`` how often each image was drawn."""
+        counts = _counts(self.images, self.rounds, self.seed, self.folds)
+        step = max(1, CHUNK // max(self.images, len(self.own), 1))
+        for first in range(0, self.rounds, step):
+            yield counts[first : first + step].astype(np.float64)
+
+    def _parts(self, values: Values, direction: str | Rows) -> Iterator[tuple[Values, Rows]]:
+        """Values with the image row of each, one part for each statistic that is added."""
+        if not isinstance(direction, str):
+            yield values, direction
+            return
+        of_image, asked = np.arange(self.images), {"i": 1, "t": 0}.get(direction[:1])
+        sides = [of_image, self.own] if asked is None else [of_image if asked else self.own]
+        size = sum(map(len, sides))
+        if not size or len(values) % size or (direction and len(values) != size):
+            raise ValueError(
+                f"{direction or 'both directions'}: {len(values)} values for {size} queries; "
+                f"there are {self.images} images and {len(self.own)} captions"
+            )
+        first = 0
+        for rows in sides * (len(values) // size):
+            yield values[first : first + len(rows)], rows
+            first += len(rows)
+
+    def _within(self, rows: Rows) -> Sequence[NDArray[np.bool_]]:
+        """For each fold, which of these queries belong to it."""
+        return [rows // (self.images // self.folds) == fold for fold in range(self.folds)]
+
+    def _means(self, values: Values, rows: Rows) -> Values:
+        sums = np.stack([np.bincount(rows, one, self.images) for one in (values, np.ones(len(rows)))], axis=1)
+        found = np.concatenate([np.zeros((0, 2)), *(block @ sums for block in self.blocks())])
+        out = np.full(len(found), np.nan)
+        return np.divide(found[:, 0], found[:, 1], out=out, where=found[:, 1] > 0)
+
+    def _medians(self, values: Values, rows: Rows) -> Values:
+        order, found = np.argsort(values, kind="stable"), [np.zeros(0)]
+        ascending = values[order]
+        for block in self.blocks():
+            filled = block[:, rows[order]].cumsum(axis=1)
+            number = filled[:, -1:]
+            ends = [(filled > place).argmax(axis=1) for place in ((number - 1) // 2, number // 2)]
+            middle = np.floor((ascending[ends[0]] + ascending[ends[1]]) / 2)
+            found.append(np.where(number[:, 0] > 0, middle, np.nan))
+        return np.concatenate(found)

@@ -1,0 +1,203 @@
+"""Scene graphs of captions: objects, attributes and relations, read from spaCy's dependencies by rules.
+
+What counts as an object, an attribute or a relation is written down in
+``workbench/assets/scene_graphs/README.md``.
+
+A caption is read in five steps, each a file: set phrases are folded (``wording``), spaCy parses (``tree``),
+mistakes that captions provoke are put right (``repair``), phrases are moved to the word they belong to
+(``attachment``), and rules read what the tree says (``read``, with ``statements`` for verbs and prepositions).
+Beside them lie ``store``, which keeps parsed captions on disk, and ``annotations``, which measures the parser
+against captions that were annotated by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from workbench.records import Rows, SceneGraph
+from workbench.text.scene_graph import tree, wording
+from workbench.text.scene_graph.annotations import Annotated, agreement, annotated
+from workbench.text.scene_graph.attachment import attach
+from workbench.text.scene_graph.read import read_graph
+from workbench.text.scene_graph.repair import repaired, reread
+from workbench.text.signal import SignalMaker
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
+
+CHUNK = 512
+
+__all__ = [
+    "Annotated",
+    "SceneGraphSignal",
+    "SceneGraphs",
+    "agreement",
+    "annotated",
+    "from_networkx",
+    "parse",
+    "to_networkx",
+]
+
+
+@dataclass(frozen=True)
+class SceneGraphSignal:
+    """Scene graphs of ``N`` captions.
+
+    Args:
+        graphs: one a caption.
+        fallbacks: ``(F,)`` rows of the captions in which no object was found; their graph is one object, the
+            whole caption.
+        model: the spaCy model that parsed them.
+    """
+
+    graphs: tuple[SceneGraph, ...]
+    fallbacks: NDArray[np.int64]
+    model: str
+    name = "scene_graph"
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def take(self, rows: Rows) -> tuple[SceneGraph, ...]:
+        """The graphs of these captions."""
+        return tuple(self.graphs[row] for row in rows)
+
+
+class SceneGraphs(SignalMaker):
+    """Parses captions, and remembers what it parsed.
+
+    Args:
+        processes: processes that parse, this one among them. Each of the others loads the model first, which
+            takes seconds.
+
+    Raises:
+        ValueError: ``processes`` is below 1.
+    """
+
+    name = "scene_graph"
+
+    def __init__(self, *, processes: int = 1) -> None:
+        if processes < 1:
+            raise ValueError(f"scene_graph: processes is {processes}; give 1 or more")
+        self.processes = processes
+        self._known: dict[str, SceneGraph | None] = {}
+
+    def of(self, captions: Sequence[str]) -> SceneGraphSignal:
+        """The graphs of the captions.
+
+        Raises:
+            OSError: no English spaCy model is installed.
+        """
+        new = list(dict.fromkeys(caption for caption in captions if caption not in self._known))
+        self._known.update(zip(new, _graphs(new, self.processes), strict=True))
+        found = [self._known[caption] for caption in captions]
+        graphs = tuple(
+            graph or SceneGraph((caption,)) for graph, caption in zip(found, captions, strict=True)
+        )
+        lost = np.array([row for row, graph in enumerate(found) if graph is None], dtype=np.int64)
+        return SceneGraphSignal(graphs, lost, tree.model()[1])
+
+
+def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
+    """The scene graphs of some captions.
+
+    Args:
+        captions: any texts.
+
+    Returns:
+        One graph a caption; a caption without any object gives one object that holds the whole caption.
+
+    Example:
+        >>> parse(["A man rides a brown horse."])[0].relations
+        ((0, 'ride', 1),)
+    """
+    return SceneGraphs().of(captions).graphs
+
+
+def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
+    """Graphs of distinct captions, None for one without an object; a few captions are not worth a second
+    process.
+    """
+    if processes == 1 or len(captions) <= CHUNK:
+        return _read(captions)
+    chunks = [captions[start : start + CHUNK] for start in range(0, len(captions), CHUNK)]
+    with (
+        ProcessPoolExecutor(processes - 1, mp_context=get_context("spawn"), initializer=_alone) as pool,
+        threadpool_limits(1),
+    ):
+        futures = [pool.submit(_read, chunk) for chunk in chunks]
+        # A worker needs seconds to start; this process reads from the other end meanwhile, and until they
+        # meet.
+        here = {i: _read(chunks[i]) for i in reversed(range(len(chunks))) if futures[i].cancel()}
+        return [
+            graph for i, future in enumerate(futures) for graph in (here[i] if i in here else future.result())
+        ]
+
+
+def _alone() -> None:
+    """One thread a worker: the processes share the cores already."""
+    threadpool_limits(1)
+
+
+def _read(captions: Sequence[str]) -> list[SceneGraph | None]:
+    sentences = [wording.sentences(wording.tokens(caption)) for caption in captions]
+    folded = [wording.fold(sentence) for several in sentences for sentence in several]
+    first = list(tree.trees(folded))
+    second = {i: words for i, one in enumerate(first) if (words := reread(one))}
+    for i, one in zip(second, tree.trees(second.values()), strict=True):
+        first[i] = one
+    trees = iter(first)
+    return [read_graph([attach(repaired(next(trees))) for _ in several]) for several in sentences]
+
+
+def to_networkx(graph: SceneGraph) -> DiGraph:
+    """The graph with one vertex for each object and attribute.
+
+    Args:
+        graph: objects, attributes, relations.
+
+    Returns:
+        Vertices are numbered, objects first; each has ``kind`` (``"object"`` or ``"attribute"``) and
+        ``label``. An edge has ``kind`` (``"attribute"`` or ``"relation"``) and ``labels``, a tuple, since two
+        things may be related twice.
+    """
+    import networkx
+
+    made = networkx.DiGraph()
+    for node, name in enumerate(graph.objects):
+        made.add_node(node, kind="object", label=name)
+    for number, (node, attribute) in enumerate(graph.attributes, len(graph.objects)):
+        made.add_node(number, kind="attribute", label=attribute)
+        made.add_edge(node, number, kind="attribute", labels=())
+    for subject, relation, thing in graph.relations:
+        before = made.edges[subject, thing]["labels"] if made.has_edge(subject, thing) else ()
+        made.add_edge(subject, thing, kind="relation", labels=(*before, relation))
+    return made
+
+
+def from_networkx(graph: DiGraph) -> SceneGraph:
+    """What ``to_networkx`` was given."""
+    objects = [v for v, data in graph.nodes(data=True) if data["kind"] == "object"]
+    number = {vertex: i for i, vertex in enumerate(objects)}
+    edges = list(graph.edges(data=True))
+    return SceneGraph(
+        tuple(graph.nodes[v]["label"] for v in objects),
+        tuple((number[a], graph.nodes[b]["label"]) for a, b, data in edges if data["kind"] == "attribute"),
+        tuple(
+            (number[a], label, number[b])
+            for a, b, data in edges
+            if data["kind"] == "relation"
+            for label in data["labels"]
+        ),
+    )
+
+
+MEMBER = SceneGraphs

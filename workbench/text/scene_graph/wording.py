@@ -1,0 +1,211 @@
+"""Step 1: a caption as the words that the tagger and parser get to read.
+
+Set phrases are folded before the parser sees them, since it attaches "near a tree" more surely than "to the
+left of a tree": each is replaced by one plain word of the same kind, which remembers what it stands for. The
+words that the rules know by name come from ``assets/scene_graphs/words.toml``.
+"""
+
+import re
+import tomllib
+import unicodedata
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+from workbench import assets
+
+LONGEST = 120
+_TABLES = tomllib.loads(assets.path("scene_graphs/words.toml").read_text(encoding="utf-8"))
+SINGULARS: dict[str, str] = _TABLES.pop("singulars")
+_PREPOSITIONS: dict[str, str] = _TABLES.pop("prepositions")
+_NAMES = [" ".join(name.split()) for name in _TABLES.pop("names").split(",")]
+# Every class of the file as a set of words: ``"dog" in known.animals``.
+known = SimpleNamespace(**{key: frozenset(text.split()) for key, text in _TABLES.items()})
+known.animate = known.persons | known.animals
+known.opening |= known.articles
+known.followers |= known.openers
+
+_TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
+_STOPS = frozenset(".!?;")
+_APOSTROPHE = re.compile(r"^(.+?)('s|n't|'re|'ve|'ll|'d)$")
+
+
+@dataclass(frozen=True)
+class Word:
+    """One word for the parser.
+
+    Args:
+        given: what the parser reads.
+        says: what it stands for, where that is something else: a preposition, an adjective, a name.
+        kind: ``"preposition"``, ``"attribute"``, ``"name"`` or ``""``.
+    """
+
+    given: str
+    says: str = ""
+    kind: str = ""
+
+
+# What a rule makes of the words from a place on: how many it replaces (0 = the rule does not apply), and by what.
+Folded = tuple[int, list[Word]]
+NOTHING: Folded = (0, [])
+
+
+def tokens(text: str) -> list[str]:
+    """Lower-cased words and the punctuation that shapes a sentence; everything else (symbols, control
+    characters) is left out.
+    """
+    found: list[str] = []
+    for token in _TOKEN.findall(unicodedata.normalize("NFKC", text).lower().replace("’", "'")):
+        clitic = _APOSTROPHE.match(token)
+        found += clitic.groups() if clitic else (token,)
+    return found
+
+
+def sentences(words: list[str]) -> list[list[str]]:
+    """The words cut at full stops, and at ``LONGEST`` words; the stops are left out."""
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word in _STOPS or len(found[-1]) == LONGEST:
+            found.append([])
+        if word not in _STOPS:
+            found[-1].append(word)
+    return [sentence for sentence in found if any(word[0].isalnum() for word in sentence)]
+
+
+def fold(words: list[str]) -> list[Word]:
+    """A sentence's words for the parser.
+
+    Args:
+        words: of one sentence, lower case.
+
+    Returns:
+        The words with set phrases folded, and a full stop.
+    """
+    found: list[Word] = []
+    at = 0
+    while at < len(words):
+        tried = (rule(words, at) for rule in (_frame, _phrase, _gathering, _partitive, _shade, _tie))
+        length, made = next((folded for folded in tried if folded[0]), (1, [_hyphenated(words[at])]))
+        found += made
+        at += length
+    return [*found, Word(".")]
+
+
+def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
+    """All set phrases by their first word, the longest first."""
+    table = {
+        text: Word(given, text, "preposition")
+        for given, several in _PREPOSITIONS.items()
+        for text in several.split("|")
+    }
+    table |= {
+        f"{start} {side} {end}": Word("near", f"{side} of", "preposition")
+        for side in ("left", "right")
+        for start in ("to the", "on the", "at the", "to", "on")
+        for end in ("of", "side of", "hand side of")
+    }
+    table["in middle of"] = Word("in", "in the middle of", "preposition")
+    # What is about to happen will happen.
+    beginnings = ("is getting", "are getting", "is", "are", "being", "gets", "get", "getting")
+    prepared = ("ready", "about", "set", "poised", "preparing", "going")
+    moods = {f"{be} {ready} to" for be in beginnings for ready in prepared} | {"ready to", "about to"}
+    table |= dict.fromkeys(moods, Word("will"))
+    table |= dict.fromkeys(("each other", "one another"), Word("themselves"))
+    table |= {name: Word(_plain(name.split()[-1]), name, "name") for name in _NAMES}
+    found: dict[str, list[tuple[list[str], Word]]] = {}
+    for text, word in sorted(table.items(), key=lambda item: -len(item[0].split())):
+        found.setdefault(text.split()[0], []).append((text.split(), word))
+    return found
+
+
+def _plain(noun: str) -> str:
+    """A noun that no tagger takes for a verb: "street sign" is given as a box."""
+    if noun in known.verbs:
+        return "box"
+    return "boxes" if noun.endswith("s") and noun[:-1] in known.verbs else noun
+
+
+_PHRASES = _phrases()
+
+
+def _phrase(words: list[str], at: int) -> Folded:
+    """The longest set phrase that begins at a word: prepositions of several words, names, "about to"."""
+    begin = _PHRASES.get(words[at], ())
+    return next(((len(p), [word]) for p, word in begin if words[at : at + len(p)] == p), NOTHING)
+
+
+def _gathering(words: list[str], at: int) -> Folded:
+    """A noun that gathers: "a large group of" becomes an adjective, "pair of shoes" one name."""
+    ends = (i for i in range(at, len(words)) if words[i] in known.gathers or words[i] in known.stoppers)
+    start = min(next(ends, len(words)), at + 3)
+    if words[start + 1 : start + 2] != ["of"] or words[start] not in known.gathers:
+        return NOTHING
+    if at > 0 and start > at and words[at] not in known.opening:
+        return NOTHING
+    after = start + 2
+    while after < len(words) and words[after] in known.determiners:
+        after += 1
+    ahead = words[after : after + 3]
+    if words[start] in ("pair", "pairs") and any(word in known.paired for word in ahead):
+        noun = next(i for i, word in enumerate(ahead) if word in known.paired)
+        adjectives = [Word(word) for word in (*words[at:start], *ahead[:noun]) if word not in known.articles]
+        return after + noun + 1 - at, [*adjectives, Word(ahead[noun], f"pair of {ahead[noun]}", "name")]
+    if not ahead or ahead[0] in known.stoppers:
+        return NOTHING
+    return after - at, [Word("several", words[start], "attribute")]
+
+
+def _shade(words: list[str], at: int) -> Folded:
+    """One adjective of two words: "dark blue"; a colour that may be a noun is given as one that may not."""
+    first, second = (*words[at : at + 2], "")[:2]
+    inside = at + 2 < len(words)
+    if second and (
+        (first in known.shades and second in known.colours)
+        or (second in known.made and first not in known.articles | known.stoppers and inside)
+        or (first in known.depths and second in ("deep", "high", "length"))
+        or (second == "looking" and inside and first in known.looks)
+    ):
+        return 2, [Word("red", f"{first} {second}", "attribute")]
+    noun = first in known.colour_nouns and (second in known.stoppers or not second[:1].isalnum())
+    return (1, [Word("red", first)]) if first in known.colours and not noun and first != "red" else NOTHING
+
+
+def _frame(words: list[str], at: int) -> Folded:
+    """The beginning that says nothing: "an aerial view of"."""
+    for i, word in enumerate(words[:7] if at == 0 else ()):
+        opened = word in known.articles or word.endswith("ing")
+        if i and opened and words[0] not in ("this", "here", "there", "it"):
+            break
+        after = words[i + 1] if i + 1 < len(words) else ""
+        if word in known.frames or (word == "up" and i > 0 and words[i - 1] == "close"):
+            shows = after in ("shows", "showing", "depicts", "depicting", "features")
+            if shows or (after == "of" and len(words) > i + 2):
+                return i + 2, []
+        if word in ("with", "on", "in", "at", "near", "holding"):
+            break
+    return NOTHING
+
+
+def _partitive(words: list[str], at: int) -> Folded:
+    """A part of a whole: of "some of the men" goes "of the"."""
+    if words[at] not in known.partitives or words[at + 1 : at + 2] != ["of"] or at + 2 >= len(words):
+        return NOTHING
+    if words[at + 2] in ("them", "which", "whom", "it"):
+        return 3, [Word("they")]
+    return 2 + (words[at + 2] in ("the", "these", "those", "his", "her", "their")), [Word(words[at])]
+
+
+def _tie(words: list[str], at: int) -> Folded:
+    """A tie that is no verb: "in shirt and tie"."""
+    if words[at] not in ("tie", "ties") or at == 0 or words[at - 1] in ("is", "are", "to", "they"):
+        return NOTHING
+    return 1, [Word("hat" if words[at] == "tie" else "hats", words[at], "name")]
+
+
+def _hyphenated(word: str) -> Word:
+    """A hyphenated word is one adjective or noun, whatever its parts."""
+    last = word.rpartition("-")[2]
+    if last == word:
+        return Word(word)
+    looks = ("old", "style", "year", "size", "like", "up", "free")
+    adjective = last.endswith(("ed", "ing")) or last in known.colours or last in looks
+    return Word("large", word, "attribute") if adjective else Word(last, word, "name")

@@ -1,0 +1,328 @@
+"""A scene graph drawn into a plotly figure whose axes count pixels: the same graph always gives the same drawing.
+
+Objects stand in a row in their order, attributes above their object, relations below as brackets from subject
+to object. Nothing overlaps, however long the words are: objects move apart for their attributes and for the
+relations between them.
+"""
+
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+
+from workbench.records import SceneGraph
+from workbench.views.plots.theme import CATEGORIES, INK, escape, figure
+
+Kind = Literal["object", "attribute", "relation"]
+Point = tuple[float, float]
+# pixels: a letter, the room at both ends of a box, a box, between boxes, between rows, between ends of
+# relations at an object
+LETTER, ENDS, BOX, GAP, ROW, PORT = 7.3, 22.0, 26.0, 28.0, 34.0, 16.0
+LONGEST, MANY = 22, 8
+
+
+@dataclass(frozen=True)
+class Box:
+    """One word of the graph.
+
+    Args:
+        kind: what it is.
+        label: as in the graph.
+        shown: the label, cut where it is too long.
+        centre: where it stands.
+        width: of the box.
+        about: what it belongs to, for the hover text.
+    """
+
+    kind: Kind
+    label: str
+    shown: str
+    centre: Point
+    width: float
+    about: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Boxes and lines of a graph.
+
+    Args:
+        boxes: all boxes; the objects stand at height 0.
+        lines: the corners of each line.
+        arrows: points at which a relation arrives at its object.
+        left, right, bottom, top: the edges.
+        left_out: how many objects, attributes and relations are not drawn.
+    """
+
+    boxes: tuple[Box, ...]
+    lines: tuple[tuple[Point, ...], ...]
+    arrows: tuple[Point, ...]
+    left: float
+    right: float
+    bottom: float
+    top: float
+    left_out: int
+
+
+def letters(text: str) -> int:
+    """Width of a text in letters; signs of East Asian scripts and emoji count twice.
+
+    >>> letters("dog"), letters("狗")
+    (3, 2)
+    """
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def cut(text: str, longest: int = LONGEST) -> str:
+    """The text, or its beginning with a mark where it is longer.
+
+    >>> cut("dog"), cut("a very very long name", 8)
+    ('dog', 'a very …')
+    """
+    flat = " ".join(text.split())
+    return flat if len(flat) <= longest else flat[: longest - 2].rstrip() + " …"
+
+
+def width_of(text: str) -> float:
+    """Width of the box around a text."""
+    return LETTER * letters(cut(text)) + ENDS
+
+
+def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
+    """Place a graph.
+
+    Args:
+        graph: objects, attributes, relations.
+        limit: the first so many objects are drawn, and twice as many of the relations between them.
+    """
+    names = graph.objects[:limit]
+    looks = [[look for node, look in graph.attributes if node == i] for i in range(len(names))]
+    ties = [tie for tie in graph.relations if tie[0] < limit and tie[2] < limit][: 2 * limit]
+    depths = _depths(ties)
+    widths = [max(width_of(name), PORT * (_ports(ties, i) + 1)) for i, name in enumerate(names)]
+    places = _places(widths, looks, ties)
+    boxes = [
+        Box("object", name, cut(name), (x, 0.0), w, ", ".join(of))
+        for name, x, w, of in zip(names, places, widths, looks, strict=True)
+    ]
+    boxes += [
+        box for name, x, of in zip(names, places, looks, strict=True) for box in _above(name, of[:MANY], x)
+    ]
+    lines: list[tuple[Point, ...]] = [
+        ((x, 0.0), (x, ROW * min(len(of), MANY))) for x, of in zip(places, looks, strict=True) if of
+    ]
+    ends = _ends(ties, depths, places)
+    arrows = []
+    for (s, label, o), depth, (start, end) in zip(ties, depths, ends, strict=True):
+        y = -ROW * (depth + 1) - 12
+        lines.append(((start, -BOX / 2), (start, y), (end, y), (end, -BOX / 2 - 8)))
+        arrows.append((end, -BOX / 2 - 6))
+        boxes.append(
+            Box(
+                "relation",
+                label,
+                cut(label),
+                ((start + end) / 2, y),
+                width_of(label),
+                f"{names[s]} → {names[o]}",
+            )
+        )
+    sides = [(box.centre[0] - box.width / 2, box.centre[0] + box.width / 2) for box in boxes] or [(0.0, 0.0)]
+    heights = [box.centre[1] for box in boxes] or [0.0]
+    all_parts = len(graph.objects) + len(graph.attributes) + len(graph.relations)
+    edges = (
+        min(left for left, _ in sides),
+        max(right for _, right in sides),
+        min(heights) - BOX / 2,
+        max(heights) + BOX / 2,
+    )
+    return Drawing(tuple(boxes), tuple(lines), tuple(arrows), *edges, all_parts - len(boxes))
+
+
+def _above(name: str, looks: list[str], x: float) -> list[Box]:
+    """What is said of an object, upwards."""
+    return [
+        Box("attribute", look, cut(look), (x, ROW * i), width_of(look), f"of {name}")
+        for i, look in enumerate(looks, 1)
+    ]
+
+
+def _ports(ties: list[tuple[int, str, int]], i: int) -> int:
+    """Ends of relations at an object."""
+    return sum((s == i) + (o == i) for s, _, o in ties)
+
+
+def _places(widths: list[float], looks: list[list[str]], ties: list[tuple[int, str, int]]) -> list[float]:
+    """The middle of each object: no boxes touch, and every relation has room between its ends."""
+    loops = [[width_of(label) for s, label, o in ties if s == o == i] for i in range(len(widths))]
+    rooms = [max(w, *map(width_of, looks[i][:MANY]), *loops[i], 0.0) for i, w in enumerate(widths)]
+    places: list[float] = []
+    for i, room in enumerate(rooms):
+        least = [places[i - 1] + (rooms[i - 1] + room) / 2 + GAP] if i else [room / 2]
+        for s, label, o in ties:
+            first = min(s, o)
+            if first < i == max(s, o):
+                ports = PORT * (_ports(ties, first) + _ports(ties, i)) / 2
+                least.append(places[first] + width_of(label) + ports)
+        places.append(max(least))
+    return places
+
+
+def _depths(ties: list[tuple[int, str, int]]) -> list[int]:
+    """The row below the objects in which each relation runs; short ones first, so that no bracket cuts one
+    inside it.
+    """
+    # a relation of a thing with itself takes a little room on both sides of it
+    spans = [(min(s, o) - 0.4 * (s == o), max(s, o) + 0.4 * (s == o)) for s, _, o in ties]
+    depths: dict[int, int] = {}
+    for i in sorted(range(len(ties)), key=lambda i: (spans[i][1] - spans[i][0], i)):
+        taken = {depths[j] for j in depths if spans[i][0] < spans[j][1] and spans[j][0] < spans[i][1]}
+        depths[i] = next(depth for depth in range(len(ties)) if depth not in taken)
+    return [depths[i] for i in range(len(ties))]
+
+
+def _ends(
+    ties: list[tuple[int, str, int]], depths: list[int], places: list[float]
+) -> list[tuple[float, float]]:
+    """Where each relation leaves its subject and arrives at its object, side by side along the bottom of the
+    boxes.
+
+    Brackets to the left end at the left, the deepest innermost; so no line cuts another one of the same
+    object.
+    """
+    at: list[list[tuple[int, int, int, int]]] = [[] for _ in places]
+    for i, (s, _, o) in enumerate(ties):
+        for here, there, which in ((s, o, 0), (o, s, 1)):
+            side = (there > here) - (there < here)
+            at[here].append((side, -side * depths[i], i, which))
+    x: dict[tuple[int, int], float] = {}
+    for middle, several in zip(places, at, strict=True):
+        for number, (_, _, i, which) in enumerate(sorted(several)):
+            x[i, which] = middle + PORT * (number - (len(several) - 1) / 2)
+    return [(x[i, 0], x[i, 1]) for i in range(len(ties))]
+
+
+# colour of the box, ink on it, symbol in the legend
+LOOK: dict[Kind, tuple[str, str, str]] = {
+    "object": (CATEGORIES[0], "#ffffff", "square"),
+    "attribute": (CATEGORIES[1], "#1a1a1a", "circle"),
+    "relation": (CATEGORIES[2], "#1a1a1a", "hexagon2"),
+}
+KINDS: tuple[Kind, ...] = ("object", "attribute", "relation")
+# pixels: around the drawing, above it for the title, a letter and a line of text, below it for the legend and
+# the note
+MARGIN, TITLE, SIGN, LINE, NOTE = 14, 44, 7.6, 17.0, 40.0
+
+
+def canvas(title: str, x: Point, y: Point) -> go.Figure:
+    """An empty figure in which one unit is one pixel.
+
+    Args:
+        title: what the figure shows.
+        x: the left and the right edge.
+        y: the lower and the upper edge.
+    """
+    fig = figure(title, height=round(y[1] - y[0]) + TITLE + MARGIN, width=round(x[1] - x[0]) + 2 * MARGIN)
+    fig.update_layout(margin={"l": MARGIN, "r": MARGIN, "t": TITLE, "b": MARGIN}, hovermode="closest")
+    fig.update_layout(legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False})
+    fig.update_xaxes(visible=False, range=list(x), fixedrange=True)
+    return fig.update_yaxes(visible=False, range=list(y), fixedrange=True)
+
+
+def wrapped(text: str, letters: int, lines: int) -> list[str]:
+    """The text in at most so many lines; what is left out is marked."""
+    return textwrap.wrap(text, max(letters, 12), max_lines=lines, placeholder=" …")
+
+
+def write(fig: go.Figure, corner: Point, lines: Sequence[str]) -> None:
+    """Lines of text below and to the right of a corner."""
+    place = {
+        "x": corner[0],
+        "y": corner[1],
+        "xanchor": "left",
+        "yanchor": "top",
+        "align": "left",
+        "borderpad": 0,
+    }
+    if lines:
+        fig.add_annotation(
+            text="<br>".join(map(escape, lines)), showarrow=False, font={"size": 13, "color": INK}, **place
+        )
+
+
+def put(fig: go.Figure, drawing: Drawing) -> None:
+    """Draw a placed graph, explain its shapes, and say what is left out."""
+    below: dict[str, Any] = {"type": "path", "layer": "below"}
+    lines = [below | {"path": _rounded(line), "line": {"color": INK, "width": 1.5}} for line in drawing.lines]
+    filled = [(LOOK[box.kind][0], _outline(box)) for box in drawing.boxes]
+    boxes = [
+        below | {"path": path, "fillcolor": colour, "line": {"color": colour}} for colour, path in filled
+    ]
+    # All at once: adding them one by one checks all that are there each time.
+    fig.update_layout(shapes=[*fig.layout.shapes, *lines, *boxes])
+    _arrows(fig, drawing.arrows)
+    for kind in KINDS:
+        _labels(fig, kind, [box for box in drawing.boxes if box.kind == kind])
+    if drawing.left_out:
+        place = {"x": drawing.right, "y": drawing.bottom - NOTE, "xanchor": "right", "yanchor": "bottom"}
+        fig.add_annotation(
+            text=f"{drawing.left_out} more not drawn", showarrow=False, font={"color": INK}, **place
+        )
+
+
+def _labels(fig: go.Figure, kind: Kind, boxes: Sequence[Box]) -> None:
+    colour, ink, symbol = LOOK[kind]
+    if not boxes:
+        return
+    fig.add_scatter(
+        x=[box.centre[0] for box in boxes], y=[box.centre[1] for box in boxes], mode="markers+text", showlegend=False,
+        marker={"size": BOX, "opacity": 0}, text=[escape(box.shown) for box in boxes], textfont={"color": ink, "size": 13},
+        hovertext=[_hover(box) for box in boxes], hoverinfo="text", hoverlabel={"bgcolor": colour, "font": {"color": ink}},
+        cliponaxis=False,
+    )  # fmt: skip
+    marker = {"color": colour, "symbol": symbol, "size": 15}
+    fig.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=kind)
+
+
+def _hover(box: Box) -> str:
+    lines = [line for text in (f"{box.kind}: {box.label}", box.about) for line in wrapped(text, 60, 4)]
+    return "<br>".join(map(escape, lines))
+
+
+def _arrows(fig: go.Figure, points: Sequence[Point]) -> None:
+    marker = {"symbol": "triangle-up", "size": 11, "color": INK}
+    x, y = [x for x, _ in points], [y for _, y in points]
+    fig.add_scatter(
+        x=x, y=y, mode="markers", marker=marker, hoverinfo="skip", showlegend=False, cliponaxis=False
+    )
+
+
+def _outline(box: Box) -> str:
+    """A box with corners, a pill, or a hexagon."""
+    (x, y), w, h = box.centre, box.width / 2, BOX / 2
+    if box.kind == "object":
+        return f"M {x - w},{y - h} H {x + w} V {y + h} H {x - w} Z"
+    if box.kind == "relation":
+        return f"M {x - w},{y} L {x - w + 9},{y + h} H {x + w - 9} L {x + w},{y} L {x + w - 9},{y - h} H {x - w + 9} Z"
+    # a cubic with its handles at 4/3 of the radius is nearly half a circle
+    a, b, reach, low, high = x - w + h, x + w - h, 4 / 3 * h, y - h, y + h
+    right, left = b + reach, a - reach
+    return f"M {a},{low} H {b} C {right},{low} {right},{high} {b},{high} H {a} C {left},{high} {left},{low} {a},{low} Z"
+
+
+def _rounded(line: Sequence[Point], radius: float = 7) -> str:
+    """A line with straight parts and rounded corners."""
+    path = f"M {line[0][0]},{line[0][1]}"
+    for before, corner, after in zip(line, line[1:], line[2:], strict=False):
+        start, end = _towards(corner, before, radius), _towards(corner, after, radius)
+        path += f" L {start[0]},{start[1]} Q {corner[0]},{corner[1]} {end[0]},{end[1]}"
+    return path + f" L {line[-1][0]},{line[-1][1]}"
+
+
+def _towards(point: Point, other: Point, radius: float) -> Point:
+    length = abs(other[0] - point[0]) + abs(other[1] - point[1])
+    share = min(radius, length / 2) / max(length, 1e-9)
+    return point[0] + (other[0] - point[0]) * share, point[1] + (other[1] - point[1]) * share
