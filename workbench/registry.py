@@ -179,9 +179,7 @@ def read_options(path: Path | str) -> dict[str, Any]:
     return values
 
 
-def check_options(
-    what: str, member: Callable[..., Any], options: Mapping[str, Any], path: str = ""
-) -> None:
+def check_options(what: str, member: Callable[..., Any], options: Mapping[str, Any], path: str = "") -> None:
     """Refuse options that a callable does not take, by name, by type and by range, as its signature states.
 
     Args:
@@ -201,7 +199,9 @@ def check_options(
     for option, value in options.items():
         if option not in parameters:
             where = f"{path}.{option}: " if path else ""
-            raise TypeError(f"{where}{what} has no option {option!r}; {did_you_mean(option, list(parameters))}")
+            raise TypeError(
+                f"{where}{what} has no option {option!r}; {did_you_mean(option, list(parameters))}"
+            )
         check_value(f"{path}.{option}" if path else f"{what}: {option}", value, hints.get(option, Any))
 
 

@@ -104,7 +104,9 @@ def _check_experiment(values: Mapping[str, Any]) -> None:
 
     A notebook with ``settings`` has fields of ``Config`` as its parameters; others may name a data set.
     """
-    fields = values.keys() - {"settings"} if "settings" in values else values.keys() & {"data", "data_options"}
+    fields = (
+        values.keys() - {"settings"} if "settings" in values else values.keys() & {"data", "data_options"}
+    )
     if fields:
         from workbench.experiment import Config
 

@@ -158,7 +158,9 @@ def spelt(known: Mapping[str, Parameter], words: Mapping[str, str]) -> dict[str,
     Raises:
         ParameterError: the text does not read as the declared type.
     """
-    return {name: known[name].parse(text) if name in known else _literal(text) for name, text in words.items()}
+    return {
+        name: known[name].parse(text) if name in known else _literal(text) for name, text in words.items()
+    }
 
 
 def _literal(text: str) -> Any:
@@ -192,10 +194,14 @@ def lay(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:
         if "settings" in known:
             fields = given.pop("settings", {})
             if not isinstance(fields, Mapping):
-                raise ParameterError(f"settings is {fields!r}; write fields of the configuration with their values")
+                raise ParameterError(
+                    f"settings is {fields!r}; write fields of the configuration with their values"
+                )
             for name in given.keys() & fields.keys():
                 if merge(fields, given)[name] != merge(given, fields)[name]:
-                    raise ParameterError(f"{name} is {given[name]!r} and, in settings, {fields[name]!r}; give it once")
+                    raise ParameterError(
+                        f"{name} is {given[name]!r} and, in settings, {fields[name]!r}; give it once"
+                    )
             given = merge(given, fields)
         out = merge(out, given)
     if "settings" not in known:

@@ -75,9 +75,7 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
     return Prepared(config, model, train, val, test)
 
 
-def run(
-    experiment: Config | Prepared, *, folder: str | Path | None = None, progress: bool = True
-) -> OpenRun:
+def run(experiment: Config | Prepared, *, folder: str | Path | None = None, progress: bool = True) -> OpenRun:
     """Load, build, train, evaluate.
 
     Args:

@@ -14,9 +14,7 @@ from workbench.records import Measurement
 from workbench.training import checkpoint
 
 
-def train(
-    ready: Prepared, *, out: Path | str = "", resume: bool = False, progress: bool = True
-) -> Path:
+def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progress: bool = True) -> Path:
     """Run an experiment and leave a run folder.
 
     Args:

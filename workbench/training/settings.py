@@ -87,7 +87,9 @@ class Settings(BaseModel):
 
     def __init__(self, **values: Any) -> None:
         for name in values.keys() - type(self).model_fields.keys():
-            raise TypeError(f"config has no field {name!r}; {did_you_mean(name, list(type(self).model_fields))}")
+            raise TypeError(
+                f"config has no field {name!r}; {did_you_mean(name, list(type(self).model_fields))}"
+            )
         try:
             super().__init__(**values)
         except ValidationError as error:
