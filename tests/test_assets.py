@@ -1,7 +1,5 @@
 """The files that come with the package: the small dual encoder of the embedded world."""
 
-import json
-
 import pytest
 import torch
 from safetensors import safe_open

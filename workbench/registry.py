@@ -19,7 +19,7 @@ from functools import wraps
 from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Interval
 
@@ -31,6 +31,8 @@ Dropped = Annotated[float, Interval(ge=0, lt=1)]
 Natural = Annotated[int, Ge(1)]
 Count = Annotated[int, Ge(0)]
 
+Made = TypeVar("Made")
+TYPES = ("_type", "_parsing", "is_instance_of")
 REFERENCE = re.compile(r"[^\W\d][\w.]*:\w+")
 OFFER = re.compile(r"^MEMBER = ", re.MULTILINE)
 
@@ -107,9 +109,7 @@ class Shelf:
             KeyError: no such member.
             TypeError, ValueError: an option that the member's signature refuses, see ``check_options``.
         """
-        member = self.member(name)
-        check_options(f"{self.kind} {name!r}", member, options)
-        return member(**options)
+        return make(f"{self.kind} {name!r}", self.member(name), options)
 
 
 def from_outside(kind: str, name: str) -> Any:
@@ -179,6 +179,12 @@ def read_options(path: Path | str) -> dict[str, Any]:
     return values
 
 
+def make(what: str, kind: Callable[..., Made], options: Mapping[str, Any] | None) -> Made:
+    """Call a function or class with options that its signature allows; see ``check_options``."""
+    check_options(what, kind, options or {})
+    return kind(**(options or {}))
+
+
 def check_options(what: str, member: Callable[..., Any], options: Mapping[str, Any], path: str = "") -> None:
     """Refuse options that a callable does not take, by name, by type and by range, as its signature states.
 
@@ -228,6 +234,13 @@ def check_value(where: str, value: Any, kind: Any) -> None:
         raise refusal(where, value, error.errors()) from None
 
 
+def _distance(error: Any) -> int:
+    """How far a value is from what one branch of a union wants: a word among words is near, another type far."""
+    if error["type"] == "literal_error":
+        return 0 if isinstance(error["input"], str) else 2
+    return 2 if error["type"].endswith(TYPES) else 1
+
+
 def refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
     """The first thing that is wrong, choices before types, with the path to it and what it may be.
 
@@ -236,9 +249,11 @@ def refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
         value: what was checked.
         errors: what pydantic found wrong with it.
     """
-    first = next((one for one in errors if one["type"] == "literal_error"), errors[0])
+    first = min(errors, key=_distance)
     if first["type"] == "value_error":  # raised by a check of our own, which has said all
         return ValueError(*first["ctx"]["error"].args)
+    if first["loc"][-1:] == ("[key]",):
+        value = {**value, first["loc"][-2]: first["loc"][-2]}
     for part in first["loc"]:
         # of a union pydantic also names the branch, which is no part of the path
         if isinstance(value, Mapping | list | tuple) and (part in value or isinstance(part, int)):
@@ -248,7 +263,7 @@ def refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
         near = difflib.get_close_matches(str(value), known, n=1, cutoff=0.6)
         start = f"did you mean {near[0]}? " if near else ""
         return ValueError(f"{where} is {value!r}; {start}choose one of {', '.join(known)}")
-    kind = TypeError if first["type"].endswith(("_type", "_parsing", "is_instance_of")) else ValueError
+    kind = TypeError if first["type"].endswith(TYPES) else ValueError
     return kind(f"{where} is {value!r}; {first['msg'].lower().replace('input', 'it', 1)}")
 
 

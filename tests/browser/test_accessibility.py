@@ -15,10 +15,11 @@ from PIL import Image
 from tests.browser.conftest import in_themes, run_in_lab
 from tests.views.explorer.toy_answers import HOSTILE, answer, hostile
 from workbench.execution.report import to_html
+from workbench.records import Judgements, Split
 from workbench.tour import STOPS, TourResult
 from workbench.views.explorer import twin
-from workbench.views.plots.listing import listing
-from workbench.views.plots.retrieval import sheet
+from workbench.views.plots.retrieval import Answers, sheet
+from workbench.views.plots.tables import listing
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Lab
@@ -120,15 +121,17 @@ def test_widgets_with_hostile_data_have_no_serious_violation_and_run_nothing(
 def _report() -> str:
     """A report whose every output is made of hostile strings."""
     scores, own = np.random.default_rng(0).random((7, 7)), np.arange(7)
-    found = sheet(scores, own + 1.0, HOSTILE, lambda row: Image.new("RGB", (30, 30), (row * 30, 0, 0)), own)
-    back = sheet(
-        scores,
-        own + 1.0,
+    split = Split(
+        HOSTILE[0],
         HOSTILE,
-        lambda row: Image.new("RGB", (30, 30), (row * 30, 0, 0)),
+        HOSTILE,
+        tuple(map(str, own)),
         own,
-        direction="i2t",
+        lambda row: Image.new("RGB", (30, 30), (row * 30, 0, 0)),
+        judgements={"own": Judgements.own(own, 7)},
     )
+    runs, queries = {HOSTILE[1]: Answers(scores, own + 1.0)}, [(HOSTILE[0], row) for row in range(7)]
+    found, back = sheet(runs, queries, split), sheet(runs, queries, split, direction="i2t")
     table = listing({HOSTILE[2]: HOSTILE, "other": HOSTILE}, title=HOSTILE[0])
     shown = [
         nbformat.v4.new_output("display_data", {"text/html": one})

@@ -25,12 +25,15 @@ HOSTILE = (
 )
 CELLS = (
     f"import sys\nsys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
-    "from dataclasses import replace\nfrom tests.views.explorer.toys import toy_space\nfrom workbench.data import scenes\n"
+    "from dataclasses import replace\n"
+    "from tests.views.explorer.toys import toy_space\n"
+    "from workbench.data import scenes\n"
     "from workbench.views.explorer import Explorer",
     "split = scenes.load('test', size=40, image_size=64)\n"
     f"captions = (*{HOSTILE!r}, *split.captions[5:])\n"
     "split = replace(split, captions=captions)\n"
-    "explorer = Explorer([toy_space(split, '<b>first</b>', 0), toy_space(split, 'second', 1)], k=6, start='a red bus')\n"
+    "runs = [toy_space(split, '<b>first</b>', 0), toy_space(split, 'second', 1)]\n"
+    "explorer = Explorer(runs, k=6, start='a red bus')\n"
     "explorer.show()",
 )
 

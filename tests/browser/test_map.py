@@ -43,7 +43,8 @@ live.link(second)
 # A selection is seen as soon as a cell shows it: what the kernel has, not what the page says.
 SELECTED = """async () => {
   const { panel } = window; const kernel = panel.sessionContext.session.kernel; let said = '';
-  const code = 'print(len(live.selection()), len(live.selected_ids), second.selected_rows == live.selected_rows)';
+  const same = 'second.selected_rows == live.selected_rows';
+  const code = `print(len(live.selection()), len(live.selected_ids), ${same})`;
   const future = kernel.requestExecute({ code });
   future.onIOPub = message => { if (message.header.msg_type === 'stream') said += message.content.text; };
   await future.done; return said.trim();

@@ -95,7 +95,8 @@ def test_every_figure_of_the_notebooks_on_captions_is_drawn_and_can_be_read(
 
 
 # The words that stand on the page itself, and not on a bar or in a box.
-AXES = """all => all.flatMap(one => [...one.querySelectorAll('.gtitle, .xtick text, .ytick text, .legendtext, .annotation-text')])
+AXES = """all => all.flatMap(one => [...one.querySelectorAll(
+    '.gtitle, .xtick text, .ytick text, .legendtext, .annotation-text')])
   .map(text => getComputedStyle(text).fill)"""
 
 

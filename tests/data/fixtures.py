@@ -48,11 +48,19 @@ def karpathy(root, name, images, *, coco=True):
         place.parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (20, 10), (90, 120, 30)).save(place)
         said = zip(ids, sentences(number, len(ids)), strict=True)
-        records.append({
-            **({"filepath": folder, "cocoid": number} if coco else {}),
-            "sentids": list(ids), "filename": image, "imgid": index, "split": part,
-            "sentences": [{"tokens": raw.lower().split(), "raw": raw, "imgid": index, "sentid": i} for i, raw in said],
-        })  # fmt: skip
+        records.append(
+            {
+                **({"filepath": folder, "cocoid": number} if coco else {}),
+                "sentids": list(ids),
+                "filename": image,
+                "imgid": index,
+                "split": part,
+                "sentences": [
+                    {"tokens": raw.lower().split(), "raw": raw, "imgid": index, "sentid": i}
+                    for i, raw in said
+                ],
+            }
+        )
     (root / name).write_text(json.dumps({"images": records, "dataset": name}), encoding="utf-8")
 
 
@@ -97,17 +105,28 @@ def cxc(place):
     def said(number):
         return f"COCO_val2014:sentid:{number}"
 
-    table(place / "cxc/sits_test.csv", ["caption", "image"], [
-        (said(141), one, 4.8, "c2i_original"), (said(151), two, 2.9, "c2i_original"), (said(141), two, 3.0, "c2i_intrasim"),
-    ])  # fmt: skip
+    table(
+        place / "cxc/sits_test.csv",
+        ["caption", "image"],
+        [
+            (said(141), one, 4.8, "c2i_original"),
+            (said(151), two, 2.9, "c2i_original"),
+            (said(141), two, 3.0, "c2i_intrasim"),
+        ],
+    )
     table(
         place / "cxc/sis_test.csv",
         ["image1", "image2"],
         [(one, two, 2.4, "i2i_csim"), (two, one, 2.6, "i2i_csim")],
     )
-    table(place / "cxc/sts_test.csv", ["caption1", "caption2"], [
-        (said(141), said(142), 3.5, "c2c_cocaption"), (said(141), said(155), 0.5, "c2c_isim"),
-    ])  # fmt: skip
+    table(
+        place / "cxc/sts_test.csv",
+        ["caption1", "caption2"],
+        [
+            (said(141), said(142), 3.5, "c2c_cocaption"),
+            (said(141), said(155), 0.5, "c2c_isim"),
+        ],
+    )
     table(place / "cxc/sits_val.csv", ["caption", "image"], [(said(135), val, 5.0, "c2i_original")])
     table(place / "cxc/sis_val.csv", ["image1", "image2"], [])
     table(place / "cxc/sts_val.csv", ["caption1", "caption2"], [(said(131), said(135), 1.0, "c2c_cocaption")])

@@ -58,7 +58,7 @@ def test_the_larger_of_two_ratings_of_a_pair_in_one_order_counts(options, tmp_pa
         file.write("COCO_val2014:sentid:131,COCO_val2014:sentid:135,4.0,c2c_isim\n")
     val = data.load("cxc", split="val", **options)
     assert val.caption_judgements["sts"].grades.tolist() == [4.0]
-    assert val.notes[-1] == "sts: 2 ratings of 1 pairs"
+    assert val.notes[-1] == "sts: 2 ratings of 1 pair"
 
 
 @pytest.mark.parametrize(
@@ -126,5 +126,5 @@ def test_missing_tables_say_what_to_get_and_unknown_splits_list_the_known(option
     (tmp_path / "cxc" / "sis_val.csv").unlink()
     with pytest.raises(FileNotFoundError, match=r"lacks sis_val.csv. .*Crisscrossed-Captions"):
         data.load("cxc", split="val", **options)
-    with pytest.raises(ValueError, match="no split 'train'; known: val, test"):
+    with pytest.raises(ValueError, match="split is 'train'; choose one of val, test"):
         data.load("cxc", split="train", **options)

@@ -63,7 +63,7 @@ def test_a_package_with_other_counts_is_refused(monkeypatch):
 
 
 def test_unknown_splits_list_the_known():
-    with pytest.raises(ValueError, match="no split 'val'; known: test"):
+    with pytest.raises(ValueError, match="split is 'val'; choose one of test"):
         data.load("eccv_caption", split="val")
 
 
@@ -74,11 +74,15 @@ def whole(real_data, tmp_path_factory):
     ids = np.load(eccv_caption._package() / "coco_test_ids.npy").reshape(-1, 5).tolist()
     records = [
         {
-            "filepath": "val2014", "filename": image["image"].split("/")[1], "imgid": n, "split": "test", "sentids": row,
+            "filepath": "val2014",
+            "filename": image["image"].split("/")[1],
+            "imgid": n,
+            "split": "test",
+            "sentids": row,
             "sentences": [{"raw": raw, "imgid": n, "sentid": i} for raw, i in zip(image["caption"], row)],
         }
         for n, (image, row) in enumerate(zip(images, ids, strict=True))
-    ]  # fmt: skip
+    ]
     root = tmp_path_factory.mktemp("coco")
     (root / "dataset_coco.json").write_text(json.dumps({"images": records}))
     return data.load("eccv_caption", root=str(root), source="captions")

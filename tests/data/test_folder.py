@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from workbench import data
-from workbench.data._files import Problems, check_image
-from workbench.data._tables import read_table
+from workbench.data.folder import read_table
+from workbench.data.reading import Problems, read_image
 
 KINDS = ["captions.csv", "captions.jsonl", "captions.parquet"]
 
@@ -55,10 +55,10 @@ def load(base, split="all", **options):
 
 ROWS = [
     {"image": "a.jpg", "caption": "a red thing"},
-    {"image": "b.png", "caption": "another, quoted \"thing\""},
+    {"image": "b.png", "caption": 'another, quoted "thing"'},
     {"image": "a.jpg", "caption": "two\nlines"},
     {"image": "deep/c.jpg", "caption": "ein rotes Ding, größer"},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -130,20 +130,52 @@ def corrupt(base):
 
 BAD = {
     "missing image": ({"image": "none.jpg", "caption": "gone"}, FileNotFoundError, "there is no image file"),
-    "corrupt image, cut off": ({"image": "cut.jpg", "caption": "half"}, ValueError, "cut.jpg is not a readable image"),
-    "corrupt image, no image": ({"image": "text.jpg", "caption": "text"}, ValueError, "text.jpg is not a readable image"),
+    "corrupt image, cut off": (
+        {"image": "cut.jpg", "caption": "half"},
+        ValueError,
+        "cut.jpg is not a readable image",
+    ),
+    "corrupt image, no image": (
+        {"image": "text.jpg", "caption": "text"},
+        ValueError,
+        "text.jpg is not a readable image",
+    ),
     "empty caption": ({"image": "a.jpg", "caption": "  "}, ValueError, "the caption of a.jpg is empty"),
-    "repeated id": ({"image": "a.jpg", "caption": "again", "id": "first"}, ValueError, "id 'first' was used before, in .* row 1"),
+    "repeated id": (
+        {"image": "a.jpg", "caption": "again", "id": "first"},
+        ValueError,
+        "id 'first' was used before, in .* row 1",
+    ),
     "path with two dots": ({"image": "../a.jpg", "caption": "up"}, ValueError, "leads out of the folder"),
-    "path with two dots inside": ({"image": "deep/../../a.jpg", "caption": "up"}, ValueError, "leads out of the folder"),
+    "path with two dots inside": (
+        {"image": "deep/../../a.jpg", "caption": "up"},
+        ValueError,
+        "leads out of the folder",
+    ),
     "absolute path": ({"image": "/etc/hostname", "caption": "root"}, ValueError, "leads out of the folder"),
     "Windows path": ({"image": "C:\\a.jpg", "caption": "drive"}, ValueError, "leads out of the folder"),
-    "link out of the folder": ({"image": "link.jpg", "caption": "link"}, ValueError, "is a link that leads out"),
+    "link out of the folder": (
+        {"image": "link.jpg", "caption": "link"},
+        ValueError,
+        "is a link that leads out",
+    ),
     "no image": ({"image": "", "caption": "nothing"}, ValueError, "the image path is None"),
-    "level": ({"image": "a.jpg", "caption": "level", "level": "high"}, ValueError, "level is 'high'; expected a whole number"),
-    "split": ({"image": "b.png", "caption": "split", "split": "dev"}, ValueError, "split 'dev' is not one of train, val, test"),
-    "two splits": ({"image": "a.jpg", "caption": "both", "split": "val"}, ValueError, "a.jpg is in 'val' here, in 'train'"),
-}  # fmt: skip
+    "level": (
+        {"image": "a.jpg", "caption": "level", "level": "high"},
+        ValueError,
+        "level is 'high'; expected a whole number",
+    ),
+    "split": (
+        {"image": "b.png", "caption": "split", "split": "dev"},
+        ValueError,
+        "split 'dev' is not one of train, val, test",
+    ),
+    "two splits": (
+        {"image": "a.jpg", "caption": "both", "split": "val"},
+        ValueError,
+        "a.jpg is in 'val' here, in 'train'",
+    ),
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -240,7 +272,7 @@ def test_what_is_missing_is_named_with_the_remedy(tmp_path, monkeypatch):
     write(tmp_path / "captions.jsonl", ROWS)
     with pytest.raises(ValueError, match=r"holds captions.csv and captions.jsonl; choose one with table="):
         load(tmp_path)
-    with pytest.raises(ValueError, match="no split 'dev'"):
+    with pytest.raises(ValueError, match="split is 'dev'; choose one of train"):
         load(tmp_path, "dev")
     with pytest.raises(ValueError, match="on_error is 'ignore'"):
         load(tmp_path, table="captions.csv", on_error="ignore")
@@ -303,4 +335,4 @@ def test_a_record_has_only_the_columns_that_hold_a_value(tmp_path):
 
 def test_a_picture_that_is_whole_passes_the_check(base):
     for name in ("a.jpg", "b.png"):
-        check_image(base / name, "captions.csv row 1")
+        read_image(base / name, "captions.csv row 1")

@@ -119,11 +119,11 @@ def test_the_vocabulary_has_the_breadth_that_the_card_promises(whole_test_split)
 @pytest.mark.parametrize(
     ("options", "remedy"),
     [
-        ({"split": "dev"}, "no split 'dev'; choose one of train, val, test"),
-        ({"size": 0}, "size is 0; give at least 1, or None"),
-        ({"texts": "poems"}, "no texts 'poems'; choose 'captions'.*'chains'"),
-        ({"seed": -1}, "seed is -1; give 0 or more"),
-        ({"image_size": 8}, "image_size is 8 pixels; give 32 to 1024"),
+        ({"split": "dev"}, "split is 'dev'; choose one of train, val, test"),
+        ({"size": 0}, "size is 0; it should be greater than or equal to 1"),
+        ({"texts": "poems"}, "texts is 'poems'; choose one of captions, chains"),
+        ({"seed": -1}, "seed is -1; it should be greater than or equal to 0"),
+        ({"image_size": 8}, "image_size is 8; it should be greater than or equal to 32"),
     ],
 )
 def test_an_option_out_of_its_range_is_refused_with_the_remedy(options, remedy):
@@ -170,8 +170,8 @@ def test_captions_of_chosen_levels_only():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"levels": []}, "levels are"),
-        ({"levels": [6]}, "1 .generic. to 5"),
+        ({"levels": []}, "levels is .*at least 1 item"),
+        ({"levels": [6]}, "levels.0 is 6; .*less than or equal to 5"),
         ({"levels": [1], "texts": "chains"}, "leave them out"),
     ],
 )

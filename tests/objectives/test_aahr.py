@@ -12,8 +12,8 @@ from tests.objectives.worlds import WIDTH, batch, embedding, load, loss
 from tests.oracles import aahr as oracle
 from workbench import objectives
 from workbench.losses.triplet import triplet
-from workbench.objectives._bank import Bank, momentum_contrast, numbers_of
-from workbench.objectives._neighbourhood import (
+from workbench.objectives.parts.bank import Bank, momentum_contrast, numbers_of
+from workbench.objectives.parts.neighbourhood import (
     Graph,
     Neighbourhood,
     attention_bias,
@@ -24,7 +24,7 @@ from workbench.objectives._neighbourhood import (
     normalised,
     upper_half,
 )
-from workbench.objectives._sinkhorn import Alignment, Prototypes, prediction_loss, sinkhorn
+from workbench.objectives.parts.sinkhorn import Alignment, Prototypes, prediction_loss, sinkhorn
 from workbench.records import Embedding
 
 OWN = [0, 0, 1, 2, 2, 2, 3, 3]
@@ -199,7 +199,7 @@ def test_the_contrast_is_the_loop_with_a_bank_that_knows_images_of_the_batch(see
 @pytest.mark.parametrize("seed", range(2))
 def test_the_neighbourhood_is_the_loops(seed, residual, monkeypatch):
     # Few cells at a time, so that the table of regions and words is made in pieces.
-    monkeypatch.setattr("workbench.objectives._neighbourhood.CELLS", 40)
+    monkeypatch.setattr("workbench.objectives.parts.neighbourhood.CELLS", 40)
     image, text = masked(3, 4, seed), masked(5, 3, seed + 5)
     torch.manual_seed(seed)
     layer = Neighbourhood(WIDTH, Graph(epsilon=0.7, alpha=1.3, residual=residual)).double().eval()
@@ -277,7 +277,7 @@ def test_the_targets_take_no_gradient_and_the_rest_is_that_of_finite_differences
     fixed = [sinkhorn(prototypes.scores(side), epsilon=0.05, iterations=3) for side in (image, text)]
     assert not any(target.requires_grad for target in fixed)
     calls = iter(fixed * 100)
-    monkeypatch.setattr("workbench.objectives._sinkhorn.sinkhorn", lambda *_, **__: next(calls))
+    monkeypatch.setattr("workbench.objectives.parts.sinkhorn.sinkhorn", lambda *_, **__: next(calls))
     assert torch.autograd.gradcheck(prototypes, (image, text), atol=1e-6)
     torch.testing.assert_close(torch.autograd.grad(prototypes(image, text), (image, text)), own)
 
@@ -443,7 +443,7 @@ def test_regions_and_words_of_different_widths_are_refused_with_the_remedy():
     [
         ({"graph": {"alfa": 1}}, TypeError, "aahr: graph has no option 'alfa'; did you mean alpha"),
         ({"alignment": {"form": "double"}}, ValueError, "choose one of swav, printed"),
-        ({"contrast": {"momentum": 1.0}}, ValueError, "between 0 and 1"),
+        ({"contrast": {"momentum": 1.0}}, ValueError, "momentum is 1.0; it should be less than 1"),
         ({"contrast": {"reduction": "none"}}, ValueError, "choose one of mean, sum"),
         ({"graph": {"keep": "half"}}, ValueError, "choose one of block, row, all"),
         ({"triplet": 0, "pga": 0, "mcl": 0, "nsi": 0}, ValueError, "all weights are 0"),

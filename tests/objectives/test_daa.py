@@ -130,5 +130,5 @@ def test_what_is_not_asked_for_is_not_computed(monkeypatch):
 def test_an_unknown_order_and_a_temperature_of_nothing_are_refused():
     with pytest.raises(ValueError, match="ranks is 'transposed'; choose one of definition, released"):
         objectives.load("daa", ranks="transposed")
-    with pytest.raises(ValueError, match="temperature is 0; it must be greater than 0"):
+    with pytest.raises(ValueError, match="temperature is 0; it should be greater than 0"):
         objectives.load("daa", temperature=0)

@@ -12,11 +12,17 @@ from tests.oracles import dias as oracle
 from tests.toys import S3, S4, close
 from workbench import objectives
 from workbench.losses.distance_weighted import distance_weighted
-from workbench.objectives import _cross_attention
-from workbench.objectives._cross_attention import CrossAttention
-from workbench.objectives._sparse_selection import Selection, constraint, probability, thresholds
-from workbench.objectives._square import one_caption_an_image, rows_of
-from workbench.objectives.dias import alignment, correlation, inter_difference, intra_difference
+from workbench.objectives.dias import (
+    alignment,
+    correlation,
+    inter_difference,
+    intra_difference,
+    one_caption_an_image,
+    rows_of,
+)
+from workbench.objectives.parts import attention
+from workbench.objectives.parts.attention import CrossAttention
+from workbench.objectives.parts.selection import Selection, constraint, probability, thresholds
 from workbench.records import Batch, Embedding
 
 Y = torch.tensor([[1, 0.5, 0.2], [0.5, 1, 0.3], [0.2, 0.3, 1]], dtype=torch.float64)
@@ -200,7 +206,7 @@ def test_scores_by_parts_equal_a_loop_over_pairs(form, one):
 def test_scores_in_chunks_are_those_of_the_whole(monkeypatch):
     image, text = padded(7, seed=0), padded(5, seed=1)
     whole = CrossAttention().scores(image, text)
-    monkeypatch.setattr(_cross_attention, "ELEMENTS", 160)
+    monkeypatch.setattr(attention, "ELEMENTS", 160)
     torch.testing.assert_close(CrossAttention().scores(image, text), whole)
 
 
@@ -379,16 +385,20 @@ def test_its_preset_is_the_papers_and_a_learned_beta_is_a_parameter():
         ({"scorer": {"form": "chan", "temprature": 1}}, TypeError, "did you mean temperature"),
         ({"rows": "max"}, ValueError, "choose one of mean, attended, pooled"),
         ({"weights": {"iner": 1}}, ValueError, "did you mean inter"),
-        ({"weights": {"inter": -1}}, ValueError, "at least 0"),
+        (
+            {"weights": {"inter": -1}},
+            ValueError,
+            "weights.inter is -1; it should be greater than or equal to 0",
+        ),
         ({"weights": dict.fromkeys(("loc", "dim", "inter", "intra"), 0)}, ValueError, "at least one term"),
         ({"selection": "topk"}, ValueError, "top_k"),
         ({"selection": {"kep": 0.1}}, TypeError, "did you mean keep"),
         ({"selection": {"inter": "p", "keep": 0.1}}, ValueError, "'keep'.* is none; known: inter, intra"),
-        ({"selection": {"keep": 0}}, ValueError, "above 0"),
+        ({"selection": {"keep": 0}}, ValueError, "keep is 0; it should be greater than 0"),
         ({"selection": {"beta": "free"}}, ValueError, "choose one of learned"),
-        ({"selection": {"beta": [1, 2, 3]}}, ValueError, "one number, two"),
+        ({"selection": {"beta": [1, 2, 3]}}, ValueError, "at most 2 items"),
         ({"selection": {"rule": "dense", "beta": "learned"}}, ValueError, "for the rules 'p' and 'printed'"),
-        ({"reduction": "none"}, ValueError, "choose one of sum, mean"),
+        ({"reduction": "none"}, ValueError, "choose one of mean, sum"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, error, message):

@@ -8,8 +8,7 @@ from torch import nn
 
 from tests.objectives.worlds import WIDTH, batch, embedding, load
 from workbench import objectives
-from workbench.objectives._names import parse
-from workbench.objectives._sum import Sum
+from workbench.objectives._sum import Sum, parse
 from workbench.objectives.base import Objective
 
 OWN = [0, 0, 1, 2, 2, 2, 3, 3]

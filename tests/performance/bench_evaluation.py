@@ -17,6 +17,7 @@ import time
 
 import numpy as np
 
+from tests.performance.recorded import record
 from workbench.metrics import ranking, recall
 from workbench.metrics._ranks import Ranked
 from workbench.metrics._rows import Products
@@ -74,6 +75,16 @@ def main(captions: int = 100_000, images: int = 20_000, width: int = 512) -> Non
         f"{before:8.2f} GiB peak with the embeddings ({(image.nbytes + text.nbytes) / 2**30:.2f} GiB)",
         f"{_peak() - before:8.2f} GiB above them (bar: 2)",
     ]
+    record(
+        "evaluation",
+        {
+            "captions": captions,
+            "images": images,
+            "width": width,
+            "seconds": end - start,
+            "gib_above_embeddings": _peak() - before,
+        },
+    )
     sys.stdout.write("\n".join(lines) + "\n")
 
 

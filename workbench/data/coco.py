@@ -7,15 +7,21 @@ descriptions", CVPR 2015.
 
 from __future__ import annotations
 
-from workbench.data._benchmark import Benchmark, Choice, load_benchmark
+from typing import Annotated, Literal
+
+from annotated_types import Interval
+
+from workbench.data.benchmark import Benchmark, Choice, load_benchmark
 from workbench.records import Split
+from workbench.registry import Count, Natural
 
 PAGE, SPLIT_PAGE = (
     "https://cocodataset.org/#download",
     "https://cs.stanford.edu/people/karpathy/deepimagesent/",
 )
 COUNTS = {
-    "train": (113287, 566747), "train2014": (82783, 414113), "val": (5000, 25010), "test": (5000, 25010), "test_1k": (1000, 5000),
+    "train": (113287, 566747), "train2014": (82783, 414113), "val": (5000, 25010), "test": (5000, 25010),
+    "test_1k": (1000, 5000),
 }  # fmt: skip
 BENCHMARK = Benchmark(
     name="coco",
@@ -24,7 +30,8 @@ BENCHMARK = Benchmark(
     files={"train": "train", "val": "dev", "test": "testall", "test_1k": "test"},
     counts=COUNTS,
     remedy=(
-        f"Get dataset_coco.json from {SPLIT_PAGE} and the photographs train2014 and val2014 from {PAGE}, which go into "
+        f"Get dataset_coco.json from {SPLIT_PAGE} and the photographs train2014 and val2014 from {PAGE}, "
+        "which go into "
         "images/train2014/ and images/val2014/; for source='precomp' get SCAN's coco_precomp as described on "
         "https://github.com/kuanghuei/SCAN and put its files into precomp/"
     ),
@@ -33,13 +40,13 @@ BENCHMARK = Benchmark(
 
 def coco(
     *,
-    split: str = "train",
+    split: Literal["train", "train2014", "val", "test", "test_1k"] = "train",
     root: str | None = None,
-    source: str = "photographs",
-    captions: int | None = 5,
-    share: float = 1.0,
-    seed: int = 0,
-    on_error: str = "raise",
+    source: Literal["photographs", "captions", "precomp"] = "photographs",
+    captions: Natural | None = 5,
+    share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
+    seed: Count = 0,
+    on_error: Literal["raise", "skip"] = "raise",
     complete: bool = True,
 ) -> Split:
     """Load one split of MS-COCO.

@@ -11,17 +11,19 @@ import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
-from workbench.data._files import find_root
 from workbench.data.coco import coco as load_coco
+from workbench.data.reading import find_root
 from workbench.records import Judgements, Split
-from workbench.registry import did_you_mean
+from workbench.records.shown import count
 
 PAGE = "https://github.com/google-research-datasets/Crisscrossed-Captions"
 REMEDY = (
-    f"Get the six tables {{sits,sis,sts}}_{{val,test}}.csv from the folder data/ of {PAGE}; the captions and photographs are "
+    f"Get the six tables {{sits,sis,sts}}_{{val,test}}.csv from the folder data/ of {PAGE}; the captions "
+    "and photographs are "
     "those of coco, which coco=... or WORKBENCH_DATA must lead to"
 )
 # What is rated, from which grade on a pair counts as relevant, and the question that people answered.
@@ -38,10 +40,10 @@ Rating = tuple[str, tuple[str, str], float]
 
 def cxc(
     *,
-    split: str = "test",
+    split: Literal["val", "test"] = "test",
     root: str | None = None,
     coco: str | None = None,
-    source: str = "photographs",
+    source: Literal["photographs", "captions", "precomp"] = "photographs",
     complete: bool = True,
 ) -> Split:
     """Load a split of MS-COCO with the ratings of Crisscrossed Captions.
@@ -65,8 +67,6 @@ def cxc(
         ValueError: a row rates an image or a caption that the split does not have, or no rating is there; the
             message names table and row. Or the counts are not the published ones.
     """
-    if split not in COUNTS:
-        raise ValueError(f"cxc: no split {split!r}; {did_you_mean(split, list(COUNTS))}")
     files = {name: f"{name}_{split}.csv" for name in TABLES}
     folder = find_root("cxc", root, list(files.values()), REMEDY)
     base = load_coco(split=split, root=coco, source=source, complete=complete)
@@ -89,7 +89,10 @@ def cxc(
         caption_judgements={"sts": rated["sts"]},
         notes=(
             *base.notes,
-            *(f"{name}: {found[name]:,} ratings of {len(one.grades):,} pairs" for name, one in rated.items()),
+            *(
+                f"{name}: {count(found[name], 'rating')} of {count(len(one.grades), 'pair')}"
+                for name, one in rated.items()
+            ),
         ),
     )
 
@@ -126,7 +129,8 @@ def _ratings(file: Path, name: str) -> Iterator[Rating]:
         header = next(table, [])
         if header[2:3] != ["agg_score"]:
             raise ValueError(
-                f"{file.name}: expected the columns of {name}, two ids, agg_score, sampling_method; found {header}"
+                f"{file.name}: expected the columns of {name}, two ids, agg_score, sampling_method; "
+                f"found {header}"
             )
         for number, row in enumerate(table, start=1):
             where = f"{file.name} row {number}"
@@ -149,7 +153,8 @@ def _row(where: str, kind: str, item: str, rows: Mapping[str, int]) -> int:
     key = item.rpartition(":")[2] if kind == "caption" else item
     if key not in rows:
         raise ValueError(
-            f"{where}: expected a {kind} of the split, which has {len(rows):,}, found the unknown {item!r}"
+            f"{where}: expected a {kind} of the split, which has {count(len(rows))}, found the unknown "
+            f"{item!r}"
         )
     return rows[key]
 

@@ -10,17 +10,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from workbench.data.coco import coco
-from workbench.records import Judgements, Rows, Split
-from workbench.registry import did_you_mean
+from workbench.records import Judgements, Split
+from workbench.records.shown import count
 
 REMEDY = "install the positives of ECCV Caption, which come as a package: pip install 'itm-workbench[eccv]'"
+# by COCO ids: the captions relevant to each image that is a query, the images relevant to each caption
+Positives = tuple[Mapping[int, list[int]], Mapping[int, list[int]]]
 COUNTS = {"test": (5000, 25000)}
 # pairs of image queries, pairs of caption queries, image queries, caption queries
 PUBLISHED = {
@@ -29,33 +32,18 @@ PUBLISHED = {
     "original": (25000, 25000, 5000, 25000),
 }
 RULES = {
-    "eccv": "binary: written for the image, or people confirmed the match; 1,261 images and 1,332 captions are asked",
+    "eccv": "binary: written for the image, or people confirmed the match; "
+    "1,261 images and 1,332 captions are queries",
     "cxc": "binary: people rated the pair 3 or better in Crisscrossed Captions",
 }
 
 
-@dataclass(frozen=True)
-class Positives:
-    """One file pair of the package, by COCO ids.
-
-    Args:
-        by_image: captions relevant to each image that is asked.
-        by_caption: images relevant to each caption that is asked.
-    """
-
-    by_image: Mapping[int, list[int]]
-    by_caption: Mapping[int, list[int]]
-
-    def pairs(self) -> list[tuple[int, int]]:
-        """All (image, caption) pairs of either direction, in order."""
-        images = {(image, caption) for image, captions in self.by_image.items() for caption in captions}
-        return sorted(
-            images | {(image, caption) for caption, images in self.by_caption.items() for image in images}
-        )
-
-
 def eccv_caption(
-    *, split: str = "test", root: str | None = None, source: str = "photographs", complete: bool = True
+    *,
+    split: Literal["test"] = "test",
+    root: str | None = None,
+    source: Literal["photographs", "captions", "precomp"] = "photographs",
+    complete: bool = True,
 ) -> Split:
     """Load the test split of MS-COCO with the positives of ECCV Caption and of Crisscrossed Captions.
 
@@ -70,8 +58,8 @@ def eccv_caption(
 
     Returns:
         The split with five captions an image and the judgements ``"own"``, ``"cxc"`` and ``"eccv"``. The last
-        states who is asked, ``image_queries`` and ``caption_queries``: a caption that is relevant to an asked
-        image need not be asked itself.
+        has fewer queries than the gallery has items, ``image_queries`` and ``caption_queries``: a caption
+        that is relevant to a query need not be a query itself.
 
     Raises:
         ModuleNotFoundError: the package is not installed.
@@ -79,28 +67,21 @@ def eccv_caption(
         ValueError: the ids of the split are not those of the positives, or the package holds other counts
             than published.
     """
-    if split not in COUNTS:
-        raise ValueError(f"eccv_caption: no split {split!r}; {did_you_mean(split, list(COUNTS))}")
     folder = _package()
     base = coco(split=split, root=root, source=source, complete=complete)
     images = {_coco_id(image): n for n, image in enumerate(base.image_ids)}
     captions = {int(caption): n for n, caption in enumerate(base.caption_ids) if caption.isdigit()}
     if complete:
-        own = _positives(folder, "original").by_caption
+        own = _positives(folder, "original")[1]
         _require_same("captions", own, captions)
         _require_same("images", {image for images in own.values() for image in images}, images)
     found = {name: _positives(folder, name) for name in RULES}
-    judged = {name: _judgements(name, one, images, captions, base) for name, one in found.items()}
-    absent = {name: len(one.pairs()) - len(judged[name].grades) for name, one in found.items()}
-    if complete:
-        judged = {
-            name: replace(one, missing_captions=_missing(found[name], images, captions))
-            for name, one in judged.items()
-        }
+    judged = {name: _judgements(name, one, images, captions, base, complete) for name, one in found.items()}
+    absent = {name: len(_pairs(one)) - len(judged[name].grades) for name, one in found.items()}
     what = "positives name what the split lacks" + (
         "; they count into R, as in the package" if complete else ""
     )
-    notes = tuple(f"{name}: {count:,} {what}" for name, count in absent.items() if count)
+    notes = tuple(f"{name}: {count(number)} {what}" for name, number in absent.items() if number)
     judgements = {"own": base.judgements["own"], **judged}
     return replace(base, name=f"eccv_caption/{split}", judgements=judgements, notes=(*base.notes, *notes))
 
@@ -118,14 +99,20 @@ def _positives(folder: Path, name: str) -> Positives:
         content = json.loads((folder / f"{name}_{direction}.json").read_text(encoding="utf-8"))
         return {int(query): [int(item) for item in items] for query, items in content.items()}
 
-    found = Positives(read("image_to_caption"), read("caption_to_image"))
-    sides = (found.by_image, found.by_caption)
+    sides = read("image_to_caption"), read("caption_to_image")
     counts = (*(sum(len(items) for items in side.values()) for side in sides), *map(len, sides))
     if counts != PUBLISHED[name]:
         raise ValueError(
-            f"{name}_*.json of the package: expected {PUBLISHED[name]} pairs and queries of images and captions, found {counts}"
+            f"{name}_*.json of the package: expected {PUBLISHED[name]} pairs and queries of images and "
+            f"captions, found {counts}"
         )
-    return found
+    return sides
+
+
+def _pairs(found: Positives) -> list[tuple[int, int]]:
+    """All (image, caption) pairs of either direction, in order."""
+    by_image = {(image, caption) for image, captions in found[0].items() for caption in captions}
+    return sorted(by_image | {(image, caption) for caption, images in found[1].items() for image in images})
 
 
 def _coco_id(image: str) -> int:
@@ -140,16 +127,29 @@ def _require_same(what: str, expected: Iterable[int], found: Mapping[int, int]) 
     wanted = set(expected)
     if wanted != set(found):
         raise ValueError(
-            f"eccv_caption: expected the {len(wanted):,} {what} of the test split, found {len(wanted & set(found)):,} of them "
-            f"and {len(set(found) - wanted):,} others; with source='precomp', dataset_coco.json must lie beside it"
+            f"eccv_caption: expected the {count(len(wanted))} {what} of the test split, found "
+            f"{count(len(wanted & set(found)))} of them and {count(len(set(found) - wanted))} others; "
+            "with source='precomp', dataset_coco.json must lie beside it"
         )
 
 
 def _judgements(
-    name: str, found: Positives, images: Mapping[int, int], captions: Mapping[int, int], base: Split
+    name: str,
+    found: Positives,
+    images: Mapping[int, int],
+    captions: Mapping[int, int],
+    base: Split,
+    complete: bool,
 ) -> Judgements:
-    pairs = [(images[i], captions[c]) for i, c in found.pairs() if i in images and c in captions]
+    pairs = [(images[i], captions[c]) for i, c in _pairs(found) if i in images and c in captions]
     table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    # images of positives outside of the gallery: two of ECCV's name the sixth caption of an image
+    missing = [images[i] for i, items in found[0].items() for c in items if complete and c not in captions]
+    queries = (
+        np.array(sorted(rows[one] for one in asked if one in rows), dtype=np.int64)
+        for asked, rows in zip(found, (images, captions), strict=True)
+    )
+    image_queries, caption_queries = queries
     return Judgements(
         name=name,
         rule=RULES[name],
@@ -158,21 +158,10 @@ def _judgements(
         captions=table[:, 1],
         grades=np.ones(len(table), dtype=np.float32),
         source="eccv-caption 0.1.0; Chun et al. 2022",
-        image_queries=_rows(found.by_image, images),
-        caption_queries=_rows(found.by_caption, captions),
+        image_queries=image_queries,
+        caption_queries=caption_queries,
+        missing_captions=np.array(missing, dtype=np.int64) if complete else None,
     )
-
-
-def _rows(queries: Iterable[int], rows: Mapping[int, int]) -> Rows:
-    return np.array(sorted(rows[query] for query in queries if query in rows), dtype=np.int64)
-
-
-def _missing(found: Positives, images: Mapping[int, int], captions: Mapping[int, int]) -> Rows:
-    """Images of positives outside of the gallery: two of ECCV's name the sixth caption of an image."""
-    rows = [
-        images[image] for image, items in found.by_image.items() for item in items if item not in captions
-    ]
-    return np.array(rows, dtype=np.int64)
 
 
 MEMBER = eccv_caption

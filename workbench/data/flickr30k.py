@@ -6,8 +6,13 @@ ACL 2, 2014.
 
 from __future__ import annotations
 
-from workbench.data._benchmark import Benchmark, Choice, load_benchmark
+from typing import Annotated, Literal
+
+from annotated_types import Interval
+
+from workbench.data.benchmark import Benchmark, Choice, load_benchmark
 from workbench.records import Split
+from workbench.registry import Count
 
 COUNTS = {"train": (29000, 145000), "val": (1014, 5070), "test": (1000, 5000)}
 BENCHMARK = Benchmark(
@@ -16,20 +21,23 @@ BENCHMARK = Benchmark(
     {"train": ("train",), "val": ("val",), "test": ("test",)},
     {"train": "train", "val": "dev", "test": "test"},
     COUNTS,
-    "Flickr30K is for research use: ask for its photographs on https://shannon.cs.illinois.edu/DenotationGraph/ and put them "
-    "into images/, and get dataset_flickr30k.json from https://cs.stanford.edu/people/karpathy/deepimagesent/; for "
-    "source='precomp' get f30k_precomp as described on https://github.com/kuanghuei/SCAN and put its files into precomp/",
+    "Flickr30K is for research use: ask for its photographs on "
+    "https://shannon.cs.illinois.edu/DenotationGraph/ and put them "
+    "into images/, and get dataset_flickr30k.json from "
+    "https://cs.stanford.edu/people/karpathy/deepimagesent/; for "
+    "source='precomp' get f30k_precomp as described on https://github.com/kuanghuei/SCAN and put its "
+    "files into precomp/",
 )
 
 
 def flickr30k(
     *,
-    split: str = "train",
+    split: Literal["train", "val", "test"] = "train",
     root: str | None = None,
-    source: str = "photographs",
-    share: float = 1.0,
-    seed: int = 0,
-    on_error: str = "raise",
+    source: Literal["photographs", "captions", "precomp"] = "photographs",
+    share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
+    seed: Count = 0,
+    on_error: Literal["raise", "skip"] = "raise",
     complete: bool = True,
 ) -> Split:
     """Load one split of Flickr30K.

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
-from workbench.data._files import Problems, find_root
-from workbench.data._rows import Row, good, to_split
+from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
 from workbench.records import Judgements, Split
-from workbench.registry import did_you_mean
 
 CITATION_PAGE = "https://hockenmaier.cs.illinois.edu/Framing_Image_Description/KCCA.html"
 CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
@@ -26,7 +25,8 @@ LISTS = {
     "test": "Flickr_8k.testImages.txt",
 }
 REMEDY = (
-    f"Flickr8k is for research use: get Flickr8k_Dataset.zip (its photographs go into {IMAGES}/) and Flickr8k_text.zip (its "
+    f"Flickr8k is for research use: get Flickr8k_Dataset.zip (its photographs go into {IMAGES}/) and "
+    "Flickr8k_text.zip (its "
     f"text files go beside {IMAGES}/) as described on {CITATION_PAGE}"
 )
 COUNTS = {"train": (5999, 29995), "val": (1000, 5000), "test": (1000, 5000)}
@@ -37,9 +37,9 @@ ABSENT = "2258277193_586949ec62.jpg"
 
 def flickr8k(
     *,
-    split: str = "train",
+    split: Literal["train", "val", "test"] = "train",
     root: str | None = None,
-    on_error: str = "raise",
+    on_error: Literal["raise", "skip"] = "raise",
     check_images: bool = False,
     complete: bool = True,
 ) -> Split:
@@ -60,8 +60,6 @@ def flickr8k(
         FileNotFoundError: a file is missing; the message says what to download.
         ValueError: a row is bad, or the counts are not the official ones.
     """
-    if split not in LISTS:
-        raise ValueError(f"flickr8k: no split {split!r}; {did_you_mean(split, list(LISTS))}")
     needed = [CAPTIONS, LISTS[split], IMAGES, *([HUMAN] if split == "test" else [])]
     folder = find_root("flickr8k", root, needed, REMEDY)
     problems = Problems(on_error)
@@ -83,10 +81,9 @@ def flickr8k(
     def judge(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
         return {"human": human(folder / HUMAN, images, captions)} if split == "test" else {}
 
-    made = to_split(f"flickr8k/{split}", kept, path, judge=judge, notes=(*absent, *problems.notes()))
     if complete and on_error == "raise":
-        _check_counts(made, COUNTS[split])
-    return made
+        check_counts(f"flickr8k/{split}", kept, COUNTS[split])
+    return to_split(f"flickr8k/{split}", kept, path, judge=judge, notes=(*absent, *problems.notes()))
 
 
 def _of_split(images: list[str], file: Path, problems: Problems) -> list[Row]:
@@ -113,15 +110,6 @@ def _captions(file: Path, problems: Problems) -> Iterator[Row]:
             problems.add(
                 "malformed row", ValueError(f"{where}: expected 'image#k<TAB>caption', found {line[:60]!r}")
             )
-
-
-def _check_counts(split: Split, expected: tuple[int, int]) -> None:
-    found = (len(split.image_ids), len(split.captions))
-    if found != expected:
-        raise ValueError(
-            f"{split.name} has {found[0]} images and {found[1]} captions, the official split has {expected[0]} and "
-            f"{expected[1]}; get a whole copy, or say complete=False"
-        )
 
 
 def human(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) -> Judgements:

@@ -8,30 +8,108 @@ path decides: 80 % train, 10 % val, 10 % test.
 
 from __future__ import annotations
 
+import csv
+import json
 import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any
+from typing import Any, Literal
 
-from workbench.data._files import Problems, find_root
-from workbench.data._rows import Row, good, to_split
-from workbench.data._tables import Record, read_table
+from workbench.data.reading import Problems, Row, find_root, good, to_split
 from workbench.records import Split
-from workbench.registry import did_you_mean
 
-SPLITS = ["train", "val", "test", "all"]
+Record = dict[str, Any]
+
+
+def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
+    """The rows of a table.
+
+    Args:
+        file: ``.csv`` (UTF-8, comma, the first line names the columns), ``.jsonl`` (one object a line) or
+            ``.parquet``.
+        problems: takes rows that cannot be read.
+
+    Yields:
+        ``(where, record)``, e.g. ``("captions.csv row 1", {...})``. Row 1 is the first row of data: a CSV's
+        line of names is not counted. A record has only the columns that hold a value in its row.
+
+    Raises:
+        ValueError: another kind of file, or one that breaks off or is not UTF-8; nothing after that can be
+            read.
+    """
+    readers = {".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}
+    reader = readers.get(file.suffix.lower())
+    if reader is None:
+        raise ValueError(f"{file.name}: a table is one of {', '.join(readers)}")
+    where = f"{file.name} row 0"
+    try:
+        for where, record in reader(file, problems):
+            yield where, {name: value for name, value in record.items() if value is not None and value != ""}
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{file.name} cannot be read after {where}: {error}") from error
+
+
+def _csv(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
+    # utf-8-sig reads files with and without the mark that spreadsheet programs put at the beginning.
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        rows = csv.reader(lines, strict=True)
+        header = next(rows, [])
+        if len(set(header)) != len(header):
+            raise ValueError(f"{file.name}: a column name occurs twice in {header}")
+        for number, row in enumerate((row for row in rows if row), start=1):
+            where = f"{file.name} row {number}"
+            if len(row) == len(header):
+                yield where, dict(zip(header, row, strict=True))
+            else:
+                problems.add(
+                    "malformed row", ValueError(f"{where}: {len(row)} fields, but the columns are {header}")
+                )
+
+
+def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
+    with file.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate((line for line in lines if line.strip()), start=1):
+            where = f"{file.name} row {number}"
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                problems.add("malformed row", ValueError(f"{where}: not JSON ({error})"))
+                continue
+            if isinstance(record, dict):
+                yield where, record
+            else:
+                problems.add(
+                    "malformed row", ValueError(f"{where}: expected an object, found {line.strip()[:60]}")
+                )
+
+
+def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.read_table(file)
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{file.name} is not a Parquet file: {error}") from error
+    for number, record in enumerate(table.to_pylist(), start=1):
+        yield f"{file.name} row {number}", record
+
+
+SPLITS = ("train", "val", "test")
 COLUMNS = ["image", "caption", "id", "split", "level", "chain"]
 TABLES = ["captions.csv", "captions.jsonl", "captions.parquet"]
-REMEDY = "Put the images into a folder with a table captions.csv (or .jsonl, .parquet) that has the columns image and caption."
+REMEDY = (
+    "Put the images into a folder with a table captions.csv (or .jsonl, .parquet) that has the columns "
+    "image and caption."
+)
 
 
 def folder(
     *,
-    split: str = "train",
+    split: Literal["train", "val", "test", "all"] = "train",
     root: str | None = None,
     table: str = "",
-    on_error: str = "raise",
+    on_error: Literal["raise", "skip"] = "raise",
     check_images: bool = True,
 ) -> Split:
     """Load one split of a folder of images.
@@ -53,8 +131,6 @@ def folder(
         ValueError: a path leads out of the folder, an image is broken, a caption is empty, an id is repeated,
             a level is not a whole number; the message names file and row. Or there is no row for the split.
     """
-    if split not in SPLITS:
-        raise ValueError(f"folder: no split {split!r}; {did_you_mean(split, SPLITS)}")
     base = find_root("folder", root, [table] if table else [], REMEDY)
     file = base / table if table else _find_table(base)
     problems = Problems(on_error)
@@ -63,7 +139,8 @@ def folder(
     kept = good(rows, base.joinpath, problems, check_images=check_images)
     if not kept:
         raise ValueError(
-            f"folder: {file.name} has no usable row for split {split!r}. {' '.join(problems.notes())}".rstrip()
+            f"folder: {file.name} has no usable row for split {split!r}. "
+            f"{' '.join(problems.notes())}".rstrip()
         )
     _check_chains(kept)
     return to_split(f"{base.name}/{split}", kept, base.joinpath, notes=(*_unread(records), *problems.notes()))
@@ -90,9 +167,9 @@ def _of_split(
     for where, record in records:
         image = str(record.get("image", ""))
         name = record["split"] if "split" in record else _by_checksum(image)
-        if name not in SPLITS[:3]:
+        if name not in SPLITS:
             problems.add(
-                "unknown split", ValueError(f"{where}: split {name!r} is not one of {', '.join(SPLITS[:3])}")
+                "unknown split", ValueError(f"{where}: split {name!r} is not one of {', '.join(SPLITS)}")
             )
         elif home.setdefault(image, name) != name:
             problems.add(

@@ -11,11 +11,10 @@ import csv
 import gzip
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
-from workbench.data._files import Problems, find_root
-from workbench.data._rows import Row, good, to_split
+from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
 from workbench.records import Split
-from workbench.registry import did_you_mean
 
 PAGE = "https://github.com/TAU-VAILab/hierarcaps"
 CHAINS, EXPANDED, IMAGES = "hierarcaps_test.csv", "hierarcaps_test_expanded.csv.gz", "images"
@@ -27,15 +26,18 @@ TEXTS = {
     "captions": (EXPANDED, "positive", LEVELS),
 }
 COUNTS = {"chains": (1000, 4000), "expanded": (5000, 93916), "captions": (5000, 23479)}
-REMEDY = f"Get the text files from {PAGE} and put the photographs that they name, of MS-COCO's val2014, into {IMAGES}/"
+REMEDY = (
+    f"Get the text files from {PAGE} and put the photographs that they name, of MS-COCO's val2014, into "
+    f"{IMAGES}/"
+)
 
 
 def hierarcaps(
     *,
-    split: str = "test",
-    texts: str = "chains",
+    split: Literal["test"] = "test",
+    texts: Literal["chains", "expanded", "captions"] = "chains",
     root: str | None = None,
-    on_error: str = "raise",
+    on_error: Literal["raise", "skip"] = "raise",
     check_images: bool = False,
     complete: bool = True,
 ) -> Split:
@@ -61,9 +63,6 @@ def hierarcaps(
         FileNotFoundError: a file is missing; the message says what to get.
         ValueError: a row is bad, or the counts are not the published ones.
     """
-    for option, value, known in (("split", split, ["test"]), ("texts", texts, list(TEXTS))):
-        if value not in known:
-            raise ValueError(f"hierarcaps: no {option} {value!r}; {did_you_mean(value, known)}")
     file, column, first = TEXTS[texts]
     folder = find_root("hierarcaps", root, [file, IMAGES], REMEDY)
     problems = Problems(on_error)
@@ -75,14 +74,9 @@ def hierarcaps(
     needed: Callable[[str], Path] = path if texts == "chains" or check_images else lambda image: folder / file
     kept = good(rows, needed, problems, check_images=check_images)
     name = f"hierarcaps/{split}" if texts == "chains" else f"hierarcaps/{split}, {texts}"
-    made = to_split(name, kept, path, notes=problems.notes())
-    found = (len(made.image_ids), len(made.captions))
-    if complete and on_error == "raise" and found != COUNTS[texts]:
-        raise ValueError(
-            f"{made.name} has {found[0]} images and {found[1]} texts, the published set has {COUNTS[texts][0]} and "
-            f"{COUNTS[texts][1]}; get a whole copy, or say complete=False"
-        )
-    return made
+    if complete and on_error == "raise":
+        check_counts(name, kept, COUNTS[texts])
+    return to_split(name, kept, path, notes=problems.notes())
 
 
 def _rows(file: Path, column: str, first: int, problems: Problems) -> Iterator[Row]:

@@ -125,7 +125,8 @@ def _lite0() -> Backbone:
 def _open_clip(name: str, model: str, weights: str) -> Backbone:
     if not weights and ":" not in model:
         raise ValueError(
-            f"features: {name!r} names no weights; write open_clip:{model}/WEIGHTS (a tag, a path, or {RANDOM!r})"
+            f"features: {name!r} names no weights; write open_clip:{model}/WEIGHTS (a tag, a path, or "
+            f"{RANDOM!r})"
         )
     _warn_of_random(name, weights)
     visual: Any = build(describe(model), "" if weights == RANDOM else weights).visual
@@ -149,7 +150,8 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
 
     if not timm.is_model(model):
         raise ValueError(
-            f"features: timm has no model {model!r}; {did_you_mean(model.partition('.')[0], timm.list_models())}"
+            f"features: timm has no model {model!r}; "
+            f"{did_you_mean(model.partition('.')[0], timm.list_models())}"
         )
     _warn_of_random(name, weights)
     try:
@@ -157,7 +159,8 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
         network: Any = timm.create_model(model, pretrained=not weights, checkpoint_path=file)
     except (OSError, RuntimeError) as error:
         raise FileNotFoundError(
-            f"features: no weights for {name!r}; give a checkpoint as timm:{model}/PATH, or timm:{model}/{RANDOM} ({error})"
+            f"features: no weights for {name!r}; give a checkpoint as timm:{model}/PATH, or "
+            f"timm:{model}/{RANDOM} ({error})"
         ) from error
     resolve: Any = timm_config.resolve_model_data_config
     recipe = resolve(network)

@@ -93,7 +93,8 @@ def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progre
             made = backbone.features(pixels).to(torch.float16).cpu().numpy()
             if not np.isfinite(made).all():
                 raise ValueError(
-                    f"{backbone.name}: features of images {start}..{start + len(made) - 1} overflow half precision"
+                    f"{backbone.name}: features of images {start}..{start + len(made) - 1} overflow half "
+                    "precision"
                 )
             if out is None:
                 out = open_memmap(

@@ -108,8 +108,10 @@ class Grain(nn.Module):
             )
         if made.parts.shape[-1] != self.part_dim:
             raise ValueError(
-                f"multigrain: local features are {made.parts.shape[-1]} wide and the base's embedding {self.part_dim}; this "
-                f"tower does not project its tokens, set head='tokens' in the options of the base and name a guide"
+                f"multigrain: local features are {made.parts.shape[-1]} wide and the base's embedding "
+                f"{self.part_dim}; this "
+                "tower does not project its tokens, set head='tokens' in the options of the base and "
+                "name a guide"
             )
         parts = self.of_parts(made.parts)
         for layer in self.layers:

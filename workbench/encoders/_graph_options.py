@@ -43,7 +43,8 @@ class Concepts:
             )
         if self.whole and self.kind != "towers":
             raise ValueError(
-                f"graph: concepts of kind {self.kind!r} do not read whole captions; choose 'towers' or whole=False"
+                f"graph: concepts of kind {self.kind!r} do not read whole captions; choose 'towers' or "
+                "whole=False"
             )
 
 

@@ -141,7 +141,8 @@ def _checkpoint(description: Description, pretrained: str) -> Path:
     if pretrained in SHIPPED:
         if description.name != pretrained:
             raise ValueError(
-                f"towers: the shipped weights {pretrained!r} fit model='{pretrained}', not {description.name!r}; "
+                f"towers: the shipped weights {pretrained!r} fit model='{pretrained}', not "
+                f"{description.name!r}; "
                 f"set pretrained to a tag, to the path of a checkpoint, or to '' for random weights"
             )
         return assets.path(f"{pretrained}/{WEIGHTS}")

@@ -142,7 +142,8 @@ def _blocks(tower: Any, count: int) -> list[nn.Module]:
     found = list(getattr(holder, name, []))
     if not 0 < count <= len(found):
         raise ValueError(
-            f"towers: log_var_blocks={count}, and {type(tower).__name__} has {len(found)} blocks that can be copied; "
+            f"towers: log_var_blocks={count}, and {type(tower).__name__} has {len(found)} blocks that "
+            "can be copied; "
             f"set log_var_blocks=0 for a head without a copy"
         )
     return found[-count:]

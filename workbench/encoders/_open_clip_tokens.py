@@ -254,13 +254,16 @@ def _require_readable(tower: Any, ids: Tensor) -> None:
     if isinstance(tower, HFTextEncoder):
         if tower.config.pad_token_id != 0:
             raise ValueError(
-                f"towers: this text tower pads with id {tower.config.pad_token_id}; only towers that pad with 0 are read"
+                f"towers: this text tower pads with id {tower.config.pad_token_id}; only towers that pad "
+                "with 0 are read"
             )
     elif ids.shape[1] > tower.context_length:
         raise ValueError(
-            f"towers: a caption has {ids.shape[1]} tokens, the model reads {tower.context_length}; lower max_length"
+            f"towers: a caption has {ids.shape[1]} tokens, the model reads {tower.context_length}; lower "
+            "max_length"
         )
     if int(ids.max()) >= tower.vocab_size:
         raise ValueError(
-            f"towers: token id {int(ids.max())}, but the model knows {tower.vocab_size} ids; it has another vocabulary"
+            f"towers: token id {int(ids.max())}, but the model knows {tower.vocab_size} ids; it has "
+            "another vocabulary"
         )

@@ -22,15 +22,18 @@ class Pair(nn.Module):
         super().__init__()
         if image.image_input is None:
             raise ValueError(
-                f"{type(image).__name__} encodes no images; choose an image encoder such as 'towers' or 'regions'"
+                f"{type(image).__name__} encodes no images; choose an image encoder such as 'towers' or "
+                "'regions'"
             )
         if not text.encodes_text:
             raise ValueError(
-                f"{type(text).__name__} encodes no captions; choose a text encoder such as 'towers' or 'sequence'"
+                f"{type(text).__name__} encodes no captions; choose a text encoder such as 'towers' or "
+                "'sequence'"
             )
         if image.embed_dim != text.embed_dim:
             raise ValueError(
-                f"images embed to {image.embed_dim} dimensions and captions to {text.embed_dim}; set the same embed_dim for both"
+                f"images embed to {image.embed_dim} dimensions and captions to {text.embed_dim}; set the "
+                "same embed_dim for both"
             )
         self.image = image
         if text is not image:

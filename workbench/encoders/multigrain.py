@@ -103,7 +103,8 @@ class MultiGrain(Encoder):
         for name in set(wanted[0]) & set(wanted[-1]):
             if wanted[0][name] != wanted[-1][name]:
                 raise ValueError(
-                    f"multigrain: the base and the guide read {name!r} in two ways; let the base read features"
+                    f"multigrain: the base and the guide read {name!r} in two ways; let the base read "
+                    "features"
                 )
         return {name: found for each in wanted for name, found in each.items()}
 
@@ -192,7 +193,8 @@ class MultiGrain(Encoder):
         widths = getattr(self.base.image, "in_dim", 0), getattr(self.base.text, "word_dim", 0)
         if not all(widths) or getattr(self.base.text, "words", None) is not None:
             raise ValueError(
-                "multigrain: guide='features' needs bases that read frozen features; take 'regions' with 'sequence' and "
+                "multigrain: guide='features' needs bases that read frozen features; take 'regions' with "
+                "'sequence' and "
                 "features='minilm-package' in text_base_options, or name an encoder as guide"
             )
         return widths

@@ -12,7 +12,7 @@ from workbench import text
 from workbench.encoders._pair import Pair
 from workbench.objectives.base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split
-from workbench.records.lazy_judgements import Taken
+from workbench.records.lazy_judgements import Computed
 from workbench.text.signal import RelevanceMaker
 
 HOW_TO_GIVE = {
@@ -81,7 +81,7 @@ def relevance(objective: Objective, train: Split) -> dict[str, Any]:
 class Right:
     """Which pairs judgements call right."""
 
-    judged: Judgements | Taken
+    judged: Judgements | Computed
 
     def take(self, images: Rows, captions: Rows) -> NDArray[np.bool_]:
         """``(n, m)`` truth values of these image rows and caption rows; a pair that nobody judged is not
@@ -103,7 +103,7 @@ def positives(name: str, train: Split) -> Right | None:
     return None if name == "own" else Right(_judged(name, train, f"positives={name!r} names judgements;"))
 
 
-def _judged(name: str, train: Split, wanted: str) -> Judgements | Taken:
+def _judged(name: str, train: Split, wanted: str) -> Judgements | Computed:
     judged = train.judgements
     if name not in judged:
         raise ValueError(f"{wanted} {train.name} has {', '.join(judged)}")

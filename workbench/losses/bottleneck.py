@@ -6,11 +6,9 @@ Source: Alemi et al., "Deep variational information bottleneck", ICLR 2017, Eq. 
 PCME++ takes the mean.
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
-from workbench.losses._terms import Reduction, choose, full_precision
+from workbench.losses.terms import Reduction, choose, full_precision
 
 
 def bottleneck(mean: Tensor, log_var: Tensor, *, reduction: Reduction) -> Tensor:

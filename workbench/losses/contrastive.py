@@ -7,14 +7,12 @@ both directions Radford et al., "Learning Transferable Visual Models From Natura
 Departure: an anchor may have several positives; ``extra_positives`` says how they share.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from workbench.losses._terms import Reduction, check, choose, full_precision, reduce
+from workbench.losses.terms import Reduction, check, choose, full_precision, reduce
 
 
 def contrastive(

@@ -11,12 +11,10 @@ Departures: what belongs to the anchor is never its negative; an anchor may have
 of them is a pair.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
-from workbench.losses._terms import Reduction, check, full_precision, reduce
+from workbench.losses.terms import Reduction, check, full_precision, reduce
 
 DIMENSIONS = 512
 NEAREST = 0.5

@@ -1,12 +1,10 @@
 """Score matrices. Larger = more alike; a distance is negated here and nowhere else."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from workbench.losses._terms import full_precision
+from workbench.losses.terms import full_precision
 
 
 def cosine(image: Tensor, text: Tensor) -> Tensor:

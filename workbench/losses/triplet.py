@@ -10,14 +10,12 @@ anchor may have several positives, and each of them is a pair; the margin may di
 from negative to negative.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from workbench.losses._terms import Reduction, check, choose, full_precision, reduce
+from workbench.losses.terms import Reduction, check, choose, full_precision, reduce
 
 
 def triplet(

@@ -9,7 +9,6 @@ its module and class, ``"my_module:MyLoss"``, alone or in a sum.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.objectives._names import is_sum, options_of, parse
 from workbench.registry import Shelf, check_options
 
 if TYPE_CHECKING:
@@ -30,9 +29,9 @@ def load(name: str, **options: Any) -> Any:
         KeyError: no such paper or term; TypeError: an unknown option; ValueError: a sum that cannot be read
             or united.
     """
-    if not is_sum(name):
+    if not _is_sum(name):
         return _shelf.load(name, **options)
-    from workbench.objectives._sum import Sum
+    from workbench.objectives._sum import Sum, options_of, parse
 
     addends = parse(name)
     given = options_of(name, addends, options)
@@ -50,10 +49,15 @@ def check(name: str, options: Mapping[str, Any], path: str = "") -> None:
     Raises:
         KeyError, TypeError, ValueError: as ``load``.
     """
-    papers = {name: dict(options)}
-    if is_sum(name):
-        papers = options_of(name, addends := parse(name), options)
-        papers = {paper: papers.get(paper, {}) for paper in addends}
+    papers = {name: options}
+    if _is_sum(name):
+        from workbench.objectives._sum import options_of, parse
+
+        papers = {paper: {} for paper in parse(name)} | options_of(name, parse(name), options)
     for paper, given in papers.items():
-        where = f"{path}.{paper}" if is_sum(name) and path else path
+        where = f"{path}.{paper}" if _is_sum(name) else path
         check_options(f"objective {paper!r}", member(paper), given, where)
+
+
+def _is_sum(name: str) -> bool:
+    return "+" in name or "*" in name or "." in name.rpartition(":")[2]

@@ -5,7 +5,7 @@ prototypes (PGA), are contrasted with banks of momentum outputs (MCL), and hear 
 batch (NSI: ``tri(v, t) + tri(v^, t^) + tri(v, t^) + tri(v^, t) + PGA(v^, t^)``). Retrieval uses the plain
 ``v`` and ``t`` alone.
 
-Reads with: objectives/_sinkhorn.py, _bank.py, _neighbourhood.py, encoders/multigrain.py.
+Reads with: objectives/parts/{sinkhorn,bank,neighbourhood}.py, encoders/multigrain.py.
 Departures:
 - the printed Eqs. 8-9 take a softmax twice, which leaves almost no signal: raw cosines by default
 (``form="printed"``);
@@ -22,8 +22,6 @@ are no neighbours;
 something.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -31,12 +29,12 @@ import torch
 from torch import Tensor
 
 from workbench.losses.triplet import triplet
-from workbench.objectives._bank import Bank, Contrast, momentum_contrast, numbers_of
-from workbench.objectives._neighbourhood import Graph, Neighbourhood
-from workbench.objectives._sinkhorn import Alignment, Prototypes
 from workbench.objectives.base import Objective
+from workbench.objectives.parts.bank import Bank, Contrast, momentum_contrast, numbers_of
+from workbench.objectives.parts.neighbourhood import Graph, Neighbourhood
+from workbench.objectives.parts.sinkhorn import Alignment, Prototypes
 from workbench.records import Batch, Embedding
-from workbench.registry import check_options
+from workbench.registry import NotNegative, make
 
 
 class AAHR(Objective):
@@ -62,19 +60,19 @@ class AAHR(Objective):
     def __init__(
         self,
         *,
-        triplet: float = 1.0,
-        pga: float = 1.0,
-        mcl: float = 1.0,
-        nsi: float = 1.0,
-        margin: float = 0.2,
+        triplet: NotNegative = 1.0,
+        pga: NotNegative = 1.0,
+        mcl: NotNegative = 1.0,
+        nsi: NotNegative = 1.0,
+        margin: NotNegative = 0.2,
         alignment: Mapping[str, Any] | None = None,
         contrast: Mapping[str, Any] | None = None,
         graph: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__()
-        self.alignment: Alignment = _options("alignment", Alignment, alignment)
-        self.contrast: Contrast = _options("contrast", Contrast, contrast)
-        self.graph: Graph = _options("graph", Graph, graph)
+        self.alignment = make("aahr: alignment", Alignment, alignment)
+        self.contrast = make("aahr: contrast", Contrast, contrast)
+        self.graph = make("aahr: graph", Graph, graph)
         weights = {
             "triplet": triplet,
             "pga": pga,
@@ -191,11 +189,6 @@ def _outputs(batch: Batch) -> tuple[Tensor, Tensor]:
             "aahr: the batch holds no momentum outputs; train with workbench.training.fit, or leave them out with mcl=0"
         )
     return batch.momentum[0].mean.detach(), batch.momentum[1].mean.detach()
-
-
-def _options(name: str, kind: Any, given: Mapping[str, Any] | None) -> Any:
-    check_options(f"aahr: {name}", kind, dict(given or {}))
-    return kind(**(given or {}))
 
 
 MEMBER = AAHR

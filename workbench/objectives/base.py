@@ -1,7 +1,5 @@
 """What every objective offers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Literal
 

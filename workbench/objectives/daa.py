@@ -15,8 +15,6 @@ Departures:
 - captions of the same image are never negatives of the triplet.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
@@ -25,10 +23,11 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from workbench.losses._terms import choose, full_precision
+from workbench.losses.terms import full_precision
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
+from workbench.registry import NotNegative, Positive
 
 # Comparisons made at a time: 4 MiB in float32, which also stays in the processor's cache.
 BLOCK = 1 << 20
@@ -136,18 +135,15 @@ class DAA(Objective):
     def __init__(
         self,
         *,
-        weight: float = 10.0,
-        temperature: float = 1e-3,
-        clip: float = 50.0,
+        weight: NotNegative = 10.0,
+        temperature: Positive = 1e-3,
+        clip: Positive = 50.0,
         ranks: Literal["definition", "released"] = "definition",
-        margin: float = 0.2,
+        margin: NotNegative = 0.2,
         relevance: str = "tfidf",
         relevance_options: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__()
-        choose("ranks", ranks, ("definition", "released"))
-        if not temperature > 0:
-            raise ValueError(f"temperature is {temperature}; it must be greater than 0")
         self.weight, self.temperature, self.clip, self.ranks, self.margin = (
             weight,
             temperature,

@@ -5,7 +5,7 @@ dimension of its captions and with no other (alignment); image ``i`` is as far f
 from text ``i`` (inter), and two images as far from one another as their texts (intra), asked of pairs that
 are likely to correlate (sparse selection).
 
-Reads with: objectives/_sparse_selection.py, objectives/_cross_attention.py, losses/distance_weighted.py. The
+Reads with: objectives/parts/selection.py, objectives/parts/attention.py, losses/distance_weighted.py. The
 paper's batches
 hold neighbouring images: ``sampler="clusters"`` of the configuration.
 Departures:
@@ -18,28 +18,27 @@ Departures:
 - the denominators of Eq. 6 sum absolute correlations, since sums of signed ones cross zero
 (``denominators="printed"``);
 - the constraints need as many captions as images: of every image the caption with the least id is taken;
-- for the selection see objectives/_sparse_selection.py.
+- for the selection see objectives/parts/selection.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
 import torch
+from annotated_types import Interval
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from workbench.losses import similarity
-from workbench.losses._terms import Reduction, choose, full_precision, reduce
-from workbench.losses.distance_weighted import distance_weighted
+from workbench.losses.distance_weighted import NEAREST, distance_weighted
+from workbench.losses.terms import Reduction, ScalarReduction, full_precision, reduce
 from workbench.losses.triplet import triplet
-from workbench.objectives._cross_attention import CrossAttention, masked_mean, parts_of
-from workbench.objectives._sparse_selection import Selection, constraint
-from workbench.objectives._square import one_caption_an_image, rows_of
 from workbench.objectives.base import Objective
+from workbench.objectives.parts.attention import CrossAttention, masked_mean, parts_of
+from workbench.objectives.parts.selection import Selection, constraint
 from workbench.records import Batch, Embedding
-from workbench.registry import did_you_mean
+from workbench.registry import NotNegative
 
 WEIGHTS = {"loc": 1.0, "dim": 10.0, "inter": 0.05, "intra": 0.1}
 CONSTRAINTS = ("inter", "intra")
@@ -112,6 +111,39 @@ def intra_difference(image: Tensor, text: Tensor) -> Tensor:
     return similarity.cosine(image, image) - similarity.cosine(text, text)
 
 
+def one_caption_an_image(batch: Batch) -> tuple[Tensor, Tensor]:
+    """Every image that has a caption, once, with that of its captions whose id is least.
+
+    Which captions stand in the batch decides, and not their order. An image that stands there twice, by its
+    id, is taken once.
+
+    Args:
+        batch: any batch.
+
+    Returns:
+        Image rows ``(N,)`` and caption rows ``(N,)``.
+    """
+    own = batch.own.tolist()
+    chosen: dict[str, int] = {}
+    for caption in sorted(range(len(own)), key=lambda row: batch.caption_ids[row]):
+        chosen.setdefault(batch.image_ids[own[caption]], caption)
+    captions = torch.tensor(sorted(chosen.values()), dtype=torch.long, device=batch.own.device)
+    return batch.own[captions], captions
+
+
+def rows_of(made: Embedding, rows: Tensor) -> Embedding:
+    """Some rows of an embedding, its mean and its parts; variances and entities are left out.
+
+    Args:
+        made: ``N`` images or captions.
+        rows: which of them, in any order and any number of times.
+    """
+    parts, mask = (None if value is None else value[rows] for value in (made.parts, made.mask))
+    return replace(
+        made, mean=made.mean[rows], parts=parts, mask=mask, log_var=None, entities=None, owner=None
+    )
+
+
 class DIAS(Objective):
     """Triplet with drawn negatives, dimension alignment, and two spatial constraints.
 
@@ -133,7 +165,7 @@ class DIAS(Objective):
             instances.
 
     Raises:
-        ValueError: an unknown value, a negative weight, or no term left.
+        ValueError: no term is left.
         TypeError: an unknown field of a mapping.
     """
 
@@ -143,18 +175,15 @@ class DIAS(Objective):
         self,
         *,
         scorer: str | Mapping[str, Any] = "dual",
-        weights: Mapping[str, float] | None = None,
-        margin: float = 0.2,
-        cutoff: float = 1.7,
+        weights: Mapping[Literal["loc", "dim", "inter", "intra"], NotNegative] | None = None,
+        margin: NotNegative = 0.2,
+        cutoff: Annotated[float, Interval(gt=NEAREST, lt=2)] = 1.7,
         rows: Literal["mean", "attended", "pooled"] = "mean",
         denominators: Literal["absolute", "printed"] = "absolute",
         selection: str | Mapping[str, Any] = "p",
-        reduction: Reduction = "sum",
+        reduction: ScalarReduction = "sum",
     ) -> None:
         super().__init__()
-        choose("rows", rows, ("mean", "attended", "pooled"))
-        choose("denominators", denominators, ("absolute", "printed"))
-        choose("reduction", reduction, ("sum", "mean"))
         self.margin, self.cutoff, self.rows, self.denominators, self.reduction = (
             margin,
             cutoff,
@@ -162,7 +191,9 @@ class DIAS(Objective):
             denominators,
             reduction,
         )
-        self.weights = _weights(weights or {})
+        self.weights: dict[str, float] = WEIGHTS | dict(weights or {})
+        if not any(self.weights.values()):
+            raise ValueError("dias: all weights are 0; at least one term must be left")
         self.terms = tuple(name for name, weight in self.weights.items() if weight)
         self.scores_parts = scorer != "dual"
         self.attention = CrossAttention.of(scorer if self.scores_parts else "cross")
@@ -251,18 +282,6 @@ def _selections(given: str | Mapping[str, Any]) -> dict[str, Selection]:
             f"selection is of each constraint, and {sorted(odd)} is none; known: {', '.join(CONSTRAINTS)}"
         )
     return {name: Selection.of(given.get(name, "p")) for name in CONSTRAINTS}
-
-
-def _weights(given: Mapping[str, float]) -> dict[str, float]:
-    for name, weight in given.items():
-        if name not in WEIGHTS:
-            raise ValueError(f"dias has no term {name!r}; {did_you_mean(name, list(WEIGHTS))}")
-        if not weight >= 0:
-            raise ValueError(f"weight of {name!r} is {weight}; it must be at least 0")
-    weights = WEIGHTS | dict(given)
-    if not any(weights.values()):
-        raise ValueError("all weights are 0; at least one term must be left")
-    return weights
 
 
 MEMBER = DIAS

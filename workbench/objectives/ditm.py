@@ -17,8 +17,6 @@ clamped at ``eps``;
   triplet in a sum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal
 
@@ -26,10 +24,11 @@ import torch
 from torch import Tensor
 
 from workbench.losses import similarity
-from workbench.losses._terms import Reduction, choose, full_precision, reduce
+from workbench.losses.terms import Reduction, ScalarReduction, full_precision, reduce
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
+from workbench.registry import NotNegative, Positive
 
 CONSTANT_MARGIN = 0.2
 
@@ -117,19 +116,16 @@ class DITM(Objective):
     def __init__(
         self,
         *,
-        tau: float = 6.0,
-        weight: float = 0.07,
+        tau: Positive = 6.0,
+        weight: NotNegative = 0.07,
         scorer: Literal["l2_sum", "raw_sum", "printed"] = "l2_sum",
         ratio_on: Literal["minmax", "raw"] = "minmax",
-        eps: float = 1e-2,
+        eps: Positive = 1e-2,
         adaptive: bool = True,
         ordering: bool = True,
-        reduction: Reduction = "sum",
+        reduction: ScalarReduction = "sum",
     ) -> None:
         super().__init__()
-        choose("scorer", scorer, ("l2_sum", "raw_sum", "printed"))
-        choose("ratio_on", ratio_on, ("minmax", "raw"))
-        choose("reduction", reduction, ("sum", "mean"))
         self.tau, self.weight, self.eps = tau, weight, eps
         self.scorer, self.ratio_on, self.reduction = scorer, ratio_on, reduction
         self.adaptive, self.ordering = adaptive, ordering

@@ -6,18 +6,17 @@ Reads with: losses/contrastive.py.
 Departures: several captions of an image share the target (``extra_positives``); the paper has one.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from workbench.losses._terms import Reduction, choose, full_precision
 from workbench.losses.contrastive import contrastive
+from workbench.losses.terms import ScalarReduction, full_precision
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
+from workbench.registry import NotNegative
 
 INITIAL = {"learnable_exp": 1 / 0.07, "learnable_linear": 1.0, "fixed": 1 / 0.07}
 CAP = 100.0
@@ -37,7 +36,7 @@ class InfoNCE(Objective):
         reduction: over anchors; the paper's is ``"mean"``.
 
     Raises:
-        ValueError: an unknown option, or an initial scale that is not positive or exceeds the cap.
+        ValueError: an initial scale that is not positive or exceeds the cap.
     """
 
     terms = ("i2t", "t2i")
@@ -48,13 +47,11 @@ class InfoNCE(Objective):
         *,
         scale: Literal["learnable_exp", "learnable_linear", "fixed"] = "learnable_exp",
         initial: float | None = None,
-        weights: tuple[float, float] = (0.5, 0.5),
+        weights: tuple[NotNegative, NotNegative] = (0.5, 0.5),
         extra_positives: Literal["uniform", "mask"] = "uniform",
-        reduction: Reduction = "mean",
+        reduction: ScalarReduction = "mean",
     ) -> None:
         super().__init__()
-        choose("scale", scale, tuple(INITIAL))
-        choose("reduction", reduction, ("sum", "mean"))
         start = INITIAL[scale] if initial is None else initial
         if not 0 < start < math.inf or (scale == "learnable_exp" and start > CAP):
             raise ValueError(

@@ -18,8 +18,6 @@ Departures:
   blur the order more than a short training moves it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,10 +26,11 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from workbench.losses import similarity
-from workbench.losses._terms import Reduction, choose, full_precision
-from workbench.objectives._gaussian import both_bottlenecks, log_var
+from workbench.losses.terms import Reduction, ScalarReduction, full_precision
 from workbench.objectives.base import Objective
+from workbench.objectives.parts.gaussian import both_bottlenecks, log_var
 from workbench.records import Batch, Embedding
+from workbench.registry import Natural, NotNegative, Positive
 
 FLOOR = 1e-6
 
@@ -90,9 +89,6 @@ class PCME(Objective):
         samples: ``J``, rounded up to an even number in evaluation; ``None`` = the variant's.
         beta: weight of the bottleneck; ``None`` = the variant's, 0 leaves it out.
         reduction: over all pairs; the papers' is ``"sum"``, with which ``beta`` is valid.
-
-    Raises:
-        ValueError: an unknown option.
     """
 
     reads = ("log_var",)
@@ -102,15 +98,13 @@ class PCME(Objective):
         self,
         *,
         variant: Literal["consistent", "released", "original"] = "consistent",
-        scale: float | None = None,
+        scale: Positive | None = None,
         shift: float | None = None,
-        samples: int | None = None,
-        beta: float | None = None,
-        reduction: Reduction = "sum",
+        samples: Natural | None = None,
+        beta: NotNegative | None = None,
+        reduction: ScalarReduction = "sum",
     ) -> None:
         super().__init__()
-        choose("variant", variant, tuple(VARIANTS))
-        choose("reduction", reduction, ("sum", "mean"))
         self.variant, self.reduction = VARIANTS[variant], reduction
         start = self.variant.start
         self.scale = nn.Parameter(torch.tensor(start if scale is None else float(scale)))

@@ -12,8 +12,6 @@ warm-up epochs there are no pseudo-positives: they come from the model's own sco
 learnt nothing would call half of all pairs positive and stay there.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch
@@ -21,10 +19,11 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from workbench.losses import similarity
-from workbench.losses._terms import Reduction, choose, full_precision
-from workbench.objectives._gaussian import both_bottlenecks, log_var
+from workbench.losses.terms import Reduction, ScalarReduction, full_precision
 from workbench.objectives.base import Objective
+from workbench.objectives.parts.gaussian import both_bottlenecks, log_var
 from workbench.records import Batch, Embedding
+from workbench.registry import NotNegative, Positive, Share
 
 
 def matching(logits: Tensor, labels: Tensor, reduction: Reduction = "mean") -> Tensor:
@@ -70,9 +69,6 @@ class PCMEPP(Objective):
         distance: ``"csd"``; ``"wasserstein"``, the paper's ablation; or ``"mean_only"``, the squared distance
             of the means, which needs no variances.
         reduction: over all pairs, and over all entries of the bottleneck; the paper's is ``"mean"``.
-
-    Raises:
-        ValueError: an unknown option.
     """
 
     soft_labels = True
@@ -80,17 +76,15 @@ class PCMEPP(Objective):
     def __init__(
         self,
         *,
-        scale: float = 5.0,
+        scale: Positive = 5.0,
         shift: float = 5.0,
-        alpha: float = 0.1,
-        beta: float = 1e-4,
-        label_smoothing: float = 1e-4,
+        alpha: NotNegative = 0.1,
+        beta: NotNegative = 1e-4,
+        label_smoothing: Share = 1e-4,
         distance: Literal["csd", "wasserstein", "mean_only"] = "csd",
-        reduction: Reduction = "mean",
+        reduction: ScalarReduction = "mean",
     ) -> None:
         super().__init__()
-        choose("distance", distance, ("csd", "wasserstein", "mean_only"))
-        choose("reduction", reduction, ("sum", "mean"))
         self.scale, self.shift = (
             nn.Parameter(torch.tensor(float(scale))),
             nn.Parameter(torch.tensor(float(shift))),

@@ -15,18 +15,17 @@ Departures:
 - captions of the same image are never negatives (the released code leaves out the pair itself only).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from workbench.losses._terms import choose, full_precision
+from workbench.losses.terms import full_precision
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
+from workbench.registry import NotNegative, Positive
 
 Sampling = Literal["closest", "furthest", "random"]
 RELEASED_WEIGHT = 5 / 3
@@ -124,16 +123,14 @@ class SAM(Objective):
         *,
         variant: Literal["intended", "printed", "released"] = "intended",
         sampling: Sampling = "closest",
-        tau: float = 10.0,
+        tau: Positive = 10.0,
         cap: float = 1.0,
-        weight: float = RELEASED_WEIGHT,
-        margin: float | None = 0.2,
+        weight: NotNegative = RELEASED_WEIGHT,
+        margin: NotNegative | None = 0.2,
         phi: str = "cider",
         phi_options: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__()
-        choose("variant", variant, ("intended", "printed", "released"))
-        choose("sampling", sampling, ("closest", "furthest", "random"))
         self.variant, self.sampling, self.tau, self.cap = variant, sampling, tau, cap
         self.weight, self.margin, self.phi, self.phi_options = weight, margin, phi, dict(phi_options or {})
         self.terms = (*(("i2t", "t2i") if margin is not None else ()), "semantic_i2t", "semantic_t2i")

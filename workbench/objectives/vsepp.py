@@ -8,16 +8,15 @@ Reads with: losses/triplet.py.
 Departures: captions of the same image are never negatives (the released code masks the diagonal only).
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from torch import Tensor
 
-from workbench.losses._terms import Reduction, choose
+from workbench.losses.terms import ScalarReduction
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
+from workbench.registry import NotNegative
 
 
 class VSEPP(Objective):
@@ -34,13 +33,11 @@ class VSEPP(Objective):
     def __init__(
         self,
         *,
-        margin: float = 0.2,
+        margin: NotNegative = 0.2,
         negatives: Literal["hardest", "sum"] = "hardest",
-        reduction: Reduction = "sum",
+        reduction: ScalarReduction = "sum",
     ) -> None:
         super().__init__()
-        choose("negatives", negatives, ("hardest", "sum"))
-        choose("reduction", reduction, ("sum", "mean"))
         self.margin, self.negatives, self.reduction = margin, negatives, reduction
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:

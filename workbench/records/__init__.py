@@ -8,7 +8,7 @@ misaligned array fails where it enters and not three files later.
 
 from workbench.records._checks import Rows
 from workbench.records.batch import Batch, Embedding, Signal
-from workbench.records.judgements import Judgements
+from workbench.records.judgements import Graded, Judgements, densest
 from workbench.records.lazy_judgements import LazyJudgements
 from workbench.records.measurement import Measurement
 from workbench.records.metric_key import MetricKey
@@ -18,6 +18,7 @@ from workbench.records.split import Split
 __all__ = [
     "Batch",
     "Embedding",
+    "Graded",
     "Judgements",
     "LazyJudgements",
     "Measurement",
@@ -26,4 +27,5 @@ __all__ = [
     "SceneGraph",
     "Signal",
     "Split",
+    "densest",
 ]

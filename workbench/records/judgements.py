@@ -1,18 +1,60 @@
-"""Sparse grades of image-caption pairs: binary labels, human ratings and exact truth are all of this kind.
+"""Grades of image-caption pairs: binary labels, human ratings, exact truth, relevance computed from captions.
 
-Grades of image pairs or of caption pairs have the same form: ``shape`` is then ``(I, I)`` or ``(T, T)``, and
-a pair is listed in the order in which it was judged.
+``Graded`` is what all of them have in common. ``Judgements`` list the pairs that were judged. Grades of image
+pairs or of caption pairs have the same form: ``shape`` is then ``(I, I)`` or ``(T, T)``, and a pair is listed in
+the order in which it was judged.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records._checks import Rows, require
+
+# judgements that say more about all pairs stand before those that say less
+DENSEST = ("exact", "eccv", "cxc", "human", "graded")
+
+# so many pairs are looked up one by one; more are read from the rows that list them
+FEW = 2**16
+
+
+class Graded(Protocol):
+    """Grades of images and captions, larger = more relevant; NaN = nobody judged the pair."""
+
+    @property
+    def name(self) -> str:
+        """Short key, e.g. ``"exact"`` or ``"cider-d"``."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of images and of captions."""
+
+    def take(self, images: Rows, captions: Rows) -> Any:
+        """``(n, m)`` the grades of some images with some captions."""
+
+
+def densest(names: Iterable[str], *, graded: bool = False) -> str:
+    """Which judgements of a data set say most about all its pairs: the one rule for whose truth is asked.
+
+    Args:
+        names: of the judgements that there are.
+        graded: whether grades between 0 and 1 are wanted where there are any.
+
+    Returns:
+        The first of ``DENSEST``; else the first that are not the data set's own pairs; else ``"own"``.
+
+    >>> densest(["own", "exact", "graded"]), densest(["own", "exact", "graded"], graded=True), densest(["own"])
+    ('exact', 'graded', 'own')
+    """
+    known = list(names)
+    order = [*(["graded"] if graded else []), *DENSEST, *(name for name in known if name != "own")]
+    return next((name for name in order if name in known), "own")
 
 
 @dataclass(frozen=True)
@@ -93,7 +135,16 @@ class Judgements:
         Returns:
             ``(n, m)``; pairs that nobody judged are NaN.
         """
-        return self.at(images[:, None], captions)
+        if len(images) * len(captions) <= FEW:
+            return self.at(images[:, None], captions)
+        # few captions of many images are found faster in the list that is sorted by caption
+        turned = len(captions) < len(images)
+        rows, columns = (captions, images) if turned else (images, captions)
+        found = self._by_side[turned][rows][:, columns].tocoo()
+        fill = np.nan if self.unlisted is None else self.unlisted
+        out = np.full((len(rows), len(columns)), fill, dtype=np.float32)
+        out[found.coords] = found.data
+        return out.T if turned else out
 
     def at(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
         """The grade of each pair ``(images[n], captions[n])``; NaN where nobody judged it.
@@ -109,6 +160,14 @@ class Judgements:
         return (
             np.where(keys[place] == wanted, grades[place], fill) if len(keys) else np.full(wanted.shape, fill)
         )
+
+    @cached_property
+    def _by_side(self) -> tuple[Any, Any]:
+        """The listed grades by image and by caption, as sparse matrices."""
+        from scipy.sparse import csr_array
+
+        listed = csr_array((self.grades, (self.images, self.captions)), shape=self.shape)
+        return listed, listed.T.tocsr()
 
     @cached_property
     def _sorted(self) -> tuple[Rows, NDArray[np.float32]]:

@@ -15,9 +15,11 @@ Taker = Callable[[Rows, Rows], NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
-class Taken:
-    """Grades of any images and captions, computed for these alone."""
+class Computed:
+    """Grades that are computed for the images and captions that are asked for, see ``Graded``."""
 
+    name: str
+    shape: tuple[int, int]
     taker: Taker
     relevant_from: float = 1.0
 
@@ -64,10 +66,10 @@ class LazyJudgements(Mapping[str, Judgements]):
     def __len__(self) -> int:
         return len(self._makers)
 
-    def relevance(self, name: str) -> Judgements | Taken:
+    def relevance(self, name: str) -> Judgements | Computed:
         """What grades a training batch: pair by pair where that is possible, else the whole judgements."""
         taker = self._takers.get(name)
-        return self[name] if taker is None or name in self._made else Taken(taker)
+        return self[name] if taker is None or name in self._made else Computed(name, self.shape, taker)
 
     def cut(self, images: int, captions: Rows) -> LazyJudgements:
         """The judgements of the first ``images`` images and these caption rows, still lazy."""

@@ -103,7 +103,8 @@ class Index:
         bad = (~sums[0].isfinite()).nonzero()
         if len(bad):
             raise ValueError(
-                f"row {int(bad[0])} of the gallery holds a NaN or an infinite number, which is near to nothing"
+                f"row {int(bad[0])} of the gallery holds a NaN or an infinite number, which is near to "
+                "nothing"
             )
 
     def __len__(self) -> int:
@@ -126,7 +127,8 @@ class Index:
         asked, banned = self._checked(query), Banned(exclude, len(self), len(query))
         if not 1 <= k <= len(self) - banned.most:
             raise ValueError(
-                f"k = {k} must lie in 1..{len(self) - banned.most}, the size of the gallery less those excluded"
+                f"k = {k} must lie in 1..{len(self) - banned.most}, the size of the gallery less those "
+                "excluded"
             )
         found = [
             self._of_part(asked, part, k, banned) for part in blocks(len(asked), min(QUERIES, self.chunk))

@@ -56,8 +56,7 @@ class SignalMaker(Maker):
 class Relevance:
     """Scores ``(I, T)`` of captions against the reference captions of images; larger = more alike.
 
-    A member of the shelf says how to compute any part of the matrix, in ``columns`` and ``pairs``; the rest
-    follows.
+    A member of the shelf says in ``pairs`` how to compute any part of the matrix; the rest follows.
 
     Args:
         name: short key, e.g. ``"cider-d"``.
@@ -70,7 +69,7 @@ class Relevance:
 
     def columns(self, captions: slice) -> Floats:
         """``(I, b)`` scores of neighbouring captions against all images."""
-        raise NotImplementedError
+        return self.pairs(np.arange(self.shape[0]), np.arange(self.shape[1])[captions])
 
     def pairs(self, images: Rows, captions: Rows) -> Floats:
         """``(n, m)`` scores of some captions against some images, for a training batch."""

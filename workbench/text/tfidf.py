@@ -6,12 +6,9 @@ scikit-learn makes it: lower-cased runs of two or more letters or digits, ``idf 
 1`` over the M captions of the corpus, rows of length 1. A word that the corpus does not hold counts nothing.
 
 Source: released code of Li et al., "A Differentiable Semantic Metric Approximation in Probabilistic Embedding
-for Cross-Modal
-Retrieval", NeurIPS 2022, which calls it CIDEr. It is not: there are no n-grams, no clipping and no penalty of
+for Cross-Modal Retrieval", NeurIPS 2022, which calls it CIDEr. It is not: there are no n-grams, no clipping and no penalty of
 the length.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -42,11 +39,6 @@ class TfidfRelevance(Relevance):
         shares = 1 / np.maximum(np.bincount(own, minlength=images), 1)
         mean = sparse.csr_array((shares[own], (own, np.arange(len(own)))), shape=(images, len(own)))
         self._hypotheses, self._images = hypotheses, mean @ references
-
-    def columns(self, captions: slice) -> NDArray[np.float32]:
-        """``(I, b)`` scores of neighbouring captions."""
-        rows = np.arange(self.shape[1])[captions]
-        return np.asarray((self._images @ self._hypotheses[rows].T).toarray(), dtype=np.float32)
 
     def pairs(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
         """``(n, m)`` scores of some captions against some images."""
@@ -90,25 +82,16 @@ class Tfidf(RelevanceMaker):
     def _vectors(self, captions: Sequence[str]) -> sparse.csr_array:
         if self._vectorizer is None:
             raise ValueError("tfidf: no words yet; call fit(captions, own) first")
-        return (
-            sparse.csr_array(self._vectorizer.transform(captions))
-            if captions
-            else sparse.csr_array((0, self._width))
-        )
-
-    @property
-    def _width(self) -> int:
-        return len(self._vectorizer.vocabulary_)
+        if not captions:
+            return sparse.csr_array((0, len(self._vectorizer.vocabulary_)))
+        return sparse.csr_array(self._vectorizer.transform(captions))
 
     def state(self) -> dict[str, Any]:
         """The words with their weights."""
         if self._vectorizer is None:
             return {}
-        return dict(
-            zip(
-                self._vectorizer.get_feature_names_out().tolist(), self._vectorizer.idf_.tolist(), strict=True
-            )
-        )
+        known = self._vectorizer.get_feature_names_out().tolist()
+        return dict(zip(known, self._vectorizer.idf_.tolist(), strict=True))
 
     def restore(self, state: dict[str, Any]) -> Self:
         """Take over what ``state`` returned."""

@@ -2,8 +2,7 @@
 
 A graph is a set of tuples: ``(object,)``, ``(object, attribute)`` and ``(subject, relation, object)``. The
 references of an image are one set, the union of their graphs' tuples. With m tuples in both, c in the
-candidate and r in the
-references: ``P = m / c``, ``R = m / r``, ``F1 = 2 P R / (P + R) = 2 m / (c + r)``; without a match all three
+candidate and r in the references: ``P = m / c``, ``R = m / r``, ``F1 = 2 P R / (P + R) = 2 m / (c + r)``; without a match all three
 are 0.
 
 Source: Anderson, Fernando, Johnson, Gould, "SPICE: Semantic Propositional Image Caption Evaluation", ECCV
@@ -13,12 +12,8 @@ lemma or by synonym sets that the user gives and not by WordNet. So its numbers 
 and do not bear its name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +56,7 @@ class TupleScore:
         """Harmonic mean of the two."""
         return 2 * self.matched / max(self.candidate + self.reference, 1)
 
-    def __add__(self, other: TupleScore) -> TupleScore:
+    def __add__(self, other: "TupleScore") -> "TupleScore":
         return TupleScore(
             self.matched + other.matched, self.candidate + other.candidate, self.reference + other.reference
         )
@@ -108,8 +103,8 @@ def tuple_scores(
     same = _representatives(synonyms)
     found, truth = _tuples([candidate], same), _tuples(references, same)
     parts = {
-        name: TupleScore(*(_of_size(part, n) for part in (found & truth, found, truth)))
-        for name, n in PARTS.items()
+        name: TupleScore(*(sum(len(one) == size for one in part) for part in (found & truth, found, truth)))
+        for name, size in PARTS.items()
     }
     return {"all": TupleScore(len(found & truth), len(found), len(truth)), **parts}
 
@@ -140,26 +135,19 @@ class TupleF1Relevance(Relevance):
         rule = "tuple F1, 0 to 1: objects, attributes and relations shared with the image's captions"
         super().__init__("tuple_f1", rule, (images, len(candidates)))
         same = _representatives(synonyms)
-        number: dict[tuple[str, ...], int] = {}
         of_image: list[list[SceneGraph]] = [[] for _ in range(images)]
         for row, graph in zip(own.tolist(), references, strict=True):
             of_image[row].append(graph)
-        truth = [_numbered(_tuples(graphs, same), number) for graphs in of_image]
-        found = [_numbered(_tuples([graph], same), number) for graph in candidates]
-        self._images, self._captions = _incidence(truth, len(number)), _incidence(found, len(number))
+        held = _incidence([_tuples(graphs, same) for graphs in (*of_image, *([one] for one in candidates))])
+        self._images, self._captions = held[:images], held[images:]
         self._image_sizes, self._caption_sizes = np.diff(self._images.indptr), np.diff(self._captions.indptr)
-
-    def columns(self, captions: slice) -> NDArray[np.float32]:
-        """``(I, b)`` scores of neighbouring captions."""
-        return self.pairs(np.arange(self.shape[0]), np.arange(self.shape[1])[captions])
 
     def pairs(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
         """``(n, m)`` scores of some captions against some images."""
         matched = self._captions[captions] @ self._images[images].T
         caption = np.repeat(self._caption_sizes[captions], np.diff(matched.indptr))
-        scores = (2 * matched.data / (caption + self._image_sizes[images][matched.indices])).astype(
-            np.float32
-        )
+        both = caption + self._image_sizes[images][matched.indices]
+        scores = (2 * matched.data / both).astype(np.float32)
         return sparse.csr_array((scores, matched.indices, matched.indptr), shape=matched.shape).toarray().T
 
 
@@ -184,10 +172,6 @@ class TupleF1(RelevanceMaker):
     ) -> None:
         _representatives(synonyms)
         self.synonyms, self.parser = synonyms, parser
-
-    def fit(self, captions: Sequence[str], own: Rows) -> Self:
-        """There is nothing to learn."""
-        return self
 
     def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> TupleF1Relevance:
         """Every caption against every image, whose references are its own captions."""
@@ -229,20 +213,13 @@ def _tuples(graphs: Iterable[SceneGraph], same: dict[str, str]) -> Tuples:
     )
 
 
-def _of_size(tuples: Tuples, size: int) -> int:
-    return sum(len(found) == size for found in tuples)
+def _incidence(rows: list[Tuples]) -> sparse.csr_array:
+    """``(N, W)``: 1 where a row holds one of the ``W`` tuples that occur."""
+    from sklearn.feature_extraction.text import CountVectorizer
 
-
-def _numbered(tuples: Tuples, number: dict[tuple[str, ...], int]) -> list[int]:
-    """Numbers of the tuples; a new one gets the next number."""
-    return [number.setdefault(found, len(number)) for found in tuples]
-
-
-def _incidence(rows: list[list[int]], width: int) -> sparse.csr_array:
-    """``(N, width)`` 1 where a row holds a number."""
-    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
-    columns = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
-    return sparse.csr_array((np.ones(len(columns)), columns, starts), shape=(len(rows), width))
+    if not any(rows):
+        return sparse.csr_array((len(rows), 1))
+    return sparse.csr_array(CountVectorizer(analyzer=list, dtype=np.float64).fit_transform(rows))
 
 
 MEMBER = TupleF1

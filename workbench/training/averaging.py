@@ -5,8 +5,6 @@ Source of the mean: Izmailov et al., "Averaging weights leads to wider optima an
 learning rate is that of the schedule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

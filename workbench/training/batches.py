@@ -5,8 +5,6 @@ array a batch. The order of an epoch depends on ``(seed, epoch)`` alone, so that
 and go on at the next one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol

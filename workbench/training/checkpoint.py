@@ -4,8 +4,6 @@ Tensors (model, objective, optimiser, random state) are the file's tensors; ever
 history) is JSON in the file's header. There is no pickle, so that a checkpoint from a stranger can be opened.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ Source: the "neighbour sampling" of DIAS, batches of M clusters with P images ea
 the number of clusters nor M and P.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

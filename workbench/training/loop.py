@@ -2,8 +2,6 @@
 is here.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import sys

@@ -1,7 +1,5 @@
 """What accelerate is told: device, precision, tracker."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -11,8 +11,6 @@ lies inside the image, so that its area is the weight that was drawn; the releas
 regions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ remember.
 Source: He et al., "Momentum contrast for unsupervised visual representation learning", CVPR 2020, Eq. 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import deepcopy
 

@@ -1,7 +1,5 @@
 """Parameter groups, optimisers and the learning rate as a pure function of the step."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -6,11 +6,9 @@ memory and all, exactly as one process would. No objective knows of it. The grad
 the sum over processes, that of the objective's own parameters the mean, since every process has it whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -37,12 +35,14 @@ class Share:
     images: Batch
     captions: Batch
 
-    def to(self, device: torch.device) -> Share:
+    def to(self, device: torch.device) -> Self:
         """The share with all its tensors on a device."""
         batch = batch_to(self.batch, device)
         if self.images is self.batch:
-            return Share(batch, batch, batch)
-        return Share(batch, batch_to(self.images, device), batch_to(self.captions, device))
+            return replace(self, batch=batch, images=batch, captions=batch)
+        return replace(
+            self, batch=batch, images=batch_to(self.images, device), captions=batch_to(self.captions, device)
+        )
 
 
 class _Shares(Dataset[Share]):

@@ -61,7 +61,7 @@ def test_a_caption_finds_as_the_whole_score_matrix_does(engine):
     for row in (0, 7, 31):
         answer = engine.answer(Question((Term("caption", row),), k=30))
         for run, asker in enumerate(engine.askers):
-            scores = asker.space.scores[:, row]
+            scores = asker.run.scores[:, row]
             assert answer.columns[run] == tuple(np.argsort(-scores, kind="stable"))
             by_row = {item.row: item for item in answer.items}
             assert all(
@@ -127,8 +127,8 @@ def test_pinned_items_are_answered_wherever_they_stand(engine):
 def test_a_walk_begins_at_the_query_and_ends_at_the_root(engine, long):
     asker = engine.askers[0]
     ends = [asker.point(Question((long,), walk=share)) for share in (0.0, 1.0)]
-    assert np.allclose(ends[0], asker.space.model.vector(long.value), atol=1e-6)
-    assert np.allclose(ends[1], asker.space.model.vector(""), atol=1e-6)
+    assert np.allclose(ends[0], asker.run.model.vector(long.value), atol=1e-6)
+    assert np.allclose(ends[1], asker.run.model.vector(""), atol=1e-6)
 
 
 def test_every_step_of_the_way_names_the_nearest_caption_and_image(engine, long):
@@ -142,7 +142,7 @@ def test_every_step_of_the_way_names_the_nearest_caption_and_image(engine, long)
 
 def test_the_effect_of_a_word_is_what_the_score_loses_without_it(engine):
     answer = engine.answer(Question((text("a red bus"),), k=2, extras=frozenset({"words"})))
-    model, image = engine.askers[1].space.model, engine.askers[1].space.image.mean[answer.watched].numpy()
+    model, image = engine.askers[1].run.model, engine.askers[1].run.image.mean[answer.watched].numpy()
     expected = [
         image @ (model.vector("a red bus") - model.vector(left)) for left in ("red bus", "a bus", "a red")
     ]
@@ -177,9 +177,9 @@ def test_an_edited_question_is_asked_with_the_edited_sentence(engine):
 def test_what_is_asked_again_is_not_embedded_again(engine):
     question = Question((text("a very new sentence"),))
     engine.answer(question)
-    before = engine.askers[0].space.model.asked
+    before = engine.askers[0].run.model.asked
     engine.answer(replace(question, filters=Filters("dog"), pins=(1,)))
-    assert engine.askers[0].space.model.asked == before
+    assert engine.askers[0].run.model.asked == before
 
 
 def with_entities(space):
@@ -231,7 +231,7 @@ def test_questions_that_make_no_sense_are_refused(engine, question: Question, tr
 def test_spaces_of_different_splits_are_refused():
     with pytest.raises(ValueError, match="different splits"):
         Engine([*toy_spaces(4, 1), *toy_spaces(5, 1)])
-    with pytest.raises(ValueError, match="at least one space"):
+    with pytest.raises(ValueError, match="at least one run"):
         Engine([])
 
 

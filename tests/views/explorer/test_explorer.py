@@ -14,8 +14,8 @@ from tests.views.explorer.toys import toy_spaces
 from workbench.views.explorer.explorer import Explorer
 
 QUESTION = {
-    "terms": [{"kind": "text", "value": "a red bus", "sign": 1, "name": ""}], "seeks": "images", "k": 4, "walk": 0, "pins": [],
-    "watched": None, "changes": [], "extras": [],
+    "terms": [{"kind": "text", "value": "a red bus", "sign": 1, "name": ""}],
+    "seeks": "images", "k": 4, "walk": 0, "pins": [], "watched": None, "changes": [], "extras": [],
     "filters": {"text": "", "levels": [], "low": 0, "high": 1, "marks": []},
 }  # fmt: skip
 
@@ -92,7 +92,7 @@ def test_a_picture_that_is_handed_in_can_be_asked(explorer):
 
 def test_a_vector_that_is_handed_in_finds_what_lies_there(explorer):
     file = io.BytesIO()
-    np.save(file, explorer.engine.askers[0].space.image.mean[7].numpy())
+    np.save(file, explorer.engine.askers[0].run.image.mean[7].numpy())
     say(explorer, [memoryview(file.getvalue())], kind="upload", name="seven.npy", number="v1-upload")
     answer = ask(explorer, terms=[{"kind": "upload", "value": 0, "sign": 1, "name": "seven.npy"}])[0][
         "answer"
@@ -121,7 +121,7 @@ def test_a_query_from_python_says_what_clip_clients_say(explorer):
     assert found[0]["similarity"] >= found[1]["similarity"]
     assert found[0]["image"].size == (64, 64)
     assert explorer.query(image="test-0-3", k=1)[0]["id"] in explorer.engine.split.caption_ids
-    vector = explorer.engine.askers[1].space.image.mean[5].numpy()
+    vector = explorer.engine.askers[1].run.image.mean[5].numpy()
     assert explorer.query(embedding=vector, k=1, run=1)[0]["id"] == "test-0-5"
     with pytest.raises(ValueError, match="no image 'test-0-99'"):
         explorer.query(image="test-0-99")

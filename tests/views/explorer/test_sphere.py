@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from tests.oracles.explorer import on_the_circle
-from workbench.views.explorer.sphere import between, cosines, unit
+from workbench.views.explorer.engine import between, unit
+from workbench.views.explorer.gallery import cosines
 
 
 def test_half_of_a_right_angle_is_forty_five_degrees():
@@ -44,7 +45,7 @@ def test_equal_and_opposite_ends_give_a_point_too():
 def test_blocks_of_any_precision_give_the_cosines_of_the_whole(
     dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("workbench.views.explorer.sphere.BLOCK", 7)
+    monkeypatch.setattr("workbench.views.explorer.gallery.BLOCK", 7)
     points, gallery = (
         np.random.default_rng(4).normal(size=(3, 6)),
         np.random.default_rng(5).normal(size=(20, 6)),

@@ -73,8 +73,8 @@ def answer(
     words = (Word(caption or "dog", (0.2, -0.1)), Word("red", (0.1, 0.3)))
     pictures = {f"i{row}": picture(row) for row in (*rows, 9)}
     return Answer(
-        Query(label, "images", label, "i9"), runs, items, (rows, rows[::-1]), 50, 50, "exact", (), rows[0], None, edits, way,
-        words, caption or "a note", pictures,
+        Query(label, "images", label, "i9"), runs, items, (rows, rows[::-1]), 50, 50, "exact", (), rows[0],
+        None, edits, way, words, caption or "a note", pictures,
     )  # fmt: skip
 
 

@@ -10,7 +10,10 @@ from PIL import Image
 from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding, Split
 
-HOSTILE = "<b>dog</b> </script><script>document.title = 'owned'</script> <img src=x onerror=alert(1)> $x$ كلب &lt; \"quoted\""
+HOSTILE = (
+    "<b>dog</b> </script><script>document.title = 'owned'</script> <img src=x onerror=alert(1)> "
+    '$x$ كلب &lt; "quoted"'
+)
 WORDS = ("dog", "cat", "ship", "tree", "house", "bird")
 
 

@@ -27,8 +27,8 @@ def test_metrics_before_and_after_have_a_hollow_and_a_filled_mark_with_their_int
     assert [trace.name for trace in fig.data] == ["before", "after"] * 2
     assert [trace.marker.symbol for trace in fig.data[:2]] == ["circle-open", "circle"]
     assert [list(trace.y) for trace in fig.data] == [["t2i/R@1"]] * 4
-    assert_allclose(fig.data[0].error_x.array, [0.2])
-    assert_allclose(fig.data[0].error_x.arrayminus, [0.1])
+    assert_allclose(fig.data[0].error_x.array, [20])
+    assert_allclose(fig.data[0].error_x.arrayminus, [10])
 
 
 def test_shares_that_read_scores_are_drawn_for_each_run_and_the_others_once_with_what_is_expected():
@@ -40,7 +40,7 @@ def test_shares_that_read_scores_are_drawn_for_each_run_and_the_others_once_with
     tables = {"vsepp": pd.DataFrame(rows), "ditm <b>": pd.DataFrame(rows)}
     fig = audit.shares_by_batch_size(tables, title="t")
     assert [trace.name for trace in fig.data] == ["all models", "expected", "vsepp", "ditm &lt;b&gt;"]
-    assert_allclose(fig.data[0].error_y.array, [0.2, 0.2])
+    assert_allclose(fig.data[0].error_y.array, [20, 20])
     assert fig.layout.xaxis.ticktext == ("8", "16")
     assert [note.text for note in fig.layout.annotations] == [
         "negative pairs",

@@ -5,8 +5,8 @@ from workbench.views.plots import comparison
 
 SEEDS = pd.DataFrame(
     {
-        "mean": [0.9, 0.6, 0.1], "low": [0.88, 0.4, float("nan")], "high": [0.92, 0.8, float("nan")], "start": 0.55,
-        "seeds": [3, 3, 1], "verdict": ["above", "undecided", ""],
+        "mean": [0.9, 0.6, 0.1], "low": [0.88, 0.4, float("nan")], "high": [0.92, 0.8, float("nan")],
+        "start": 0.55, "seeds": [3, 3, 1], "verdict": ["above", "undecided", ""],
     },
     index=["b", "a <i>", "c"],
 )  # fmt: skip
@@ -16,11 +16,11 @@ def test_every_objective_is_a_dot_with_its_interval_against_the_starting_point()
     fig = comparison.over_seeds(SEEDS, title="t", x="mAP@R")
     dots = {trace.y[0]: trace for trace in fig.data}
     assert set(dots) == {"b", "a &lt;i&gt;", "c"}
-    assert dots["b"].x[0] == 0.9
-    assert dots["b"].error_x.array[0] == pytest.approx(0.02)
-    assert dots["a &lt;i&gt;"].error_x.arrayminus[0] == pytest.approx(0.2)
+    assert dots["b"].x[0] == 90.0
+    assert dots["b"].error_x.array[0] == pytest.approx(2.0)
+    assert dots["a &lt;i&gt;"].error_x.arrayminus[0] == pytest.approx(20.0)
     assert dots["c"].error_x.array[0] == 0.0
-    assert fig.layout.shapes[0].x0 == 0.55
+    assert fig.layout.shapes[0].x0 == 55.0
     assert list(fig.layout.yaxis.categoryarray) == ["c", "a &lt;i&gt;", "b"]
 
 
@@ -41,9 +41,9 @@ def test_nothing_to_draw_is_said():
 
 DIFFERENCES = pd.DataFrame(
     {
-        "key": ["rsum", "rsum", "t2i/R@1"], "run": ["a <i>", "b", "b"], "value": [0.2, -0.1, 0.0], "low": [0.1, -0.3, None],
-        "high": [0.3, 0.1, None], "told_apart": [True, False, False], "p_holm": [0.01, 0.4, 1.0], "wins": [9, 2, 0],
-        "losses": [1, 4, 0],
+        "key": ["rsum", "rsum", "t2i/R@1"], "run": ["a <i>", "b", "b"], "value": [0.2, -0.1, 0.0],
+        "low": [0.1, -0.3, None], "high": [0.3, 0.1, None], "told_apart": [True, False, False],
+        "p_holm": [0.01, 0.4, 1.0], "wins": [9, 2, 0], "losses": [1, 4, 0],
     },
 )  # fmt: skip
 
@@ -54,15 +54,15 @@ def test_differences_have_a_panel_for_each_number_and_tell_runs_apart_by_their_m
     assert (list(told.y), told.marker.symbol, told.error_x.array[0]) == (
         ["a &lt;i&gt;"],
         "circle",
-        pytest.approx(0.1),
+        pytest.approx(10.0),
     )
     assert (list(undecided.y), undecided.marker.symbol, undecided.error_x.arrayminus[0]) == (
         ["b"],
         "circle-open",
-        pytest.approx(0.2),
+        pytest.approx(20.0),
     )
     assert (other.xaxis, other.error_x.array[0]) == ("x2", 0.0)
-    assert "p (Holm) 0.01, better on 9, worse on 1" in told.customdata[0]
+    assert "p (Holm) 0.010, better on 9, worse on 1" in told.hovertext[0]
     assert [shape.x0 for shape in fig.layout.shapes] == [0, 0]
 
 
@@ -90,9 +90,9 @@ def test_speed_leaves_out_a_cost_that_nobody_knows():
     (point,) = comparison.speed(table, {"step": "a step", "image": "an image"}, y="rsum").data
     assert (point.x[0], point.y[0], point.error_y.array[0], point.error_y.arrayminus[0]) == (
         7.0,
-        2.0,
-        1.0,
-        0.5,
+        200.0,
+        100.0,
+        50.0,
     )
     with pytest.raises(ValueError, match="no cost is known"):
         comparison.speed(table, {"step": "a step"}, y="rsum")

@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 import pytest
 
 from workbench.views.plots import descriptiveness as plots
+from workbench.views.plots.hierarchy import boxes_by_level
 from workbench.views.plots.theme import LEVELS
 
 LEVEL = np.array([1, 2, 1, 2])
@@ -69,7 +70,7 @@ def test_each_scorer_has_a_panel_and_each_split_one_outline_and_one_entry_of_the
 
 
 def test_each_scorer_has_one_box_a_level_coloured_from_generic_to_specific():
-    fig = plots.levels(PANELS, LEVEL, title="t", y="y")
+    fig = boxes_by_level(PANELS, LEVEL, title="t", y="y")
     assert [(box.x[0], box.median[0], box.xaxis) for box in fig.data] == [
         ("1", 0.9, "x"), ("2", 0.1, "x"), ("1", 0.1, "x2"), ("2", 0.8, "x2"),
     ]  # fmt: skip
@@ -86,7 +87,7 @@ def test_the_line_by_length_is_the_median_and_the_band_its_quantiles():
 
 def test_figures_are_plain_ones_that_a_page_can_hold():
     for fig in (
-        plots.levels(PANELS, LEVEL, title="t", y="y"),
+        boxes_by_level(PANELS, LEVEL, title="t", y="y"),
         plots.by_length(PANELS, LEVEL, title="t", y="y"),
     ):
         assert type(fig) is go.Figure

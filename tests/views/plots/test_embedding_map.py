@@ -13,12 +13,16 @@ KIND = ["image", "image", "caption", "caption", "caption", "caption"]
 TEXT = ["one\ntwo", "<b>x</b>", "a <script>alert(1)</script> & $x$", "dog", "ship " * 80, "tree"]
 
 
+def one_map(points, marks, *, title):
+    return plots.side_by_side({title: points}, {title: marks}, title=title)
+
+
 def marks(values, name="level"):
     return plots.Marks(KIND, TEXT, values, name)
 
 
 def test_each_category_has_a_colour_and_a_shape_of_its_own():
-    fig = plots.embedding_map(POINTS, marks([np.nan, np.nan, 1, 2, 3, 4]), title="map")
+    fig = one_map(POINTS, marks([np.nan, np.nan, 1, 2, 3, 4]), title="map")
     named = {trace.name: trace.marker for trace in fig.data}
     assert list(named) == ["image", "level 1", "level 2", "level 3", "level 4"]
     assert len({marker.color for marker in named.values()}) == 5
@@ -27,15 +31,13 @@ def test_each_category_has_a_colour_and_a_shape_of_its_own():
 
 
 def test_images_are_dots_within_a_category_that_holds_both():
-    fig = plots.embedding_map(POINTS, marks(["a", "b", "a", "b", "a", "b"], "cluster"), title="map")
+    fig = one_map(POINTS, marks(["a", "b", "a", "b", "a", "b"], "cluster"), title="map")
     assert fig.data[0].marker.symbol == ("triangle-up", "triangle-up", "circle")
     assert fig.data[1].marker.symbol == ("square", "square", "circle")
 
 
 def test_real_numbers_get_a_scale_and_missing_ones_are_hollow():
-    fig = plots.embedding_map(
-        POINTS, marks([np.nan, np.nan, 0.1, 0.2, 0.3, 0.5], "descriptiveness"), title="map"
-    )
+    fig = one_map(POINTS, marks([np.nan, np.nan, 0.1, 0.2, 0.3, 0.5], "descriptiveness"), title="map")
     hollow, scaled = fig.data
     assert (hollow.name, hollow.marker.color) == ("image", "rgba(0, 0, 0, 0)")
     assert scaled.marker.colorbar.title.text == "descriptiveness"
@@ -58,7 +60,7 @@ def test_side_by_side_shares_looks_and_explains_them_once():
 
 
 def test_captions_are_shown_as_text():
-    fig = plots.embedding_map(POINTS, marks(["<b>k</b>"] * 6, "<u>name</u>"), title="<h1>map</h1>")
+    fig = one_map(POINTS, marks(["<b>k</b>"] * 6, "<u>name</u>"), title="<h1>map</h1>")
     whole = fig.to_json()
     for markup in ("<script", "<b>", "<u>", "<h1>", "$x$", "\\u003cscript"):
         assert markup not in whole
@@ -85,16 +87,12 @@ def test_the_way_of_each_moved_item_is_a_line_from_its_first_to_its_second_place
 @pytest.mark.parametrize(("size", "kind"), [(6, "scatter"), (6000, "scattergl")])
 def test_large_maps_are_drawn_by_webgl(size, kind):
     many = plots.Marks(["image"] * size, ["x"] * size, ["image"] * size, "kind")
-    assert {trace.type for trace in plots.embedding_map(np.zeros((size, 2)), many, title="map").data} == {
-        kind
-    }
+    assert {trace.type for trace in one_map(np.zeros((size, 2)), many, title="map").data} == {kind}
 
 
 def test_large_maps_have_one_shape_a_trace():
     kind = ["image"] * 1000 + ["caption"] * 5000
-    fig = plots.embedding_map(
-        np.zeros((6000, 2)), plots.Marks(kind, kind, np.linspace(0, 1, 6000), "gap"), title="map"
-    )
+    fig = one_map(np.zeros((6000, 2)), plots.Marks(kind, kind, np.linspace(0, 1, 6000), "gap"), title="map")
     assert [(trace.marker.symbol, len(trace.x), trace.marker.showscale) for trace in fig.data] == [
         ("triangle-up", 5000, True), ("circle", 1000, False),
     ]  # fmt: skip

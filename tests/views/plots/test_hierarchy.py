@@ -5,7 +5,7 @@ from PIL import Image
 
 from workbench.records import Measurement
 from workbench.views.plots import hierarchy
-from workbench.views.plots.theme import LEVELS
+from workbench.views.plots.theme import LEVELS, level_colour
 
 LEVEL = np.array([1, 1, 1, 1, 4, 4])
 VALUES = np.array([0.0, 0.0, 1.0, 2.0, 1.0, 2.0])
@@ -21,7 +21,7 @@ def test_each_level_has_a_histogram_whose_shares_sum_to_one_and_a_line_at_its_me
 
 
 def test_a_box_stands_for_each_level():
-    fig = hierarchy.box_by_level(VALUES, LEVEL, title="t", y="y")
+    fig = hierarchy.boxes_by_level({"one": VALUES}, LEVEL, title="t", y="y")
     assert [trace.median for trace in fig.data] == [(0.5,), (1.5,)]
     assert [list(trace.x) for trace in fig.data] == [["1"], ["4"]]
 
@@ -34,16 +34,16 @@ def test_recall_bars_carry_their_intervals():
         Measurement("hierarcaps_traversal/R_level1", 0.3),
     ]
     radius, traversal = hierarchy.recall_by_level(found).data
-    assert (radius.name, list(radius.x), list(radius.y)) == ("hierarcaps_radius", ["1", "2"], [0.5, 0.8])
-    assert_allclose(radius.error_y.array, [0.15, 0.1])
-    assert_allclose(radius.error_y.arrayminus, [0.1, 0.1])
-    assert (list(traversal.y), list(traversal.error_y.array)) == ([0.3], [0.0])
+    assert (radius.name, list(radius.x), list(radius.y)) == ("hierarcaps_radius", ["1", "2"], [50.0, 80.0])
+    assert_allclose(radius.error_y.array, [15, 10])
+    assert_allclose(radius.error_y.arrayminus, [10, 10])
+    assert (list(traversal.y), list(traversal.error_y.array)) == ([30.0], [0.0])
 
 
 def test_the_way_to_the_root_lists_its_texts_ends_at_the_root_and_fills_the_dots_of_its_own_chain():
     texts = ["a white rabbit", "a car", "an ear", "animal"]
-    way = hierarchy.Way(Image.new("RGB", (300, 200)), texts, [4, 0, 0, 1], [True, False, True, True])
-    fig = hierarchy.traversal([way, hierarchy.Way(None, ["plant"], [1], [True])])
+    way = hierarchy.Path(Image.new("RGB", (300, 200)), texts, [4, 0, 0, 1], [True, False, True, True])
+    fig = hierarchy.traversal([way, hierarchy.Path(None, ["plant"], [1], [True])])
     assert [text.strip() for text in fig.data[0].text] == [*texts, "root: the empty text"]
     assert fig.data[0].marker.color[:4] == (LEVELS[3], hierarchy.CLEAR, hierarchy.CLEAR, LEVELS[0])
     assert fig.data[0].marker.symbol == ("circle", "circle", "diamond", "circle", "square")
@@ -53,12 +53,12 @@ def test_the_way_to_the_root_lists_its_texts_ends_at_the_root_and_fills_the_dots
 
 
 def test_texts_cannot_bring_markup_or_mathematics_into_a_figure():
-    fig = hierarchy.traversal([hierarchy.Way(None, ["<a href='x'>y</a> $z$"], [0], [False])])
+    fig = hierarchy.traversal([hierarchy.Path(None, ["<a href='x'>y</a> $z$"], [0], [False])])
     assert fig.data[0].text[0].strip() == "&lt;a href=&#x27;x&#x27;&gt;y&lt;/a&gt; &#36;z&#36;"
 
 
 def test_a_long_text_is_wrapped_and_gets_room():
-    fig = hierarchy.traversal([hierarchy.Way(None, ["word " * 40, "short"], [0, 0], [False, False])])
+    fig = hierarchy.traversal([hierarchy.Path(None, ["word " * 40, "short"], [0, 0], [False, False])])
     assert fig.data[0].text[0].count("<br>") == 2
     gaps = -np.diff(fig.data[0].y)
     assert gaps[0] > gaps[1] > 0
@@ -71,9 +71,9 @@ def test_figures_are_plain_ones_that_a_page_can_hold():
 
 
 def test_the_colours_of_the_levels_stretch_over_as_many_levels_as_there_are():
-    assert [hierarchy.level_colour(level, (1, 2, 3, 4)) for level in (1, 2, 3, 4)] == list(LEVELS)
-    assert [hierarchy.level_colour(level, (0, 7)) for level in (0, 7)] == [LEVELS[0], LEVELS[3]]
-    assert hierarchy.level_colour(2, (2,)) == LEVELS[0]
+    assert [level_colour(level, (1, 2, 3, 4)) for level in (1, 2, 3, 4)] == list(LEVELS)
+    assert [level_colour(level, (0, 7)) for level in (0, 7)] == [LEVELS[0], LEVELS[3]]
+    assert level_colour(2, (2,)) == LEVELS[0]
 
 
 def test_shares_by_value_stand_at_the_means_of_groups_of_equal_size_with_wilson_intervals():
@@ -86,17 +86,17 @@ def test_shares_by_value_stand_at_the_means_of_groups_of_equal_size_with_wilson_
     )
     assert [trace.name for trace in fig.data] == ["own", "exact &lt;b&gt;"]
     assert_allclose(fig.data[0].x, [0.3, 0.9])
-    assert_allclose(fig.data[0].y, [0.0, 0.5])
-    assert_allclose(fig.data[1].y, [1.0, 0.5])
+    assert_allclose(fig.data[0].y, [0, 50])
+    assert_allclose(fig.data[1].y, [100, 50])
     # Wilson, 0 of 2: from 0 to z^2 / (2 + z^2) = 3.8416 / 5.8416; 1 of 2: 0.5 -+ z sqrt(1/8 + z^2/16) / (1 +
     # z^2/2)
-    assert_allclose(fig.data[0].error_y.array[0], 0.657628, atol=1e-6)
-    assert_allclose(fig.data[0].error_y.arrayminus, [0.0, 0.405471], atol=1e-6)
+    assert_allclose(fig.data[0].error_y.array[0], 65.7628, atol=1e-4)
+    assert_allclose(fig.data[0].error_y.arrayminus, [0.0, 40.5471], atol=1e-4)
 
 
 def test_equal_values_stay_in_one_group():
     fig = hierarchy.share_by_value(
         {"own": np.ones(4)}, np.array([1.0, 1.0, 1.0, 2.0]), title="t", x="x", y="y", groups=4
     )
-    assert fig.data[0].customdata.sum() == 4
+    assert fig.data[0].hovertext == ("own: 100.0 % of 3 captions", "own: 100.0 % of 1 caption")
     assert len(set(fig.data[0].x)) == len(fig.data[0].x)

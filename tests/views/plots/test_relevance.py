@@ -16,9 +16,9 @@ def test_recall_falls_with_m_below_what_is_possible_and_binary_recall_is_flat():
         [1, 20], recall, {"<b>": dict.fromkeys(SIDES, 0.7)}, {"i2t": np.array([1.0, 0.5])}, k=10
     )
     by_name = {(trace.name, trace.xaxis): list(trace.y) for trace in fig.data}
-    assert by_name["&lt;b&gt;, R@10", "x2"] == [0.7, 0.7]
-    assert by_name["&lt;b&gt;, Semantic Recall", "x"] == [0.9, 0.4]
-    assert by_name["most that is possible", "x"] == [1.0, 0.5]
+    assert by_name["&lt;b&gt;, R@10", "x2"] == [70.0, 70.0]
+    assert by_name["&lt;b&gt;, Semantic Recall", "x"] == [90.0, 40.0]
+    assert by_name["most that is possible", "x"] == [100.0, 50.0]
     assert ("share of the m best by phi that are true", "x2") not in by_name
 
 
@@ -26,9 +26,10 @@ def test_labels_are_rings_and_truth_dots_joined_by_lines():
     own = pd.DataFrame({"a": [0.2, 0.4], "b": [0.3, 0.5]}, index=["i2t/R@1", "t2i/R@1"])
     fig = relevance.labels_against_truth(own, own + 0.1)
     first = [trace for trace in fig.data if trace.xaxis == "x" and trace.legendgroup == "a"]
-    assert list(first[0].x) == [0.2, pytest.approx(0.3), None]
-    assert (first[1].marker.symbol, list(first[1].x)) == ("circle-open", [0.2])
-    assert (first[2].marker.symbol, list(first[2].x)) == ("circle", [pytest.approx(0.3)])
+    assert list(first[0].x[:2]) == [20.0, pytest.approx(30.0)]
+    assert np.isnan(first[0].x[2])
+    assert (first[1].marker.symbol, list(first[1].x)) == ("circle-open", [20.0])
+    assert (first[2].marker.symbol, list(first[2].x)) == ("circle", [pytest.approx(30.0)])
     assert sum(bool(trace.showlegend) for trace in fig.data) == 2
 
 

@@ -6,16 +6,32 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from workbench.views.plots.retrieval import best_median_worst, sheet
+from workbench.records import Judgements, Split
+from workbench.views.plots.retrieval import Answers, best_median_worst, sheet
 
-SCORES = np.array([[0.9, 0.1, 0.3], [0.2, 0.8, 0.7], [0.3, 0.4, 0.6]])
-RANKS = np.array([1.0, 2.0, 3.0])
-OWN = np.array([0, 2, 0])
-CAPTIONS = ("a <script>", "two & three", "it's $x$")
+CAPTIONS = ("a <script>alert(1)</script>", "two & three", "it's $x$")
+OWN = np.array([0, 1, 2])
+GOOD = np.array([[0.9, 0.1, 0.3], [0.2, 0.8, 0.7], [0.3, 0.4, 0.6]])
+GRADES = np.array([[1.0, 1.0, 0.5], [0.25, 1.0, 0.0], [1.0, 0.0, 1.0]])
 
 
-def picture(row):
-    return Image.new("RGB", (400, 200), (row, 0, 0))
+@pytest.fixture
+def split():
+    judged = {"own": Judgements.own(OWN, 3)}
+    ids = ("a.jpg", 'b".jpg', "c.jpg")
+    return Split(
+        "toy/test",
+        ids,
+        CAPTIONS,
+        ("0", "1", "2"),
+        OWN,
+        lambda row: Image.new("RGB", (300, 200)),
+        judgements=judged,
+    )
+
+
+def grade(images, captions):
+    return GRADES[np.ix_(images, captions)]
 
 
 def marks(page):
@@ -36,36 +52,64 @@ def test_where_no_query_counts_there_is_nothing_to_choose():
         best_median_worst(np.full(2, np.nan))
 
 
-def test_captions_are_shown_with_their_best_images_and_what_each_is():
-    true = np.zeros((3, 3), bool)
-    true[1, 1] = True
-    page = sheet(SCORES, RANKS, CAPTIONS, picture, OWN, true=true, k=2)
-    # caption 0: image 0 is its own; caption 1: image 1 is truly described, image 2 its own; caption 2: 1 and
-    # 2 are wrong
-    assert marks(page) == ["own", "", "true", "own", "", ""]
-    assert "best: rank 1" in page
-    assert "worst: rank 3" in page
-    assert re.findall(r'alt="image (\d)"', page) == ["0", "2", "1", "2", "1", "2"]
+def test_every_query_has_a_line_for_each_run_with_the_rank_of_its_own_item(split):
+    runs = {"one": Answers(GOOD, np.array([1, 1, 2])), "two": Answers(-GOOD, np.array([3, 3, 2]))}
+    page = sheet(runs, [("asked for", 0), ("differs", 1)], split, k=2)
+    assert page.count('scope="rowgroup"') == 2
+    assert re.findall(r"<b>(\w+)</b>own item at rank (\d)", page) == [
+        ("one", "1"),
+        ("two", "3"),
+        ("one", "1"),
+        ("two", "3"),
+    ]
+    assert "toy/test: 3 images, 3 captions" in page
 
 
-def test_images_are_shown_with_their_best_captions():
-    page = sheet(SCORES, RANKS, CAPTIONS, picture, OWN, direction="i2t", k=1)
+def test_colour_and_sign_say_what_an_item_is(split):
+    page = sheet({"one": Answers(GOOD, np.ones(3))}, [("", 0)], split, grade=grade, k=3)
+    # caption 0 prefers images 0, 2, 1: its own, one of which it is true, one of which a quarter of it holds
+    assert marks(page) == ["own", "true", ""]
+    assert "\N{CHECK MARK} its own, 0.900" in page
+    assert "\N{WHITE CIRCLE} true, 0.300" in page
+    assert "✕ wrong, 25.0 % holds, 0.200" in page
+
+
+def test_images_ask_for_captions(split):
+    page = sheet({"one": Answers(GOOD, np.ones(3))}, [("", 0)], split, direction="i2t", grade=grade, k=3)
+    # image 0 prefers captions 0, 2, 1: its own, one that holds by half, one that is true
+    assert marks(page) == ["own", "partly", "true"]
+    assert page.count("<img") == 1
+
+
+def test_without_grades_an_item_is_its_own_or_anothers(split):
+    page = sheet({"one": Answers(GOOD, np.ones(3))}, [("", 0)], split, k=3)
     assert marks(page) == ["own", "", ""]
-    assert page.count("<img") == 3
+    assert "another&#x27;s" in page
 
 
-def test_captions_are_escaped():
-    page = sheet(SCORES, RANKS, CAPTIONS, picture, OWN)
+def test_equal_scores_show_the_lower_row_first(split):
+    page = sheet({"one": Answers(np.zeros((3, 3)), np.ones(3))}, [("", 2)], split, k=3)
+    assert marks(page) == ["", "", "own"]
+
+
+def test_texts_and_names_are_escaped(split):
+    page = sheet({"<b>run": Answers(GOOD, np.ones(3))}, [("<i>why", 0)], split, direction="t2i", k=3)
+    page += sheet({"x": Answers(GOOD, np.ones(3))}, [("", 0)], split, direction="i2t", k=3)
     assert "<script" not in page
-    assert "a &lt;script&gt;" in page
-    assert "two &amp; three" in page
+    assert "<b>run" not in page.replace("<b>&lt;b&gt;run", "")
+    assert "&lt;i&gt;why" in page
     assert "it&#x27;s &#36;x&#36;" in page
+    assert 'alt="image b&#34;.jpg"' in page
 
 
-def test_thumbnails_are_small_pictures_inside_the_page():
-    page = sheet(SCORES, RANKS, CAPTIONS, picture, OWN, k=1)
+def test_where_the_runs_agree_on_everything_the_page_says_so(split):
+    assert "the same rank to every query" in sheet({"one": Answers(GOOD, np.ones(3))}, [], split)
+
+
+def test_thumbnails_are_small_pictures_inside_the_page(split):
+    page = sheet({"one": Answers(GOOD, np.ones(3))}, [("", 0)], split, k=1)
     sources = re.findall(r'src="([^"]+)"', page)
     assert all(source.startswith("data:image/png;base64,") for source in sources)
     with Image.open(io.BytesIO(base64.b64decode(sources[0].partition(",")[2]))) as thumbnail:
-        assert thumbnail.size == (112, 56)
+        assert thumbnail.size == (112, 75)
     assert "http" not in page

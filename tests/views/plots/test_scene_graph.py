@@ -151,8 +151,8 @@ def test_statistics_count_captions():
 def test_agreement_shows_three_figures_a_part_and_the_bar_of_each():
     figures = {"objects": (0.9, 0.8, 0.85), "attributes": (0.5, 0.5, 0.5), "relations": (0.1, 0.2, 0.13)}
     fig = plots.agreement(figures, {"objects": 0.85, "relations": 0.7}, title="t")
-    assert [list(bar.y) for bar in fig.data] == [[0.9, 0.5, 0.1], [0.8, 0.5, 0.2], [0.85, 0.5, 0.13]]
-    assert [(line.x0, line.y0) for line in fig.layout.shapes] == [(-0.42, 0.85), (1.58, 0.7)]
+    assert [list(bar.y) for bar in fig.data] == [[90, 50, 10], [80, 50, 20], [85, 50, 13]]
+    assert [(line.x0, line.y0) for line in fig.layout.shapes] == [(-0.42, 85), (1.58, 70)]
 
 
 # Any graph: nothing overlaps, everything is inside.
@@ -182,8 +182,10 @@ def test_no_boxes_of_a_row_touch_and_all_lie_inside_the_edges(graph):
 
 # Hostile text.
 HOSTILE = [
-    "<script>alert(1)</script>", "</script><!--<script>", "<img src=x onerror=alert(1)>", "a <b>dog</b> & a $cat$", "&lt;b&gt;",
-    "<a href='javascript:alert(1)'>dog</a>", "\u202egod a\u202c", "كلب يركض في الماء", "😀 a dog 😀", "\x00\x01\x1b[31m\x7f", "",
+    "<script>alert(1)</script>", "</script><!--<script>", "<img src=x onerror=alert(1)>",
+    "a <b>dog</b> & a $cat$", "&lt;b&gt;",
+    "<a href='javascript:alert(1)'>dog</a>", "\u202egod a\u202c", "كلب يركض في الماء", "😀 a dog 😀",
+    "\x00\x01\x1b[31m\x7f", "",
     "dog " * 10_000, "a" * 10_000, "line\nbreak\u2028and\ttab", "\ud800", "%{x}<extra>", "<sub>1</sub>",
 ]  # fmt: skip
 ALLOWED = ("<br>", "<b>", "</b>", "<extra></extra>")

@@ -38,8 +38,8 @@ def test_no_epoch_has_no_curves() -> None:
 def test_first_answers_add_up_to_one() -> None:
     fig = first_answers({"t2i": 0.6, "i2t": 0.7}, {"t2i": 0.9, "i2t": 0.95})
     # own 0.6, another true one 0.9 - 0.6, wrong 1 - 0.9
-    assert [trace.x[0] for trace in fig.data] == pytest.approx([0.6, 0.3, 0.1])
-    assert np.sum([trace.x for trace in fig.data], axis=0) == pytest.approx([1.0, 1.0])
+    assert [trace.x[0] for trace in fig.data] == pytest.approx([60, 30, 10])
+    assert np.sum([trace.x for trace in fig.data], axis=0) == pytest.approx([100, 100])
 
 
 def test_an_example_orders_captions_by_their_value_and_escapes_them() -> None:

@@ -8,82 +8,47 @@ it is opened.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import numpy as np
-from PIL import Image
+from annotated_types import Interval, MinLen
 
 from workbench.data.scenes.dice import Dice
 from workbench.data.scenes.drawing import picture
 from workbench.data.scenes.language import LEVELS, chain, short_phrase, statement, verbalise
-from workbench.data.scenes.layout import Scene, graph_of, make_scene
+from workbench.data.scenes.layout import graph_of, make_scene
 from workbench.data.scenes.truth import canonical, judgements
 from workbench.records import Rows, SceneGraph, Split
+from workbench.registry import Count, Natural
 
 __all__ = ["canonical", "load"]
 
 SIZES = {"train": 8000, "val": 500, "test": 1000}
+# each question about a scene has its own stream of choices
 _SCENE, _CAPTIONS, _CHAINS = range(3)
-Told = list[tuple[int, str, SceneGraph]]
+Caption = tuple[int, str, SceneGraph]
+ALL_LEVELS = tuple(range(1, LEVELS + 1))
 
 
-class _Pictures:
-    """Opens image ``row`` of a split by drawing it."""
-
-    def __init__(self, scenes: tuple[Scene, ...], side: int) -> None:
-        self.scenes, self.side = scenes, side
-
-    def __call__(self, row: int) -> Image.Image:
-        return picture(self.scenes[row], self.side)
-
-
-def _captions(dice: Dice, scene: SceneGraph, levels: Sequence[int]) -> Told:
+def _captions(dice: Dice, scene: SceneGraph, levels: Sequence[int]) -> list[Caption]:
     """Captions of a scene, one of each of these levels, in random order."""
-    told = [(level, statement(dice, scene, level)) for level in levels]
-    return [(level, verbalise(graph, dice), graph) for level, graph in dice.shuffled(told)]
+    stated = [(level, statement(dice, scene, level)) for level in levels]
+    return [(level, verbalise(graph, dice), graph) for level, graph in dice.shuffled(stated)]
 
 
-def _chain(dice: Dice, scene: SceneGraph, _: Sequence[int]) -> Told:
+def _chain(dice: Dice, scene: SceneGraph, _: Sequence[int]) -> list[Caption]:
     """The chain of a scene: two bare phrases, a caption, a full sentence."""
     graphs = chain(dice, scene)
     return [(i, (short_phrase if i < 3 else verbalise)(g, dice), g) for i, g in enumerate(graphs, 1)]
 
 
-_TEXTS = {"captions": (_CAPTIONS, _captions), "chains": (_CHAINS, _chain)}
-ALL_LEVELS = tuple(range(1, LEVELS + 1))
-
-
-def _checked(
-    split: str, size: int | None, texts: str, seed: int, image_size: int, levels: Sequence[int]
-) -> int:
-    """The number of images, once the options are known to make sense."""
-    if split not in SIZES:
-        raise ValueError(f"scenes: no split {split!r}; choose one of {', '.join(SIZES)}")
-    if texts not in _TEXTS:
-        raise ValueError(
-            f"scenes: no texts {texts!r}; choose 'captions' (five an image) or 'chains' (four, generic to specific)"
-        )
-    if size is not None and size < 1:
-        raise ValueError(f"scenes: size is {size}; give at least 1, or None for the default {SIZES[split]}")
-    if seed < 0:
-        raise ValueError(f"scenes: seed is {seed}; give 0 or more")
-    if not 32 <= image_size <= 1024:
-        raise ValueError(f"scenes: image_size is {image_size} pixels; give 32 to 1024")
-    if not levels or not set(levels) <= set(ALL_LEVELS):
-        raise ValueError(
-            f"scenes: levels are {list(levels)}; give one or more of 1 (generic) to {LEVELS} (everything)"
-        )
-    if texts == "chains" and tuple(levels) != ALL_LEVELS:
-        raise ValueError("scenes: levels are those of captions; leave them out with texts='chains'")
-    return SIZES[split] if size is None else size
-
-
 def load(
-    split: str = "train",
-    size: int | None = None,
-    texts: str = "captions",
-    seed: int = 0,
-    image_size: int = 192,
-    levels: Sequence[int] = ALL_LEVELS,
+    split: Literal["train", "val", "test"] = "train",
+    size: Natural | None = None,
+    texts: Literal["captions", "chains"] = "captions",
+    seed: Count = 0,
+    image_size: Annotated[int, Interval(ge=32, le=1024)] = 192,
+    levels: Annotated[Sequence[Annotated[int, Interval(ge=1, le=LEVELS)]], MinLen(1)] = ALL_LEVELS,
 ) -> Split:
     """A split of the embedded world.
 
@@ -105,10 +70,12 @@ def load(
         (share of the statements that hold), each computed when it is asked for.
 
     Raises:
-        ValueError: an option is out of its range.
+        ValueError: an option is out of its range, or levels are given for chains.
     """
-    count = _checked(split, size, texts, seed, image_size, levels)
-    stream, tell = _TEXTS[texts]
+    if texts == "chains" and tuple(levels) != ALL_LEVELS:
+        raise ValueError("scenes: levels are those of captions; leave them out with texts='chains'")
+    count = SIZES[split] if size is None else size
+    stream, tell = (_CHAINS, _chain) if texts == "chains" else (_CAPTIONS, _captions)
     key = (seed, list(SIZES).index(split))
     scenes = tuple(make_scene(Dice(*key, i, _SCENE)) for i in range(count))
     image_graphs = tuple(map(graph_of, scenes))
@@ -122,7 +89,7 @@ def load(
         captions=captions,
         caption_ids=tuple(f"{split}-{seed}-{i}-{texts}-{k}" for i in range(count) for k in range(each)),
         own=own,
-        open_image=_Pictures(scenes, image_size),
+        open_image=lambda row: picture(scenes[row], image_size),
         level=np.array(level, dtype=np.int64),
         chain=own.copy() if texts == "chains" else None,
         judgements=judgements(own, graphs, image_graphs),

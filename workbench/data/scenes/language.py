@@ -339,11 +339,9 @@ class _Speaker:
         says = (relation,) if self.graph.objects[node] in BACKDROPS else RELATIONS.get(relation, (relation,))
         return f"{self.dice.pick(says)} {self.phrase(node)}"
 
-    def clause(self, triple: Triple, verb: bool) -> str:
-        """Subject, perhaps a verb, and the relation."""
-        subject = self.phrase(triple[0])
-        middle = f" {self.verb(triple[0], triple[1])} " if verb else " "
-        return subject + middle + self.tie(triple)
+    def clause(self, triple: Triple) -> str:
+        """Subject, verb and relation."""
+        return f"{self.phrase(triple[0])} {self.verb(triple[0], triple[1])} {self.tie(triple)}"
 
     def exist(self, nodes: list[int]) -> str:
         """A clause that says that things are there."""
@@ -381,7 +379,7 @@ def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str
         things = [n for n in range(len(graph.objects)) if n not in backdrops] or sorted(backdrops)
         core = speaker.exist(things) if frame == "there is" else _listed([speaker.phrase(n) for n in things])
     elif clauses or dice.chance(40):
-        return speaker.clause(first, True), True
+        return speaker.clause(first), True
     else:
         rest = speaker.exist([first[0]]) if frame == "there is" else speaker.phrase(first[0])
         core = f"{rest} {speaker.tie(first)}"
@@ -424,7 +422,7 @@ def verbalise(graph: SceneGraph, dice: Dice) -> str:
         place = speaker.tie(stages[0])
         text = f"{place}, {text}" if sentence and dice.chance(55) else f"{text} {place}"
     for triple in later:
-        text += dice.pick((", and ", ". ", ". ")) + speaker.clause(triple, True)
+        text += dice.pick((", and ", ". ", ". ")) + speaker.clause(triple)
     linked = {node for s, _, o in graph.relations for node in (s, o)}
     lone = [n for n in range(len(graph.objects)) if n not in linked]
     text += f". {speaker.exist(lone)}" if lone and ties else ""

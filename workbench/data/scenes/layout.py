@@ -11,7 +11,9 @@ in the picture and covering part of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from workbench.data.scenes.dice import Dice
 from workbench.data.scenes.vocabulary import BACKDROPS, COLOURS, CONVERSE, COUNTS, NOUNS, PATTERNS, SIZES
@@ -19,16 +21,11 @@ from workbench.records import SceneGraph
 
 Box = tuple[int, int, int, int]
 SIDE = {("small", False): 205, ("large", False): 345, ("small", True): 180, ("large", True): 285}
-_CARRIERS = tuple(n for n, noun in NOUNS.items() if noun.carries)
-_HOLDERS = tuple(n for n, noun in NOUNS.items() if noun.holds)
-
-
-def _who(place: str) -> tuple[str, ...]:
-    """The nouns that may be in a place, as often as their entry says."""
-    return tuple(name for name, noun in NOUNS.items() for p in noun.places if p == place)
-
-
-_WHO = {place: _who(place) for place in ("ground", "air", "top", "inside")}
+# the nouns that may be in a place, as often as their entry says
+_WHO = {
+    place: tuple(name for name, noun in NOUNS.items() for p in noun.places if p == place)
+    for place in ("ground", "air", "top", "inside")
+}
 
 
 @dataclass(frozen=True)
@@ -91,27 +88,16 @@ def single(dice: Dice) -> list[Thing]:
     ]
 
 
-def _on(dice: Dice) -> list[Thing]:
-    """A small thing on a large one."""
-    below = _thing(dice, _CARRIERS, "ground", ("large",), False).at(0, dice.between(870, 910))
-    return _perched(dice, below, NOUNS[below.noun].carries, "top", 0)
-
-
-def _in(dice: Dice) -> list[Thing]:
-    """A small thing that looks out of a large one."""
-    holder = _thing(dice, _HOLDERS, "ground", ("large",), False).at(0, dice.between(870, 910))
-    return _perched(dice, holder, NOUNS[holder.noun].holds, "inside", 30)
-
-
-def _perched(dice: Dice, host: Thing, place: tuple[int, int, int] | None, row: str, sunk: int) -> list[Thing]:
-    """A small thing on or in the host, ``sunk`` percent of its height below the host's surface; empty where
-    it does not fit.
+def _perched(dice: Dice, surface: str, row: str, sunk: int) -> list[Thing]:
+    """A small thing on or in a large one, ``sunk`` percent of its height below the large one's ``surface``
+    (``"carries"`` or ``"holds"``); empty where it does not fit.
     """
-    if place is None:
-        return []
+    hosts = tuple(name for name, noun in NOUNS.items() if getattr(noun, surface))
+    host = _thing(dice, hosts, "ground", ("large",), False).at(0, dice.between(870, 910))
     guest = _thing(dice, _WHO[row], row, ("small",), False)
+    height, left, right = getattr(NOUNS[host.noun], surface)
     x0, y0, x1, y1 = host.box
-    y, left, right = (y0 + place[0] * (y1 - y0) // 100, place[1], place[2])
+    y = y0 + height * (y1 - y0) // 100
     if host.flipped:
         left, right = 100 - right, 100 - left
     left, right = x0 + left * (x1 - x0) // 100, x0 + right * (x1 - x0) // 100
@@ -152,7 +138,12 @@ def _above(dice: Dice) -> list[Thing]:
     ]
 
 
-PAIRS = {"on": _on, "in": _in, "in front of": _front, "above": _above}
+PAIRS: dict[str, Callable[[Dice], list[Thing]]] = {
+    "on": partial(_perched, surface="carries", row="top", sunk=0),
+    "in": partial(_perched, surface="holds", row="inside", sunk=30),
+    "in front of": _front,
+    "above": _above,
+}
 
 
 NEAR, FAR, TOUCH, EDGE = 45, 120, 25, 25
@@ -172,7 +163,8 @@ class Scene:
 
 
 _SHAPES: dict[int, tuple[tuple[int, ...], ...]] = {
-    1: ((1,),), 2: ((2,), (1, 1)), 3: ((2, 1), (1, 2), (1, 1, 1)), 4: ((2, 2), (2, 1, 1), (1, 2, 1), (1, 1, 2)),
+    1: ((1,),), 2: ((2,), (1, 1)), 3: ((2, 1), (1, 2), (1, 1, 1)),
+    4: ((2, 2), (2, 1, 1), (1, 2, 1), (1, 1, 2)),
 }  # fmt: skip
 
 
@@ -192,10 +184,6 @@ def _columns(dice: Dice) -> list[tuple[str, list[Thing]]]:
     return columns if len(set(nouns)) == len(nouns) else []
 
 
-def _widths(columns: list[tuple[str, list[Thing]]]) -> list[tuple[int, int]]:
-    return [(min(t.box[0] for t in things), max(t.box[2] for t in things)) for _, things in columns]
-
-
 def _gaps(dice: Dice, spans: list[tuple[int, int]]) -> list[int]:
     """Room before each column; empty where the columns are too wide."""
     room = 1000 - 2 * EDGE - sum(b - a for a, b in spans)
@@ -212,7 +200,7 @@ def _gaps(dice: Dice, spans: list[tuple[int, int]]) -> list[int]:
 
 def _attempt(dice: Dice) -> Scene | None:
     columns = _columns(dice)
-    spans = _widths(columns)
+    spans = [(min(t.box[0] for t in things), max(t.box[2] for t in things)) for _, things in columns]
     gaps = _gaps(dice, spans) if columns else []
     if not gaps:
         return None
@@ -234,7 +222,7 @@ def make_scene(dice: Dice) -> Scene:
     """One random scene; layouts with too little room or with a doubtful relation are thrown again."""
     while True:
         scene = _attempt(dice)
-        if scene is not None and not _doubtful(scene):
+        if scene is not None and not any(NEAR < gap < FAR for _, _, gap in _pairs(scene)):
             return scene
 
 
@@ -252,11 +240,6 @@ def _pairs(scene: Scene) -> list[tuple[int, int, int]]:
         for j, b in enumerate(scene.things)
         if b.column == a.column + 1 and a.row == b.row and a.row in ("ground", "front", "air")
     ]
-
-
-def _doubtful(scene: Scene) -> bool:
-    """Whether a gap is neither near nor far."""
-    return any(NEAR < gap < FAR for _, _, gap in _pairs(scene))
 
 
 def relations(scene: Scene) -> tuple[tuple[int, str, int], ...]:

@@ -186,7 +186,8 @@ def _judged(name: str, captions: Sequence[SceneGraph], images: Sequence[SceneGra
         "exact truth: everything that the caption states holds in the scene"
         if exact
         else (
-            "exact truth, graded: share of the caption's statements (objects, attributes, relations) that hold in the scene"
+            "exact truth, graded: share of the caption's statements (objects, attributes, relations) "
+            "that hold in the scene"
         )
     )
     shape = (len(images), len(captions))

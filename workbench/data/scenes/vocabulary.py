@@ -74,7 +74,8 @@ NOUNS: dict[str, Noun] = {
 }
 KINDS: dict[str, tuple[str, ...]] = {
     "animal": ("animal", "creature"), "vehicle": ("vehicle",), "plant": ("plant",), "building": ("building",),
-    "fruit": ("fruit",), "food": ("food",), "toy": ("toy",), "furniture": ("furniture",), "container": ("container",),
+    "fruit": ("fruit",), "food": ("food",), "toy": ("toy",), "furniture": ("furniture",),
+    "container": ("container",),
 }  # fmt: skip
 MASS = ("food", "furniture", "fruit")
 

@@ -108,7 +108,9 @@ def model() -> tuple[Any, str]:
             f"Install one: python -m pip install {REMEDY}"
         )
     pipeline = spacy.load(name, exclude=["ner", "attribute_ruler"])
-    layers = (pipe.model.walk() for _, pipe in pipeline.pipeline if hasattr(getattr(pipe, "model", None), "walk"))
+    layers = (
+        pipe.model.walk() for _, pipe in pipeline.pipeline if hasattr(getattr(pipe, "model", None), "walk")
+    )
     for layer in chain.from_iterable(layers):
         # NumPy's matrix product is about three times faster than thinc's own.
         if type(layer.ops) is NumpyOps:

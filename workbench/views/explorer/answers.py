@@ -13,16 +13,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from workbench.records import SceneGraph
+import pandas as pd
 
-Seeks = Literal["images", "captions", "entities"]
-Mark = Literal["own", "relevant", "not", "unknown"]
-MARKS: dict[Mark, str] = {
-    "own": "the query's own partner",
-    "relevant": "relevant by the judgements",
-    "not": "not relevant by the judgements",
-    "unknown": "nobody judged this pair",
-}
+from workbench.records import SceneGraph
+from workbench.views.explorer.questions import Mark, Seeks
 
 
 def thumbnail_key(row: int) -> str:
@@ -183,6 +177,20 @@ class Answer:
     def as_dict(self) -> dict[str, Any]:
         """The answer as JSON values."""
         return asdict(self)
+
+    def table(self) -> pd.DataFrame:
+        """One line for each run and item: query, run, rank, id, score, grade, mark, captions, and whether the
+        item is pinned.
+        """
+        items = {item.row: item for item in self.items}
+        lines = [
+            (self.query.label, self.query.seeks, name, item.ranks[run], item.id, item.scores[run], item.grade,
+             item.mark, item.row in self.pins, " | ".join(item.captions))
+            for run, name in enumerate(self.runs)
+            for item in (items[row] for row in dict.fromkeys([*self.columns[run], *self.pins]))
+        ]  # fmt: skip
+        columns = ["query", "seeks", "run", "rank", "id", "score", "grade", "mark", "pinned", "captions"]
+        return pd.DataFrame(lines, columns=columns).astype({"rank": "Int64"})
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -7,54 +7,235 @@ written to a page.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench import text
 from workbench.experiment.opened import OpenRun
-from workbench.records import Rows
-from workbench.views.explorer import counterfactual, order
-from workbench.views.explorer.answers import Answer, Item, Query, Seeks, Step, Word, thumbnail_key
-from workbench.views.explorer.asker import Asker, Scores, by_objective
-from workbench.views.explorer.entities import Entities
-from workbench.views.explorer.gallery import Gallery
-from workbench.views.explorer.grading import Grader
-from workbench.views.explorer.questions import Filters, Question
+from workbench.records import Embedding, Rows, SceneGraph
+from workbench.views.explorer import questions
+from workbench.views.explorer.answers import Answer, Edit, Item, Query, Step, Word, thumbnail_key
+from workbench.views.explorer.gallery import Entities, Gallery, Grader, cosines, first, places
+from workbench.views.explorer.questions import Filters, Question, Seeks, Term
 
-REMEMBERED = 16
+Vector = NDArray[np.float32]
+# ``(N,)`` one run's scores of the whole gallery, or several lines of them
+Scores = NDArray[np.float32]
+TEXTS = 256
+QUESTIONS = 16
+SIDES = {"text": "text", "caption": "text", "image": "image", "picture": "image", "embedding": ""}
 STEPS = tuple(step / 10 for step in range(11))
-PARTING = "Ranks are places in the whole gallery; filters hide items and move no rank."
+_BOTH: tuple[Seeks, Seeks] = ("captions", "images")
+
+
+def unit(vector: NDArray[Any]) -> Vector:
+    """The vector at length 1.
+
+    Raises:
+        ValueError: it has no direction, e.g. since what is added and what is taken away cancel out.
+    """
+    length = float(np.linalg.norm(vector))
+    if not length > 1e-6:
+        raise ValueError(
+            "the question has no direction left: what is added and what is taken away cancel out"
+        )
+    return np.asarray(vector / length, dtype=np.float32)
+
+
+def between(start: NDArray[Any], end: NDArray[Any], share: float) -> Vector:
+    """The point on the great circle from ``start`` to ``end``, unit vectors.
+
+    Args:
+        start: ``(D,)``.
+        end: ``(D,)``.
+        share: 0 = start, 1 = end.
+
+    Returns:
+        ``(D,)`` unit vector. Of opposite vectors no circle is the shortest, and the straight way is taken.
+
+    >>> [round(float(value), 4) for value in between(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.5)]
+    [0.7071, 0.7071]
+    """
+    angle = float(np.arccos(np.clip(float(start @ end), -1, 1)))
+    if np.sin(angle) < 1e-6:
+        return unit((1 - share) * start + share * end)
+    return unit((np.sin((1 - share) * angle) * start + np.sin(share * angle) * end) / np.sin(angle))
+
+
+class Asker:
+    """One run that is asked: what a question is in its space, and how the gallery scores against it.
+
+    Args:
+        run: model, split and embeddings.
+        number: of the run, which names its vector where an embedding is given one a run.
+        entities: words of all entities of all runs.
+    """
+
+    def __init__(self, run: OpenRun, number: int, entities: Entities) -> None:
+        self.run, self.number, self.entities = run, number, entities
+        self._text = lru_cache(TEXTS)(lambda text: self._embedded([text]))
+
+    def scores(self, question: Question) -> Scores:
+        """``(N,)`` scores of the gallery; by the objective where one item is asked for the other kind, else
+        cosines.
+        """
+        if not by_objective(question):
+            return np.asarray(self._of_points(self.point(question)[None], question.seeks)[0])
+        asked = self.embedding(question.terms[0])
+        if question.seeks == "images":
+            return np.asarray(self.run.model.scores(self.run.image, asked)[:, 0])
+        return np.asarray(self.run.model.scores(asked, self.run.text)[0])
+
+    def point(self, question: Question) -> Vector:
+        """``(D,)`` unit vector of the sum of the terms, moved towards the root."""
+        total = unit(np.sum([term.sign * self._mean(term) for term in question.terms], axis=0))
+        return between(total, self.root, question.walk) if question.walk else total
+
+    def way(self, question: Question, steps: Sequence[float], seeks: Seeks) -> Scores:
+        """``(S, N)`` cosines of the gallery with the points on the way to the root."""
+        start = self.point(replace(question, walk=0.0))
+        return self._of_points(np.stack([between(start, self.root, step) for step in steps]), seeks)
+
+    def sentences(self, sentences: Sequence[str]) -> Scores:
+        """``(I, S)`` scores of all images with loose sentences, by the objective."""
+        return self.run.model.scores(self.run.image, self._embedded(sentences))
+
+    def sentences_of(self, row: int, sentences: Sequence[str]) -> Scores:
+        """``(S,)`` scores of one image with loose sentences, by the objective."""
+        return np.asarray(self.run.model.scores(taken(self.run.image, row), self._embedded(sentences))[0])
+
+    @cached_property
+    def root(self) -> Vector:
+        """``(D,)`` embedding of the empty text."""
+        return np.asarray(self.run.model.embed_texts([""]).mean[0].numpy())
+
+    def embedding(self, term: Term) -> Embedding:
+        """What a term is in the space of this run, one row.
+
+        Raises:
+            ValueError: a vector of another width than the run's.
+        """
+        if term.kind == "text":
+            return self._text(term.value)
+        if term.kind in ("image", "caption"):
+            return taken(self.run.image if term.kind == "image" else self.run.text, term.value)
+        if term.kind == "picture":
+            return self.run.model.embed_images([term.value])
+        return self._given(term.value)
+
+    def _given(self, value: Any) -> Embedding:
+        import torch
+
+        vectors = np.asarray(value, dtype=np.float32)
+        vector, width = vectors if vectors.ndim == 1 else vectors[self.number], self.run.image.mean.shape[1]
+        if vector.shape != (width,):
+            raise ValueError(
+                f"{self.run.name} embeds to {width} dimensions, the given embedding has {vector.shape}"
+            )
+        return Embedding(torch.from_numpy(unit(vector))[None])
+
+    def _mean(self, term: Term) -> NDArray[Any]:
+        return np.asarray(self.embedding(term).mean[0].float().cpu().numpy())
+
+    def _embedded(self, sentences: Sequence[str]) -> Embedding:
+        return self.run.model.embed_texts(sentences)
+
+    def _of_points(self, points: NDArray[Any], seeks: Seeks) -> Scores:
+        if seeks == "entities":
+            return self.entities.scores(points, self.number)
+        return cosines(points, (self.run.image if seeks == "images" else self.run.text).mean)
+
+
+def by_objective(question: Question) -> bool:
+    """Whether the objective itself scores the question: one item of one kind asks for the other kind."""
+    alone = len(question.terms) == 1 and question.walk == 0
+    return alone and (SIDES[question.terms[0].kind], question.seeks) in (
+        ("text", "images"),
+        ("image", "captions"),
+    )
+
+
+def taken(embedding: Embedding, row: int) -> Embedding:
+    """One row of an embedding, its entities with it."""
+    parts = {name: getattr(embedding, name) for name in ("mean", "log_var", "parts", "mask")}
+    cut = {name: None if value is None else value[row : row + 1] for name, value in parts.items()}
+    if embedding.entities is not None and embedding.owner is not None:
+        own = embedding.owner == row
+        labels = None if embedding.labels is None else embedding.labels[own]
+        cut |= {"entities": embedding.entities[own], "owner": embedding.owner[own] * 0, "labels": labels}
+    return Embedding(**cut)
+
+
+def graph_of(question: Question) -> SceneGraph | None:
+    """The scene graph of the question's words, unedited; ``None`` where the question is not a text alone,
+    or its graph is not needed.
+
+    Raises:
+        ValueError: an edit of a question without words.
+    """
+    if question.changes and not question.words:
+        raise ValueError("only a question that is a text alone has a scene graph to edit")
+    if not question.words or not (question.changes or "graph" in question.extras):
+        return None
+    parser: Any = text.load("scene_graph")
+    return next(iter(parser.of([question.words]).graphs))
+
+
+def edits(askers: Sequence[Asker], question: Question, watched: int | None) -> dict[str, Any]:
+    """The edited graph, and what the edits so far and every further drop do to the watched image.
+
+    Returns:
+        ``graph`` and ``edits`` of an answer; no edits where the question is not a text that asks for images.
+    """
+    graph = graph_of(question)
+    if graph is None or watched is None or question.seeks != "images":
+        return {"graph": graph}
+    rows: list[tuple[Any, ...]] = [
+        ("asked", "as asked", question.words),
+        ("remade", "rewritten from the graph", questions.sentence(graph)),
+    ]
+    for change in question.changes:
+        label, graph = questions.described(graph, change), questions.changed(graph, change)
+        rows.append(("edited", label, questions.sentence(graph)))
+    for change in questions.drops(graph):
+        words = questions.sentence(questions.changed(graph, change))
+        rows.append(("drop", questions.described(graph, change), words, change.part, change.index))
+    found = [asker.sentences([row[2] for row in rows]) for asker in askers]
+    made = []
+    for number, (kind, label, words, *place) in enumerate(rows):
+        scores = tuple(float(one[watched, number]) for one in found)
+        ranks = tuple(places(one[:, number], [watched])[0] or 0 for one in found)
+        made.append(Edit(kind, label, words, scores, ranks, *place))
+    return {"graph": graph, "edits": tuple(made)}
 
 
 class Engine:
     """Answers questions for several runs over one split.
 
     Args:
-        spaces: the runs, in the order of the columns.
+        runs: in the order of the columns.
         grades: name of the split's judgements; ``""`` = the densest that it has.
 
     Raises:
-        ValueError: no space, spaces of different splits, or judgements that the split has not.
+        ValueError: no run, runs of different splits, or judgements that the split has not.
     """
 
-    def __init__(self, spaces: Sequence[OpenRun], *, grades: str = "") -> None:
-        if not spaces:
-            raise ValueError(
-                "nothing to explore: give at least one space, e.g. workbench.experiment.open_runs()"
-            )
-        self.split = spaces[0].split
-        if any(space.split is not self.split for space in spaces):
-            raise ValueError(
-                "the spaces are of different splits; open them together with workbench.experiment.open_runs"
-            )
-        entities = Entities(spaces)
-        self.names = tuple(space.name for space in spaces)
+    def __init__(self, runs: Sequence[OpenRun], *, grades: str = "") -> None:
+        if not runs:
+            raise ValueError("nothing to explore: give at least one run, e.g. those of workbench.open_runs()")
+        self.split = runs[0].split
+        if any(run.split is not self.split for run in runs):
+            raise ValueError("the runs are of different splits; open them together with workbench.open_runs")
+        entities = Entities(runs)
+        self.names = tuple(run.name for run in runs)
         self.gallery = Gallery(self.split, entities)
         self.grader = Grader(self.gallery, grades)
-        self.askers = tuple(Asker(space, number, entities) for number, space in enumerate(spaces))
+        self.askers = tuple(Asker(run, number, entities) for number, run in enumerate(runs))
         self._scores: OrderedDict[Any, tuple[Scores, ...]] = OrderedDict()
 
     def answer(self, question: Question) -> Answer:
@@ -64,20 +245,16 @@ class Engine:
             ValueError: a row outside the gallery, nothing to seek, or a question without a direction.
         """
         self._check(question)
-        graph = counterfactual.graph_of(question)
-        asked = (
-            question.with_text(counterfactual.reworded(question, graph))
-            if question.changes and graph
-            else question
-        )
-        scores, size = self.scores(asked), self.gallery.size(question.seeks)
-        passes = self._passes(question)
-        columns = tuple(tuple(order.first(one, question.k, passes).tolist()) for one in scores)
-        watched = (
-            question.watched
-            if question.watched is not None
-            else next((column[0] for column in columns if column), None)
-        )
+        graph, asked = graph_of(question), question
+        if graph and question.changes:
+            for change in question.changes:
+                graph = questions.changed(graph, change)
+            asked = question.with_text(questions.sentence(graph))
+        scores, size, passes = self.scores(asked), self.gallery.size(question.seeks), self._passes(question)
+        columns = tuple(tuple(first(one, question.k, passes).tolist()) for one in scores)
+        watched = question.watched
+        if watched is None:
+            watched = next((column[0] for column in columns if column), None)
         rows = list(dict.fromkeys([*question.pins, *(row for column in columns for row in column)]))
         answer = Answer(
             self._query(question, asked),
@@ -91,14 +268,14 @@ class Engine:
             watched,
             note=self._note(question),
         )
-        return self._with_extras(answer, question, asked)
+        return replace(answer, **self._extras(question, asked, watched))
 
     def scores(self, question: Question) -> tuple[Scores, ...]:
         """``(N,)`` scores of the whole gallery, one array a run; the last questions are remembered."""
         key = (tuple(term.key for term in question.terms), question.seeks, question.walk)
         if key not in self._scores:
             self._scores[key] = tuple(asker.scores(question) for asker in self.askers)
-            if len(self._scores) > REMEMBERED:
+            if len(self._scores) > QUESTIONS:
                 self._scores.popitem(last=False)
         self._scores.move_to_end(key)
         return self._scores[key]
@@ -129,7 +306,7 @@ class Engine:
 
     def _items(self, question: Question, rows: Sequence[int], scores: tuple[Scores, ...]) -> tuple[Item, ...]:
         grades, marks = self.grader.grades(question, np.array(rows, dtype=np.int64))
-        places = list(zip(*[order.places(one, rows) for one in scores], strict=True))
+        ranks = list(zip(*[places(one, rows) for one in scores], strict=True))
         return tuple(
             Item(
                 row,
@@ -140,42 +317,37 @@ class Engine:
                 mark,
                 self.gallery.level(question.seeks, row),
                 tuple(None if np.isnan(one[row]) else float(one[row]) for one in scores),
-                place,
+                places_of_row,
             )
-            for row, grade, mark, place in zip(rows, grades, marks, places, strict=True)
+            for row, grade, mark, places_of_row in zip(rows, grades, marks, ranks, strict=True)
         )
 
     def _note(self, question: Question) -> str:
-        notes = [PARTING] if question.filters != Filters() else []
+        notes = []
+        if question.filters != Filters():
+            notes.append("Ranks are places in the whole gallery; filters hide items and move no rank.")
         if question.seeks == "captions":
             notes.append("Captions that read the same are shown once.")
         if self.grader.about(question) is None:
-            notes.append("This question is not one of the data, so nobody judged what is right.")
+            notes.append("This question is not one of the data, and nobody judged its answers.")
         return " ".join(notes)
 
-    def _with_extras(self, answer: Answer, question: Question, asked: Question) -> Answer:
-        made: dict[str, Callable[[], Any]] = {
-            "graph": lambda: counterfactual.edits(self.askers, question, answer.watched),
-            "way": lambda: {"way": self._way(asked)},
-            "words": lambda: {"words": self._words(asked, answer.watched)},
-        }
-        for name in sorted(question.extras):
-            answer = replace(answer, **made[name]())
-        return answer
+    def _extras(self, question: Question, asked: Question, watched: int | None) -> dict[str, Any]:
+        """The fields of an answer that only some panels need."""
+        found: dict[str, Any] = edits(self.askers, question, watched) if "graph" in question.extras else {}
+        if "way" in question.extras:
+            found["way"] = tuple(step for run in range(len(self.askers)) for step in self._way(asked, run))
+        if "words" in question.extras:
+            found["words"] = self._words(asked, watched)
+        return found
 
-    def _way(self, question: Question) -> tuple[Step, ...]:
-        steps = []
-        for run, asker in enumerate(self.askers):
-            captions, images = (asker.way(question, STEPS, seeks) for seeks in _BOTH)
-            for number, walk in enumerate(STEPS):
-                caption, image = int(captions[number].argmax()), int(images[number].argmax())
-                told = (
-                    self.split.captions[caption],
-                    self.gallery.level("captions", caption),
-                    float(captions[number, caption]),
-                )
-                steps.append(Step(run, walk, *told, self.split.image_ids[image], thumbnail_key(image)))
-        return tuple(steps)
+    def _way(self, question: Question, run: int) -> Iterator[Step]:
+        captions, images = (self.askers[run].way(question, STEPS, seeks) for seeks in _BOTH)
+        best = zip(STEPS, captions.argmax(axis=1).tolist(), images.argmax(axis=1).tolist(), strict=True)
+        for number, (walk, caption, image) in enumerate(best):
+            level, cosine = self.gallery.level("captions", caption), float(captions[number, caption])
+            name = self.split.image_ids[image]
+            yield Step(run, walk, self.split.captions[caption], level, cosine, name, thumbnail_key(image))
 
     def _words(self, question: Question, watched: int | None) -> tuple[Word, ...]:
         """How far the score of the watched image falls when a word of the text is left out."""
@@ -186,6 +358,3 @@ class Engine:
         found = [asker.sentences_of(watched, [" ".join(words), *without]) for asker in self.askers]
         effects = np.stack([one[0] - one[1:] for one in found], axis=1)
         return tuple(Word(word, tuple(effect)) for word, effect in zip(words, effects.tolist(), strict=True))
-
-
-_BOTH: tuple[Seeks, Seeks] = ("captions", "images")

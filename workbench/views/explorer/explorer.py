@@ -10,20 +10,20 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import anywidget
 import numpy as np
 import pandas as pd
 import traitlets
 
-from workbench.experiment import runs
 from workbench.experiment.opened import OpenRun
-from workbench.views.explorer import exporting, twin, uploads
-from workbench.views.explorer.answers import MARKS, Answer
+from workbench.experiment.runs import write_table
+from workbench.views.explorer import twin
+from workbench.views.explorer.answers import Answer, image_row
 from workbench.views.explorer.engine import Engine
-from workbench.views.explorer.questions import Kind, Question, Term, asked_by
-from workbench.views.explorer.serving import Pictures
+from workbench.views.explorer.pictures import Pictures, uploaded
+from workbench.views.explorer.questions import MARKS, Kind, Question, Seeks, Term, asked_by
 
 HERE = Path(__file__).parent
 
@@ -32,13 +32,13 @@ class Explorer(anywidget.AnyWidget):
     """Ask several runs the same question, side by side.
 
     Args:
-        spaces: runs over one split, see ``workbench.experiment.open_runs``.
+        runs: over one split, see ``workbench.open_runs``.
         k: items a column.
         grades: name of the split's judgements that colour the answers; ``""`` = the densest that it has.
         start: the first question; ``""`` = the longest caption of the first image.
 
     Raises:
-        ValueError: no space, spaces of different splits, or judgements that the split has not.
+        ValueError: no run, runs of different splits, or judgements that the split has not.
 
     Attributes:
         selected_idx: rows of the images that are selected, in the order of selection; may be observed and
@@ -51,8 +51,8 @@ class Explorer(anywidget.AnyWidget):
     selected_idx = traitlets.List(traitlets.Int()).tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, spaces: Sequence[OpenRun], *, k: int = 12, grades: str = "", start: str = "") -> None:
-        self.engine = Engine(spaces, grades=grades)
+    def __init__(self, runs: Sequence[OpenRun], *, k: int = 12, grades: str = "", start: str = "") -> None:
+        self.engine = Engine(runs, grades=grades)
         self.pictures = Pictures(self.engine.split)
         self.uploads: list[Any] = []
         self.answer: Answer | None = None
@@ -69,7 +69,7 @@ class Explorer(anywidget.AnyWidget):
         embedding: Any = None,
         k: int | None = None,
         run: int = 0,
-        seeks: str = "",
+        seeks: Seeks | Literal[""] = "",
     ) -> list[dict[str, Any]]:
         """Ask one run from Python.
 
@@ -91,11 +91,19 @@ class Explorer(anywidget.AnyWidget):
         """
         given = (("text", text), ("image", image), ("embedding", embedding))
         terms = tuple(self._term(kind, value) for kind, value in given if value is not None)
-        for_captions = text is None and embedding is None
-        question = Question(terms, seeks or ("captions" if for_captions else "images"), k or self._k)  # type: ignore[arg-type]
-        answer = self.ask(question)
+        wanted: Seeks = seeks or ("captions" if text is None and embedding is None else "images")
+        answer, opened = self.ask(Question(terms, wanted, k or self._k)), self.engine.split.open_image
         items = {item.row: item for item in answer.items}
-        return [exporting.described(items[row], run, self.engine.split) for row in answer.columns[run]]
+        return [
+            {
+                "id": item.id,
+                "caption": item.captions[0] if item.captions else "",
+                "image": opened(image_row(item.thumbnail)) if item.thumbnail else None,
+                "similarity": item.scores[run],
+                "grade": item.grade,
+            }
+            for item in (items[row] for row in answer.columns[run])
+        ]
 
     def ask(self, question: Question) -> Answer:
         """Ask all runs; the answer is also kept in ``answer``."""
@@ -115,7 +123,18 @@ class Explorer(anywidget.AnyWidget):
         """The selected images: id, captions, and score and rank under every run for the last question that
         sought images.
         """
-        return exporting.selection(self.engine, self.answer, self.selected_idx)
+        rows, answer, gallery = self.selected_idx, self.answer, self.engine.gallery
+        ids = [self.engine.split.image_ids[row] for row in rows]
+        captions = [" | ".join(gallery.captions("images", row)) for row in rows]
+        made = pd.DataFrame({"row": list(rows), "id": ids, "captions": captions})
+        if answer is None or answer.query.seeks != "images":
+            return made
+        items = {item.row: item for item in answer.items}
+        shown = [items.get(row) for row in rows]
+        for run, name in enumerate(answer.runs):
+            made[f"score {name}"] = [item and item.scores[run] for item in shown]
+            made[f"rank {name}"] = pd.array([item and item.ranks[run] for item in shown], dtype="Int64")
+        return made
 
     def link(self, other: traitlets.HasTraits) -> None:
         """Keep ``selected_idx`` the same here and in another explorer or map over the same split.
@@ -137,7 +156,7 @@ class Explorer(anywidget.AnyWidget):
         Raises:
             ValueError: another ending, or nothing was asked yet.
         """
-        return runs.write_table(path, exporting.table(self._answered()))
+        return write_table(path, self._answered().table())
 
     def to_html(self, path: Path | str, *, questions: Sequence[Question] = ()) -> Path:
         """Write a page that reads without kernel or network: the last answer, or the answers to these
@@ -160,12 +179,12 @@ class Explorer(anywidget.AnyWidget):
 
     def table(self) -> pd.DataFrame:
         """The last answer as ``export`` writes it: one line for each item and run."""
-        return exporting.table(self._answered())
+        return self._answered().table()
 
     def static(self, questions: Sequence[Question] = ()) -> tuple[Answer, ...]:
         """Answers with their pictures in them: to these questions, or the last one."""
         answers = [self.engine.answer(question) for question in questions] or [self._answered()]
-        return tuple(self.pictures.inside(answer) for answer in answers)
+        return tuple(map(self.pictures.inside, answers))
 
     def _answered(self) -> Answer:
         if self.answer is None:
@@ -173,23 +192,30 @@ class Explorer(anywidget.AnyWidget):
         return self.answer
 
     def _on_message(self, _: Any, message: dict[str, Any], buffers: list[memoryview]) -> None:
-        """Answer the browser; whatever goes wrong is said there, since a kernel's log is seen by nobody."""
-        makers = {
-            "ask": self._ask,
-            "upload": self._upload,
-            "suggest": self._suggest,
-            "export": self._export,
-            "open": self._open,
-        }
+        """Answer the browser; whatever goes wrong is shown there, since nobody sees a kernel's log."""
+        kind, blobs = message["kind"], list[bytes]()
         try:
-            reply, blobs = makers[message["kind"]](message, buffers)
+            if kind == "ask":
+                reply, blobs = self._asked(message)
+            elif kind == "upload":
+                self.uploads.append(uploaded(str(message["name"]), bytes(buffers[0])))
+                reply = {"kind": "uploaded", "index": len(self.uploads) - 1, "name": str(message["name"])}
+            elif kind == "suggest":
+                found = self.engine.gallery.suggestions(str(message["text"]))
+                reply = {"kind": "suggestions", "found": found}
+            elif kind == "export":
+                reply = {"kind": "exported", "path": str(self.export(message["path"]))}
+            elif kind == "open":
+                row = int(message["row"])
+                reply, blobs = {"kind": "opened", "row": row}, [self.pictures.large(row)]
+            else:
+                raise ValueError(f"the explorer knows no message {kind!r}")
         except (ValueError, KeyError, IndexError, TypeError, OSError, RuntimeError) as error:
             reply, blobs = {"kind": "error", "text": str(error) or type(error).__name__}, []
         self.send({**reply, "number": message.get("number")}, blobs)
 
-    def _ask(self, message: dict[str, Any], _: Any) -> tuple[dict[str, Any], list[bytes]]:
-        split = self.engine.split
-        question = asked_by(message["question"], self.uploads, split.captions, split.image_ids)
+    def _asked(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+        question = asked_by(message["question"], self.uploads, self.engine.split)
         answer = self.ask(question)
         keys, blobs = self.pictures.new_to(str(message["page"]), answer.keys)
         reply: dict[str, Any] = {"kind": "answer", "answer": answer.as_dict(), "keys": keys}
@@ -197,30 +223,17 @@ class Explorer(anywidget.AnyWidget):
             reply["vocabulary"] = self.engine.gallery.vocabulary
         return reply, blobs
 
-    def _upload(
-        self, message: dict[str, Any], buffers: list[memoryview]
-    ) -> tuple[dict[str, Any], list[bytes]]:
-        self.uploads.append(uploads.opened(str(message["name"]), bytes(buffers[0])))
-        return {"kind": "uploaded", "index": len(self.uploads) - 1, "name": str(message["name"])}, []
-
-    def _suggest(self, message: dict[str, Any], _: Any) -> tuple[dict[str, Any], list[bytes]]:
-        return {"kind": "suggestions", "found": self.engine.gallery.suggestions(str(message["text"]))}, []
-
-    def _export(self, message: dict[str, Any], _: Any) -> tuple[dict[str, Any], list[bytes]]:
-        return {"kind": "exported", "path": str(self.export(message["path"]))}, []
-
-    def _open(self, message: dict[str, Any], _: Any) -> tuple[dict[str, Any], list[bytes]]:
-        return {"kind": "opened", "row": int(message["row"])}, [self.pictures.large(int(message["row"]))]
-
 
 def _config(engine: Engine, k: int, start: str) -> dict[str, Any]:
     """What the browser must know before the first question."""
     split = engine.split
-    levels = [] if split.level is None else [int(level) for level in np.unique(split.level)]
-    numbers = {
-        "images": len(split.image_ids),
-        "captions": len(split.captions),
-        "entities": len(engine.gallery.entities.names),
+    return {
+        "split": split.name,
+        "grades": engine.grader.name,
+        "marks": dict(MARKS),
+        "runs": list(engine.names),
+        "levels": [] if split.level is None else np.unique(split.level).tolist(),
+        "sizes": {seeks: engine.gallery.size(seeks) for seeks in get_args(Seeks)},
+        "k": k,
+        "start": start,
     }
-    about = {"split": split.name, "grades": engine.grader.name, "marks": dict(MARKS)}
-    return {**about, "runs": list(engine.names), "levels": levels, "sizes": numbers, "k": k, "start": start}

@@ -1,22 +1,60 @@
-"""What a person asks the explorer: words, images, vectors and their sums, with filters and the extras that a
-panel needs.
+"""What a person asks the explorer: words, images, vectors and their sums, with filters, and edits of what a
+sentence says.
+
+An edited sentence is written from its scene graph, plainly on purpose: things in their order, attributes
+before the noun, relations behind it, "a" at the first mention, and a new sentence with "the" at the next.
+Edited sentences are compared with the unedited one as it is written from its graph, so that only the edit
+differs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from workbench.records import SceneGraph, Split
 from workbench.registry import did_you_mean
-from workbench.views.explorer.answers import Mark, Seeks
 
 Kind = Literal["text", "image", "caption", "picture", "embedding"]
+Seeks = Literal["images", "captions", "entities"]
 Extra = Literal["graph", "way", "words"]
-KINDS = ("text", "image", "caption", "picture", "embedding")
-SEEKS = ("images", "captions", "entities")
+Part = Literal["objects", "attributes", "relations"]
+Mark = Literal["own", "relevant", "not", "unknown"]
+MARKS: dict[Mark, str] = {
+    "own": "paired with the query in the data",
+    "relevant": "another match by the judgements",
+    "not": "no match by the judgements",
+    "unknown": "nobody judged this pair",
+}
+COUNTS = (
+    "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "many", "several", "some",
+    "few", "multiple",
+)  # fmt: skip
+MASS = frozenset({
+    "air", "beer", "bread", "coffee", "dawn", "day", "dirt", "dusk", "food", "furniture", "grass",
+    "hair", "ice", "milk", "mud", "night", "rain", "rice", "sand", "smoke", "snow", "sunset", "tea",
+    "traffic", "water",
+})  # fmt: skip
+IRREGULAR = {
+    "man": "men", "woman": "women", "child": "children", "person": "people", "foot": "feet", "mouse": "mice",
+    "sheep": "sheep", "fish": "fish", "people": "people", "bus": "buses",
+}  # fmt: skip
+PLACES = frozenset({
+    "about", "above", "across", "after", "against", "along", "alongside", "among", "amid", "around",
+    "as", "at", "atop", "before", "behind", "below", "beneath", "beside", "between", "by", "down",
+    "for", "from", "in", "inside", "into", "left", "like", "near", "next", "of", "off", "on", "onto",
+    "opposite", "out", "outside", "over", "past", "right", "round", "than", "through", "to", "toward",
+    "towards", "under", "underneath", "up", "upon", "with", "within", "without",
+})  # fmt: skip
+# Verbs that captions use for what was done to a thing.
+DONE = {
+    "park": "parked", "cover": "covered", "fill": "filled", "make": "made", "decorate": "decorated",
+    "dress": "dressed", "attach": "attached", "tie": "tied", "locate": "located",
+}  # fmt: skip
+PARTS: tuple[Part, ...] = get_args(Part)
 
 
 @dataclass(frozen=True)
@@ -41,8 +79,9 @@ class Term:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"no kind of question {self.kind!r}; {did_you_mean(self.kind, list(KINDS))}")
+        if self.kind not in get_args(Kind):
+            near = did_you_mean(self.kind, list(get_args(Kind)))
+            raise ValueError(f"no kind of question {self.kind!r}; {near}")
         if self.sign not in (1, -1):
             raise ValueError(f"a term is added (1) or taken away (-1), got sign {self.sign}")
         if self.kind == "text" and not self.name:
@@ -85,7 +124,7 @@ class Change:
         word: the new word; ``""`` drops the part, and an object takes its attributes and relations with it.
     """
 
-    part: Literal["objects", "attributes", "relations"]
+    part: Part
     index: int
     word: str = ""
 
@@ -122,10 +161,9 @@ class Question:
     def __post_init__(self) -> None:
         if not any(term.sign > 0 for term in self.terms):
             raise ValueError("nothing is asked: give a text, an image, a caption or an embedding")
-        if self.seeks not in SEEKS:
-            raise ValueError(
-                f"nothing to seek called {self.seeks!r}; {did_you_mean(self.seeks, list(SEEKS))}"
-            )
+        if self.seeks not in get_args(Seeks):
+            near = did_you_mean(self.seeks, list(get_args(Seeks)))
+            raise ValueError(f"nothing to seek called {self.seeks!r}; {near}")
         if self.k < 1 or not 0 <= self.walk <= 1:
             raise ValueError(f"k must be at least 1 and walk in [0, 1]; got k = {self.k}, walk = {self.walk}")
 
@@ -148,56 +186,176 @@ class Question:
         return replace(self, terms=(Term("text", sentence, name=sentence),))
 
 
-def asked_by(
-    message: dict[str, Any], pictures: Sequence[Any], captions: Sequence[str], image_ids: Sequence[str]
-) -> Question:
+def asked_by(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Question:
     """The question in a message of the browser, every value checked.
 
     Args:
         message: the JSON that ``explorer.js`` sends.
-        pictures: images and vectors that were uploaded, by their number.
-        captions: of the split, which give the terms their names.
-        image_ids: of the split, likewise.
+        uploads: images and vectors that were uploaded, by their number.
+        split: whose images and captions the terms name.
 
     Raises:
         ValueError, KeyError, IndexError, TypeError: the message is not one that ``explorer.js`` sends.
     """
-    chosen = message["filters"]
-    filters = Filters(
-        str(chosen["text"]),
-        tuple(int(level) for level in chosen["levels"]),
-        float(chosen["low"]),
-        float(chosen["high"]),
-        tuple(chosen["marks"]),
-    )
+    chosen, watched = message["filters"], message["watched"]
     return Question(
-        tuple(_term(one, pictures, captions, image_ids) for one in message["terms"]),
+        tuple(_term(one, uploads, split) for one in message["terms"]),
         message["seeks"],
         int(message["k"]),
-        filters,
+        Filters(
+            str(chosen["text"]),
+            tuple(int(level) for level in chosen["levels"]),
+            float(chosen["low"]),
+            float(chosen["high"]),
+            tuple(chosen["marks"]),
+        ),
         float(message["walk"]),
         tuple(int(row) for row in message["pins"]),
-        None if message["watched"] is None else int(message["watched"]),
+        None if watched is None else int(watched),
         tuple(Change(one["part"], int(one["index"]), str(one["word"])) for one in message["changes"]),
         frozenset(message["extras"]),
     )
 
 
-def _term(
-    message: dict[str, Any], pictures: Sequence[Any], captions: Sequence[str], image_ids: Sequence[str]
-) -> Term:
+def _term(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Term:
     kind, sign, value = message["kind"], int(message["sign"]), message["value"]
     if kind == "text":
-        return Term("text", str(value), sign, str(value))
+        return Term("text", str(value), sign)
     if kind == "upload":
-        uploaded = pictures[int(value)]
-        return Term(
-            "embedding" if isinstance(uploaded, np.ndarray) else "picture",
-            uploaded,
-            sign,
-            str(message["name"]),
-        )
-    row, names = int(value), captions if kind == "caption" else image_ids
+        given = uploads[int(value)]
+        return Term("embedding" if isinstance(given, np.ndarray) else "picture", given, sign, message["name"])
+    row, names = int(value), split.captions if kind == "caption" else split.image_ids
     if not 0 <= row < len(names):
         raise ValueError(f"there is no {kind} number {row}")
     return Term(kind, row, sign, names[row] if kind == "caption" else f"image {names[row]}")
+
+
+def sentence(graph: SceneGraph) -> str:
+    """The graph in words.
+
+    >>> sentence(SceneGraph(("man", "horse"), ((1, "brown"),), ((0, "ride", 1),)))
+    'a man riding a brown horse'
+    """
+    mentioned: set[int] = set()
+    text = ""
+    for node in sorted({subject for subject, _, _ in graph.relations}):
+        text += (". " if node in mentioned else ", ") + _clause(graph, node, mentioned)
+    alone = [_noun(graph, node, mentioned) for node in range(len(graph.objects)) if node not in mentioned]
+    text += f", {' and '.join(alone)}" if alone else ""
+    return text.removeprefix(", ") + ("." if ". " in text else "")
+
+
+def _clause(graph: SceneGraph, subject: int, mentioned: set[int]) -> str:
+    """A thing and its relations; a sentence of its own where the thing was mentioned before."""
+    start = _noun(graph, subject, mentioned)
+    if start.startswith("the "):
+        several = any(word in COUNTS for node, word in graph.attributes if node == subject)
+        start = f"{start.capitalize()} {'are' if several else 'is'}"
+    relations = [(word, thing) for node, word, thing in graph.relations if node == subject]
+    return f"{start} " + " and ".join(
+        f"{participle(word)} {_noun(graph, thing, mentioned)}" for word, thing in relations
+    )
+
+
+def _noun(graph: SceneGraph, node: int, mentioned: set[int]) -> str:
+    """A thing with its attributes, or "the" thing where it was mentioned before."""
+    name, attributes = graph.objects[node], [word for one, word in graph.attributes if one == node]
+    counts = [word for word in attributes if word in COUNTS]
+    name = plural(name) if counts else name
+    if node in mentioned:
+        return f"the {name}"
+    mentioned.add(node)
+    words = " ".join([*counts, *(word for word in attributes if word not in COUNTS), name])
+    return words if counts or name in MASS else f"{'an' if words[0].lower() in 'aeiou' else 'a'} {words}"
+
+
+def plural(noun: str) -> str:
+    """The plural of a noun's lemma.
+
+    >>> [plural(noun) for noun in ("dog", "baby", "bench", "man")]
+    ['dogs', 'babies', 'benches', 'men']
+    """
+    if noun in IRREGULAR:
+        return IRREGULAR[noun]
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")
+
+
+def participle(relation: str) -> str:
+    """A relation as it stands behind a noun: places as they are, a verb's lemma with -ing.
+
+    >>> [participle(word) for word in ("left of", "ride", "sit on", "lie in", "park beside", "surround by")]
+    ['left of', 'riding', 'sitting on', 'lying in', 'parked beside', 'surrounded by']
+    """
+    verb, _, rest = relation.partition(" ")
+    if verb in DONE or rest == "by":
+        return f"{DONE.get(verb, verb + ('d' if verb.endswith('e') else 'ed'))} {rest}".strip()
+    if verb.lower() in PLACES or verb.endswith(("ing", "ed")):
+        return relation
+    if verb.endswith("ie"):
+        verb = f"{verb[:-2]}y"
+    elif verb.endswith("e") and len(verb) > 2 and not verb.endswith(("ee", "ye", "oe")):
+        verb = verb[:-1]
+    elif _doubles(verb):
+        verb += verb[-1]
+    return " ".join(filter(None, [f"{verb}ing", rest]))
+
+
+def _doubles(verb: str) -> bool:
+    """One vowel between consonants, in a verb of one syllable: sit, run, swim, but not wear, play, look."""
+    vowels = [letter in "aeiou" for letter in verb]
+    return (
+        len(verb) >= 3 and vowels[-3:] == [False, True, False] and sum(vowels) == 1 and verb[-1] not in "wxy"
+    )
+
+
+def changed(graph: SceneGraph, change: Change) -> SceneGraph:
+    """The graph with one part dropped or renamed.
+
+    Raises:
+        ValueError: there is no such part.
+    """
+    if change.part not in PARTS or not 0 <= change.index < len(getattr(graph, change.part)):
+        raise ValueError(f"the graph has no {change.part} number {change.index}; it reads: {sentence(graph)}")
+    if not change.word and change.part == "objects":
+        return _without(graph, change.index)
+    values = list(getattr(graph, change.part))
+    old, word = values.pop(change.index), change.word
+    if word:
+        new = {"objects": word, "attributes": (old[0], word), "relations": (old[0], word, old[-1])}
+        values.insert(change.index, new[change.part])
+    return replace(graph, **{change.part: tuple(values)})
+
+
+def _without(graph: SceneGraph, node: int) -> SceneGraph:
+    # the objects behind the one that is dropped move up by one
+    return SceneGraph(
+        tuple(name for other, name in enumerate(graph.objects) if other != node),
+        tuple((one - (one > node), word) for one, word in graph.attributes if one != node),
+        tuple((s - (s > node), word, o - (o > node)) for s, word, o in graph.relations if node not in (s, o)),
+    )
+
+
+def drops(graph: SceneGraph) -> list[Change]:
+    """Every part that can be dropped alone; the only object of a graph cannot, since nothing would be left to
+    say.
+    """
+    parts = PARTS if len(graph.objects) > 1 else PARTS[1:]
+    return [Change(part, index) for part in parts for index in range(len(getattr(graph, part)))]
+
+
+def described(graph: SceneGraph, change: Change) -> str:
+    """A change in words.
+
+    >>> described(SceneGraph(("cup",), ((0, "red"),)), Change("attributes", 0, "blue"))
+    'red cup → blue cup'
+    """
+    value, names = getattr(graph, change.part)[change.index], graph.objects
+    if change.part == "objects":
+        before, after = value, change.word
+    elif change.part == "attributes":
+        before, after = f"{value[1]} {names[value[0]]}", f"{change.word} {names[value[0]]}"
+    else:
+        before, after = (f"{names[value[0]]} {word} {names[value[2]]}" for word in (value[1], change.word))
+    return f"{before} → {after}" if change.word else f"without {before}"

@@ -1,11 +1,10 @@
-"""A scene graph drawn into a plotly figure whose axes count pixels: the same graph always gives the same drawing.
+"""A scene graph drawn into a plotly figure whose axes count pixels; the same graph gives the same drawing.
 
 Objects stand in a row in their order, attributes above their object, relations below as brackets from subject
 to object. Nothing overlaps, however long the words are: objects move apart for their attributes and for the
 relations between them.
 """
 
-import textwrap
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any, Literal
 import plotly.graph_objects as go
 
 from workbench.records import SceneGraph
-from workbench.views.plots.theme import CATEGORIES, INK, escape, figure
+from workbench.views.plots.theme import CATEGORIES, INK, escape, figure, lines, wrapped
 
 Kind = Literal["object", "attribute", "relation"]
 Point = tuple[float, float]
@@ -31,7 +30,6 @@ class Box:
     Args:
         kind: what it is.
         label: as in the graph.
-        shown: the label, cut where it is too long.
         centre: where it stands.
         width: of the box.
         about: what it belongs to, for the hover text.
@@ -39,7 +37,6 @@ class Box:
 
     kind: Kind
     label: str
-    shown: str
     centre: Point
     width: float
     about: str
@@ -101,53 +98,41 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
     names = graph.objects[:limit]
     looks = [[look for node, look in graph.attributes if node == i] for i in range(len(names))]
     ties = [tie for tie in graph.relations if tie[0] < limit and tie[2] < limit][: 2 * limit]
-    depths = _depths(ties)
     widths = [max(width_of(name), PORT * (_ports(ties, i) + 1)) for i, name in enumerate(names)]
     places = _places(widths, looks, ties)
     boxes = [
-        Box("object", name, cut(name), (x, 0.0), w, ", ".join(of))
+        Box("object", name, (x, 0.0), w, ", ".join(of))
         for name, x, w, of in zip(names, places, widths, looks, strict=True)
     ]
-    boxes += [
-        box for name, x, of in zip(names, places, looks, strict=True) for box in _above(name, of[:MANY], x)
-    ]
-    lines: list[tuple[Point, ...]] = [
-        ((x, 0.0), (x, ROW * min(len(of), MANY))) for x, of in zip(places, looks, strict=True) if of
-    ]
-    ends = _ends(ties, depths, places)
+    ways: list[tuple[Point, ...]] = []
+    for name, x, of in zip(names, places, looks, strict=True):
+        upwards = [
+            Box("attribute", look, (x, ROW * i), width_of(look), f"of {name}") for i, look in enumerate(of, 1)
+        ]
+        boxes += upwards[:MANY]
+        if of:
+            ways.append(((x, 0.0), (x, ROW * min(len(of), MANY))))
     arrows = []
-    for (s, label, o), depth, (start, end) in zip(ties, depths, ends, strict=True):
+    depths = _depths(ties)
+    for (s, label, o), depth, (start, end) in zip(ties, depths, _ends(ties, depths, places), strict=True):
         y = -ROW * (depth + 1) - 12
-        lines.append(((start, -BOX / 2), (start, y), (end, y), (end, -BOX / 2 - 8)))
+        ways.append(((start, -BOX / 2), (start, y), (end, y), (end, -BOX / 2 - 8)))
         arrows.append((end, -BOX / 2 - 6))
-        boxes.append(
-            Box(
-                "relation",
-                label,
-                cut(label),
-                ((start + end) / 2, y),
-                width_of(label),
-                f"{names[s]} → {names[o]}",
-            )
-        )
-    sides = [(box.centre[0] - box.width / 2, box.centre[0] + box.width / 2) for box in boxes] or [(0.0, 0.0)]
-    heights = [box.centre[1] for box in boxes] or [0.0]
+        middle, about = ((start + end) / 2, y), f"{names[s]} → {names[o]}"
+        boxes.append(Box("relation", label, middle, width_of(label), about))
     all_parts = len(graph.objects) + len(graph.attributes) + len(graph.relations)
-    edges = (
-        min(left for left, _ in sides),
-        max(right for _, right in sides),
-        min(heights) - BOX / 2,
-        max(heights) + BOX / 2,
+    return Drawing(tuple(boxes), tuple(ways), tuple(arrows), *_edges(boxes), all_parts - len(boxes))
+
+
+def _edges(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
+    """Left, right, bottom and top of all boxes together; nothing is drawn around (0, 0)."""
+    if not boxes:
+        return 0.0, 0.0, -BOX / 2, BOX / 2
+    left, right = zip(
+        *((box.centre[0] - box.width / 2, box.centre[0] + box.width / 2) for box in boxes), strict=True
     )
-    return Drawing(tuple(boxes), tuple(lines), tuple(arrows), *edges, all_parts - len(boxes))
-
-
-def _above(name: str, looks: list[str], x: float) -> list[Box]:
-    """What is said of an object, upwards."""
-    return [
-        Box("attribute", look, cut(look), (x, ROW * i), width_of(look), f"of {name}")
-        for i, look in enumerate(looks, 1)
-    ]
+    heights = [box.centre[1] for box in boxes]
+    return min(left), max(right), min(heights) - BOX / 2, max(heights) + BOX / 2
 
 
 def _ports(ties: list[tuple[int, str, int]], i: int) -> int:
@@ -232,12 +217,7 @@ def canvas(title: str, x: Point, y: Point) -> go.Figure:
     return fig.update_yaxes(visible=False, range=list(y), fixedrange=True)
 
 
-def wrapped(text: str, letters: int, lines: int) -> list[str]:
-    """The text in at most so many lines; what is left out is marked."""
-    return textwrap.wrap(text, max(letters, 12), max_lines=lines, placeholder=" …")
-
-
-def write(fig: go.Figure, corner: Point, lines: Sequence[str]) -> None:
+def write(fig: go.Figure, corner: Point, texts: Sequence[str]) -> None:
     """Lines of text below and to the right of a corner."""
     place = {
         "x": corner[0],
@@ -247,70 +227,65 @@ def write(fig: go.Figure, corner: Point, lines: Sequence[str]) -> None:
         "align": "left",
         "borderpad": 0,
     }
-    if lines:
-        fig.add_annotation(
-            text="<br>".join(map(escape, lines)), showarrow=False, font={"size": 13, "color": INK}, **place
-        )
+    if texts:
+        fig.add_annotation(text=lines(texts), showarrow=False, font={"size": 13, "color": INK}, **place)
 
 
 def put(fig: go.Figure, drawing: Drawing) -> None:
     """Draw a placed graph, explain its shapes, and say what is left out."""
     below: dict[str, Any] = {"type": "path", "layer": "below"}
-    lines = [below | {"path": _rounded(line), "line": {"color": INK, "width": 1.5}} for line in drawing.lines]
-    filled = [(LOOK[box.kind][0], _outline(box)) for box in drawing.boxes]
+    ways = [below | {"path": _rounded(line), "line": {"color": INK, "width": 1.5}} for line in drawing.lines]
+    colours = [LOOK[box.kind][0] for box in drawing.boxes]
     boxes = [
-        below | {"path": path, "fillcolor": colour, "line": {"color": colour}} for colour, path in filled
+        below | {"path": _outline(box), "fillcolor": colour, "line": {"color": colour}}
+        for box, colour in zip(drawing.boxes, colours, strict=True)
     ]
     # All at once: adding them one by one checks all that are there each time.
-    fig.update_layout(shapes=[*fig.layout.shapes, *lines, *boxes])
-    _arrows(fig, drawing.arrows)
+    fig.update_layout(shapes=[*fig.layout.shapes, *ways, *boxes])
+    marker = {"symbol": "triangle-up", "size": 11, "color": INK}
+    heads = {"x": [x for x, _ in drawing.arrows], "y": [y for _, y in drawing.arrows], "marker": marker}
+    fig.add_scatter(mode="markers", hoverinfo="skip", showlegend=False, cliponaxis=False, **heads)
     for kind in KINDS:
         _labels(fig, kind, [box for box in drawing.boxes if box.kind == kind])
     if drawing.left_out:
         place = {"x": drawing.right, "y": drawing.bottom - NOTE, "xanchor": "right", "yanchor": "bottom"}
-        fig.add_annotation(
-            text=f"{drawing.left_out} more not drawn", showarrow=False, font={"color": INK}, **place
-        )
+        text = f"{drawing.left_out} more not drawn"
+        fig.add_annotation(text=text, showarrow=False, font={"color": INK}, **place)
 
 
 def _labels(fig: go.Figure, kind: Kind, boxes: Sequence[Box]) -> None:
-    colour, ink, symbol = LOOK[kind]
+    """The words of one kind, and its entry in the legend."""
     if not boxes:
         return
+    colour, ink, symbol = LOOK[kind]
+    hover = [
+        lines([line for text in (f"{kind}: {box.label}", box.about) for line in wrapped(text, 60, 4)])
+        for box in boxes
+    ]
     fig.add_scatter(
-        x=[box.centre[0] for box in boxes], y=[box.centre[1] for box in boxes], mode="markers+text", showlegend=False,
-        marker={"size": BOX, "opacity": 0}, text=[escape(box.shown) for box in boxes], textfont={"color": ink, "size": 13},
-        hovertext=[_hover(box) for box in boxes], hoverinfo="text", hoverlabel={"bgcolor": colour, "font": {"color": ink}},
-        cliponaxis=False,
+        x=[box.centre[0] for box in boxes], y=[box.centre[1] for box in boxes], mode="markers+text",
+        text=[escape(cut(box.label)) for box in boxes], textfont={"color": ink, "size": 13}, showlegend=False,
+        marker={"size": BOX, "opacity": 0}, hovertext=hover, hoverinfo="text", cliponaxis=False,
+        hoverlabel={"bgcolor": colour, "font": {"color": ink}},
     )  # fmt: skip
     marker = {"color": colour, "symbol": symbol, "size": 15}
     fig.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=kind)
 
 
-def _hover(box: Box) -> str:
-    lines = [line for text in (f"{box.kind}: {box.label}", box.about) for line in wrapped(text, 60, 4)]
-    return "<br>".join(map(escape, lines))
-
-
-def _arrows(fig: go.Figure, points: Sequence[Point]) -> None:
-    marker = {"symbol": "triangle-up", "size": 11, "color": INK}
-    x, y = [x for x, _ in points], [y for _, y in points]
-    fig.add_scatter(
-        x=x, y=y, mode="markers", marker=marker, hoverinfo="skip", showlegend=False, cliponaxis=False
-    )
-
-
 def _outline(box: Box) -> str:
     """A box with corners, a pill, or a hexagon."""
     (x, y), w, h = box.centre, box.width / 2, BOX / 2
+    left, right, low, high = x - w, x + w, y - h, y + h
     if box.kind == "object":
-        return f"M {x - w},{y - h} H {x + w} V {y + h} H {x - w} Z"
+        return f"M {left},{low} H {right} V {high} H {left} Z"
     if box.kind == "relation":
-        return f"M {x - w},{y} L {x - w + 9},{y + h} H {x + w - 9} L {x + w},{y} L {x + w - 9},{y - h} H {x - w + 9} Z"
+        sides = f"L {left + 9},{high} H {right - 9} L {right},{y} L {right - 9},{low} H {left + 9}"
+        return f"M {left},{y} {sides} Z"
     # a cubic with its handles at 4/3 of the radius is nearly half a circle
-    a, b, reach, low, high = x - w + h, x + w - h, 4 / 3 * h, y - h, y + h
+    a, b, reach = left + h, right - h, 4 / 3 * h
     right, left = b + reach, a - reach
-    return f"M {a},{low} H {b} C {right},{low} {right},{high} {b},{high} H {a} C {left},{high} {left},{low} {a},{low} Z"
+    ends = f"C {right},{low} {right},{high} {b},{high}", f"C {left},{high} {left},{low} {a},{low}"
+    return f"M {a},{low} H {b} {ends[0]} H {a} {ends[1]} Z"
 
 
 def _rounded(line: Sequence[Point], radius: float = 7) -> str:

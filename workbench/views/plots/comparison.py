@@ -1,15 +1,14 @@
 """Figures that put runs or objectives side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.views.plots.theme import CATEGORIES, INK, escape, figure, panels
+from workbench.records.readable import unit_of
+from workbench.records.shown import count, fixed, heading, with_interval
+from workbench.views.plots.theme import CATEGORIES, INK, escape, figure, on_axis, panels, whiskers
 
 # the mark differs as well as the colour
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "star", "x")
@@ -25,61 +24,50 @@ TOLD = {
 }
 
 
-def over_seeds(table: pd.DataFrame, *, title: str, x: str) -> go.Figure:
+def over_seeds(table: pd.DataFrame, *, title: str, x: str, unit: str = "share") -> go.Figure:
     """A dot with its interval for every objective, against the line of the starting point.
 
     Args:
         table: the rows of one key from ``metrics.seeds.measure``, indexed by objective: ``mean``, ``low``,
             ``high``, ``start``, ``seeds``, ``verdict``. A single seed has no interval and shows none.
         title: what the figure shows.
-        x: name of the number, with its unit.
+        x: name of the number.
+        unit: what the number is, of ``records.shown.UNITS``.
 
     Raises:
         ValueError: the table is empty.
     """
     if not len(table):
         raise ValueError("there is no objective to draw; choose a key that the table has")
-    fig = figure(title, x, height=190 + 30 * len(table)).update_layout(margin={"t": 90})
-    names = [escape(str(name)) for name in table.index]
+    fig = figure(title, f"{x}, {heading(unit)}", height=190 + 30 * len(table)).update_layout(margin={"t": 90})
+    table = table.rename(columns={"mean": "value"}).assign(run=table.index.map(str), unit=unit)
+    table["about"] = [f"mean of {count(seeds, 'seed')}" for seeds in table["seeds"]]
     for verdict, style in VERDICTS.items():
-        rows = np.flatnonzero((table["verdict"] == verdict).to_numpy())
-        if len(rows):
-            part, places = table.iloc[rows], [names[row] for row in rows]
-            hover = [f"mean of {seeds} seeds" for seeds in part["seeds"]]
-            _dots(fig, part.rename(columns={"mean": "value"}), places, style, hover)
+        _dots(fig, table[table["verdict"] == verdict], style)
     start = table["start"].dropna()
     if len(start):
-        line, note = (
-            {"color": INK, "dash": "dot", "width": 2},
-            {"text": "starting point", "font": {"color": INK}},
-        )
-        fig.add_vline(float(start.iloc[0]), line=line, annotation=note, annotation_position="bottom right")
-    return fig.update_yaxes(categoryorder="array", categoryarray=names[::-1])
+        line, font = {"color": INK, "dash": "dot", "width": 2}, {"color": INK}
+        note = {"annotation": {"text": "starting point", "font": font}, "annotation_position": "bottom right"}
+        fig.add_vline(on_axis(start.iloc[0], unit)[0], line=line, **note)
+    return fig.update_yaxes(categoryorder="array", categoryarray=[escape(run) for run in table["run"][::-1]])
 
 
-def _dots(
-    fig: go.Figure,
-    part: pd.DataFrame,
-    y: Sequence[str],
-    style: tuple[str, str, str],
-    hover: Sequence[str],
-    col: int | None = None,
-) -> None:
-    """Values with their intervals; an interval that is not there is not drawn."""
+def _dots(fig: go.Figure, part: pd.DataFrame, style: tuple[str, str, str], **panel: int) -> None:
+    """Values of one unit with their intervals, if there are any; an unknown interval is not drawn."""
+    if not len(part):
+        return
     label, colour, symbol = style
-    value = part["value"].astype(float)
-    above, below = (np.nan_to_num((part[end].astype(float) - value).to_numpy()) for end in ("high", "low"))
-    bars = {"type": "data", "array": above, "arrayminus": -below, "thickness": 2, "width": 5, "color": colour}
+    unit = part["unit"].iloc[0]
+    value, low, high = (on_axis(part[end], unit) for end in ("value", "low", "high"))
+    hover = [
+        escape(f"{row.run}: {with_interval(row.value, row.low, row.high, unit)}, {row.about}")
+        for row in part.itertuples()
+    ]
     marker = {"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}}
-    shown = not any(trace.name == label for trace in fig.data)
-    text = {
-        "customdata": [escape(line) for line in hover],
-        "hovertemplate": "%{y}: %{x:.4f}<br>%{customdata}<extra></extra>",
-    }
-    place: dict[str, Any] = {} if col is None else {"row": 1, "col": col}
+    legend = {"legendgroup": label, "showlegend": not any(trace.name == label for trace in fig.data)}
     fig.add_scatter(
-        x=value, y=list(y), error_x=bars, marker=marker, mode="markers", name=label, legendgroup=label, showlegend=shown,
-        **text, **place,
+        x=value, y=[escape(run) for run in part["run"]], error_x=whiskers(value, low, high, colour, width=5),
+        marker=marker, mode="markers", name=label, hovertext=hover, hoverinfo="text", **legend, **panel,
     )  # fmt: skip
 
 
@@ -97,24 +85,21 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     if not len(table):
         raise ValueError("there is no second run to hold against the first")
     keys = list(dict.fromkeys(table["key"]))
-    fig = panels(keys, f"Difference from {against}", "difference", "", spacing=0.05)
+    units = [unit_of(key) for key in keys]
+    heads = [f"{key}, {heading(unit)}" for key, unit in zip(keys, units, strict=True)]
+    fig = panels(heads, f"Difference from {against}", "difference", "", spacing=0.05)
     names = list(dict.fromkeys(table["run"]))
     fig.update_layout(height=230 + 42 * len(names), margin={"t": 80, "b": 95}, legend={"y": -0.32})
-    for col, key in enumerate(keys, 1):
+    signs = zip(table["p_holm"], table["wins"], table["losses"], strict=True)
+    about = [f"p (Holm) {fixed(p, 3)}, better on {won}, worse on {lost}" for p, won, lost in signs]
+    table = table.assign(about=about)
+    for col, (key, unit) in enumerate(zip(keys, units, strict=True), 1):
+        part = table[table["key"] == key].assign(unit=unit)
         for told, style in TOLD.items():
-            part = table[(table["key"] == key) & (table["told_apart"] == told)]
-            if len(part):
-                hover = [
-                    f"p (Holm) {p:.3g}, better on {won}, worse on {lost}" for p, won, lost in _signs(part)
-                ]
-                _dots(fig, part, [escape(name) for name in part["run"]], style, hover, col)
+            _dots(fig, part[part["told_apart"] == told], style, row=1, col=col)
         fig.add_vline(0, line={"color": INK, "dash": "dot", "width": 2}, row=1, col=col)
     fig.update_yaxes(categoryorder="array", categoryarray=[escape(name) for name in names[::-1]])
     return fig.update_xaxes(nticks=5)
-
-
-def _signs(part: pd.DataFrame) -> list[tuple[float, int, int]]:
-    return list(zip(part["p_holm"], part["wins"], part["losses"], strict=True))
 
 
 def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> go.Figure:
@@ -133,24 +118,26 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
         raise ValueError("none of the runs has been trained, so that there are no curves")
     fig = figure("Learning curves").set_subplots(1, 2, horizontal_spacing=0.12)
     for number, (name, history) in enumerate(trained.items()):
-        epochs = [row["epoch"] for row in history]
         first = history[0]["loss"] or 1.0
-        curves = ([100 * row["val/rsum"] for row in history], [row["loss"] / first for row in history])
-        style = {
-            "line": {"width": 2.5, "color": CATEGORIES[number % 7]},
-            "marker": {"size": 9, "symbol": SYMBOLS[number % 7]},
-        }
+        curves = (
+            on_axis([row["val/rsum"] for row in history], "sum"),
+            [row["loss"] / first for row in history],
+        )
+        marker, style = _style(number, name)
+        line = {"width": 2.5, "color": marker["color"]}
         for col, y in enumerate(curves, 1):
-            about = {
-                "name": escape(name),
-                "legendgroup": name,
-                "showlegend": col == 1,
-                "mode": "lines+markers",
-            }
-            fig.add_scatter(x=epochs, y=y, row=1, col=col, **about, **style)
+            place = {"showlegend": col == 1, "mode": "lines+markers", "row": 1, "col": col}
+            epochs = [row["epoch"] for row in history]
+            fig.add_scatter(x=epochs, y=y, line=line, marker={**marker, "size": 9}, **style, **place)
     fig.update_xaxes(title="epoch", dtick=max(1, max(map(len, trained.values())) // 10))
-    fig.update_yaxes(title="validation RSUM, of 600", col=1)
+    fig.update_yaxes(title=f"validation RSUM, {heading('sum')}", col=1)
     return fig.update_yaxes(title="loss, share of its first epoch", col=2)
+
+
+def _style(number: int, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Marker of the run with this number, and its name in the legend."""
+    marker = {"color": CATEGORIES[number % 7], "symbol": SYMBOLS[number % 7], "size": 12}
+    return marker, {"name": escape(name), "legendgroup": name}
 
 
 def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure:
@@ -160,7 +147,7 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
     Args:
         table: indexed by run: ``value``, ``low``, ``high``, and one column a cost.
         times: column of the cost -> heading of its panel.
-        y: name of the accuracy.
+        y: key of the accuracy.
 
     Raises:
         ValueError: nobody's cost is known.
@@ -168,25 +155,15 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
     known = {column: heading for column, heading in times.items() if table[column].notna().any()}
     if not known:
         raise ValueError("no cost is known: the runs kept no checkpoint, and nothing was measured here")
-    fig = panels(list(known.values()), "Accuracy against speed", "milliseconds", y, spacing=0.08)
+    unit = unit_of(y)
+    title = "Accuracy against speed"
+    fig = panels(list(known.values()), title, "milliseconds", f"{y}, {heading(unit)}", spacing=0.08)
     fig.update_layout(height=400, margin={"b": 110}, legend={"y": -0.22})
     for number, (name, row) in enumerate(table.iterrows()):
-        colour = CATEGORIES[number % 7]
-        bars = {
-            "type": "data",
-            "array": [row["high"] - row["value"]],
-            "arrayminus": [row["value"] - row["low"]],
-            "color": colour,
-        }
-        marker = {"color": colour, "size": 12, "symbol": SYMBOLS[number % 7]}
+        marker, style = _style(number, str(name))
+        value, low, high = (on_axis(row[end], unit) for end in ("value", "low", "high"))
+        bars = whiskers(value, low, high, marker["color"])
         for col, column in enumerate(known, 1):
-            about = {
-                "name": escape(str(name)),
-                "legendgroup": str(name),
-                "showlegend": col == 1,
-                "mode": "markers",
-            }
-            fig.add_scatter(
-                x=[row[column]], y=[row["value"]], error_y=bars, marker=marker, row=1, col=col, **about
-            )
+            place = {"showlegend": col == 1, "mode": "markers", "row": 1, "col": col}
+            fig.add_scatter(x=[row[column]], y=value, error_y=bars, marker=marker, **style, **place)
     return fig.update_xaxes(rangemode="tozero")

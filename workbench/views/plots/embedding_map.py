@@ -5,7 +5,6 @@ Images are dots. Captions have another shape, and another one for each category,
 colour alone.
 """
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -16,8 +15,20 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.views.plots.hierarchy import level_colour
-from workbench.views.plots.theme import CATEGORIES, INK, LEVELS, data_uri, escape, figure, panels
+from workbench.records.shown import fixed
+from workbench.views.plots.theme import (
+    CATEGORIES,
+    INK,
+    LEVELS,
+    data_uri,
+    escape,
+    figure,
+    level_colour,
+    lines,
+    panels,
+    steps,
+    wrapped,
+)
 
 Points = NDArray[Any]
 Looks = Mapping[str, tuple[str, str]]
@@ -64,9 +75,12 @@ class Marks:
         """The hover text of a point."""
         value = self.values[row]
         known = isinstance(value, str) or value == value
-        told = f"{self.name}: {value if isinstance(value, str) else f'{value:.4g}'}" if known else ""
-        lines = textwrap.wrap(self.text[row], 60, max_lines=3, placeholder=" …")
-        return "<br>".join(escape(line) for line in [self.kind[row], *lines, told] if line)
+        about = (
+            f"{self.name}: {value if isinstance(value, str) else fixed(value, 3 * bool(value % 1))}"
+            if known
+            else ""
+        )
+        return lines([line for line in [self.kind[row], *wrapped(self.text[row], 60, 3), about] if line])
 
 
 def common_looks(marks: Sequence[Marks]) -> Looks:
@@ -167,8 +181,8 @@ class Panel:
         draw = go.Scattergl if len(self.points) > MANY else go.Scatter
         trace = draw(
             x=self.points[rows, 0], y=self.points[rows, 1], mode="markers", marker=marker, hoverinfo="text",
-            hovertext=[self.marks.about(row) for row in rows.tolist()], name=escape(name), legendgroup=name or "-",
-            showlegend=bool(name) and self._first,
+            hovertext=[self.marks.about(row) for row in rows.tolist()], name=escape(name),
+            legendgroup=name or "-", showlegend=bool(name) and self._first,
         )  # fmt: skip
         self.fig.add_trace(trace, **({} if self.column is None else {"row": 1, "col": self.column}))
 
@@ -180,17 +194,17 @@ class Panel:
         """
         axis = "" if self._first else str(self.column)
         side = float(np.ptp(self.points, axis=0).max()) * 0.09
-        common = {
-            "xref": f"x{axis}",
-            "yref": f"y{axis}",
-            "sizex": side,
-            "sizey": side,
-            "xanchor": "center",
-            "yanchor": "bottom",
-        }
+        size = {"sizex": side, "sizey": side, "xanchor": "center", "yanchor": "bottom"}
         places = self.points.astype(float)
         images = [
-            {"source": data_uri(image, 64), "x": places[row, 0], "y": places[row, 1], **common}
+            {
+                "source": data_uri(image, 64),
+                "x": places[row, 0],
+                "y": places[row, 1],
+                "xref": f"x{axis}",
+                "yref": f"y{axis}",
+                **size,
+            }
             for row, image in pictures.items()
         ]
         self.fig.update_layout(images=[*self.fig.layout.images, *images])
@@ -208,26 +222,6 @@ class Panel:
     def _unknown(self, rows: NDArray[np.int64]) -> None:
         images = all(self.marks.kind[row] == "image" for row in rows)
         self.put(rows, HOLLOW, "image" if images else "unknown")
-
-
-def embedding_map(
-    points: Points,
-    marks: Marks,
-    *,
-    title: str,
-    pictures: Mapping[int, Image.Image] | None = None,
-    height: int = 560,
-) -> go.Figure:
-    """One map.
-
-    Args:
-        points: ``(N, 2)`` places; the axes of a map have no unit and are left out.
-        marks: what is known of the points.
-        title: what the figure shows.
-        pictures: thumbnails of a few rows, drawn beside their points.
-        height: in pixels.
-    """
-    return side_by_side({title: points}, {title: marks}, title=title, pictures=pictures, height=height)
 
 
 def side_by_side(
@@ -312,22 +306,10 @@ def along_gap(by_run: Mapping[str, tuple[Points, Points]], *, bins: int = 40) ->
     edges = np.histogram_bin_edges(
         np.concatenate([values for pair in by_run.values() for values in pair]), bins
     )
+    looks = ({"color": CATEGORIES[0], "dash": "solid"}, {"color": CATEGORIES[1], "dash": "dash"})
     for column, pair in enumerate(by_run.values(), 1):
-        for name, values, colour, dash in zip(
-            ("images", "captions"), pair, CATEGORIES[:2], ("solid", "dash"), strict=True
-        ):
-            share = np.append(np.histogram(values, edges)[0] / len(values), 0.0)
-            line = {"color": colour, "dash": dash, "shape": "hv", "width": 2}
-            fig.add_scatter(
-                x=edges,
-                y=share,
-                line=line,
-                name=name,
-                mode="lines",
-                showlegend=column == 1,
-                row=1,
-                col=column,
-            )
+        for name, values, line in zip(("images", "captions"), pair, looks, strict=True):
+            steps(fig, values, edges, line, name=name, showlegend=column == 1, row=1, col=column)
     return fig.update_yaxes(rangemode="tozero", tickformat=".0%")
 
 
@@ -339,8 +321,9 @@ def hubness(by_run: Mapping[str, tuple[Points, Points]], *, k: int) -> go.Figure
         by_run: run -> counts ``(I,)`` of the images and ``(T,)`` of the captions.
         k: length of the lists.
     """
-    fig = panels(("images, in the lists of captions", "captions, in the lists of images"), "Hubs", "share of the items",
-                 f"lists of {k} that hold the item", shared=False, spacing=0.1)  # fmt: skip
+    heads = ("images, in the lists of captions", "captions, in the lists of images")
+    y = f"lists of {k} that hold the item"
+    fig = panels(heads, "Hubs", "share of the items", y, shared=False, spacing=0.1)
     for (run, pair), colour, dash in zip(
         by_run.items(), cycle(CATEGORIES), cycle(("solid", "dash", "dot")), strict=False
     ):

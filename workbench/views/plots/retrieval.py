@@ -1,31 +1,34 @@
-"""What was retrieved: a sheet of queries with their best items, as a page that needs nothing but itself."""
+"""What was retrieved: the same queries under every run, as a sheet that needs nothing but itself."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
-from workbench.records import Rows
-from workbench.views.plots.theme import data_uri, escape
+from workbench.records import Rows, Split
+from workbench.records.shown import count, fixed, shown
+from workbench.views.pages import page
 
 Matrix = NDArray[Any]
-# the class twice: a notebook page aligns all cells to the right by a rule of two classes
-STYLE = """<style>
-.sheet { border-collapse: collapse; font: 13px system-ui, sans-serif; color: inherit; background: transparent; }
-.sheet caption { text-align: left; font-size: 16px; padding: 4px 0 8px; color: inherit; }
-table.sheet.sheet td, table.sheet.sheet th { border-top: 1px solid rgba(128, 128, 128, .4); padding: 8px; }
-table.sheet.sheet td, table.sheet.sheet th { text-align: left; vertical-align: top; }
-table.sheet.sheet td, table.sheet.sheet th { max-width: 13em; background: transparent; font-weight: normal; white-space: normal; }
-.sheet th b { display: block; }
-.sheet img { display: block; margin-bottom: 4px; border-radius: 4px; border: 3px solid transparent; }
-.sheet .own img { border-color: #0072B2; } .sheet .true img { border-color: #E69F00; border-style: dashed; }
-.sheet small { display: block; opacity: .8; }
-</style>"""
-MARKS = {"own": "&#10003; its own", "true": "&#9675; truly described", "": "&#10007; wrong"}
+Grade = Callable[[Rows, Rows], Matrix]
+MARKS = {"own": "✓ its own", "true": "○ true", "partly": "◐ partly", "": "✕ wrong"}
+PARTLY = 0.5
+TITLES = {"t2i": "Captions and the images they find", "i2t": "Images and the captions they find"}
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What one run answers.
+
+    Args:
+        scores: ``(I, T)``, larger = more alike.
+        ranks: ``(queries,)`` rank of each query's own item (its best one where there are several), 1 = first.
+    """
+
+    scores: Matrix
+    ranks: Matrix
 
 
 def best_median_worst(ranks: Matrix) -> list[tuple[str, int]]:
@@ -51,50 +54,73 @@ def best_median_worst(ranks: Matrix) -> list[tuple[str, int]]:
 
 
 def sheet(
-    scores: Matrix,
-    ranks: Matrix,
-    captions: Sequence[str],
-    open_image: Callable[[int], Image.Image],
-    own: Rows,
+    runs: Mapping[str, Answers],
+    queries: Sequence[tuple[str, int]],
+    split: Split,
     *,
     direction: Literal["i2t", "t2i"] = "t2i",
-    true: Matrix | None = None,
+    grade: Grade | None = None,
     k: int = 5,
 ) -> str:
-    """Three queries, the best, the median and the worst, each with its ``k`` best items.
+    """Each query with a line for every run: the rank of its own item, and the ``k`` best items with
+    thumbnails or texts.
+
+    Colour, line and sign of an item all say what it is: its own; another one that is true, by a grade of at
+    least 1; one that is true in part, by a grade of at least one half; or none of these.
 
     Args:
-        scores: ``(I, T)``, larger = more alike.
-        ranks: ``(queries,)`` rank of the best relevant item, ``(I,)`` or ``(T,)`` by direction.
-        captions: ``(T,)`` texts.
-        open_image: row -> picture.
-        own: ``(T,)`` row of each caption's image.
+        runs: name -> answers.
+        queries: why a query is shown, and its row.
+        split: images, captions, and which belong together.
         direction: image to text or text to image.
-        true: ``(I, T)`` denser truth, to tell truly described items from wrong ones; ``None`` = only its own
-            counts.
-        k: items shown a query; among equal scores the lower row first.
+        grade: ``(n,)`` image rows and ``(m,)`` caption rows -> ``(n, m)`` grades in [0, 1]; ``None`` =
+            nothing but "its own".
+        k: items shown; among equal scores the lower row first.
 
     Returns:
         HTML, with thumbnails inside it and all texts escaped.
     """
-    asked_text = direction == "t2i"
-    body = []
-    for name, query in best_median_worst(ranks):
-        line = scores[:, query] if asked_text else scores[query]
-        cells = []
-        for item in np.argsort(-line, kind="stable")[:k].tolist():
-            image, caption = (item, query) if asked_text else (query, item)
-            truly = true is not None and bool(true[image, caption])
-            mark = "own" if own[caption] == image else "true" if truly else ""
-            shown = _picture(open_image, image) if asked_text else escape(captions[caption])
-            cells.append(f'<td class="{mark}">{shown}<small>{MARKS[mark]}, {line[item]:.3f}</small></td>')
-        asked = escape(captions[query]) if asked_text else _picture(open_image, query)
-        body.append(
-            f'<tr><th scope="row"><b>{name}: rank {ranks[query]:.0f}</b>{asked}</th>{"".join(cells)}</tr>'
-        )
-    title = "Captions and the images they find" if asked_text else "Images and the captions they find"
-    return f'{STYLE}<table class="sheet"><caption>{title}</caption>{"".join(body)}</table>'
+    sizes = f"{count(len(split.image_ids), 'image')}, {count(len(split.captions), 'caption')}"
+    shown_of = _picture if direction == "t2i" else _text
+    blocks = [
+        {
+            "why": why,
+            "asked": (_text if direction == "t2i" else _picture)(split, query),
+            "lines": [
+                {"run": name, "rank": fixed(answers.ranks[query], 0),
+                 "items": [{"shown": shown_of(split, item), "kind": kind, "note": note}
+                           for item, kind, note in _items(answers.scores, query, split, direction, grade, k)]}
+                for name, answers in runs.items()
+            ],
+        }
+        for why, query in queries
+    ]  # fmt: skip
+    title = f"{TITLES[direction]} ({split.name}: {sizes})"
+    return page("views/plots/retrieval.html.j2", title=title, blocks=blocks, k=k)
 
 
-def _picture(open_image: Callable[[int], Image.Image], row: int) -> str:
-    return f'<img alt="image {row}" src="{data_uri(open_image(row))}">'
+def _items(
+    scores: Matrix, query: int, split: Split, direction: str, grade: Grade | None, k: int
+) -> list[tuple[int, str, str]]:
+    """The best items of a query, what each is, and what is said below it."""
+    line = scores[:, query] if direction == "t2i" else scores[query]
+    items, one = np.argsort(-line, kind="stable")[:k], np.array([query])
+    images, captions = (items, one) if direction == "t2i" else (one, items)
+    own = (split.own[captions] == images).tolist()
+    grades = np.zeros(len(items)) if grade is None else np.asarray(grade(images, captions)).ravel()
+    found = []
+    for item, is_own, value in zip(items.tolist(), own, grades.tolist(), strict=True):
+        kind = "own" if is_own else "true" if value >= 1 else "partly" if value >= PARTLY else ""
+        note = MARKS[kind]
+        if kind in ("partly", ""):
+            note = "✕ another's" if grade is None else f"{note}, {shown(value)} % holds"
+        found.append((item, kind, f"{note}, {fixed(line[item], 3)}"))
+    return found
+
+
+def _picture(split: Split, row: int) -> dict[str, Any]:
+    return {"image": split.open_image(row), "text": f"image {split.image_ids[row]}"}
+
+
+def _text(split: Split, row: int) -> dict[str, Any]:
+    return {"image": None, "text": split.captions[row]}

@@ -5,15 +5,19 @@ The background is transparent and the ink is a grey that contrasts with white an
 of one ramp from light to dark.
 """
 
-from __future__ import annotations
-
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import ArrayLike, NDArray
+from PIL import Image
 
+from workbench.records.shown import scaled
 from workbench.views.pages import data_uri as data_uri
 from workbench.views.pages import escape as escape
+from workbench.views.pages import lines as lines
 
 INK = "#767676"
 GRID = "rgba(128, 128, 128, 0.25)"
@@ -86,3 +90,73 @@ def panels(
     )
     fig.update_xaxes(title=escape(x), col=(len(names) + 1) // 2)
     return fig.update_yaxes(title=escape(y), col=1)
+
+
+def on_axis(values: ArrayLike, unit: str = "share") -> list[float]:
+    """Stored values as an axis shows them, e.g. in percent; what is not known (``None``, NaN) stays a gap.
+
+    Args:
+        values: ``(n,)`` as they are stored.
+        unit: what they are, of ``records.shown.UNITS``.
+
+    >>> on_axis([0.5, None])
+    [50.0, nan]
+    """
+    return [scaled(value, unit) for value in np.atleast_1d(np.asarray(values, dtype=float)).tolist()]
+
+
+def whiskers(value: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, **look: Any) -> dict[str, Any]:
+    """Error bars from values to the ends of their intervals; an interval that is not known is not drawn.
+
+    Args:
+        value: ``(n,)`` on the axis.
+        low: ``(n,)`` lower ends; ``None`` and NaN = not known.
+        high: ``(n,)`` upper ends.
+        colour: of the bars.
+        look: other fields of plotly's error bars.
+    """
+    middle, below, above = (np.asarray(one, dtype=float) for one in (value, low, high))
+    ends = {"array": np.nan_to_num(above - middle), "arrayminus": np.nan_to_num(middle - below)}
+    return {"type": "data", "color": colour, "thickness": 2, **ends, **look}
+
+
+def steps(
+    fig: go.Figure, values: NDArray[Any], edges: NDArray[Any], line: dict[str, Any], *, name: str, **look: Any
+) -> None:
+    """Draw the outline of a histogram: the share of the values in each bin, in percent.
+
+    Args:
+        fig: the figure that is drawn into.
+        values: ``(n,)``.
+        edges: ``(bins + 1,)`` ends of the bins.
+        line: fields of plotly's line.
+        name: in the legend; escaped.
+        look: other fields of plotly's scatter, and the panel.
+    """
+    share = np.append(np.histogram(values, edges)[0] / max(1, len(values)), 0.0)
+    outline = {"mode": "lines", "line": {"width": 2, "shape": "hv", **line}, "name": escape(name)}
+    fig.add_scatter(x=edges, y=share, **outline, **look)
+
+
+def add_picture(fig: go.Figure, image: Image.Image, side: int = 224, **place: Any) -> None:
+    """Draw a picture into a figure, by default at the left of the page, half way up.
+
+    Args:
+        fig: the figure that is drawn into.
+        image: the picture.
+        side: pixels of its thumbnail.
+        place: fields of plotly's layout image: where, and how wide and high.
+    """
+    left = {"xref": "paper", "yref": "paper", "x": 0, "y": 0.5, "sizey": 1, "yanchor": "middle"}
+    fig.add_layout_image(source=data_uri(image, side), sizing="contain", **{**left, **place})
+
+
+def wrapped(text: str, letters: int, most: int | None = None) -> list[str]:
+    """A text in lines of so many letters, at most so many of them; what is left out is marked."""
+    return textwrap.wrap(text, letters, max_lines=most, placeholder=" …")
+
+
+def level_colour(level: int, levels: Sequence[int]) -> str:
+    """Colour of a level: the ramp from generic to specific, stretched over the levels there are."""
+    place = sorted(levels).index(level) * (len(LEVELS) - 1) / max(1, len(levels) - 1)
+    return LEVELS[round(place)]

@@ -2,9 +2,6 @@
 are worth.
 """
 
-from __future__ import annotations
-
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,13 +10,25 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.views.plots.theme import CATEGORIES, GRID, INK, data_uri, escape, figure
+from workbench.records.shown import fixed, heading, shown
+from workbench.views.plots.theme import (
+    CATEGORIES,
+    GRID,
+    INK,
+    add_picture,
+    escape,
+    figure,
+    lines,
+    on_axis,
+    wrapped,
+)
 
 ANSWERS = (
     ("its own", CATEGORIES[0], "white"),
     ("another one that is true", CATEGORIES[1], "black"),
     ("a wrong one", GRID, INK),
 )
+NOT_A_TERM = ("epoch", "loss", "seconds")
 
 
 def example(
@@ -35,34 +44,14 @@ def example(
         x: name of the values, with their unit.
     """
     order = np.argsort(values, kind="stable")
-    texts = [_wrapped(captions[row]) for row in order]
+    texts = [lines(wrapped(captions[row], 38)) for row in order]
     fig = figure(title, x, height=130 + 44 * len(texts)).update_layout(margin={"t": 50})
-    hover = "%{y}<br>%{x:.3f}<extra></extra>"
-    fig.add_bar(
-        x=values[order],
-        y=texts,
-        orientation="h",
-        marker={"color": CATEGORIES[0]},
-        width=0.5,
-        hovertemplate=hover,
-    )
-    fig.update_xaxes(domain=[0.6, 1.0]).update_yaxes(
-        ticks="outside", tickcolor="rgba(0,0,0,0)", tickfont={"size": 12}
-    )
-    place = {
-        "xref": "paper",
-        "yref": "paper",
-        "x": 0.0,
-        "y": 0.5,
-        "sizex": 0.18,
-        "sizey": 1.0,
-        "yanchor": "middle",
-    }
-    return fig.add_layout_image(source=data_uri(image, 224), sizing="contain", **place)
-
-
-def _wrapped(text: str, width: int = 38) -> str:
-    return "<br>".join(escape(line) for line in textwrap.wrap(text, width))
+    hover = [f"{text}<br>{fixed(value, 3)}" for text, value in zip(texts, values[order], strict=True)]
+    look = {"marker": {"color": CATEGORIES[0]}, "width": 0.5, "hovertext": hover, "hoverinfo": "text"}
+    fig.add_bar(x=values[order], y=texts, orientation="h", **look).update_xaxes(domain=[0.6, 1.0])
+    fig.update_yaxes(ticks="outside", tickcolor="rgba(0,0,0,0)", tickfont={"size": 12})
+    add_picture(fig, image, sizex=0.18)
+    return fig
 
 
 def curves(history: Sequence[Mapping[str, float]]) -> go.Figure:
@@ -81,35 +70,24 @@ def curves(history: Sequence[Mapping[str, float]]) -> go.Figure:
     if not history:
         raise ValueError("no epoch was trained (epochs=0), so there are no curves")
     epochs = [row["epoch"] for row in history]
-    terms = [
-        name
-        for name in history[0]
-        if name not in ("epoch", "loss", "seconds") and not name.startswith("val/")
-    ]
-    fig = figure("Training").set_subplots(1, 2, horizontal_spacing=0.12)
-    for name, colour in zip(terms, CATEGORIES, strict=False):
-        _line(fig, 1, epochs, [row[name] for row in history], escape(name), {"color": colour})
+    terms = [name for name in history[0] if name not in NOT_A_TERM and not name.startswith("val/")]
+    drawn = {escape(name): (name, {"color": colour}) for name, colour in zip(terms, CATEGORIES, strict=False)}
     if len(terms) > 1:
-        _line(
-            fig, 1, epochs, [row["loss"] for row in history], "loss, their sum", {"color": INK, "dash": "dot"}
-        )
-    rsum = [100 * row["val/rsum"] for row in history]
-    _line(fig, 2, epochs, rsum, "validation RSUM", {"color": CATEGORIES[4]})
+        drawn["loss, their sum"] = ("loss", {"color": INK, "dash": "dot"})
+    fig = figure("Training").set_subplots(1, 2, horizontal_spacing=0.12)
+    look = {"x": epochs, "mode": "lines+markers", "marker": {"size": 7}, "row": 1}
+    for label, (name, line) in drawn.items():
+        y = [row[name] for row in history]
+        fig.add_scatter(y=y, name=label, line={"width": 2.5, **line}, col=1, **look)
+    rsum = on_axis([row["val/rsum"] for row in history], "sum")
+    line = {"width": 2.5, "color": CATEGORIES[4]}
+    fig.add_scatter(y=rsum, name="validation RSUM", line=line, col=2, **look)
     best = int(np.argmax(rsum))
     ring = {"size": 15, "color": "rgba(0,0,0,0)", "line": {"color": CATEGORIES[4], "width": 2}}
     fig.add_scatter(x=[epochs[best]], y=[rsum[best]], mode="markers", marker=ring, name="kept", row=1, col=2)
     fig.update_xaxes(title="epoch", dtick=max(1, len(epochs) // 10))
     fig.update_yaxes(title="weighted terms", rangemode="tozero", col=1)
-    return fig.update_yaxes(title="RSUM, of 600", col=2)
-
-
-def _line(
-    fig: go.Figure, column: int, x: Sequence[float], y: Sequence[float], name: str, line: dict[str, Any]
-) -> None:
-    line = {"width": 2.5, **line}
-    fig.add_scatter(
-        x=x, y=y, name=name, mode="lines+markers", line=line, marker={"size": 7}, row=1, col=column
-    )
+    return fig.update_yaxes(title=f"RSUM, {heading('sum')}", col=2)
 
 
 def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Figure:
@@ -119,18 +97,12 @@ def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Fig
         own: share of queries whose best item is their own, by direction.
         true: share of queries whose best item is truly relevant, their own included, by direction.
     """
-    fig = figure("What is found first", "share of queries", height=210 + 60 * len(own))
+    fig = figure("What is found first", f"queries, {heading()}", height=210 + 60 * len(own))
     shares = [(own[d], max(true[d] - own[d], 0.0), 1 - max(true[d], own[d])) for d in own]
-    for number, (name, colour, ink) in enumerate(ANSWERS):
-        values = [share[number] for share in shares]
-        labels = [f"{value:.1%}" if value > 0.04 else "" for value in values]
-        bars = {"x": values, "y": [escape(d) for d in own], "orientation": "h", "width": 0.6}
-        text = {
-            "text": labels,
-            "textposition": "inside",
-            "insidetextanchor": "middle",
-            "textfont": {"color": ink},
-        }
-        fig.add_bar(**bars, **text, name=name, marker={"color": colour})
+    for (name, colour, ink), values in zip(ANSWERS, zip(*shares, strict=True), strict=True):
+        labels = [shown(value) if value > 0.04 else "" for value in values]
+        bars = {"x": on_axis(values), "y": [escape(d) for d in own], "orientation": "h", "width": 0.6}
+        text = {"text": labels, "textposition": "inside", "insidetextanchor": "middle"}
+        fig.add_bar(**bars, **text, textfont={"color": ink}, name=name, marker={"color": colour})
     fig.update_layout(barmode="stack", legend={"traceorder": "normal"})
-    return fig.update_xaxes(range=[0, 1], tickformat=".0%").update_yaxes(autorange="reversed")
+    return fig.update_xaxes(range=[0, 100]).update_yaxes(autorange="reversed")

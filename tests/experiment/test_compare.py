@@ -1,0 +1,207 @@
+"""Several open runs on the same queries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose
+from PIL import Image
+
+from workbench.experiment import compare
+from workbench.experiment.opened import OpenRun
+from workbench.metrics import published, ranking, recall
+from workbench.metrics._ranks import both
+from workbench.metrics.intervals import Draws
+from workbench.records import Embedding, Judgements, LazyJudgements, MetricKey, Split
+from workbench.records.shown import shown
+
+IMAGES, CAPTIONS = 30, 5
+OWN = np.repeat(np.arange(IMAGES), CAPTIONS)
+
+
+class Cosine:
+    """Scores as most objectives do."""
+
+    def scores(self, image, text):
+        return (image.mean @ text.mean.T).numpy()
+
+
+@pytest.fixture(scope="module")
+def split():
+    rng = np.random.default_rng(0)
+    true = (np.arange(IMAGES)[:, None] == OWN) | (rng.random((IMAGES, len(OWN))) < 0.1)
+    at = np.nonzero(true)
+    exact = Judgements("exact", "truth", true.shape, *at, np.ones(len(at[0]), np.float32))
+    ids = tuple(f"{row}.jpg" for row in range(IMAGES))
+    caption_ids = tuple(f"{row}.jpg#{n}" for row in range(IMAGES) for n in range(CAPTIONS))
+    judged = {"own": Judgements.own(OWN, IMAGES), "exact": exact}
+    return Split(
+        "toy/test",
+        ids,
+        caption_ids,
+        caption_ids,
+        OWN,
+        lambda row: Image.new("RGB", (8, 8)),
+        judgements=judged,
+    )
+
+
+def space(name, split, noise, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    image = torch.nn.functional.normalize(torch.randn(IMAGES, 8, generator=generator), dim=1)
+    text = image[OWN] + noise * torch.randn(len(OWN), 8, generator=generator)
+    sides = Embedding(image), Embedding(torch.nn.functional.normalize(text, dim=1))
+    return OpenRun(name, split, lambda: (Cosine(), *sides), config={"data": "toy"})
+
+
+def mean(run, key):
+    """The number of a run by its values by query."""
+    return Draws(OWN, IMAGES).value(compare.per_query(run, [key])[key], MetricKey.parse(key).direction)
+
+
+@pytest.fixture(scope="module")
+def spaces(split):
+    return [space("good", split, 0.2), space("bad", split, 0.6)]
+
+
+def test_the_means_of_the_values_a_query_are_the_metrics_of_the_shelf(spaces, split):
+    found = compare.per_query(
+        spaces[1], ["rsum", "i2t/R@5", "t2i/recall@10", "exact:t2i/map_at_r", "exact:i2t/r_precision"]
+    )
+    own, exact = split.judgements["own"], split.judgements["exact"]
+    expected = {m.label: m.value for m in recall.measure(spaces[1].scores, own, rounds=0)}
+    expected |= {m.label: m.value for m in ranking.measure(spaces[1].scores, exact, graded=False, rounds=0)}
+    for key in found:
+        assert mean(spaces[1], key) == pytest.approx(expected[key]), key
+    assert {key: len(values) for key, values in found.items()}["t2i/recall@10"] == len(OWN)
+
+
+def test_an_unknown_number_or_judgement_is_refused_by_name(spaces):
+    with pytest.raises(KeyError, match="no number 't2i/zzz'; there are rsum, and i2t/ or t2i/ with R@K"):
+        compare.per_query(spaces[0], ["t2i/zzz"])
+    with pytest.raises(KeyError, match="the split has no judgements 'cxc'; it has own, exact"):
+        compare.per_query(spaces[0], ["cxc:t2i/R@1"])
+
+
+def test_the_table_has_every_number_with_its_contract_and_every_difference_from_the_first_run(spaces, split):
+    numbers, differences = compare.table(spaces, compare.default_keys(split), rounds=200)
+    assert list(numbers.index.get_level_values("run").unique()) == ["good", "bad"]
+    row = numbers.loc[("good", "exact:t2i/map_at_r")]
+    assert (row["judgements"], row["queries"], row["gallery"]) == ("exact", len(OWN), IMAGES)
+    assert row["low"] <= row["value"] <= row["high"]
+    assert set(differences["run"]) == {"bad"}
+    assert set(differences["comparisons"]) == {len(compare.default_keys(split))}
+    rsum = differences.set_index("key").loc["rsum"]
+    assert rsum["value"] == pytest.approx(
+        numbers.loc[("bad", "rsum"), "value"] - numbers.loc[("good", "rsum"), "value"]
+    )
+    assert rsum["high"] < 0
+    assert rsum["told_apart"]
+
+
+def test_captions_are_drawn_by_image(spaces):
+    _, differences = compare.table(spaces, ["t2i/R@1", "i2t/R@1"], rounds=0)
+    assert (differences["wins"] + differences["losses"] + differences["ties"]).tolist() == [IMAGES, IMAGES]
+    assert differences["queries"].tolist() == [len(OWN), IMAGES]
+
+
+def test_the_same_seed_gives_the_same_table(spaces):
+    one, two = (compare.table(spaces, ["rsum"], rounds=50, seed=3) for _ in range(2))
+    assert one[0].equals(two[0])
+    assert one[1].equals(two[1])
+
+
+def test_queries_asked_for_come_before_those_on_which_the_runs_differ(spaces, split):
+    ranked = compare.ranks(spaces, "t2i")
+    assert_allclose(ranked[0], both(spaces[0].scores, split.judgements["own"])["t2i"].first)
+    found = compare.chosen(ranked, split, "t2i", ["3.jpg#1", "2.jpg"], 2)
+    assert found[0] == ("asked for", 16)
+    assert [why.startswith("the runs differ: ranks ") for why, _ in found[1:]] == [True, True]
+    ratio = ranked.max(axis=0) / ranked.min(axis=0)
+    assert ratio[found[1][1]] == ratio.max()
+    assert split.own[found[1][1]] != split.own[found[2][1]]
+    assert compare.chosen(compare.ranks(spaces, "i2t"), split, "i2t", ["3.jpg#1", "2.jpg"], 0) == [
+        ("asked for", 2)
+    ]
+
+
+def test_an_id_that_is_nobodys_is_refused(spaces, split):
+    with pytest.raises(KeyError, match=r"no image or caption '3.jpg#9' in toy/test; there is 3.jpg#"):
+        compare.chosen(compare.ranks(spaces, "t2i"), split, "t2i", ["3.jpg#9"], 1)
+
+
+def test_noise_makes_a_run_worse_and_none_leaves_it_as_it_is(spaces):
+    same, worse = (compare.noisy(spaces[0], amount, name="noise") for amount in (0.0, 2.0))
+    assert_allclose(same.scores, spaces[0].scores, atol=1e-6)
+    assert_allclose(worse.image.mean.norm(dim=1).numpy(), 1.0, atol=1e-6)
+    rsum = [mean(one, "rsum") for one in (spaces[0], worse)]
+    assert rsum[1] < rsum[0] - 1
+    assert (worse.name, worse.folder) == ("noise", None)
+
+
+def test_grades_come_from_the_densest_judgements(split):
+    grade = compare.grader(split)
+    assert grade(np.array([0]), np.array([0]))[0, 0] == 1.0
+    graded = LazyJudgements(
+        (2, 2),
+        dict.fromkeys(("own", "graded"), lambda: None),
+        {"graded": lambda images, captions: np.full((1, 1), 0.5)},
+    )
+    lazy = Split(
+        "x", ("a", "b"), ("c", "d"), ("0", "1"), np.array([0, 1]), split.open_image, judgements=graded
+    )
+    assert compare.grader(lazy)(np.array([0]), np.array([1])).tolist() == [[0.5]]
+    plain = Split("x", ("a", "b"), ("c", "d"), ("0", "1"), np.array([0, 1]), split.open_image)
+    assert compare.grader(plain) is None
+    assert compare.default_keys(plain) == ["rsum", "i2t/R@1", "t2i/R@1"]
+
+
+def test_ones_own_runs_stand_above_the_printed_rows(spaces):
+    columns = compare.beside_printed(
+        spaces, published.load(paper="AAHR", dataset="MS-COCO 5K", protocol="full")
+    )
+    assert columns["method"][:2] == ["good", "bad"]
+    assert columns["paper"][1:3] == ["measured here", "AAHR, table 2"]
+    assert columns["rsum"][0] == shown(mean(spaces[0], "rsum"), "sum")
+    at = columns["method"].index("VSE++")
+    assert (columns["rsum"][at], columns["i2t/R@1"][at]) == ("409.8", "41.3")
+    assert "its parts add up to 355.7" in columns["beside"][at]
+
+
+def test_folds_are_measured_as_the_printed_rows_are(spaces):
+    rows = published.load(paper="DITM", dataset="MS-COCO 1K", protocol="5-fold mean")
+    whole, folded = (compare.beside_printed(spaces, rows, folds=folds)["rsum"][1] for folds in (1, 5))
+    own = spaces[1].split.judgements["own"]
+    expected = recall.measure(spaces[1].scores, own, own=OWN, folds=5, rounds=0)[-1]
+    assert folded == f"{100 * expected.value:.1f}" != whole
+
+
+def test_numbers_that_are_not_known_of_ones_own_runs_stay_empty(spaces):
+    for dataset in ("ECCV Caption", "CxC", "HierarCaps"):
+        columns = compare.beside_printed(spaces, published.load(dataset=dataset))
+        assert {columns[name][0] for name in columns if name not in ("paper", "method")} == {""}
+
+
+def test_eccv_caption_is_measured_by_its_own_positives(spaces):
+    split = spaces[0].split
+    judged = {"own": split.judgements["own"], "eccv": replace(split.judgements["exact"], name="eccv")}
+    one = replace(spaces[0], split=replace(split, judgements=judged))
+    columns = compare.beside_printed([one], published.load(dataset="ECCV Caption"))
+    exact = compare.per_query(spaces[0], ["exact:i2t/map_at_r", "exact:t2i/R@1"])
+    assert columns["i2t/map_at_r"][0] == f"{100 * np.nanmean(exact['exact:i2t/map_at_r']):.1f}"
+    # R@1 for many relevant items: the best scored one is relevant
+    assert columns["t2i/R@1"][0] == f"{100 * np.nanmean(exact['exact:t2i/R@1']):.1f}"
+
+
+def test_cxc_is_measured_by_its_positives(spaces):
+    split = spaces[0].split
+    judged = {"own": split.judgements["own"], "cxc": replace(split.judgements["exact"], name="cxc")}
+    columns = compare.beside_printed(
+        [replace(spaces[0], split=replace(split, judgements=judged))], published.load(dataset="CxC")
+    )
+    exact = compare.per_query(spaces[0], ["exact:i2t/R@1"])
+    assert columns["i2t/R@1"][0] == f"{100 * np.nanmean(exact['exact:i2t/R@1']):.1f}"
+    assert columns["i2i/R@1"][0] == "", "who was shown with whom is not known here"

@@ -1,0 +1,231 @@
+"""What loaders of files on disk share: where the files are, how an image is opened, what happens to a bad
+row, and how rows that each name an image and a caption become a split.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.records import Judgements, Rows, Split
+from workbench.records.shown import count
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+VARIABLE = "WORKBENCH_DATA"
+
+
+def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -> Path:
+    """The folder of a data set.
+
+    Args:
+        name: name of the loader, which is also the name of the folder below ``WORKBENCH_DATA``.
+        root: the folder, where the caller names it.
+        needed: files and folders that must be there, relative to the folder.
+        remedy: what to download and from where, as a sentence.
+
+    Returns:
+        The folder.
+
+    Raises:
+        FileNotFoundError: no folder is named, or something needed is missing; the message says what and how
+            to get it.
+    """
+    base = os.environ.get(VARIABLE)
+    if root is None and not base:
+        raise FileNotFoundError(
+            f"{name}: set root=..., or {VARIABLE} to the folder that holds {name}/. {remedy}"
+        )
+    folder = Path(root) if root is not None else Path(str(base)) / name
+    missing = [item for item in needed if not (folder / item).exists()]
+    if missing:
+        raise FileNotFoundError(f"{name}: {folder} lacks {', '.join(missing)}. {remedy}")
+    return folder
+
+
+class Problems:
+    """Bad rows: the first one is raised, or all are counted and reported.
+
+    Args:
+        on_error: ``"raise"`` or ``"skip"``.
+    """
+
+    def __init__(self, on_error: str) -> None:
+        self.on_error = on_error
+        self.found: list[tuple[str, Exception]] = []
+
+    def add(self, kind: str, error: Exception) -> None:
+        """Raise the error, or note it under its kind, e.g. ``"missing image"``."""
+        if self.on_error == "raise":
+            raise error
+        self.found.append((kind, error))
+
+    def notes(self) -> tuple[str, ...]:
+        """One sentence with the counts by kind and the first error; empty when there was none."""
+        if not self.found:
+            return ()
+        counts = Counter(kind for kind, _ in self.found)
+        listed = ", ".join(f"{number} x {kind}" for kind, number in sorted(counts.items()))
+        return (f"skipped {len(self.found)}: {listed}; the first: {self.found[0][1]}",)
+
+
+def read_image(path: Path, where: str, *, small: bool = False) -> Image.Image:
+    """An image in RGB, upright by its EXIF orientation, read to its last byte.
+
+    ``PIL.Image.verify`` would be faster for a check, but it takes a JPEG that is cut off for a whole one.
+
+    Args:
+        path: the file.
+        where: file and row that name it, for the message.
+        small: at an eighth of its size where the format allows it, for a check.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is not an image, or is cut off; both messages name file and row.
+    """
+    from PIL import Image, ImageOps
+
+    require_file(path, where)
+    try:
+        with Image.open(path) as image:
+            if small:
+                image.draft(None, (max(image.width // 8, 1), max(image.height // 8, 1)))
+            return ImageOps.exif_transpose(image).convert("RGB")
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise ValueError(f"{where}: {path} is not a readable image ({error})") from error
+
+
+def require_file(path: Path, where: str) -> None:
+    """Raise ``FileNotFoundError``, naming file and row, where there is no such file."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{where}: there is no image file {path}")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One caption of one image.
+
+    Args:
+        where: file and row, for messages, e.g. ``"captions.csv row 7"``.
+        image: id of the image.
+        caption: the text.
+        id: id of the caption.
+        level, chain: as in ``Split``, where the captions form chains.
+    """
+
+    where: str
+    image: str
+    caption: str
+    id: str
+    level: int | None = None
+    chain: int | None = None
+
+
+def good(
+    rows: Iterable[Row], path: Callable[[str], Path], problems: Problems, *, check_images: bool
+) -> list[Row]:
+    """The rows without those whose caption is empty, whose id was seen before, or whose image is missing or
+    broken.
+
+    Args:
+        rows: all rows.
+        path: id of an image -> its file.
+        problems: takes what is wrong.
+        check_images: read every image to its end; otherwise only see that there is a file.
+    """
+    images: dict[str, Exception | None] = {}
+    seen: dict[str, str] = {}
+    kept = []
+    for row in rows:
+        if row.image not in images:
+            images[row.image] = _image_error(path(row.image), row.where, check_images)
+        image_error = images[row.image]
+        if not row.caption.strip():
+            problems.add("empty caption", ValueError(f"{row.where}: the caption of {row.image} is empty"))
+        elif row.id in seen:
+            problems.add(
+                "repeated id",
+                ValueError(f"{row.where}: the id {row.id!r} was used before, in {seen[row.id]}"),
+            )
+        elif image_error is not None:
+            kind = "missing image" if isinstance(image_error, FileNotFoundError) else "corrupt image"
+            problems.add(kind, image_error)
+        else:
+            seen[row.id] = row.where
+            kept.append(row)
+    return kept
+
+
+def _image_error(path: Path, where: str, check: bool) -> Exception | None:
+    try:
+        read_image(path, where, small=True) if check else require_file(path, where)
+    except (FileNotFoundError, ValueError) as error:
+        return error
+    return None
+
+
+def to_split(
+    name: str,
+    rows: list[Row],
+    path: Callable[[str], Path],
+    *,
+    judge: Callable[[Mapping[str, int], Mapping[str, int]], Mapping[str, Judgements]] | None = None,
+    notes: tuple[str, ...] = (),
+) -> Split:
+    """The split of these rows; images stand in order of first mention.
+
+    Args:
+        name: of the split.
+        rows: good rows, at least one.
+        path: id of an image -> its file.
+        judge: ``(row of each image id, row of each caption id)`` -> judgements besides ``"own"``.
+        notes: facts worth printing.
+    """
+    first = {row.image: (path(row.image), row.where) for row in reversed(rows)}
+    images = {image: number for number, image in enumerate(dict.fromkeys(row.image for row in rows))}
+    captions = {row.id: number for number, row in enumerate(rows)}
+    places = [first[image] for image in images]
+    return Split(
+        name=name,
+        image_ids=tuple(images),
+        captions=tuple(row.caption for row in rows),
+        caption_ids=tuple(captions),
+        own=np.array([images[row.image] for row in rows], dtype=np.int64),
+        open_image=lambda row: read_image(*places[row]),
+        level=_column([row.level for row in rows]),
+        chain=_column([row.chain for row in rows]),
+        judgements=judge(images, captions) if judge else {},
+        notes=notes,
+    )
+
+
+def check_counts(name: str, rows: Sequence[Row], expected: tuple[int, int]) -> None:
+    """Refuse a copy that is not whole.
+
+    Args:
+        name: of the split, for the message.
+        rows: all of its rows.
+        expected: how many images and captions the published split has.
+
+    Raises:
+        ValueError: there are more or fewer.
+    """
+    found = (len({row.image for row in rows}), len(rows))
+    if found != expected:
+        source = rows[0].where.split()[0] if rows else "empty files"
+        raise ValueError(
+            f"{name}, from {source}: expected {count(expected[0], 'image')} and "
+            f"{count(expected[1], 'caption')}, "
+            f"found {count(found[0])} and {count(found[1])}; get a whole copy, or say complete=False"
+        )
+
+
+def _column(values: list[int | None]) -> Rows | None:
+    return None if any(value is None for value in values) else np.array(values, dtype=np.int64)

@@ -1,0 +1,46 @@
+"""What every loss does with its arguments and its terms."""
+
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+Reduction = Literal["mean", "sum", "none"]
+ScalarReduction = Literal["mean", "sum"]
+
+
+def check(scores: Tensor, positives: Tensor, reduction: str) -> None:
+    """Refuse arguments that do not fit together.
+
+    Raises:
+        ValueError: ``positives`` has another shape than ``scores`` or is not boolean, or the reduction is
+            unknown.
+    """
+    if scores.shape != positives.shape or positives.dtype != torch.bool:
+        raise ValueError(
+            f"scores {tuple(scores.shape)} and positives {tuple(positives.shape)} must have one shape, and positives must be "
+            f"boolean (here {positives.dtype})"
+        )
+    choose("reduction", reduction, get_args(Reduction))
+
+
+def choose(option: str, value: str, known: tuple[str, ...]) -> None:
+    """Refuse a value that an option does not know.
+
+    Raises:
+        ValueError: names the option and the values it knows.
+    """
+    if value not in known:
+        raise ValueError(f"{option} is {value!r}; choose one of {', '.join(known)}")
+
+
+def full_precision(scores: Tensor) -> Tensor:
+    """Half-precision scores as float32; others as they are. Exponentials and logarithms need the digits."""
+    return scores.to(torch.promote_types(scores.dtype, torch.float32))
+
+
+def reduce(terms: Tensor, reduction: str) -> Tensor:
+    """The terms as they are, their sum, or their mean; the mean of no term at all is zero."""
+    if reduction == "none":
+        return terms
+    return terms.sum() if reduction == "sum" else terms.sum() / max(len(terms), 1)

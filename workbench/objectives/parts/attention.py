@@ -1,0 +1,146 @@
+"""Scores of pairs whose parts look at one another, and what the parts of one pair see of the other side.
+
+``cross`` is the base similarity of DIAS, Eqs. 1-2: a region becomes a weighted mean of the words, a word one
+of the regions, and a pair's score is the cosine of the two means. ``chan`` keeps, for every word, the region
+that fits it best (Pan, Wu and Zhang, "Fine-Grained Image-Text Matching by Cross-Modal Hard Aligning Network",
+CVPR 2023).
+
+Reads with: objectives/dias.py.
+Departures: the weights of Eq. 1 divide a cosine by the sum of the cosines, which may be zero or negative; the
+default is their softmax at temperature 0.1 (``attention="printed"`` is the formula).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from workbench.losses.terms import full_precision
+from workbench.records import Embedding
+from workbench.registry import Positive, make
+
+ELEMENTS = 2**23
+EPS = 1e-12
+
+
+@dataclass(frozen=True)
+class CrossAttention:
+    """How a pair is scored by its parts.
+
+    Args:
+        form: ``"cross"`` = cosine of what the image sees in the caption and the caption in the image (DIAS,
+            Eqs. 1-2); ``"chan"`` = mean over words of the cosine with the best region.
+        attention: weights of what is seen: ``"softmax"`` of the cosines over the temperature, ``"relu"`` =
+            positive cosines divided by their sum, ``"printed"`` = cosines divided by their sum (Eq. 1), which
+            explodes where it is near zero.
+        temperature: of the softmax.
+    """
+
+    form: Literal["cross", "chan"] = "cross"
+    attention: Literal["softmax", "relu", "printed"] = "softmax"
+    temperature: Positive = 0.1
+
+    @classmethod
+    def of(cls, given: str | Mapping[str, Any]) -> Self:
+        """From the name of a form, or from a mapping of fields.
+
+        Raises:
+            TypeError: an unknown field, or a value of another type; ValueError: a value out of range.
+        """
+        return make("dias: scorer", cls, given if isinstance(given, Mapping) else {"form": given})
+
+    def scores(self, image: Embedding, text: Embedding) -> Tensor:
+        """``(I, T)`` scores of all pairs, a few images at a time so that memory stays bounded in evaluation."""
+        regions, seen = parts_of(image)
+        words, read = parts_of(text)
+        each = max(1, ELEMENTS // max(1, regions.shape[1] * words.shape[0] * words.shape[1]))
+        rows = [
+            self._rows(regions[start : start + each], seen[start : start + each], words, read)
+            for start in range(0, len(regions), each)
+        ]
+        return torch.cat(rows)
+
+    def _rows(self, regions: Tensor, seen: Tensor, words: Tensor, read: Tensor) -> Tensor:
+        # shape: (I, T, K, L)
+        cosines = torch.einsum("ikd,tld->itkl", normalize(regions, dim=-1), normalize(words, dim=-1))
+        cosines = full_precision(cosines)
+        region_mask, word_mask = seen[:, None, :], read[None, :, :]
+        if self.form == "chan":
+            best = cosines.masked_fill(~region_mask[..., None], torch.finfo(cosines.dtype).min).amax(dim=2)
+            return masked_mean(best[..., None], word_mask)[..., 0]
+        of_words, of_regions = self.weights(cosines, word_mask), self.weights(cosines.mT, region_mask)
+        # The mean over regions of what each sees is itself a weighted sum of words, so no vector a pair is
+        # ever held.
+        a = masked_mean(of_words, region_mask) * words.norm(dim=-1)
+        b = masked_mean(of_regions, word_mask) * regions.norm(dim=-1)[:, None]
+        lengths = [_length(a, words, "itl,tlm,itm->it"), _length(b, regions, "itk,ikm,itm->it")]
+        return torch.einsum("itk,itkl,itl->it", b, cosines, a) / (lengths[0] * lengths[1])
+
+    def weights(self, cosines: Tensor, mask: Tensor) -> Tensor:
+        """Eq. 1: how much each part sees of each part of the other side.
+
+        Args:
+            cosines: ``(..., P, Q)`` of the seeing and the seen parts.
+            mask: ``(..., Q)`` True where a seen part is real.
+
+        Returns:
+            ``(..., P, Q)`` weights, zero on padding; each row sums to 1.
+        """
+        real = mask[..., None, :].expand_as(cosines)
+        if self.attention == "softmax":
+            worst = torch.finfo(cosines.dtype).min
+            return (
+                (cosines / self.temperature).masked_fill(~real, worst).softmax(dim=-1).masked_fill(~real, 0)
+            )
+        kept = (cosines.clamp(min=0) if self.attention == "relu" else cosines).masked_fill(~real, 0)
+        total = kept.sum(dim=-1, keepdim=True)
+        # A row of padding has nothing to divide by.
+        return kept / total.where(total != 0, torch.ones_like(total))
+
+    def of_pairs(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+        """Eq. 2: what the regions of every pair see in its words, and its words in the regions.
+
+        Args:
+            image: ``N`` images.
+            text: the ``N`` captions paired with them.
+
+        Returns:
+            ``(N, K, D)`` and ``(N, L, D)``; rows of padding are not zeroed.
+        """
+        (regions, seen), (words, read) = parts_of(image), parts_of(text)
+        cosines = full_precision(normalize(regions, dim=-1) @ normalize(words, dim=-1).mT)
+        return self.weights(cosines, read) @ words, self.weights(cosines.mT, seen) @ regions
+
+
+def parts_of(embedding: Embedding) -> tuple[Tensor, Tensor]:
+    """Parts and their mask.
+
+    Raises:
+        ValueError: the embedding has none.
+    """
+    if embedding.parts is None or embedding.mask is None:
+        raise ValueError("the embedding has no parts; choose encoders that keep regions, patches or words")
+    return embedding.parts, embedding.mask
+
+
+def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
+    """Mean over the last axis but one of what the mask counts as real.
+
+    Args:
+        values: ``(..., P, D)``.
+        mask: ``(..., P)``.
+
+    Returns:
+        ``(..., D)``; zero where nothing is real.
+    """
+    kept = values.masked_fill(~mask[..., None], 0)
+    return kept.sum(dim=-2) / mask.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+def _length(weights: Tensor, parts: Tensor, contraction: str) -> Tensor:
+    """Length of the weighted sums of parts, from the cosines of the parts with one another."""
+    unit = normalize(parts, dim=-1)
+    return torch.einsum(contraction, weights, unit @ unit.mT, weights).clamp(min=EPS).sqrt()

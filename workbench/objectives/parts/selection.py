@@ -1,0 +1,178 @@
+"""Which entries of a matrix of similarity differences a spatial constraint of DIAS looks at.
+
+The chance that two instances correlate is ``P = sigmoid(-|L|)``; an entry is kept where ``P`` exceeds the
+mean plus ``beta`` standard deviations of its row and of its column.
+
+Reads with: objectives/dias.py.
+Departures:
+- Eq. 14 compares ``|L|`` with a threshold on ``P``, which keeps next to nothing, and the least alike at that;
+  the default compares ``P`` (``rule="printed"`` is the formula);
+- the diagonal, where ``P`` is always 1/2, counts for no threshold (``diagonal=True`` counts it);
+- ``beta`` is fixed: a threshold has no gradient, and one through a soft mask always asks for fewer entries,
+  so that the constraint switches itself off. ``beta="learned"`` therefore comes with a price on a share of
+  kept entries other than ``keep``;
+- a learned ``beta`` is one number for a constraint and a modality; the paper has one an instance, which
+  random batches never meet twice.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+import torch
+from annotated_types import Interval, Len
+from torch import Tensor
+
+from workbench.losses.terms import ScalarReduction
+from workbench.registry import make
+
+SLOPE = 0.05
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which entries are kept.
+
+    Args:
+        rule: ``"p"`` = above the thresholds, ``"printed"`` = Eq. 14 to the letter, ``"top_k"`` = among the
+            largest ``P`` of their row and of their column, ``"l1"`` = all, with absolute values for squares,
+            ``"dense"`` = all.
+        beta: standard deviations above the mean; one number, one for rows (images) and one for columns
+            (captions), or ``"learned"``.
+        keep: share of the other instances that ``"top_k"`` keeps in a row, and that a learned ``beta`` aims
+            at.
+        diagonal: the diagonal counts towards the thresholds.
+
+    Raises:
+        ValueError: ``beta="learned"`` with a rule that has no thresholds.
+    """
+
+    rule: Literal["p", "printed", "top_k", "l1", "dense"] = "p"
+    beta: float | Annotated[Sequence[float], Len(2, 2)] | Literal["learned"] = 0.0
+    keep: Annotated[float, Interval(gt=0, le=1)] = 0.25
+    diagonal: bool = False
+
+    def __post_init__(self) -> None:
+        if self.learned and self.rule not in ("p", "printed"):
+            raise ValueError(
+                f"beta='learned' is for the rules 'p' and 'printed', and the rule is {self.rule!r}"
+            )
+
+    @classmethod
+    def of(cls, given: str | Mapping[str, Any]) -> Self:
+        """From the name of a rule, or from fields by name.
+
+        Raises:
+            TypeError: an unknown field, or a value of another type; ValueError: a value out of range.
+        """
+        return make("dias: selection", cls, {"rule": given} if isinstance(given, str) else given)
+
+    @property
+    def learned(self) -> bool:
+        """Whether ``beta`` is a parameter."""
+        return self.beta == "learned"
+
+    def start(self) -> tuple[float, float]:
+        """``beta`` of rows and columns; 0 where it is learned."""
+        if isinstance(self.beta, str):
+            return 0.0, 0.0
+        return (self.beta, self.beta) if isinstance(self.beta, int | float) else (self.beta[0], self.beta[1])
+
+    def mask(self, difference: Tensor, beta: Tensor) -> Tensor:
+        """``(N, N)`` bool, the entries that are kept; never the diagonal where it does not count.
+
+        Args:
+            difference: ``(N, N)`` ``L``.
+            beta: ``(2,)`` of rows and columns.
+        """
+        others = self.counted(difference)
+        if self.rule in ("l1", "dense"):
+            return others
+        if self.rule == "top_k":
+            return others & _largest(
+                probability(difference).masked_fill(~others, -1), math.ceil(self.keep * (len(others) - 1))
+            )
+        return others & (self.lead(difference, beta) > 0)
+
+    def soft_mask(self, difference: Tensor, beta: Tensor) -> Tensor:
+        """``(N, N)`` in [0, 1], the thresholds as slopes, so that ``beta`` has a gradient; ``difference``
+        gets none.
+        """
+        return (
+            (self.lead(difference.detach(), beta) / SLOPE).sigmoid().masked_fill(~self.counted(difference), 0)
+        )
+
+    def lead(self, difference: Tensor, beta: Tensor) -> Tensor:
+        """By how much each entry exceeds the higher one of its two thresholds."""
+        chance, counted = probability(difference), self.counted(difference)
+        rows, columns = thresholds(chance, counted, beta[0]), thresholds(chance.T, counted.T, beta[1])
+        compared = difference.abs() if self.rule == "printed" else chance
+        return compared - torch.maximum(rows[:, None], columns[None, :])
+
+    def counted(self, difference: Tensor) -> Tensor:
+        """``(N, N)`` bool, what the thresholds are made from."""
+        whole = torch.ones_like(difference, dtype=torch.bool)
+        return whole if self.diagonal else whole.fill_diagonal_(False)
+
+
+def constraint(
+    difference: Tensor, selection: Selection, beta: Tensor, *, reduction: ScalarReduction
+) -> Tensor:
+    """Sum of the squared differences that are kept (of their absolute values under ``"l1"``).
+
+    Args:
+        difference: ``(N, N)``.
+        selection: what is kept.
+        beta: ``(2,)``; with a gradient where it is learned, and then a price on the share of kept entries is
+            added, as large for every entry as ``(share - keep)^2``.
+        reduction: ``"sum"`` (the paper's), or ``"mean"`` over the pairs of different instances.
+
+    Returns:
+        A scalar; zero for one pair.
+    """
+    with torch.no_grad():
+        kept = selection.mask(difference, beta).to(difference.dtype)
+    size = difference.abs() if selection.rule == "l1" else difference.square()
+    pairs = len(difference) * (len(difference) - 1)
+    total = (kept * size).sum()
+    if selection.learned:
+        soft = selection.soft_mask(difference, beta)
+        price = pairs * (soft.sum() / max(pairs, 1) - selection.keep).square()
+        # The value is that of the hard mask; the slope in beta is that of the soft one.
+        total = total + ((soft - soft.detach()) * size.detach()).sum() + price
+    return total if reduction == "sum" else total / max(pairs, 1)
+
+
+def probability(difference: Tensor) -> Tensor:
+    """How likely two instances correlate, ``sigmoid(-|L|)``, in (0, 1/2].
+
+    Args:
+        difference: ``L``, any shape.
+    """
+    return (-difference.abs()).sigmoid()
+
+
+def thresholds(chance: Tensor, counted: Tensor, beta: Tensor) -> Tensor:
+    """Mean plus ``beta`` population standard deviations of every row.
+
+    Args:
+        chance: ``(N, N)`` ``P``.
+        counted: ``(N, N)`` bool, what enters mean and deviation.
+        beta: scalar.
+
+    Returns:
+        ``(N,)``; 0 for a row in which nothing counts.
+    """
+    number = counted.sum(dim=1).clamp(min=1)
+    mean = chance.masked_fill(~counted, 0).sum(dim=1) / number
+    spread = (chance - mean[:, None]).square().masked_fill(~counted, 0).sum(dim=1) / number
+    return mean + beta * spread.sqrt()
+
+
+def _largest(values: Tensor, count: int) -> Tensor:
+    """True for what is among the ``count`` largest of its row and of its column."""
+    rows, columns = (
+        side.topk(count, dim=1).values[:, -1:] if count else torch.inf for side in (values, values.T)
+    )
+    return (values >= rows) & (values >= (columns.T if isinstance(columns, Tensor) else columns))

@@ -1,0 +1,70 @@
+"""Measurements as rows of a table for people: the value with its interval, how many queries, the contract.
+
+The terminal, pages and notebooks all take their rows from here, so that one number reads alike
+wherever it stands.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+from workbench.records.metric_key import MetricKey
+from workbench.records.shown import UNITS, count, heading, with_interval
+
+# what a number is where its contract, written by an older version, does not say so
+BY_NAME = {"rsum": "sum", "medr": "rank", "meanr": "rank"} | dict.fromkeys(
+    ("pearson", "spearman", "spearman_half", "kendall_tau", "d_corr_image", "d_corr_radius", "tau"),
+    "correlation",
+)
+
+
+def unit_of(label: str, contract: Mapping[str, Any] | None = None) -> str:
+    """What a number is, of ``records.shown.UNITS``: as its contract says, else by the name of the metric.
+
+    Args:
+        label: its key, e.g. ``"t2i/R@1"``.
+        contract: as it stands in ``results.json``.
+
+    >>> unit_of("rsum"), unit_of("exact:t2i/map_at_r"), unit_of("i2t/medr")
+    ('sum', 'share', 'rank')
+    """
+    told = (contract or {}).get("face")
+    if told in UNITS:
+        return str(told)
+    try:
+        return BY_NAME.get(MetricKey.parse(label).metric, "share")
+    except ValueError:
+        return "share"
+
+
+def readable(label: str, contract: Mapping[str, Any], value: float | None = None) -> dict[str, str]:
+    """One number as a row of texts: ``number``, ``value`` with its interval, ``in`` (its unit), ``queries``,
+    ``gallery``, ``a hit is``.
+
+    Args:
+        label: its key.
+        contract: the fields of its ``Measurement``, e.g. from ``results.json``; what it lacks is left empty.
+        value: as it is stored; ``None`` = the contract's.
+
+    >>> readable("rsum", {"low": 4.0, "high": 4.2, "queries": 6000}, 4.1)["value"]
+    '410.0 (400.0 to 420.0)'
+    """
+    unit, number = unit_of(label, contract), contract.get("value") if value is None else value
+    sizes = {name: contract.get(name) for name in ("queries", "gallery")}
+    return {
+        "number": label,
+        "value": with_interval(number, contract.get("low"), contract.get("high"), unit),
+        "in": heading(unit),
+        **{name: count(size) if size else "" for name, size in sizes.items()},
+        "a hit is": str(contract.get("hit", "")),
+    }
+
+
+def rows(measurements: Iterable[Any]) -> list[dict[str, str]]:
+    """Measurements as rows of texts, e.g. for ``pandas.DataFrame`` or a page.
+
+    Args:
+        measurements: of type ``Measurement``, or pairs of a label and a contract that holds the value.
+    """
+    pairs = ((one.label, asdict(one)) if is_dataclass(one) else one for one in measurements)
+    return [readable(label, contract) for label, contract in pairs]

@@ -1,0 +1,191 @@
+"""Pictures on their way to a page, and what a person hands in.
+
+Thumbnails are made when they are asked for and kept in a bounded memory; each is sent once to a page, small
+as a thumbnail and large when it is opened.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import struct
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw, UnidentifiedImageError
+
+from workbench.records import Split
+from workbench.records.shown import fixed
+from workbench.views.explorer.answers import Answer, image_row
+
+SIDE = 160
+LARGE = 512
+MEMORY = 64_000_000
+WORKERS = 2
+LINE = 24
+PAGES = 8
+LIMIT = 32_000_000
+# what Pillow and the loaders raise for files that are missing, cut short, huge or no pictures at all
+UNREADABLE = (
+    OSError, ValueError, SyntaxError, EOFError, KeyError, struct.error, Image.DecompressionBombError,
+)  # fmt: skip
+
+
+class Thumbnails:
+    """Thumbnails of a split as JPEG files in memory.
+
+    An image that cannot be read has a grey picture that says why, and its row stands in ``failed``.
+
+    Args:
+        split: opens the images.
+        side: greatest width and height in pixels.
+        memory: bytes that are kept; the longest unused ones are dropped.
+    """
+
+    def __init__(self, split: Split, *, side: int = SIDE, memory: int = MEMORY) -> None:
+        self.split, self.side, self.memory = split, side, memory
+        self.failed: dict[int, str] = {}
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, rows: Sequence[int]) -> dict[int, bytes]:
+        """Thumbnails by image row, each made at most once; several are made at a time.
+
+        Raises:
+            IndexError: there is no such image.
+        """
+        outside = [row for row in rows if not 0 <= row < len(self.split.image_ids)]
+        if outside:
+            size = len(self.split.image_ids)
+            raise IndexError(f"there is no image number {outside[0]}; the split has {size}")
+        found = {row: self._kept[row] for row in rows if row in self._kept}
+        missing = [row for row in dict.fromkeys(rows) if row not in found]
+        if missing:
+            with ThreadPoolExecutor(WORKERS) as pool:
+                found.update(zip(missing, pool.map(self._made, missing), strict=True))
+        for row in found:
+            self._keep(row, found[row])
+        return found
+
+    def _keep(self, row: int, thumbnail: bytes) -> None:
+        self._bytes += len(thumbnail) - len(self._kept.get(row, b""))
+        self._kept[row] = thumbnail
+        self._kept.move_to_end(row)
+        while self._bytes > self.memory and len(self._kept) > 1:
+            self._bytes -= len(self._kept.popitem(last=False)[1])
+
+    def _made(self, row: int) -> bytes:
+        try:
+            picture = scaled(self.split.open_image(row), self.side)
+        except UNREADABLE as error:
+            self.failed[row] = f"{type(error).__name__}: {error}"
+            picture = placeholder(self.failed[row], self.side)
+        # JPEG and not WebP: it is made eight times faster, and a page waits for it
+        return encoded(picture, "JPEG", 72)
+
+
+class Pictures:
+    """Thumbnails of a split, and which pages have them already.
+
+    Args:
+        split: opens the images.
+    """
+
+    def __init__(self, split: Split) -> None:
+        self.split, self.thumbnails = split, Thumbnails(split)
+        self._sent: OrderedDict[str, set[str]] = OrderedDict()
+
+    def new_to(self, page: str, keys: Sequence[str]) -> tuple[list[str], list[bytes]]:
+        """Those keys that a page has not got yet, with their pictures.
+
+        Args:
+            page: what a page calls itself; a page that is loaded again takes another name.
+            keys: thumbnails that it is about to show.
+        """
+        sent = self._sent.setdefault(page, set())
+        self._sent.move_to_end(page)
+        if len(self._sent) > PAGES:
+            self._sent.popitem(last=False)
+        new = [key for key in keys if key not in sent]
+        blobs = self._bytes(new)
+        sent.update(new)
+        return new, blobs
+
+    def inside(self, answer: Answer) -> Answer:
+        """The answer with its thumbnails as data URLs."""
+        blobs = zip(answer.keys, self._bytes(answer.keys), strict=True)
+        urls = {key: f"data:image/jpeg;base64,{base64.b64encode(blob).decode()}" for key, blob in blobs}
+        return replace(answer, thumbnails=urls)
+
+    def large(self, row: int) -> bytes:
+        """An image at most 512 pixels wide and high, as WebP.
+
+        Raises:
+            IndexError: there is no such image.
+        """
+        if not 0 <= row < len(self.split.image_ids):
+            raise IndexError(f"there is no image number {row}")
+        return encoded(scaled(self.split.open_image(row), LARGE), "WEBP", 85)
+
+    def _bytes(self, keys: Sequence[str]) -> list[bytes]:
+        rows = [image_row(key) for key in keys]
+        made = self.thumbnails.get(rows)
+        return [made[row] for row in rows]
+
+
+def placeholder(reason: str, side: int = SIDE) -> Image.Image:
+    """A grey picture with the reason why there is no other; letters that the drawing font lacks become
+    question marks.
+    """
+    picture = Image.new("RGB", (side, side * 3 // 4), "#e4e4e4")
+    plain = reason.encode("ascii", "replace").decode()
+    lines = ["no picture:", *(plain[start : start + LINE] for start in range(0, len(plain), LINE))]
+    ImageDraw.Draw(picture).multiline_text((6, 6), "\n".join(lines[:8]), fill="#5c1a1a")
+    return picture
+
+
+def scaled(image: Image.Image, side: int) -> Image.Image:
+    """A picture in RGB, at most so many pixels wide and high, and never enlarged."""
+    small = image.convert("RGB")
+    small.thumbnail((side, side), reducing_gap=2.0)
+    return small
+
+
+def encoded(image: Image.Image, kind: str, quality: int) -> bytes:
+    """A picture as the bytes of a file of this kind, ``"JPEG"`` or ``"WEBP"``."""
+    file = io.BytesIO()
+    image.save(file, format=kind, quality=quality)
+    return file.getvalue()
+
+
+def uploaded(name: str, content: bytes) -> Any:
+    """A picture in RGB, or the vector of an ``.npy`` file.
+
+    Args:
+        name: of the file; the ending ``.npy`` tells an embedding.
+        content: the file.
+
+    Returns:
+        ``PIL.Image``, or ``(D,)`` float32.
+
+    Raises:
+        ValueError: the file is too large, or neither a picture nor one vector.
+    """
+    if len(content) > LIMIT:
+        size, limit = fixed(len(content) / 1e6, 0), fixed(LIMIT / 1e6, 0)
+        raise ValueError(f"{name} has {size} MB; give a file of at most {limit} MB")
+    if not name.lower().endswith(".npy"):
+        try:
+            return Image.open(io.BytesIO(content)).convert("RGB")
+        except (UnidentifiedImageError, Image.DecompressionBombError) as error:
+            raise ValueError(f"{name} cannot be read as a picture: {error}") from error
+    vector = np.load(io.BytesIO(content), allow_pickle=False).squeeze()
+    if vector.ndim != 1 or not np.issubdtype(vector.dtype, np.floating) or not np.isfinite(vector).all():
+        raise ValueError(
+            f"{name} holds {vector.dtype} of shape {vector.shape}; one vector of finite numbers is needed"
+        )
+    return vector.astype(np.float32)

@@ -1,0 +1,85 @@
+"""Tables of texts as pieces of a page that need nothing but themselves: what runs measured, lists of
+captions, one's own numbers above those that papers print.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+from workbench.records.readable import rows as readable_rows
+from workbench.views.pages import page
+
+LONGEST = 600
+ABOUT = ("paper", "group", "method", "beside")
+
+
+def listing(columns: Mapping[str, Sequence[str]], *, title: str, most: int = 40) -> str:
+    """Texts in columns, one line a row.
+
+    Args:
+        columns: heading -> texts, all of the same number.
+        title: what the table shows; the number of rows is added.
+        most: the first so many rows are shown; the title says how many there are.
+
+    Returns:
+        HTML with all texts escaped; one of more than 600 letters is cut, with a mark.
+
+    Raises:
+        ValueError: the columns differ in length.
+
+    >>> "a &lt;b&gt;</td>" in listing({"text": ["a <b>"]}, title="Texts")
+    True
+    """
+    rows = list(zip(*columns.values(), strict=True))
+    caption = f"{title}: {len(rows)}" + (f", the first {most} shown" if len(rows) > most else "")
+    return page(
+        "views/plots/listing.html.j2", names=columns, rows=rows[:most], caption=caption, longest=LONGEST
+    )
+
+
+def numbers(runs: Mapping[str, Iterable[object]], *, title: str) -> str:
+    """What several runs measured, one line a number: each run's value with its interval, and the contract.
+
+    Args:
+        runs: name -> its measurements, of type ``Measurement``, or pairs of a label and a contract that
+            holds the value.
+        title: data, split and protocol, which all the numbers share.
+
+    Returns:
+        HTML with all texts escaped; a number that a run did not measure is an empty cell.
+    """
+    found = {run: {row["number"]: row for row in readable_rows(several)} for run, several in runs.items()}
+    contracts: dict[str, dict[str, str]] = {}
+    for by_number in found.values():
+        contracts |= {label: row for label, row in by_number.items() if label not in contracts}
+    names = ["number", *found, "in", "queries", "gallery", "a hit is"]
+    rows = [
+        [
+            label,
+            *(of.get(label, {}).get("value", "") for of in found.values()),
+            *(contract[name] for name in names[-4:]),
+        ]
+        for label, contract in contracts.items()
+    ]
+    return page("views/plots/listing.html.j2", names=names, rows=rows, caption=title, longest=LONGEST)
+
+
+def printed(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "") -> str:
+    """Rows of several papers under headings, one column a number, and what is to be said beside a row.
+
+    Args:
+        columns: texts by heading: ``paper`` and ``group`` make the headings, ``method`` and ``beside`` stand
+            at the ends of a row, whatever else there is are numbers.
+        title: data set and protocol of the rows.
+        reason: why one's own rows do not compare with the others; empty where they do.
+
+    Returns:
+        HTML with all texts escaped.
+
+    Raises:
+        ValueError: the columns differ in length.
+    """
+    names = [name for name in columns if name not in ABOUT]
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    groups = groupby(rows, lambda row: ", ".join(text for text in (row["paper"], row["group"]) if text))
+    blocks = [(heading, list(part)) for heading, part in groups]
+    return page("views/plots/printed.html.j2", names=names, blocks=blocks, title=title, reason=reason)
