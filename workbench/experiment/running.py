@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench import data, encoders, objectives, text
-from workbench.encoders._pair import Pair
+from workbench.encoders.base import Pair
 from workbench.experiment import needs
 from workbench.experiment.config import Config
 from workbench.experiment.evaluation import calibrate, evaluate, validation_rsum
@@ -128,7 +128,7 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
     split = split.first(images) if images else split
     if not config.features:
         return split
-    from workbench.encoders._features import extract
+    from workbench.encoders.backbones.features import extract
 
     return replace(split, regions=extract(split, config.features, progress=progress))
 
