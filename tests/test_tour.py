@@ -8,9 +8,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 
 from workbench.execution.parameters import ParameterError
-from workbench.experiment import runs
+from workbench.experiment import load_model, runs
 from workbench.tour import STOPS, Stop, TourResult, tour
 
 TRAIN = """
@@ -86,7 +87,10 @@ OBJECTIVES = pytest.mark.parametrize("objective", ["infonce", "vsepp", "ditm"])
 @pytest.mark.slow
 @OBJECTIVES
 def test_the_tours_training_reaches_what_the_readme_says(real_tour: TourResult, objective: str) -> None:
-    results = runs.read(real_tour.index.parent / f"03_train-{objective}").results
+    folder = real_tour.index.parent / f"03_train-{objective}"
+    results = runs.read(folder).results
+    before, after = (load_model(place).pair.state_dict() for place in ("", folder))
+    assert any(not torch.equal(before[name], value) for name, value in after.items()), "training changed nothing"
     metrics, contracts = results["metrics"], results["contracts"]
     assert results["split"]["images"] == 1000
     assert metrics["exact:t2i/own@1[most specific]"] >= 0.95
