@@ -53,12 +53,14 @@ WORKBENCH = [line for line in COMMANDS if line.startswith("workbench ")]
 def test_a_command_is_one_that_the_program_takes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verbs that look are called; verbs that work for minutes are called up to the point where the work
     begins."""
+    from workbench import experiment
     from workbench.execution import notebook
     from workbench.experiment import runs, standalone
 
     begun: list[str] = []
     done = notebook.RunResult(ROOT, "ok", 0, 0.0)
     monkeypatch.setattr(notebook, "run_notebook", lambda *_, **__: begun.append("run") or done)
+    monkeypatch.setattr(experiment, "prepare", lambda config, **_: config)
     monkeypatch.setattr(standalone, "train", lambda *_, **__: begun.append("train") or ROOT)
     monkeypatch.setattr(
         runs, "find", lambda *_: runs.Run(ROOT, "03_train", "x", "ok", {"objective": "ditm"}, {}, {})
