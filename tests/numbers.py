@@ -1,7 +1,7 @@
 """Every figure of README.md, made from what is recorded: ``python -m tests.numbers`` writes them anew.
 
-README holds blocks between ``<!-- recorded: NAME -->`` and ``<!-- end -->``; each is one function below. A test holds
-the blocks to these functions, and the text around them to have no figure of its own.
+README holds blocks between ``<!-- recorded: NAME -->`` and ``<!-- end -->``; each is one function below. A
+test holds the blocks to these functions, and the text around them to have no figure of its own.
 """
 
 from __future__ import annotations
@@ -32,11 +32,16 @@ TITLES = {
 }
 
 
+def minutes(seconds: float) -> str:
+    """Seconds as minutes."""
+    return fixed(seconds / 60, 1)
+
+
 def times() -> str:
     """How long the two commands of a newcomer take."""
     said = [
-        f"with Python {one['python']} the installation took {fixed(one['install'] / 60, 1)} minutes, the tour "
-        f"{fixed(one['tour'] / 60, 1)} and the tests {fixed(one['tests'] / 60, 1)}"
+        f"with Python {one['python']} the installation took {minutes(one['install'])} minutes, the tour "
+        f"{minutes(one['tour'])} and the tests {minutes(one['tests'])}"
         for one in read("commands")["runs"]
     ]
     return f"On two cores, {'; '.join(said)}."
@@ -52,9 +57,10 @@ def tour() -> str:
     return "\n".join(
         [
             "After it, the most specific caption of a scene finds its own image first among 1,000 for",
-            f"{by('exact:t2i/own@1[most specific]')} of the captions. Over all captions, generic ones included, the",
-            f"first image is truly described by the caption in {by('exact:t2i/true@1')}; and of the errors that",
-            f"binary labels count, {by('exact:t2i/false_negatives')} are no errors.",
+            f"{by('exact:t2i/own@1[most specific]')} of the captions.",
+            "Over all captions, generic ones included, the first image is truly described by the caption in",
+            f"{by('exact:t2i/true@1')}; and of the errors that binary labels count,",
+            f"{by('exact:t2i/false_negatives')} are no errors.",
         ]
     )
 
@@ -68,16 +74,17 @@ def photographs() -> str:
     lines = ["| objective | RSUM of 600 | i2t R@1, percent | t2i R@1, percent |", "|---|---|---|---|"]
     for name in order:
         cells = [
-            f"{shown(numbers.loc[(name, key), 'mean'], unit)} ({shown(numbers.loc[(name, key), 'std'], unit)})"
-            for key, unit in keys.items()
+            f"{shown(row['mean'], unit)} ({shown(row['std'], unit)})"
+            for row, unit in ((numbers.loc[(name, key)], unit) for key, unit in keys.items())
         ]
         lines.append(f"| {TITLES[name]} | {' | '.join(cells)} |")
     seeds = int(numbers["count"].iloc[0])
     lines += [
         "",
-        f"Mean and standard deviation over {seeds} seeds on the 1,000 test images: a first look with one small",
+        f"Mean and standard deviation over {seeds} seeds on the 1,000 test images: a first look with one",
+        "small budget for all, not the papers' settings, and no ranking of the papers.",
     ]
-    return "\n".join([*lines, "budget for all, not the papers' settings, and no ranking of the papers."])
+    return "\n".join(lines)
 
 
 def held() -> str:
@@ -94,11 +101,12 @@ def held() -> str:
         "scene graphs (`text/scene_graph/`)": "captions annotated by hand: F1 "
         + ", ".join(f"{fixed(value, 3)} of {part}" for part, value in parser["f1"].items()),
         "ECCV Caption, CxC, COCO (`metrics/`)": "the package `eccv_caption`; "
-        f"{fixed(eccv['random_times_faster'], 0)} to {fixed(eccv['worst_times_faster'], 0)} times faster in one run",
+        f"{fixed(eccv['random_times_faster'], 0)} to {fixed(eccv['worst_times_faster'], 0)} times faster",
         "memory of an evaluation": f"{size['captions']:,} captions x {size['images']:,} images at width "
         f"{size['width']}: {fixed(size['gib_above_embeddings'], 2)} GiB above the embeddings",
-        "explorer (`views/explorer/`)": f"key press to decoded thumbnails, medians: {fixed(few['median_ms'], 0)} ms at "
-        f"{few['rows']:,} images, {fixed(many['median_ms'], 0)} ms at {many['rows']:,} embeddings",
+        "explorer (`views/explorer/`)": "key press to decoded thumbnails, medians: "
+        f"{fixed(few['median_ms'], 0)} ms at {few['rows']:,} images, {fixed(many['median_ms'], 0)} ms at "
+        f"{many['rows']:,} embeddings",
         "gradients (`training/processes.py`)": "two and three processes against one, for every objective",
         "printed numbers (`metrics/published/`)": f"{count(len(published.load()), 'value')}; of "
         f"{count(len(sums), 'printed sum')} {int((~sums.adds_up).sum())} do not add up and say so",

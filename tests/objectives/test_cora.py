@@ -11,7 +11,7 @@ from tests.objectives.worlds import batch, embedding, loss
 from tests.oracles import cora as oracle
 from tests.toys import S4, close, eye
 from workbench import encoders, objectives
-from workbench.encoders._pair import Pair
+from workbench.encoders.base import Pair
 from workbench.experiment.needs import check_reads
 from workbench.losses.contrastive import contrastive
 from workbench.metrics import recall
