@@ -1,5 +1,5 @@
-"""AAHR: Ambiguity-Aware and High-Order Relation Learning for Multi-Grained Image-Text Matching (Chen, Gao, Ge and
-Li, Knowledge-Based Systems 2025, arXiv 2507.09256).
+"""Ambiguity-Aware and High-Order Relation Learning for Multi-Grained Image-Text Matching, AAHR (J. Chen,
+Y. Gao, M. Ge, M. Li, Knowledge-Based Systems 2025, arXiv 2507.09256).
 
 ``L = L_PGA + L_MCL + L_NSI``, all weights 1. Images and captions predict each other's assignment to shared
 prototypes (PGA), are contrasted with banks of momentum outputs (MCL), and hear from the neighbourhood of the
