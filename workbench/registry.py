@@ -35,6 +35,7 @@ Count = Annotated[int, Ge(0)]
 Made = TypeVar("Made")
 TYPES = ("_type", "_parsing", "is_instance_of")
 
+
 @dataclass(frozen=True)
 class Group:
     """Annotates an option that is itself a group of options, ``Annotated[Mapping[str, Any], Group(Fusion)]``, so
