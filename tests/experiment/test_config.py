@@ -36,8 +36,7 @@ from workbench.experiment import Config
         ({"image_options": {"modle": "x"}}, TypeError, "image_options.modle: .* did you mean model"),
         ({"metrics": ["recal"]}, KeyError, "no 'recal'; did you mean recall"),
         ({"start": "scene"}, ValueError, "config.start is 'scene'; did you mean scenes"),
-        ({"start": "scenes_binary", "image_encoder": "regions"}, ValueError,
-         "start='scenes_binary' names the"),
+        ({"start": "scenes_binary", "image_encoder": "regions"}, ValueError, "start='scenes_binary' names the"),
         ({"start": "scenes_binary", "image_options": {"pretrained": ""}}, ValueError, "not both"),
         ({"start": "scenes_binary", "objective": "cora", "text_encoder": "sequence"}, ValueError, "not both"),
     ],
@@ -62,8 +61,9 @@ def test_an_objective_gets_encoders_that_give_what_it_reads_and_what_is_given_st
     own = Config(objective="cora", text_options={"dropout": 0.1})
     assert (own.text_options["dropout"], own.text_options["pretrained"]) == (0.1, "scenes")
     assert Config(objective="cora", text_encoder="sequence").text_options == {}
-    regions = {"image_encoder": "regions", "text_encoder": "sequence"}
-    both = Config(objective="pcme", **regions, text_options={"layer": "mlp"})
+    both = Config(
+        objective="pcme", image_encoder="regions", text_encoder="sequence", text_options={"layer": "mlp"}
+    )
     assert (both.image_options, both.text_options) == ({"log_var": True}, {"log_var": True, "layer": "mlp"})
 
 
