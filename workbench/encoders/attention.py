@@ -7,8 +7,6 @@ attributes for image-text matching" (CORA), CVPR 2024, section 3.2, and the rele
 of each region's place, one attention layer, a feed-forward layer of the same width, both with a residual).
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity

@@ -1,7 +1,5 @@
 """What every encoder offers, how its parameters are grouped for the optimiser, and two encoders as a pair."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
