@@ -1,5 +1,5 @@
-"""Each name inside open_clip that the encoders use beside its public interface: where a new version lacks one,
-the failure says which one and which part of ours it breaks.
+"""Each name inside open_clip that the encoders use beside its public interface: where a new version lacks
+one, the failure says which one and which part of ours it breaks.
 """
 
 from functools import reduce

@@ -199,7 +199,7 @@ def _text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Pooled and projected vector, and tokens after the final norm (at least as many as ``ids`` has columns).
+    """Pooled and projected vector, and tokens after the final norm (at least as many as columns of ``ids``).
 
     A causal tower never looks at what follows a text, so texts of like length go together and their padding
     is left out; that is exact and takes a third of the time. A tower that looks both ways, or at the end of
@@ -222,7 +222,7 @@ def buckets(size: Tensor) -> tuple[Tensor, ...]:
 
 
 def in_order(values: list[Tensor], rows: tuple[Tensor, ...], length: int) -> Tensor:
-    """Tokens of groups of texts, padded to ``length`` and back in the order of the texts: ``(N, length, W)``."""
+    """``(N, length, W)`` tokens of groups of texts, padded to ``length`` and back in the order of the texts."""
     padded = [nn.functional.pad(one, (0, 0, 0, length - one.shape[1])) for one in values]
     return torch.cat(padded)[torch.cat(rows).argsort()]
 
@@ -284,8 +284,8 @@ def _require_readable(tower: Any, ids: Tensor) -> None:
 _BLOCK = re.compile(r"(?:^|\.)(?:resblocks|blocks|layers?|block|h)\.(\d+)\.")
 _STAGE = re.compile(r"^layer(\d+)\.")
 _STEM = (
-    "class_embedding", "positional_embedding", "conv1", "conv2", "conv3", "bn1", "bn2", "bn3", "ln_pre", "token_embedding",
-    "cls_emb", "transformer.embeddings", "transformer.shared", "transformer.embed_tokens",
+    "class_embedding", "positional_embedding", "conv1", "conv2", "conv3", "bn1", "bn2", "bn3", "ln_pre",
+    "token_embedding", "cls_emb", "transformer.embeddings", "transformer.shared", "transformer.embed_tokens",
 )  # fmt: skip
 
 

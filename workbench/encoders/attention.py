@@ -1,5 +1,5 @@
-"""Attention among the parts of one thing: regions that look at one another, a global vector that says how much
-each part counts, and a gate that mixes both.
+"""Attention among the parts of one thing: regions that look at one another, a global vector that says how
+much each part counts, and a gate that mixes both.
 
 Sources: AAHR, Eqs. 1-5; Fu et al., "Learning semantic relationship among instances for image-text matching"
 (HREM), CVPR 2023, for the layer in which local features meet; Pham et al., "Composing object relations and

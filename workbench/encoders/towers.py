@@ -186,7 +186,7 @@ class Towers(Encoder):
         return Embedding(normalize(pooled, dim=-1), log_var, parts, mask)
 
     def train(self, mode: bool = True) -> Self:
-        """Training mode, except for frozen towers: their batch statistics and dropout stay as in evaluation."""
+        """Training mode, except for frozen towers: batch statistics and dropout stay as in evaluation."""
         super().train(mode)
         if self.freeze_image:
             self.network.visual.eval()

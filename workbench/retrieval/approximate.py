@@ -4,6 +4,9 @@ An approximate answer without its recall is a guess, so that an index measures i
 answer states it.
 """
 
+from importlib import import_module
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,7 +45,7 @@ class Approximate:
         measured: int = 200,
     ) -> None:
         try:
-            import faiss
+            faiss: Any = import_module("faiss")
         except ImportError as error:
             remedy = "`pip install itm-workbench[faiss]`, or use the exact Index"
             raise ImportError(f"faiss is not installed; {remedy}") from error
