@@ -222,7 +222,7 @@ def buckets(size: Tensor) -> tuple[Tensor, ...]:
 
 
 def in_order(values: list[Tensor], rows: tuple[Tensor, ...], length: int) -> Tensor:
-    """``(N, length, W)`` tokens of groups of texts, padded to ``length`` and back in the order of the texts."""
+    """``(N, length, W)`` tokens of groups of texts, padded to ``length``, in the order of the texts."""
     padded = [nn.functional.pad(one, (0, 0, 0, length - one.shape[1])) for one in values]
     return torch.cat(padded)[torch.cat(rows).argsort()]
 

@@ -3,4 +3,4 @@
 from workbench.registry import Shelf
 
 _shelf = Shelf(__name__)
-names, load = _shelf.names, _shelf.member
+names, load, member = _shelf.names, _shelf.member, _shelf.member
