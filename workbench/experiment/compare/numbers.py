@@ -9,24 +9,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench import metrics
 from workbench.experiment.opened import OpenRun
-from workbench.metrics import comparison, ranking, recall
-from workbench.metrics._ranks import Direction, Ranks, both
-from workbench.records import Measurement, Rows, Split
+from workbench.metrics import comparison
+from workbench.metrics.ranks import Direction, Ranks, both
+from workbench.records import Measurement, MetricKey, Rows, Split, densest
 
 Values = NDArray[np.float64]
 WHOLE: dict[str, tuple[Callable[[Ranks], Values], str]] = {
     "map_at_r": (
-        ranking.map_at_r,
+        metrics.load("map_at_r").per_query,
         "precision at each relevant item among the R best, summed and divided by R",
     ),
-    "r_precision": (ranking.r_precision, "share of relevant items among the R best"),
+    "r_precision": (metrics.load("r_precision").per_query, "share of relevant items among the R best"),
 }
 AT_K: dict[str, tuple[Callable[[Ranks, int], Values], str]] = {
-    "R": (recall.hit_at_k, "at least one relevant item among the {} best"),
-    "recall": (recall.recall_at_k, "share of the relevant items among the {} best"),
+    "R": (metrics.load("R").per_query, "at least one relevant item among the {} best"),
+    "recall": (metrics.load("recall").per_query, "share of the relevant items among the {} best"),
 }
-DENSE = ("exact", "eccv")
 RSUM = "sum of the hit rates at 1, 5 and 10 of both directions, image by image"
 
 
@@ -36,12 +36,12 @@ def default_keys(split: Split) -> list[str]:
     Args:
         split: with judgements.
     """
-    dense = next((name for name in DENSE if name in split.judgements), None)
+    dense = densest(split.judgements)
     return [
         "rsum",
         "i2t/R@1",
         "t2i/R@1",
-        *([f"{dense}:{d}/map_at_r" for d in ("i2t", "t2i")] if dense else []),
+        *([f"{dense}:{d}/map_at_r" for d in ("i2t", "t2i")] if dense != "own" else []),
     ]
 
 
@@ -124,9 +124,9 @@ def measured(
             "t2i": len(split.image_ids),
             "rsum": len(split.image_ids) + len(split.captions),
         }
-        contract = Measurement("", 0.0, judgements=name, gallery=sizes[direction])
+        contract = Measurement(MetricKey.parse(key), 0.0, gallery=sizes[direction])
         estimate = comparison.paired_bootstrap(column, rounds, rng, _groups([key], split).get(key))
-        out.append(estimate.report(contract, key.rpartition(":")[2], hit))
+        out.append(estimate.report(contract, contract.key, hit))
     return out
 
 
@@ -148,7 +148,7 @@ def table(
     split = spaces[0].split
     found = {space.name: per_query(space, keys) for space in spaces}
     numbers = [
-        {"run": name, "label": m.label, **asdict(m)}
+        {"run": name, "label": m.label, **m.as_dict()}
         for name, values in found.items()
         for m in measured(values, split, rounds=rounds, seed=seed)
     ]

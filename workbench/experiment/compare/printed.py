@@ -9,7 +9,9 @@ import pandas as pd
 
 from workbench.experiment.evaluation import measure
 from workbench.experiment.opened import OpenRun
-from workbench.metrics import published, recall
+from workbench.metrics import published
+from workbench.metrics.table import Evidence
+from workbench.metrics.table import measure as measured
 
 # printed rows that are not measured by a caption's own image, and the judgements that they are measured by,
 # where we have them
@@ -61,10 +63,9 @@ def _own_numbers(space: OpenRun, dataset: str, folds: int) -> dict[str, float]:
         )
         found = [m for m in every if m.judgements == OTHERS[dataset]]
     else:
-        found = recall.measure(
-            space.scores, space.split.judgements["own"], own=space.split.own, folds=folds, rounds=0
-        )
-    return {m.key: 100 * m.value for m in found}
+        evidence = Evidence(space.scores, space.split.judgements["own"], space.split.own, folds=folds)
+        found = measured(evidence, ["R", "recall", "medr", "rsum"], rounds=0)
+    return {m.key.local: 100 * m.value for m in found}
 
 
 def _percent(value: float | None) -> str:

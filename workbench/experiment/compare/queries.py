@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from workbench.experiment.opened import OpenRun
 from workbench.metrics import comparison
-from workbench.metrics._ranks import both
-from workbench.records import LazyJudgements, Rows, Split
+from workbench.metrics.ranks import best_ranks
+from workbench.records import LazyJudgements, Rows, Split, densest
 
 Values = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ def ranks(spaces: Sequence[OpenRun], direction: Literal["i2t", "t2i"]) -> Values
         spaces: open runs of one split.
         direction: image to text or text to image.
     """
-    return np.stack([both(space.scores, space.split.judgements["own"])[direction].first for space in spaces])
+    return np.stack([best_ranks(space.scores, space.split.judgements["own"], direction) for space in spaces])
 
 
 def chosen(
@@ -69,8 +69,8 @@ def chosen(
 
 def grader(split: Split) -> Callable[[Rows, Rows], NDArray[np.float32]] | None:
     """What grades any image and caption of a split between 0 and 1, where its data know; else ``None``."""
-    name = next((name for name in ("graded", "exact") if name in split.judgements), None)
-    if name is None:
+    name = densest(split.judgements, graded=True)
+    if name not in ("graded", "exact"):
         return None
     judged = split.judgements
     return judged.relevance(name).take if isinstance(judged, LazyJudgements) else judged[name].take
