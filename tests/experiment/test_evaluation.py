@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from workbench.metrics._rows import Products
 
 from tests.data import fixtures
 from tests.objectives.worlds import source
 from workbench import data, objectives
 from workbench.experiment import evaluation
 from workbench.experiment.evaluation import ensemble, measure
-from workbench.metrics._rows import Products
 from workbench.records import Judgements
 
 

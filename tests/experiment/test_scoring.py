@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
+from workbench.metrics._rows import blocks
 
 from tests.objectives.worlds import embedding
 from workbench import objectives
 from workbench.experiment import scoring
 from workbench.experiment.scoring import ModelScores, scored
 from workbench.metrics import recall
-from workbench.metrics._rows import blocks
 from workbench.records import Judgements
 
 

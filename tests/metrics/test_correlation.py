@@ -30,8 +30,11 @@ TOY = judged([5, 4, 1, 2, 0], [0, 1, 0, 1, 2], [0, 1, 1, 0, 0], (3, 2))
 VALUES = np.array([0.9, 0.5, 0.1, 0.4, 0.0])
 
 
+OWN = np.array([0, 1])
+
+
 def by_key(found):
-    return {m.key: m for m in found}
+    return {m.key.local: m for m in found}
 
 
 def test_the_worked_correlation_with_human_judgement():

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from workbench.metrics._chains import Chains
 
 from tests.oracles import metrics as oracle
 from workbench.metrics import hierarchy
-from workbench.metrics._chains import Chains
 from workbench.metrics.hierarchy import (
     d_corr_image,
     d_corr_radius,

@@ -16,10 +16,10 @@ import sys
 import time
 
 import numpy as np
-
-from workbench.metrics import ranking, recall
 from workbench.metrics._ranks import Ranked
 from workbench.metrics._rows import Products
+
+from workbench.metrics import ranking, recall
 from workbench.records import Judgements
 
 

@@ -9,11 +9,11 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 from PIL import Image
+from workbench.metrics._ranks import both
 
 from workbench.experiment import compare
 from workbench.experiment.opened import OpenRun
 from workbench.metrics import published, ranking, recall
-from workbench.metrics._ranks import both
 from workbench.records import Embedding, Judgements, LazyJudgements, Split
 
 IMAGES, CAPTIONS = 30, 5
