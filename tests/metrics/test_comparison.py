@@ -3,30 +3,103 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.stats import t as student
+from scipy.stats import ttest_rel
 
 from tests.oracles import comparison as oracle
-from workbench.metrics import comparison, recall
-from workbench.metrics.comparison import holm, most_different, paired_bootstrap, rsum_by_image, sign_test
-from workbench.records import Judgements
+from workbench.metrics import comparison
+from workbench.metrics.comparison import Difference, Kind, holm, levels, most_different, sign_test
+from workbench.metrics.intervals import Draws
 
 FIRST = np.array([1.0, 1.0, 0.0, 1.0, np.nan])
 SECOND = np.array([0.0, 1.0, 1.0, 0.0, np.nan])
 
 
-def by_run(**runs):
-    return {"t2i/R@1": runs}
+def by_run(key="t2i/R@1", **runs):
+    return {key: runs}
+
+
+def alone(queries, **options):
+    """Draws over images with one caption each."""
+    return Draws(np.arange(queries), queries, **options)
 
 
 def test_the_worked_difference_of_two_runs():
     # differences 1, 0, -1, 1 over four queries that count: mean 1/4; two wins, one loss: 2 * P(X <= 1 of 3) =
     # 2 * 4/8 = 1
-    (found,) = comparison.measure(by_run(a=SECOND, b=FIRST), "a")
+    (found,) = comparison.measure(by_run(a=SECOND, b=FIRST), "a", alone(5))
     assert (found.key, found.run, found.against, found.value) == ("t2i/R@1", "b", "a", 0.25)
     assert (found.wins, found.losses, found.ties, found.p) == (2, 1, 1, 1.0)
     assert (found.queries, found.left_out, found.comparisons) == (4, 1, 1)
-    assert found.low is not None
-    assert found.high is not None
-    assert -1 <= found.low <= 0.25 <= found.high <= 1
+    assert found.low < 0 < found.high
+    assert found.value == pytest.approx((found.low + found.high) / 2)
+    assert (found.verdict, found.mark, found.told_apart) == ("undecided", "?", False)
+
+
+def test_the_worked_interval():
+    # half the images gain 1, half lose nothing: spread sqrt(1/4 / 100) = .05, times sqrt(100/99); two
+    # imagined images of 1 / 100 each; t(99) at .975 = 1.984217: half width 1.984217 * sqrt(.0025 * 100/99 + .0002)
+    gains = np.tile([1.0, 0.0], 50)
+    (found,) = comparison.measure(by_run(a=np.zeros(100), b=gains), "a", alone(100, rounds=20_000))
+    half = 1.984217 * (0.0025 * 100 / 99 + 0.0002) ** 0.5
+    assert_allclose([found.low, found.high], [0.5 - half, 0.5 + half], atol=0.002)
+
+
+def test_the_interval_of_many_images_is_that_of_the_paired_t_test(rng):
+    a, b = rng.random(2000), rng.random(2000)
+    (found,) = comparison.measure(by_run(a=a, b=b), "a", alone(2000, rounds=20_000))
+    expected = ttest_rel(b, a).confidence_interval(0.95)
+    assert_allclose([found.low, found.high], [expected.low, expected.high], atol=0.001)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "fewer", "verdict", "mark"),
+    [
+        (0.01, 0.03, False, "better", "▲"),
+        (-0.03, -0.01, False, "worse", "▼"),
+        (0.01, 0.03, True, "worse", "▼"),
+        (-0.03, -0.01, True, "better", "▲"),
+        (-0.004, 0.005, False, "no difference worth noting", "="),
+        (0.001, 0.004, False, "no difference worth noting", "="),
+        (0.001, 0.03, False, "better", "▲"),
+        (-0.001, 0.03, False, "undecided", "?"),
+        (0.0, 0.03, False, "undecided", "?"),
+        (None, None, False, "undecided", "?"),
+    ],
+)
+def test_the_worked_verdicts(low, high, fewer, verdict, mark):
+    value = 0.0 if low is None else (low + high) / 2
+    one = Difference("t2i/R@1", "b", "a", value, low, high, smallest=0.005, smaller_is_better=fewer)
+    assert (one.verdict, one.mark) == (verdict, mark)
+    assert one.worth_noting == (verdict in ("better", "worse"))
+    assert one.row()["verdict"] == verdict
+
+
+def test_mark_word_and_interval_never_disagree(rng):
+    """A dot once said "told apart" beside an interval that held zero."""
+    seen = set()
+    for _ in range(150):
+        images, runs = int(rng.integers(4, 60)), [*"abcd"[: rng.integers(2, 5)]]
+        shift = rng.choice([0.0, 0.002, 0.1, 0.5])
+        values = {
+            key: {
+                name: rng.random(images) * 0.01 ** rng.integers(0, 2) + shift * (name > "a") for name in runs
+            }
+            for key in ("i2t/R@1", "i2t/medr", "exact:i2t/map_at_r")
+        }
+        kinds = {"i2t/medr": Kind("rank", smaller_is_better=True)}
+        for one in comparison.measure(values, "a", alone(images, rounds=60), kinds=kinds):
+            holds_zero = one.low <= 0 <= one.high
+            inside = -one.smallest <= one.low <= one.high <= one.smallest
+            assert one.told_apart == (not holds_zero)
+            assert one.worth_noting == (not holds_zero and not inside) == (one.mark in "▲▼")
+            assert (one.verdict == "no difference worth noting") == inside == (one.mark == "=")
+            if one.worth_noting:
+                gain = -one.value if one.key == "i2t/medr" else one.value
+                assert one.verdict == ("better" if gain > 0 else "worse")
+                assert one.mark == ("▲" if gain > 0 else "▼")
+            seen.add(one.verdict)
+    assert seen == {"better", "worse", "no difference worth noting", "undecided"}
 
 
 def test_the_worked_sign_tests():
@@ -42,6 +115,13 @@ def test_the_worked_correction():
     assert holm([]) == []
 
 
+def test_the_worked_levels():
+    # .005 <= .05/4 and .01 <= .05/3 are told apart, .03 > .05/2 is not: it and all after it keep .05/2
+    assert_allclose(levels([0.01, 0.04, 0.03, 0.005], 0.05), [0.05 / 3, 0.05 / 2, 0.05 / 2, 0.05 / 4])
+    assert_allclose(levels([0.01, 0.02], 0.05), [0.025, 0.05])
+    assert len(levels([], 0.05)) == 0
+
+
 @given(st.integers(0, 40), st.integers(0, 40))
 def test_the_sign_test_equals_the_sum_of_binomials(wins, losses):
     assert sign_test(wins, losses) == pytest.approx(oracle.sign_test(wins, losses))
@@ -55,37 +135,38 @@ def test_the_correction_equals_the_step_down_and_keeps_the_order(p):
     assert all(x <= y for (_, x), (_, y) in zip(sorted(zip(p, adjusted)), sorted(zip(p, adjusted))[1:]))
 
 
-def test_the_bootstrap_has_the_mean_and_spread_of_all_possible_draws(rng):
-    difference, groups = np.array([1.0, 0.5, -1.0, 0.0, 2.0]), np.array([0, 0, 1, 2, 2])
-    draws = paired_bootstrap(difference, 40_000, rng, groups).draws
-    every = oracle.every_resample(difference.tolist(), groups.tolist())
-    assert draws.mean() == pytest.approx(np.mean(every), abs=0.02)
-    assert draws.std() == pytest.approx(np.std(every), abs=0.02)
-    assert set(np.round(draws, 9)) == set(np.round(every, 9))
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_a_difference_is_below_its_level_exactly_where_holm_tells_it_apart(p):
+    assert [a <= b for a, b in zip(p, levels(p, 0.05))] == [value <= 0.05 for value in oracle.holm(p)]
 
 
-def test_a_group_of_its_own_for_each_query_changes_nothing():
-    plain = comparison.measure(by_run(a=SECOND, b=FIRST), "a", seed=3)
-    grouped = comparison.measure(by_run(a=SECOND, b=FIRST), "a", groups={"t2i/R@1": np.arange(5)}, seed=3)
-    assert plain == grouped
+def test_the_spread_is_that_of_all_possible_draws():
+    difference, own = np.array([1.0, 0.5, -1.0, 0.0, 2.0]), np.array([0, 0, 1, 2, 2])
+    every = np.std(oracle.every_resample(difference.tolist(), own.tolist()))
+    zeros, draws = np.zeros(5), Draws(own, 3, rounds=40_000)
+    (found,) = comparison.measure(by_run(a=zeros, b=difference), "a", draws)
+    # images sum to 1.5, -1 and 2; the largest moves the mean of five queries by 2/5; two degrees of freedom
+    half = student.ppf(0.975, 2) * (every**2 * 3 / 2 + 2 * (2 / 5) ** 2) ** 0.5
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.02)
 
 
 def test_captions_of_one_image_are_one_sign_and_widen_the_interval(rng):
-    gains = np.repeat(rng.standard_normal(40), 5)
+    gains, zeros = np.repeat(rng.standard_normal(400), 5), np.zeros(2000)
     plain, grouped = (
-        comparison.measure(by_run(a=np.zeros(200), b=gains), "a", groups=groups)[0]
-        for groups in (None, {"t2i/R@1": np.repeat(np.arange(40), 5)})
+        comparison.measure(by_run(a=zeros, b=gains), "a", draws)[0]
+        for draws in (alone(2000), Draws(np.repeat(np.arange(400), 5), 400))
     )
     assert plain.value == grouped.value
-    assert plain.wins + plain.losses == 200
-    assert grouped.wins + grouped.losses == 40
+    assert plain.wins + plain.losses == 2000
+    assert grouped.wins + grouped.losses == 400
     # five copies of a query count as one: the interval is sqrt(5) = 2.24 times as wide
-    assert (grouped.high - grouped.low) / (plain.high - plain.low) == pytest.approx(5**0.5, rel=0.15)
+    assert (grouped.high - grouped.low) / (plain.high - plain.low) == pytest.approx(5**0.5, rel=0.1)
 
 
 def test_turning_the_comparison_round_turns_its_sign(rng):
     a, b = rng.random(60), rng.random(60)
-    (there,), (back,) = comparison.measure(by_run(a=a, b=b), "a"), comparison.measure(by_run(b=b, a=a), "b")
+    (there,) = comparison.measure(by_run(a=a, b=b), "a", alone(60))
+    (back,) = comparison.measure(by_run(b=b, a=a), "b", alone(60))
     assert there.value == pytest.approx(-back.value)
     assert (there.wins, there.losses, there.p) == (back.losses, back.wins, back.p)
     assert (there.low, there.high) == pytest.approx((-back.high, -back.low))
@@ -93,86 +174,108 @@ def test_turning_the_comparison_round_turns_its_sign(rng):
 
 def test_a_run_does_not_differ_from_itself(rng):
     values = rng.random(30)
-    (found,) = comparison.measure(by_run(a=values, b=values.copy()), "a")
-    assert (found.value, found.low, found.high, found.ties, found.p, found.told_apart) == (
-        0.0,
-        0.0,
-        0.0,
-        30,
-        1.0,
-        False,
-    )
+    (found,) = comparison.measure(by_run(a=values, b=values.copy()), "a", alone(30))
+    assert (found.value, found.low, found.high, found.ties, found.p) == (0.0, 0.0, 0.0, 30, 1.0)
+    assert (found.told_apart, found.verdict) == (False, "no difference worth noting")
 
 
 def test_the_pair_is_told_apart_where_two_separate_intervals_overlap(rng):
     """What the paired test is for: most of the scatter is that of the queries, which both runs share."""
     hard = rng.random(400)
     first, second = (hard < 0.5).astype(float), (hard < 0.56).astype(float)
-    (found,) = comparison.measure(by_run(a=first, b=second), "a")
-    alone = [
-        np.quantile(rng.choice(values, (2000, 400)).mean(axis=1), [0.025, 0.975])
-        for values in (first, second)
-    ]
-    assert alone[0][1] > alone[1][0]
+    (found,) = comparison.measure(by_run(a=first, b=second), "a", alone(400))
+    ends = [np.quantile(alone(400).of(one, "t2i"), [0.025, 0.975]) for one in (first, second)]
+    assert ends[0][1] > ends[1][0]
     assert found.low > 0
     assert found.told_apart
 
 
 def test_about_95_of_100_intervals_hold_the_true_difference(rng):
-    held = 0
-    for _ in range(300):
-        shared = rng.standard_normal(80)
-        b = shared + 0.3 + rng.standard_normal(80)
-        (found,) = comparison.measure(by_run(a=shared, b=b), "a", rounds=400, seed=int(rng.integers(1 << 30)))
+    held, draws = 0, alone(200, rounds=300)
+    for _ in range(600):
+        shared = rng.standard_normal(200)
+        b = shared + 0.3 + rng.standard_normal(200)
+        (found,) = comparison.measure(by_run(a=shared, b=b), "a", draws)
         held += found.low <= 0.3 <= found.high
-    assert held / 300 == pytest.approx(0.95, abs=0.04)
+    assert held / 600 == pytest.approx(0.95, abs=0.025)
+
+
+@pytest.mark.parametrize("kept", ["often", "seldom"])
+def test_a_run_is_called_better_or_worse_by_chance_in_at_most_5_of_100_tables(kept, rng):
+    """Family-wise: three runs that do not differ from the first, on two numbers, captions of an image alike.
+
+    ``seldom``: hits that differ on about four images, where an interval from the spread alone is too narrow.
+    """
+    own, wrong, tables = np.repeat(np.arange(60), 3), 0, 700
+    draws, share = Draws(own, 60, rounds=200), 0.5 if kept == "often" else 0.03
+    for _ in range(tables):
+        easy = rng.random(60) < 0.5
+        values = {}
+        for key, rows in (("i2t/R@1", np.arange(60)), ("t2i/R@1", own)):
+            flipped = {name: (rng.random(60) < share)[rows] for name in "abcd"}
+            values[key] = {name: (easy[rows] ^ flip).astype(float) for name, flip in flipped.items()}
+        wrong += any(one.told_apart for one in comparison.measure(values, "a", draws))
+    # 700 tables at 5 % exactly give more than 46 in one of fifty cases
+    assert wrong <= 46
+
+
+def test_without_the_imagined_images_four_wins_against_none_would_count():
+    gains = np.zeros(200)
+    gains[:4] = 1
+    (found,) = comparison.measure(by_run(a=np.zeros(200), b=gains), "a", alone(200))
+    assert found.p == pytest.approx(2 / 16)
+    assert not found.told_apart
 
 
 def test_the_correction_goes_over_all_runs_and_all_numbers(rng):
     base = np.zeros(20)
     values = {key: {"a": base, "b": base + 1, "c": rng.standard_normal(20)} for key in ("x", "y")}
-    found = comparison.measure(values, "a")
-    assert [(one.key, one.run) for one in found] == [("x", "b"), ("x", "c"), ("y", "b"), ("y", "c")]
+    found = comparison.measure({f"i2t/{key}": runs for key, runs in values.items()}, "a", alone(20))
+    assert [(one.key, one.run) for one in found] == [
+        ("i2t/x", "b"), ("i2t/x", "c"), ("i2t/y", "b"), ("i2t/y", "c"),
+    ]  # fmt: skip
     assert [one.p_holm for one in found] == pytest.approx(oracle.holm([one.p for one in found]))
     assert {one.comparisons for one in found} == {4}
-    assert found[0].told_apart
+    assert found[0].verdict == "better"
+
+
+def test_rsum_is_compared_by_the_draw_of_both_directions(rng):
+    # three parts of 10 images and 20 captions each; the sum of the six means moves by what every part moves
+    own, gains = np.repeat(np.arange(10), 2), np.full(90, 0.1)
+    base = rng.random(90)
+    kinds = {"rsum": Kind("sum")}
+    (found,) = comparison.measure(by_run("rsum", a=base, b=base + gains), "a", Draws(own, 10), kinds=kinds)
+    assert found.value == pytest.approx(0.6)
+    assert (found.wins, found.queries, found.smallest) == (10, 30, pytest.approx(0.03))
+
+
+def test_a_median_rank_is_better_where_it_is_smaller(rng):
+    ranks = rng.integers(1, 50, 200).astype(float)
+    kinds = {"i2t/medr": Kind("rank", "median", smaller_is_better=True)}
+    (found,) = comparison.measure(by_run("i2t/medr", a=ranks + 20, b=ranks), "a", alone(200), kinds=kinds)
+    assert (found.value, found.wins, found.verdict) == (-20.0, 200, "better")
 
 
 def test_without_rounds_there_is_no_interval():
-    (found,) = comparison.measure(by_run(a=SECOND, b=FIRST), "a", rounds=0)
-    assert (found.low, found.high) == (None, None)
+    (found,) = comparison.measure(by_run(a=SECOND, b=FIRST), "a", alone(5, rounds=0))
+    assert (found.low, found.high, found.verdict) == (None, None, "undecided")
 
 
 def test_the_same_seed_gives_the_same_intervals():
     one, same, other = (
-        comparison.measure(by_run(a=np.arange(9.0), b=np.zeros(9)), "a", seed=seed)[0] for seed in (1, 1, 2)
+        comparison.measure(by_run(a=np.arange(9.0), b=np.zeros(9)), "a", alone(9, seed=seed))[0]
+        for seed in (1, 1, 2)
     )
     assert one == same != other
 
 
 def test_runs_on_different_queries_are_refused():
     with pytest.raises(ValueError, match="b and a did not answer the same queries"):
-        comparison.measure(by_run(a=SECOND, b=np.ones(5)), "a")
+        comparison.measure(by_run(a=SECOND, b=np.ones(5)), "a", alone(5))
     with pytest.raises(ValueError, match="no query counts"):
-        comparison.measure(by_run(a=np.full(2, np.nan), b=np.full(2, np.nan)), "a")
+        comparison.measure(by_run(a=np.full(2, np.nan), b=np.full(2, np.nan)), "a", alone(2))
     with pytest.raises(KeyError, match="no run 'z' to compare with; there are a, b"):
-        comparison.measure(by_run(a=SECOND, b=FIRST), "z")
-
-
-@pytest.mark.parametrize("captions", [5, None])
-def test_the_shares_of_the_images_have_rsum_as_their_mean(captions, rng):
-    own = np.repeat(np.arange(12), captions or rng.integers(1, 6, 12))
-    scores = rng.standard_normal((12, len(own))) + 2 * (own == np.arange(12)[:, None])
-    judged = Judgements.own(own, 12)
-    i2t, t2i = (recall.best_ranks(scores, judged, direction) for direction in ("i2t", "t2i"))
-    expected = next(m.value for m in recall.measure(scores, judged, rounds=0) if m.key == "rsum")
-    assert rsum_by_image(i2t, t2i, own).mean() == pytest.approx(expected)
-    assert expected == pytest.approx(oracle.rsum(i2t.tolist(), t2i.tolist()))
-
-
-def test_rsum_has_no_share_for_a_query_without_an_answer():
-    with pytest.raises(ValueError, match="no relevant item"):
-        rsum_by_image(np.array([np.nan]), np.array([1.0]), np.array([0]))
+        comparison.measure(by_run(a=SECOND, b=FIRST), "z", alone(5))
 
 
 def test_the_queries_on_which_runs_differ_most_come_first():

@@ -70,7 +70,7 @@ def test_true_at_1_is_the_r_at_1_of_the_truth(rng):
 
 
 def test_a_mask_of_another_length_is_refused():
-    with pytest.raises(IndexError):
+    with pytest.raises(ValueError, match="3 rows for 4 queries"):
         errors(SCORES, OWN, TRUE, captions=np.ones(3, dtype=bool))
 
 

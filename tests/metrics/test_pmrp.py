@@ -104,7 +104,7 @@ def test_intervals_enclose_the_values(codes, rng):
 
 
 def test_shapes_and_folds_that_do_not_fit_are_refused(codes):
-    with pytest.raises(ValueError, match=r"scores are \(3, 30\), there are 10 images and 30 captions"):
+    with pytest.raises(ValueError, match=r"scores are \(3, 30\), the judgements are \(10, 30\)"):
         plausible(np.zeros((3, 30)), codes, OWN)
     with pytest.raises(ValueError, match="3 folds do not divide 10 images"):
         plausible(np.zeros((10, 30)), codes, OWN, folds=3)

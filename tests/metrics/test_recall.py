@@ -130,7 +130,7 @@ def test_folds_report_the_gallery_of_one_fold_and_the_queries_of_all(rng):
 
 @pytest.mark.parametrize(("own", "folds"), [(None, 5), (OWN, 4)])
 def test_folds_that_cannot_be_cut_are_refused(own, folds):
-    with pytest.raises(ValueError, match="folds need own of 6 captions"):
+    with pytest.raises(ValueError, match="folds do not divide 2 images"):
         recall(SCORES, Judgements.own(OWN, 2), own=own, folds=folds)
 
 

@@ -8,6 +8,7 @@ from workbench import metrics
 from workbench.metrics.blocks import Products, WithoutOwn, by_rows
 from workbench.metrics.grades import Lists, Matrix, grade_rows
 from workbench.metrics.semantic import NcsTop, SemanticRecall, curves, votes
+from workbench.metrics.table import Evidence
 from workbench.records import Judgements
 
 # METHODS 10 and 11.7: six captions, two an image, against three images
@@ -294,8 +295,8 @@ def test_intervals_and_contracts_are_filled_in(rng):
 
 
 def test_what_cannot_be_measured_is_refused(rng):
-    with pytest.raises(ValueError, match="say what it is: own"):
-        semantic(SCORES, PHI, ground_truth=False)
+    with pytest.raises(ValueError, match="give own, the image row of each caption"):
+        Evidence(SCORES, PHI, without_own=True)
     with pytest.raises(ValueError, match="at least 0 to be summed, the least is -1"):
         semantic(SCORES, np.full((3, 6), -1.0))
     with pytest.raises(ValueError, match=r"scores are \(3, 6\)"):

@@ -17,6 +17,7 @@ import numpy as np
 from pycocoevalcap.cider.cider_scorer import CiderScorer
 
 from tests.performance._coco_pairs import read_pairs
+from tests.performance.recorded import record
 from workbench import text
 
 
@@ -68,6 +69,17 @@ def main(size: int) -> None:
         f"{theirs_pair * pairs / (end - start):8,.0f} times faster a pair",
         f"{np.abs(ours - theirs).max():8.1e} greatest difference on those pairs",
     ]
+    record(
+        "cider",
+        {
+            "images": len(references),
+            "captions": len(captions),
+            "seconds": end - start,
+            "times_faster_a_pair": theirs_pair * pairs / (end - start),
+            "peak_gib": peak,
+            "greatest_difference": float(np.abs(ours - theirs).max()),
+        },
+    )
     sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -25,6 +25,7 @@ import numpy as np
 import torch
 
 from tests.browser.conftest import ARGUMENTS, CHROMIUM, serving
+from tests.performance.recorded import record
 from workbench.data import load
 from workbench.experiment import open_runs
 from workbench.experiment.opened import OpenRun
@@ -132,6 +133,9 @@ def main(rows: int = 10_000, runs: int = 2) -> None:
     shutil.rmtree(folder)
     # the first two warm up model and page
     middle, late = np.quantile(took[2:], [0.5, 0.95])
+    record(
+        f"explorer_{rows}", {"rows": rows, "runs": runs, "median_ms": float(middle), "p95_ms": float(late)}
+    )
     sys.stdout.write(
         f"{rows:,} stored embeddings, {runs} run(s), {shown} thumbnails: median {middle:.0f} ms, p95 {late:.0f} ms over "
         f"{len(took) - 2} queries, load {os.getloadavg()[0]:.1f}; the widget says: {status}\n"

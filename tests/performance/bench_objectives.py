@@ -20,6 +20,7 @@ import open_clip
 import torch
 from torch.nn import functional
 
+from tests.performance.recorded import record
 from workbench import objectives
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
@@ -36,6 +37,7 @@ def main(threads: int) -> None:
     torch.set_num_threads(threads)
     slice_seconds = step_of_slice()
     say(f"{threads} thread(s), {SLICE} pairs of ViT-B/32 in {slice_seconds:.2f} s")
+    shares: dict[str, float] = {}
     for size in (128, 512):
         step = slice_seconds * size / SLICE
         base = seconds_of("infonce", size)
@@ -43,7 +45,9 @@ def main(threads: int) -> None:
         say(f"    {'objective':<10}{'ms':>10}{'x InfoNCE':>12}{'% of the step':>16}")
         for name in objectives.names():
             seconds = seconds_of(name, size)
+            shares[f"{name}_share_of_step_at_{size}"] = seconds / step
             say(f"    {name:<10}{1000 * seconds:>10.1f}{seconds / base:>12.1f}{100 * seconds / step:>16.2f}")
+    record("objectives", {"threads": threads, "width": WIDTH, **shares})
 
 
 def say(line: str) -> None:

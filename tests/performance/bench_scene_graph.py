@@ -19,6 +19,7 @@ from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
+from tests.performance.recorded import record
 from workbench import text
 from workbench.records import SceneGraph
 from workbench.text.scene_graph import tree
@@ -90,6 +91,7 @@ def main(root: Path, number: int) -> None:
     rate = speed("scenegraphparser", few, lambda c: [theirs(one) for one in c])
     rate = max(rate, speed("scenegraphparser, two processes", few, in_two))
     sys.stdout.write(f"{ours / rate:9.1f} times faster\n")
+    record("scene_graph", {"captions": number, "captions_a_second": ours, "times_faster": ours / rate})
     truth = annotated(root, "test")
     for what, graphs in (
         ("ours", text.load("scene_graph").of(truth.captions).graphs),

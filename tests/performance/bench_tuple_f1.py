@@ -13,6 +13,7 @@ import time
 import numpy as np
 
 from tests.performance._coco_pairs import read_pairs
+from tests.performance.recorded import record
 from workbench import text
 from workbench.text.tuple_f1 import TupleF1Relevance, tuple_f1
 
@@ -54,6 +55,10 @@ def main(size: int) -> None:
         f"{slow_pair * 1e6:8.1f} us a pair in the pairwise function ({len(references):,} of these pairs)",
         f"{np.abs(found - np.array(slow)).max():8.1e} greatest difference on those pairs",
     ]
+    record(
+        "tuple_f1",
+        {"images": len(references), "captions": len(captions), "seconds": end - parsed, "peak_gib": peak},
+    )
     sys.stdout.write("\n".join(lines) + "\n")
 
 

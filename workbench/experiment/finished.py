@@ -80,7 +80,9 @@ def _contents(folder: Path | None, split: Split, device: str) -> Contents:
     if folder and not model.objective.reads:
         sides = (("image", split.image_ids), ("text", split.caption_ids))
         kept = [found for side, ids in sides if (found := _of_side(folder, side, ids))]
-    return Contents(model, *(kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False))))
+    return Contents(
+        model, *(kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False)))
+    )
 
 
 def _of_side(folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from workbench.encoders._pair import Pair
+from workbench.encoders.base import Pair
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding, Split
 from workbench.text.signal import SignalMaker

@@ -1,7 +1,7 @@
 """An opened run: a model, a split that it has embedded, and what was measured there.
 
-``run(config)`` returns one, ``open_runs`` opens those that lie on disk, and maps, comparisons and the explorer
-look into them.
+``run(config)`` returns one, ``open_runs`` opens those that lie on disk, and maps, comparisons and the
+explorer look into them.
 """
 
 from __future__ import annotations

@@ -1,34 +1,70 @@
-"""Two runs on the same queries: paired bootstrap of the difference, exact sign test, Holm's correction.
+"""Runs held against one another on the same queries: one difference, one interval, one verdict.
 
-"Both runs answered the same queries. The interval is that of the mean difference when the queries are drawn
-again, the same draw for both runs. The sign test asks whether one run is better on more queries than the
-other; queries on which they agree say nothing. Where several comparisons are made, p is Holm's, so that the
-chance of a single false alarm among all stays below 5 %."
+"Both runs answered the same queries. The interval is that of the difference when the images are drawn again,
+each with all its captions, the same draw for both runs; it is widened for the number of comparisons that were
+made together, so that the chance of calling any run better or worse where there is no difference stays below
+5 %. A difference is *told apart* where this interval leaves out zero. It is not *worth noting* where the
+whole interval lies within plus and minus the smallest effect of interest."
 
-For a number that is 0 or 1 for each query (R@K) the sign test is McNemar's exact test. Captions of one image
-are no independent witnesses: with ``groups`` whole images are drawn, and an image counts as one sign. A query
-that has no answer counts for neither run. The tests speak about other queries, not about other seeds of
-training (``seeds``).
+How the interval is made. Holm's procedure tests the clearest of ``m`` differences at the level ``.05 / m``,
+the next at ``.05 / (m - 1)``, and so on; from the first that is not told apart on, the level stays. The
+interval of each difference has the level at which it was tested, so that it leaves out zero exactly where
+Holm's procedure tells the runs apart. With 100 comparisons the first level needs quantiles of .99975, and
+1,000 resamples have no such percentile: their outermost one is decided by a single draw. Their standard
+deviation however is known to 2 %, so the interval is ``difference -+ t * s``: ``s`` is the standard deviation
+of the resampled differences and ``t`` Student's quantile with one degree of freedom fewer than there are
+images. Where two runs differ on a handful of queries only, that would be too narrow (four wins against none
+would count as a difference, which chance alone makes in one of eight cases). As Bonett and Price do for
+proportions, two images are therefore imagined beside those at hand, on which the one and the other run wins
+by the largest difference that was seen; with hundreds of images this changes nothing that is printed. A level
+speaks about saying "better" or "worse" wrongly anywhere in the table; that all intervals together hold their
+true values is not promised.
 
-Source: B. Efron and R. Tibshirani, An introduction to the bootstrap, 1993, chapter 13 (percentile interval);
-Q. McNemar, Psychometrika 12, 1947; S. Holm, A simple sequentially rejective multiple test procedure, Scand.
-J. Statistics 6, 1979.
+Beside it stands the exact sign test, which counts *how often* and not by how much one run is better; for a
+number that is 0 or 1 for each image it is McNemar's test. All of this speaks about other images, not about
+other seeds of training (``seeds``).
+
+Source: S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6, 1979; D.
+Bonett and R. Price, Adjusted Wald confidence interval for a difference of binomial proportions based on
+paired data, J. Educational and Behavioral Statistics 37, 2012; Q. McNemar, Psychometrika 12, 1947;
+``intervals`` for the draws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr
+from scipy.special import bdtr, stdtr, stdtrit
 
-from workbench.metrics._bootstrap import Estimate, interval, resamples
-from workbench.records import Rows
+from workbench.metrics.intervals import Draws, Statistic
+from workbench.records import MetricKey, Rows
 
 Values = NDArray[np.float64]
 EQUAL = 1e-12
+# in points of percent, the same share of the range of other units: a convention, and everyone's to change
+SMALLEST = 0.5
+SCALE = {"share": 0.01, "sum": 0.06, "rank": 2.0, "correlation": 0.01}
+BETTER, WORSE, ALIKE, UNDECIDED = "better", "worse", "no difference worth noting", "undecided"
+MARKS = {BETTER: "▲", WORSE: "▼", ALIKE: "=", UNDECIDED: "?"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a number is.
+
+    Args:
+        unit: of ``records.shown.UNITS``.
+        statistic: how the values by query become the number.
+        smaller_is_better: e.g. of a median rank.
+    """
+
+    unit: str = "share"
+    statistic: Statistic = "mean"
+    smaller_is_better: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,71 +74,66 @@ class Difference:
     Args:
         key: the number, e.g. ``"t2i/R@1"``.
         run, against: names of the two runs; the difference is ``run - against``.
-        value: mean difference over queries; low, high: its bootstrap interval at ``confidence``, or ``None``.
-        wins, losses, ties: groups (queries, or images where captions are drawn by image) where ``run`` is
-            better, worse, equal.
-        p: of the two-sided exact sign test; p_holm: corrected for all comparisons made together.
+        value: the difference; low, high: its interval, adjusted for all comparisons made together, or
+            ``None``.
+        smallest: effects below this are not worth noting; in the unit of ``value``.
+        wins, losses, ties: images on which ``run`` is better, worse, equal.
+        p: of the two-sided exact sign test over images; p_holm: adjusted for all comparisons made together.
         comparisons: how many those were.
         queries, left_out: queries that count, and queries that have no answer.
+        unit, smaller_is_better: see ``Kind``.
+        confidence: that no run in the table is called better or worse by chance.
     """
 
     key: str
     run: str
     against: str
     value: float
-    low: float | None
-    high: float | None
-    wins: int
-    losses: int
-    ties: int
-    p: float
+    low: float | None = None
+    high: float | None = None
+    smallest: float = 0.0
+    wins: int = 0
+    losses: int = 0
+    ties: int = 0
+    p: float = 1.0
     p_holm: float = 1.0
     comparisons: int = 1
     queries: int = 0
     left_out: int = 0
+    unit: str = "share"
+    smaller_is_better: bool = False
     confidence: float = 0.95
 
     @property
     def told_apart(self) -> bool:
-        """Whether the sign test, corrected, tells the runs apart at ``1 - confidence``."""
-        return self.p_holm < 1 - self.confidence
+        """Whether the interval leaves out zero."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
+    @property
+    def verdict(self) -> str:
+        """``better`` or ``worse`` than the other run, ``no difference worth noting``, or ``undecided``."""
+        if self.low is None or self.high is None:
+            return UNDECIDED
+        if -self.smallest <= self.low and self.high <= self.smallest:
+            return ALIKE
+        if not self.told_apart:
+            return UNDECIDED
+        return WORSE if (self.value > 0) == self.smaller_is_better else BETTER
 
-def paired_bootstrap(
-    difference: Values, rounds: int, rng: np.random.Generator, groups: Rows | None = None
-) -> Estimate:
-    """Mean of the per-query differences of two runs, with its bootstrap draws.
+    @property
+    def mark(self) -> str:
+        """The verdict as one character."""
+        return MARKS[self.verdict]
 
-    Args:
-        difference: ``(queries,)`` value of the one run minus that of the other; NaN = the query does not
-            count.
-        rounds: resamples; 0 = no interval.
-        rng: source of the draws.
-        groups: ``(queries,)`` row of what is drawn as a whole, e.g. the image of a caption; ``None`` = each
-            query by itself.
+    @property
+    def worth_noting(self) -> bool:
+        """Whether the run is better or worse: what is set in bold, shaded, or drawn as a filled dot."""
+        return self.verdict in (BETTER, WORSE)
 
-    Raises:
-        ValueError: no query counts.
-
-    >>> paired_bootstrap(np.array([1.0, 0.0, -1.0, 1.0]), 0, np.random.default_rng(0)).value
-    0.25
-    """
-    kept = ~np.isnan(difference)
-    if not kept.any():
-        raise ValueError("no query counts for both runs, so that they cannot be compared")
-    sums, counts = _by_group(difference[kept], None if groups is None else groups[kept])
-    draws = [(weights @ sums) / (weights @ counts) for weights in resamples(len(sums), rounds, rng)]
-    value = float(difference[kept].mean())
-    return Estimate(value, np.concatenate([np.zeros(0), *draws]), int(kept.sum()), int((~kept).sum()))
-
-
-def _by_group(values: Values, groups: Rows | None) -> tuple[Values, Values]:
-    """Sum and number of the values of each group."""
-    if groups is None:
-        return values, np.ones(len(values))
-    _, place = np.unique(groups, return_inverse=True)
-    sums: Values = np.bincount(place, weights=values).astype(np.float64)
-    return sums, np.bincount(place).astype(np.float64)
+    def row(self) -> dict[str, Any]:
+        """All fields, and what follows from them, as a row of a table."""
+        verdict = {"verdict": self.verdict, "mark": self.mark, "worth_noting": self.worth_noting}
+        return asdict(self) | {"told_apart": self.told_apart} | verdict
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -130,33 +161,48 @@ def holm(p: Sequence[float]) -> list[float]:
     [0.03, 0.06, 0.06, 0.02]
     """
     order = np.argsort(p, kind="stable")
-    adjusted = np.minimum(
-        1.0, np.maximum.accumulate(np.asarray(p, np.float64)[order] * np.arange(len(p), 0, -1))
-    )
+    raised = np.maximum.accumulate(np.asarray(p, np.float64)[order] * np.arange(len(p), 0, -1))
     out = np.empty(len(p))
-    out[order] = adjusted
+    out[order] = np.minimum(1.0, raised)
     return [float(value) for value in out]
+
+
+def levels(p: Sequence[float], alpha: float) -> Values:
+    """The level at which Holm's procedure tests each difference; those after the first that is not told apart
+    keep its level.
+
+    Args:
+        p: of each difference by itself.
+        alpha: for all of them together.
+
+    >>> levels([0.04, 0.001, 0.03], 0.06).round(6).tolist()
+    [0.06, 0.02, 0.03]
+    """
+    step, told = np.argsort(np.argsort(p, kind="stable")), np.sum(np.array(holm(p)) <= alpha)
+    level: Values = alpha / (len(p) - np.minimum(step, min(told, len(p) - 1)))
+    return level
 
 
 def measure(
     values: Mapping[str, Mapping[str, Values]],
     against: str,
+    draws: Draws,
     *,
-    groups: Mapping[str, Rows] | None = None,
-    rounds: int = 2000,
-    seed: int = 0,
+    kinds: Mapping[str, Kind] | None = None,
+    smallest: float = SMALLEST,
     confidence: float = 0.95,
 ) -> list[Difference]:
-    """Every run against one run, on every number; Holm's correction goes over all of these comparisons.
+    """Every run against one run, on every number; all of these comparisons are adjusted together.
 
     Args:
-        values: key -> run -> ``(queries,)`` one value a query, larger = better; NaN = the query has no
-            answer.
+        values: key -> run -> values by query as ``intervals.Draws`` reads them; NaN = the query does
+            not count.
         against: name of the run that the others are held against.
-        groups: key -> ``(queries,)`` what is drawn as a whole; a key that is missing has none.
-        rounds: bootstrap rounds; 0 = no intervals.
-        seed: of the bootstrap.
-        confidence: of the intervals.
+        draws: the resamples; without rounds there are no intervals.
+        kinds: key -> what the number is; a key that is missing is the mean of a share.
+        smallest: smallest effect of interest in points of percent; of RSUM, a sum of six shares, six times as
+            much; of correlations a hundredth of it; of ranks, ``0.5`` is one rank.
+        confidence: that no run is called better or worse by chance.
 
     Returns:
         Key by key, in the order of ``values``, run by run.
@@ -165,72 +211,71 @@ def measure(
         KeyError: ``against`` is not among the runs of a key.
         ValueError: runs that answered different queries, or no query that counts.
     """
-    rng = np.random.default_rng(seed)
-    found = []
+    found, errors = [], []
     for key, by_run in values.items():
         if against not in by_run:
             raise KeyError(f"{key}: no run {against!r} to compare with; there are {', '.join(by_run)}")
-        for name in by_run:
-            if name != against:
-                difference = _difference(f"{key}: {name} and {against}", by_run[name], by_run[against])
-                group = (groups or {}).get(key)
-                estimate = paired_bootstrap(difference, rounds, rng, group)
-                found.append(_report(key, name, against, estimate, _signs(difference, group), confidence))
-    adjusted = holm([one.p for one in found])
-    return [replace(one, p_holm=p, comparisons=len(found)) for one, p in zip(found, adjusted, strict=True)]
+        kind, direction = (kinds or {}).get(key, Kind()), MetricKey.parse(key).direction
+        others = [name for name in by_run if name != against]
+        checked = [_compared(key, name, against, by_run, draws, kind) for name in others]
+        drawn = {name: draws.of(column, direction, kind.statistic) for name, column in by_run.items()}
+        for one, images, largest in checked:
+            spread = float(np.nanstd(drawn[one.run] - drawn[against])) if draws.rounds else np.nan
+            free, imagined = max(images - 1, 1), 2 * largest**2 if kind.statistic == "mean" else 0.0
+            errors.append((float(np.sqrt(spread**2 * images / free + imagined)), free))
+            found.append(replace(one, smallest=smallest * SCALE[kind.unit], confidence=confidence))
+    return _adjusted(found, errors, 1 - confidence)
 
 
-def _difference(what: str, first: Values, second: Values) -> Values:
+def _compared(
+    key: str, run: str, against: str, values: Mapping[str, Values], draws: Draws, kind: Kind
+) -> tuple[Difference, int, float]:
+    """The difference without its interval, the images that count, and how far one image moves it at most."""
+    first, second, direction = values[run], values[against], MetricKey.parse(key).direction
     if first.shape != second.shape or (np.isnan(first) != np.isnan(second)).any():
         raise ValueError(
-            f"{what} did not answer the same queries: measure both on one split by the same judgements"
+            f"{key}: {run} and {against} did not answer the same queries: "
+            "measure both on one split by the same judgements"
         )
-    return first - second
-
-
-def _signs(difference: Values, groups: Rows | None) -> tuple[int, int, int]:
-    kept = ~np.isnan(difference)
-    sums, _ = _by_group(difference[kept], None if groups is None else groups[kept])
+    known = ~np.isnan(first)
+    if not known.any():
+        raise ValueError(f"{key}: no query counts for {run} and {against}, so that they cannot be compared")
+    value = draws.value(first, direction, kind.statistic) - draws.value(second, direction, kind.statistic)
+    by_image = draws.by_image(first - second, direction)
+    images = int((draws.by_image(np.where(known, 1.0, np.nan), direction) > 0).sum())
+    parts = 1 if direction else len(first) // (draws.images + len(draws.own))
+    gain = -by_image if kind.smaller_is_better else by_image
     # sums of equal values in another order may differ in the last bit
-    better, worse = int((sums > EQUAL).sum()), int((sums < -EQUAL).sum())
-    return better, worse, len(sums) - better - worse
+    wins, losses = int((gain > EQUAL).sum()), int((gain < -EQUAL).sum())
+    one = Difference(
+        key, run, against, value, wins=wins, losses=losses, ties=images - wins - losses, p=sign_test(wins, losses),
+        queries=int(known.sum()) // parts, left_out=int((~known).sum()) // parts,
+        unit=kind.unit, smaller_is_better=kind.smaller_is_better,
+    )  # fmt: skip
+    return one, images, float(np.abs(by_image).max()) / (known.sum() if direction else draws.images)
 
 
-def _report(
-    key: str, run: str, against: str, estimate: Estimate, signs: tuple[int, int, int], confidence: float
-) -> Difference:
-    low, high = interval(estimate.draws, confidence)
-    p = sign_test(signs[0], signs[1])
-    counts = {"queries": estimate.queries, "left_out": estimate.left_out, "confidence": confidence}
-    return Difference(key, run, against, estimate.value, low, high, *signs, p, **counts)  # type: ignore[arg-type]
-
-
-def rsum_by_image(i2t: Values, t2i: Values, own: Rows) -> Values:
-    """What each image adds to RSUM: its own three hits, and those of its captions; the mean over images is
-    RSUM.
+def _adjusted(
+    found: Sequence[Difference], errors: Sequence[tuple[float, int]], alpha: float
+) -> list[Difference]:
+    """The differences with intervals at Holm's levels, and Holm's p of the sign test.
 
     Args:
-        i2t: ``(I,)`` rank of each image's best relevant caption, 1 = first.
-        t2i: ``(T,)`` rank of each caption's best relevant image.
-        own: ``(T,)`` row of each caption's image.
-
-    Returns:
-        ``(I,)``, in [0, 6] where every image has as many captions as any other.
-
-    Raises:
-        ValueError: a query has no rank; RSUM then has no share for it.
-
-    >>> rsum_by_image(np.array([1.0, 6.0]), np.array([1.0, 20.0]), np.array([0, 1])).tolist()
-    [6.0, 1.0]
+        found: without intervals.
+        errors: of each its standard error, NaN = no interval, and degrees of freedom.
+        alpha: chance of a false alarm among all.
     """
-    if np.isnan(i2t).any() or np.isnan(t2i).any():
-        raise ValueError(
-            "an image or a caption has no relevant item; compare R@K of one direction, where such queries are left out"
-        )
-    depths = np.array([1, 5, 10])[:, None]
-    image, text = (i2t <= depths).sum(axis=0), (t2i <= depths).sum(axis=0)
-    summed: Values = image + np.bincount(own, weights=text, minlength=len(image)) * (len(image) / len(text))
-    return summed
+    value = np.array([one.value for one in found])
+    error, free = np.array(errors, np.float64).reshape(-1, 2).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alone = np.nan_to_num(2 * stdtr(free, -np.abs(value) / error), nan=1.0)
+    half = stdtrit(free, 1 - levels(alone.tolist(), alpha) / 2) * error
+    ends = [{} if np.isnan(h) else {"low": float(v - h), "high": float(v + h)} for v, h in zip(value, half)]
+    p_holm = holm([one.p for one in found])
+    return [
+        replace(one, p_holm=p, comparisons=len(found), **end)
+        for one, p, end in zip(found, p_holm, ends, strict=True)
+    ]
 
 
 def most_different(ranks: Values, count: int, groups: Rows | None = None) -> list[int]:
@@ -249,14 +294,10 @@ def most_different(ranks: Values, count: int, groups: Rows | None = None) -> lis
     """
     best, worst = ranks.min(axis=0), ranks.max(axis=0)
     order = np.lexsort((best, -worst / best))
-    seen: set[int] = set()
-    out: list[int] = []
-    for row in order.tolist():
-        group = row if groups is None else int(groups[row])
-        if len(out) < count and worst[row] > best[row] and group not in seen:
-            seen.add(group)
-            out.append(row)
-    return out
+    order = order[worst[order] > best[order]]
+    if groups is not None:
+        order = order[np.sort(np.unique(groups[order], return_index=True)[1])]
+    return [int(row) for row in order[:count]]
 
 
-MEMBER = measure
+

@@ -14,7 +14,9 @@ from workbench.metrics._ranks import both
 from workbench.experiment import compare
 from workbench.experiment.opened import OpenRun
 from workbench.metrics import published, ranking, recall
-from workbench.records import Embedding, Judgements, LazyJudgements, Split
+from workbench.metrics.intervals import Draws
+from workbench.records import Embedding, Judgements, LazyJudgements, MetricKey, Split
+from workbench.records.shown import shown
 
 IMAGES, CAPTIONS = 30, 5
 OWN = np.repeat(np.arange(IMAGES), CAPTIONS)
@@ -55,6 +57,11 @@ def space(name, split, noise, seed=0):
     return OpenRun(name, split, lambda: (Cosine(), *sides), config={"data": "toy"})
 
 
+def mean(run, key):
+    """The number of a run by its values by query."""
+    return Draws(OWN, IMAGES).value(compare.per_query(run, [key])[key], MetricKey.parse(key).direction)
+
+
 @pytest.fixture(scope="module")
 def spaces(split):
     return [space("good", split, 0.2), space("bad", split, 0.6)]
@@ -65,10 +72,10 @@ def test_the_means_of_the_values_a_query_are_the_metrics_of_the_shelf(spaces, sp
         spaces[1], ["rsum", "i2t/R@5", "t2i/recall@10", "exact:t2i/map_at_r", "exact:i2t/r_precision"]
     )
     own, exact = split.judgements["own"], split.judgements["exact"]
-    expected = {m.label: m.value for m in recall.measure(spaces[1].scores, own, rounds=0)}
-    expected |= {m.label: m.value for m in ranking.measure(spaces[1].scores, exact, graded=False, rounds=0)}
-    for key, values in found.items():
-        assert np.nanmean(values) == pytest.approx(expected[key]), key
+    expected = {m.label: m.value for m in recall(spaces[1].scores, own, rounds=0)}
+    expected |= {m.label: m.value for m in ranking(spaces[1].scores, exact, graded=False, rounds=0)}
+    for key in found:
+        assert mean(spaces[1], key) == pytest.approx(expected[key]), key
     assert {key: len(values) for key, values in found.items()}["t2i/recall@10"] == len(OWN)
 
 
@@ -130,7 +137,7 @@ def test_noise_makes_a_run_worse_and_none_leaves_it_as_it_is(spaces):
     same, worse = (compare.noisy(spaces[0], amount, name="noise") for amount in (0.0, 2.0))
     assert_allclose(same.scores, spaces[0].scores, atol=1e-6)
     assert_allclose(worse.image.mean.norm(dim=1).numpy(), 1.0, atol=1e-6)
-    rsum = [compare.per_query(one, ["rsum"])["rsum"].mean() for one in (spaces[0], worse)]
+    rsum = [mean(one, "rsum") for one in (spaces[0], worse)]
     assert rsum[1] < rsum[0] - 1
     assert (worse.name, worse.folder) == ("noise", None)
 
@@ -158,8 +165,7 @@ def test_ones_own_runs_stand_above_the_printed_rows(spaces):
     )
     assert columns["method"][:2] == ["good", "bad"]
     assert columns["paper"][1:3] == ["measured here", "AAHR, table 2"]
-    rsum = 100 * compare.per_query(spaces[0], ["rsum"])["rsum"].mean()
-    assert columns["rsum"][0] == f"{rsum:.1f}"
+    assert columns["rsum"][0] == shown(mean(spaces[0], "rsum"), "sum")
     at = columns["method"].index("VSE++")
     assert (columns["rsum"][at], columns["i2t/R@1"][at]) == ("409.8", "41.3")
     assert "its parts add up to 355.7" in columns["beside"][at]
@@ -169,7 +175,7 @@ def test_folds_are_measured_as_the_printed_rows_are(spaces):
     rows = published.load(paper="DITM", dataset="MS-COCO 1K", protocol="5-fold mean")
     whole, folded = (compare.beside_printed(spaces, rows, folds=folds)["rsum"][1] for folds in (1, 5))
     own = spaces[1].split.judgements["own"]
-    expected = recall.measure(spaces[1].scores, own, own=OWN, folds=5, rounds=0)[-1]
+    expected = recall(spaces[1].scores, own, own=OWN, folds=5, rounds=0)[-1]
     assert folded == f"{100 * expected.value:.1f}" != whole
 
 

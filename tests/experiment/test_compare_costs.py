@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import torch
 
-from workbench.experiment import runs
-from workbench.experiment.compare import speed
+from workbench.experiment import compare
 from workbench.training import checkpoint
 
 
@@ -50,26 +49,19 @@ def trained(folder, clock, steps):
 
 
 def test_a_step_is_the_time_of_training_over_its_steps(tmp_path):
-    found = speed.measure([space(trained(tmp_path, [3.0, 6.0], 12))]).loc["a"]
+    found = compare.costs([space(trained(tmp_path, [3.0, 6.0], 12))]).loc["a"]
     assert found["step"] == 500.0  # 6 s over 12 steps
     assert found["image"] >= 0
     assert found["caption"] >= 0
 
 
 def test_a_model_without_a_run_and_a_resumed_run_have_no_step(tmp_path):
-    resumed = speed.measure([space(trained(tmp_path, [6.0, 2.0], 12))])["step"]
+    resumed = compare.costs([space(trained(tmp_path, [6.0, 2.0], 12))])["step"]
     assert math.isnan(resumed["a"])
-    assert math.isnan(speed.measure([space()])["step"]["a"])
+    assert math.isnan(compare.costs([space()])["step"]["a"])
 
 
 def test_so_many_items_are_embedded_so_often():
     one = space()
-    speed.measure([one], items=8, repeats=2)
+    compare.costs([one], items=8, repeats=2)
     assert (one.model.images, one.model.captions) == (16, 16)
-
-
-def test_the_curves_are_those_that_the_run_keeps(tmp_path):
-    folder = tmp_path / "03_train" / "20260101-000000-aaaa0000"
-    runs.write_results(folder, {"history": [{"epoch": 1.0, "loss": 0.5}]})
-    assert speed.histories([space(folder)]) == {"a": [{"epoch": 1.0, "loss": 0.5}]}
-    assert speed.histories([space()]) == {"a": []}

@@ -1,0 +1,303 @@
+"""Several open runs on the same queries: numbers and verdicts, queries that differ, the papers' rows, what
+runs cost.
+"""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from workbench import metrics
+from workbench.experiment.evaluation import measure
+from workbench.experiment.opened import OpenRun
+from workbench.metrics import comparison, published
+from workbench.metrics.intervals import ROUNDS, SEED, Draws
+from workbench.metrics.ranks import Ranked
+from workbench.metrics.table import Evidence, Metric, report, walk
+from workbench.metrics.table import measure as measured_by
+from workbench.records import LazyJudgements, Measurement, MetricKey, Rows, Split, densest
+from workbench.records.shown import fixed, shown
+from workbench.training import checkpoint
+
+Values = NDArray[np.float64]
+# printed rows that are not measured by a caption's own image, and the judgements that they are measured by,
+# where we have them
+OTHERS = {"ECCV Caption": "eccv", "CxC": "cxc", "HierarCaps": ""}
+
+
+def default_keys(split: Split) -> list[str]:
+    """RSUM and R@1 by the split's own pairs, and mAP@R by the densest judgements that it has."""
+    keys = [MetricKey("rsum"), *(MetricKey("R", d, k=1) for d in ("i2t", "t2i"))]
+    dense = densest(split.judgements)
+    keys += [MetricKey("map_at_r", d, dense) for d in ("i2t", "t2i") if dense != "own"]
+    return [str(key) for key in keys]
+
+
+def per_query(run: OpenRun, keys: Sequence[str]) -> dict[str, Values]:
+    """One value a query for each number.
+
+    Args:
+        run: an open run.
+        keys: of any metric of the shelf, e.g. ``"rsum"``, ``"t2i/R@1"``, ``"exact:i2t/map_at_r"``.
+
+    Returns:
+        Key -> values as ``intervals.Draws`` reads them, NaN where a query has nothing relevant.
+
+    Raises:
+        KeyError: judgements that the split does not have, or a metric that is none of the shelf's.
+    """
+    rows, split = {text: _row(text, run.split) for text in keys}, run.split
+    ranked = Ranked(run.scores, [split.judgements[name] for name in {key.judgements for key, _ in rows.values()} | {"own"}])
+    out = {}
+    for text, (key, row) in rows.items():
+        judged = split.judgements[key.judgements]
+        evidence = Evidence(run.scores, judged, split.own, split.judgements["own"], ranked=ranked)
+        out |= {m.label: values for m, values in walk(evidence, [row], rounds=0) if m.label == text}
+        if text not in out:
+            raise ValueError(f"{text}: no query of {split.name} has an answer")
+    return out
+
+
+def _row(text: str, split: Split) -> tuple[MetricKey, Metric]:
+    """The key and its metric, at the depth that the key names."""
+    key = MetricKey.parse(text)
+    if key.judgements not in split.judgements:
+        known = ", ".join(split.judgements)
+        raise KeyError(f"{text}: the split has no judgements {key.judgements!r}; it has {known}")
+    row = metrics.load(key.metric)
+    whole = key.k is None and None in row.ks
+    if not (whole or (key.k and any(row.ks))) or (row.summed == bool(key.direction)):
+        form = "" if row.summed else "i2t/ or t2i/ before it" + (" and @K behind it" if any(row.ks) else "")
+        raise KeyError(f"no number {text!r}; {key.metric} has {form or 'no direction'}")
+    row.ks = (key.k,)
+    return key, row
+
+
+def measured(
+    values: Mapping[str, Values], split: Split, *, rounds: int = ROUNDS, seed: int = SEED
+) -> list[Measurement]:
+    """The numbers of one run with bootstrap intervals; whole images are drawn, each with all its captions.
+
+    Args:
+        values: what ``per_query`` gave.
+        split: that was measured on.
+        rounds: bootstrap rounds; 0 = no intervals.
+        seed: of the bootstrap.
+    """
+    draws = Draws(split.own, len(split.image_ids), rounds, seed)
+    sizes, out = {"i2t": len(split.captions), "t2i": len(split.image_ids)}, []
+    for text, column in values.items():
+        key, row = _row(text, split)
+        gallery = sizes.get(key.direction, sum(sizes.values()))
+        out.append(report(row, key, column, key.direction, draws, gallery))
+    return out
+
+
+def table(
+    opened: Sequence[OpenRun],
+    keys: Sequence[str] = (),
+    *,
+    rounds: int = ROUNDS,
+    seed: int = SEED,
+    smallest: float = comparison.SMALLEST,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """All runs in one table, and each against the first.
+
+    Args:
+        opened: open runs of one split.
+        keys: see ``per_query``; none = ``default_keys``.
+        rounds: bootstrap rounds; 0 = no intervals.
+        seed: of the bootstrap.
+        smallest: smallest effect of interest, in points of percent; see ``comparison.measure``.
+
+    Returns:
+        One row a run and number, with its contract, indexed by run and label; and one row a difference, with
+        the fields of ``comparison.Difference`` and what follows from them.
+    """
+    split = opened[0].split
+    keys = list(keys) or default_keys(split)
+    found = {run.name: per_query(run, keys) for run in opened}
+    numbers = [
+        {"run": name, "label": m.label, **m.as_dict()}
+        for name, values in found.items()
+        for m in measured(values, split, rounds=rounds, seed=seed)
+    ]
+    by_key = {key: {name: values[key] for name, values in found.items()} for key in keys}
+    draws = Draws(split.own, len(split.image_ids), rounds, seed)
+    rows = {key: _row(key, split)[1] for key in keys}
+    kinds = {key: comparison.Kind(row.face, row.statistic, row.smaller_is_better) for key, row in rows.items()}
+    told = comparison.measure(by_key, opened[0].name, draws, kinds=kinds, smallest=smallest)
+    return pd.DataFrame(numbers).set_index(["run", "label"]), pd.DataFrame([one.row() for one in told])
+
+
+def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int = 1) -> dict[str, list[str]]:
+    """One's own runs above the papers' rows, in percent, with what is to be said beside each.
+
+    Args:
+        opened: open runs of one split.
+        rows: what ``published.load`` gave, of one data set.
+        folds: galleries of one's own numbers, from ``published.folds_of``.
+
+    Returns:
+        Columns of texts: ``paper``, ``group``, ``method``, one for each metric, ``beside``. A number that is
+        not known is empty: of one's own runs R@K and RSUM by the split's own pairs are known, and ECCV
+        Caption's and CxC's where the split has them.
+    """
+    wide, notes, empty = published.wide(rows), published.beside(rows), [""] * len(opened)
+    labels = {metric: published.LABELS.get(metric, metric) for metric in wide.columns}
+    own = [_own_numbers(run, str(rows["dataset"].iloc[0]), folds) for run in opened]
+    numbers = {
+        label: [_percent(found.get(label)) for found in own]
+        + [_percent(value) for value in wide[metric] / 100]
+        for metric, label in labels.items()
+    }
+    papers, tables, _, _, groups, methods = zip(*wide.index, strict=True)
+    printed = [f"{paper}, table {number}" for paper, number in zip(papers, tables, strict=True)]
+    heads = {
+        "paper": ["measured here"] * len(own) + printed,
+        "group": empty + list(groups),
+        "method": [run.name for run in opened] + list(methods),
+    }
+    return heads | numbers | {"beside": empty + [notes[key] for key in wide.index]}
+
+
+def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
+    """Key -> value, by the judgements that the data set's printed rows are measured by."""
+    if dataset not in OTHERS:
+        own = run.split.judgements["own"]
+        evidence = Evidence(run.scores, own, run.split.own, folds=folds)
+        found = measured_by(evidence, ["R", "recall", "medr", "rsum"], rounds=0)
+    elif OTHERS[dataset] in run.split.judgements:
+        vectors = (run.image.mean.numpy(), run.text.mean.numpy())
+        found = measure(run.scores, run.split, vectors=vectors, rounds=0)
+    else:
+        found = []
+    return {m.key.local: m.value for m in found if not m.key.subset and m.judgements == OTHERS.get(dataset, "own")}
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None or np.isnan(value) else shown(value)
+
+
+def ranks(opened: Sequence[OpenRun], direction: Literal["i2t", "t2i"]) -> Values:
+    """``(runs, queries)`` rank of each query's best own item.
+
+    Args:
+        opened: open runs of one split.
+        direction: image to text or text to image.
+    """
+    return np.stack([run.ranks(direction) for run in opened])
+
+
+def chosen(
+    ranked: Values, split: Split, direction: Literal["i2t", "t2i"], asked: Sequence[str], count: int
+) -> list[tuple[str, int]]:
+    """The queries to show: those asked for by id, then those on which the runs differ most, one an image.
+
+    Args:
+        ranked: ``(runs, queries)`` from ``ranks``.
+        split: that was measured on.
+        direction: whether images or captions are the queries.
+        asked: ids of images or captions; those of the other kind are passed over.
+        count: how many on which the runs differ.
+
+    Returns:
+        Pairs of the reason and the query row.
+
+    Raises:
+        KeyError: an id that is neither an image's nor a caption's.
+    """
+    ids = split.image_ids if direction == "i2t" else split.caption_ids
+    known = [*split.image_ids, *split.caption_ids]
+    for one in sorted(set(asked) - set(known)):
+        near = difflib.get_close_matches(one, sorted(known), n=3) or known[:3]
+        raise KeyError(f"no image or caption {one!r} in {split.name}; there is {', '.join(near)}")
+    given = [("asked for", ids.index(one)) for one in asked if one in ids]
+    most = comparison.most_different(ranked, count, split.own if direction == "t2i" else None)
+    ends = [(fixed(ranked[:, row].min(), 0), fixed(ranked[:, row].max(), 0)) for row in most]
+    return given + [
+        (f"the runs differ: ranks {a} to {b}", row) for (a, b), row in zip(ends, most, strict=True)
+    ]
+
+
+def grader(split: Split) -> Callable[[Rows, Rows], NDArray[np.float32]] | None:
+    """What grades any image and caption of a split between 0 and 1, where its data know; else ``None``."""
+    name = densest([name for name in ("graded", "exact") if name in split.judgements], graded=True)
+    if name == "own":
+        return None
+    judged = split.judgements
+    return judged.relevance(name).take if isinstance(judged, LazyJudgements) else judged[name].take
+
+
+def noisy(run: OpenRun, amount: float, *, name: str, seed: int = 0) -> OpenRun:
+    """The same model with random numbers added to its vectors: a baseline that is known to be worse.
+
+    Args:
+        run: an open run whose scores read the mean vectors alone.
+        amount: length of what is added to each vector of length 1; 0 changes nothing.
+        name: of the baseline.
+        seed: of the random numbers.
+    """
+    generator, unit = torch.Generator().manual_seed(seed), torch.nn.functional.normalize
+
+    def blurred(mean: torch.Tensor) -> torch.Tensor:
+        return unit(mean + amount * unit(torch.randn(mean.shape, generator=generator), dim=1), dim=1)
+
+    image, text = (replace(one, mean=blurred(one.mean)) for one in (run.image, run.text))
+    return run.with_embeddings(name, image, text)
+
+
+def costs(opened: Sequence[OpenRun], *, items: int = 32, repeats: int = 3) -> pd.DataFrame:
+    """What a run costs, in milliseconds: a training step, as the run itself measured it, and embedding,
+    measured now.
+
+    The step is the time from the start of training to its end over the number of steps, validation and
+    checkpoints included, on the run's own machine. Embedding is the median of ``repeats`` on this machine,
+    from the file or the words to the vector.
+
+    Args:
+        opened: open runs.
+        items: images embedded, and as many captions.
+        repeats: how often.
+
+    Returns:
+        One row a run: ``step``, ``image``, ``caption``; NaN where the run kept no checkpoint of its training,
+        or its clock shows that it was resumed.
+    """
+    rows = []
+    for run in opened:
+        part = run.split.first(items)
+        source, captions = run.model.source(part, every_signal=False), part.captions[:items]
+        image = _milliseconds(lambda: run.model.embed_images_of(source), len(part.image_ids), repeats)  # noqa: B023
+        caption = _milliseconds(lambda: run.model.embed_texts(captions), len(captions), repeats)  # noqa: B023
+        rows.append({"run": run.name, "step": _step(run), "image": image, "caption": caption})
+    return pd.DataFrame(rows).set_index("run")
+
+
+def _milliseconds(work: Callable[[], object], items: int, repeats: int) -> float:
+    seconds = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - began)
+    return 1000 * median(seconds) / items
+
+
+def _step(run: OpenRun) -> float:
+    path = run.folder / checkpoint.LAST if run.folder else None
+    if path is None or not path.is_file():
+        return float("nan")
+    facts = checkpoint.read(path)[1]
+    clock = [row["seconds"] for row in facts["history"]]
+    # the clock starts again where a run was resumed
+    whole = bool(clock) and clock == sorted(clock)
+    return 1000 * clock[-1] / facts["step"] if whole else float("nan")
