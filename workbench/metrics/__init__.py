@@ -27,6 +27,18 @@ def names() -> list[str]:
     return sorted(rows())
 
 
+def member(name: str) -> type[Metric]:
+    """The class of a metric, by its name or by ``"my_module:MyMetric"``.
+
+    Raises:
+        KeyError: no such metric; the message lists the near names.
+    """
+    known = rows()
+    if name not in known and ":" not in name:
+        raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
+    return known[name] if name in known else _shelf.member(name)  # type: ignore[no-any-return]
+
+
 def load(name: str, **options: Any) -> Metric:
     """One metric by name, or by ``"my_module:MyMetric"``.
 
@@ -37,10 +49,5 @@ def load(name: str, **options: Any) -> Metric:
     >>> load("ndcg", gain="exponential").name
     'ndcg'
     """
-    if ":" in name:
-        return _shelf.load(name, **options)  # type: ignore[no-any-return]
-    known = rows()
-    if name not in known:
-        raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
-    check_options(f"metric {name!r}", known[name], options)
-    return known[name](**options)
+    check_options(f"metric {name!r}", member(name), options)
+    return member(name)(**options)
