@@ -233,7 +233,7 @@ def false_negatives_in_batches(
 
 
 def _classic(own: Rows, seed: int) -> Draw:
-    from workbench.training.batches import epoch
+    from workbench.training.samplers import epoch
 
     return lambda number, size: epoch(own, size=size, captions_per_image=1, seed=seed, number=number)
 
