@@ -10,8 +10,6 @@ is normalised; where the global vector comes from a pre-trained pair of encoders
 identity, so that training starts from what that pair knows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -23,10 +21,10 @@ from torch.nn.functional import normalize
 
 from workbench.encoders import load, member
 from workbench.encoders.attention import Gate, GuidedPooling, meeting
-from workbench.encoders.base import Encoder, Pair, ParameterGroup, group
+from workbench.encoders.base import Encoder, Pair, ParameterGroup
 from workbench.encoders.pooling import Mean
 from workbench.records import Batch, Embedding
-from workbench.registry import Count, Dropped, Natural
+from workbench.registry import Count, Dropped, Group, Natural
 
 
 @dataclass(frozen=True)
@@ -176,7 +174,7 @@ class MultiGrain(Encoder):
         embed_dim: Count = 0,
         guide: str = "auto",
         guide_options: Options | None = None,
-        fusion: Annotated[Options | None, group(Fusion)] = None,
+        fusion: Annotated[Options | None, Group(Fusion)] = None,
     ) -> None:
         super().__init__()
         how = Fusion(**(fusion or {}))
