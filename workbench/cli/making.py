@@ -146,5 +146,5 @@ def evaluate(
 
     with usage():
         measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)
-    rows = [asdict(m) for m in measurements]
+    rows = [m.as_dict() for m in measurements]
     emit(rows, as_json, _common.numbers(measurements))

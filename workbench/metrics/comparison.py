@@ -300,4 +300,4 @@ def most_different(ranks: Values, count: int, groups: Rows | None = None) -> lis
     return [int(row) for row in order[:count]]
 
 
-MEMBER = measure
+

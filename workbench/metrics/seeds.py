@@ -4,7 +4,7 @@
 seeds lies with 95 % confidence if single seeds scatter normally: ``mean +- t(seeds - 1) * sd /
 sqrt(seeds)``." With three seeds the factor t is 4.30, so that the interval reaches 2.48 standard deviations
 to either side. It says how far chance in training moves the number; how far another sample of queries would
-move it is the bootstrap's question (``comparison``, ``recall``).
+move it is the bootstrap's question (``intervals``).
 
 The starting point is one fixed model, so that the difference from it has the mean's interval, shifted.
 
@@ -110,5 +110,3 @@ def _check(table: pd.DataFrame) -> None:
             f"seed {twice.iloc[0]['seed']} of {twice.iloc[0]['objective']} comes twice for {twice.iloc[0]['key']}"
         )
 
-
-MEMBER = measure
