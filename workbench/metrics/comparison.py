@@ -298,6 +298,3 @@ def most_different(ranks: Values, count: int, groups: Rows | None = None) -> lis
     if groups is not None:
         order = order[np.sort(np.unique(groups[order], return_index=True)[1])]
     return [int(row) for row in order[:count]]
-
-
-MEMBER = measure
