@@ -143,19 +143,24 @@ def test_run_ends_with_the_code_of_the_notebook(notebook: Path, tmp_path: Path) 
     assert "ZeroDivisionError" in failed.output
 
 
-def test_ls_lists_runs_oldest_first(root: Path) -> None:
+def test_ls_lists_runs_oldest_first_with_their_first_number(root: Path) -> None:
     lines = [line.split() for line in call("ls", "--root", root).output.splitlines()]
-    assert lines[0] == ["notebook", "run", "status", "objective", "rsum"]
-    assert [line[2:] for line in lines[1:]] == [["ok", "vsepp", "250.0"], ["ok", "ditm", "300.0"]]
+    assert lines[0] == ["when", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline"]
+    assert [line[:2] for line in lines[1:]] == [["2026-01-01", "00:00"], ["2026-01-02", "00:00"]]
+    assert [line[4:6] for line in lines[1:]] == [["ok", "vsepp"], ["ok", "ditm"]]
+    assert [line[-7:] for line in lines[1:]] == [
+        ["rsum", "250.0", "(250.0", "to", "400.0)", "of", "600"],
+        ["rsum", "300.0", "(300.0", "to", "400.0)", "of", "600"],
+    ]
     assert [
         run["results"]["metrics"]["rsum"] for run in json.loads(call("ls", "--root", root, "--json").output)
     ] == [2.5, 3.0]
 
 
-def test_show_prints_parameters_and_metrics_with_intervals(root: Path) -> None:
+def test_show_prints_parameters_and_the_first_numbers_with_intervals(root: Path) -> None:
     shown = call("show", "bbbb", "--root", root).output
     assert "objective  ditm" in shown
-    assert "rsum  3.0000  [3.0000, 4.0000]" in shown
+    assert "rsum    300.0 (300.0 to 400.0)  of 600" in shown
     assert json.loads(call("show", "last", "--root", root, "--json").output)["params"]["objective"] == "ditm"
     assert call("show", "cccc", "--root", root).exit_code == 2
 
@@ -163,6 +168,7 @@ def test_show_prints_parameters_and_metrics_with_intervals(root: Path) -> None:
 def test_diff_prints_only_what_differs(root: Path) -> None:
     lines = call("diff", "aaaa", "bbbb", "--root", root).output.splitlines()
     assert lines[0].split() == ["params:", "objective", "vsepp", "ditm"]
+    assert lines[-1].split() == ["rsum", "250.0", "300.0", "+50.0", "of", "600"]
     assert not any("epochs" in line for line in lines)
     assert call("diff", "aaaa", "aaaa", "--root", root).output == "no difference\n"
 

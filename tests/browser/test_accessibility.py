@@ -38,9 +38,7 @@ from IPython.display import HTML
 from workbench.views import audit
 from workbench.views.explorer import twin
 from workbench.views.explorer.explorer import Explorer
-from workbench.views.maps.coordinates import Settings
-from workbench.views.maps.space_map import map_spaces
-from workbench.views.maps.widget import EmbeddingMap
+from workbench.views.maps import EmbeddingMap, Settings, map_runs
 from workbench.records import Embedding, Judgements, Split
 from workbench.experiment.opened import OpenRun
 hostile = json.loads({json.dumps(json.dumps([text.encode(errors="ignore").decode() for text in HOSTILE]))})
@@ -60,7 +58,7 @@ split = Split("<b>toy</b>", ids, captions, tuple(f"c {{one}}" for one in caption
 embedded = [(Model(), unit(30), unit(60)) for run in range(2)]
 spaces = [OpenRun(f"{{hostile[0]}} {{run}}", split, lambda run=run: embedded[run]) for run in range(2)]
 live = Explorer(spaces, k=4)
-chart = EmbeddingMap(map_spaces(spaces[:1], Settings(steps=300)))
+chart = EmbeddingMap(map_runs(spaces[:1], Settings(steps=300)))
 truth = Judgements("exact", "binary", (30, 60), np.arange(30), np.arange(30), np.ones(30, dtype=np.float32))
 table = audit.candidates(spaces[0].scores, split, {{"exact": truth}}, k=3)
 """

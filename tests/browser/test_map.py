@@ -20,9 +20,7 @@ HOSTILE = (
 MAKE = f"""
 import numpy as np, torch
 from PIL import Image
-from workbench.views.maps.space_map import map_spaces
-from workbench.views.maps.coordinates import Settings
-from workbench.views.maps.widget import EmbeddingMap
+from workbench.views.maps import EmbeddingMap, Settings, map_runs
 from workbench.records import Embedding, Split
 from workbench.experiment.opened import OpenRun
 rng = np.random.default_rng(0)
@@ -36,7 +34,7 @@ split = Split("toy/test", ids[0], texts, ids[1], own, paint, level=level, chain=
 def space(name, vectors):
     sides = [Embedding(torch.from_numpy(part)) for part in (vectors[:40], vectors[40:])]
     return OpenRun(name, split, lambda: (None, *sides))
-maps = map_spaces([space("one", vectors), space("<b>two</b>", vectors[:, ::-1].copy())], Settings(steps=400))
+maps = map_runs([space("one", vectors), space("<b>two</b>", vectors[:, ::-1].copy())], Settings(steps=400))
 live, second = EmbeddingMap(maps), EmbeddingMap(maps[0], colour="descriptiveness")
 live.link(second)
 """

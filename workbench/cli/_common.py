@@ -22,6 +22,7 @@ Pairs = Annotated[
     list[str] | None, typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set one; repeatable.")
 ]
 FromFile = Annotated[Path | None, typer.Option("-f", "--file", help="YAML or JSON file of parameters.")]
+Every = Annotated[bool, typer.Option("--all", help="Not only the numbers to look at first.")]
 Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
@@ -85,17 +86,28 @@ def literal(text: str) -> Any:
         return text
 
 
-def interval(contract: Mapping[str, Any]) -> str:
-    """The ends of an interval, or nothing."""
-    return "" if contract.get("low") is None else f"[{contract['low']:.4f}, {contract['high']:.4f}]"
+def numbers(found: Iterable[Any], *, every: bool = True) -> list[str]:
+    """Measured numbers with their intervals and how many queries they are over, one a line.
+
+    Args:
+        found: of type ``Measurement``, or pairs of a label and a contract that holds the value.
+        every: all of them; else those to look at first, and a last line that counts the others.
+    """
+    from workbench.records import readable
+
+    rows = {row["number"]: row for row in readable.rows(found)}
+    shown = list(rows) if every else readable.headline(rows)
+    heads = ("number", "value", "in", "queries")
+    lines = columns([heads, *([rows[label][head] for head in heads] for label in shown)]) if rows else []
+    left = len(rows) - len(shown)
+    return [*lines, f"and {left} more; --all shows them"] if left else lines
 
 
-def metrics(results: Mapping[str, Any]) -> list[str]:
-    """A run's numbers with their intervals, one a line."""
-    contracts = results.get("contracts", {})
-    return columns(
-        (k, f"{v:.4f}", interval(contracts.get(k, {}))) for k, v in results.get("metrics", {}).items()
-    )
+def headline(results: Mapping[str, Any], *, every: bool = False) -> list[str]:
+    """The numbers of ``results.json`` to look at first, or all of them, one a line."""
+    from workbench.records import readable
+
+    return numbers(readable.of_results(results), every=every)
 
 
 def facts(run: Any) -> dict[str, Any]:

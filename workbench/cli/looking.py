@@ -10,6 +10,7 @@ import typer
 
 from workbench.cli._common import (
     AsJson,
+    Every,
     Out,
     Pairs,
     Root,
@@ -18,8 +19,8 @@ from workbench.cli._common import (
     columns,
     emit,
     facts,
+    headline,
     literal,
-    metrics,
     pairs,
     usage,
 )
@@ -42,43 +43,69 @@ def params(notebook: str, as_json: AsJson = False) -> None:
 
 @app.command()
 def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> None:
-    """List the runs, oldest first."""
+    """List the runs, oldest first: when, what, how it ended, and the number to look at first."""
     from workbench.experiment import runs
 
     found = runs.list_runs(root, notebook)
-    rows = [(r.notebook, r.id, r.status, r.params.get("objective", ""), _rsum(r.results)) for r in found]
-    emit(
-        [facts(r) for r in found],
-        as_json,
-        columns([("notebook", "run", "status", "objective", "rsum"), *rows]),
-    )
+    heads = ("when", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
+    emit([facts(run) for run in found], as_json, columns([heads, *map(_line, found)]))
 
 
-def _rsum(results: Mapping[str, Any]) -> str:
-    value = results.get("metrics", {}).get("rsum")
-    return "" if value is None else f"{100 * value:.1f}"
+def _line(run: Any) -> tuple[object, ...]:
+    """A run in the list, with its first number: what the results say, else what the parameters ask for."""
+    from workbench.records import readable
+
+    day, clock = run.id[:8], run.id[9:13]
+    when = f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:]}" if (day + clock).isdigit() else ""
+    known = {**run.params, **run.results}
+    about = (known.get("dataset", known.get("data", "")), known.get("objective", ""), known.get("seed", ""))
+    found = dict(readable.of_results(run.results))
+    first = [readable.readable(label, found[label]) for label in readable.headline(found)[:1]]
+    shown = [(row["queries"], f"{row['number']} {row['value']} {row['in']}") for row in first]
+    return when, run.id, run.notebook, run.status, *about, *(shown or [("", "")])[0]
 
 
 @app.command()
-def show(run: str, root: Root = "runs", as_json: AsJson = False) -> None:
-    """One run: parameters, metrics with their intervals, environment."""
+def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
+    """One run: parameters, and the numbers to look at first, each with its interval and its queries."""
     from workbench.experiment import runs
 
     with usage():
         found = runs.find(run, root)
     parameters = columns((f"  {name}", value) for name, value in found.params.items())
-    emit(facts(found), as_json, [f"{found.folder}  {found.status}", *parameters, *metrics(found.results)])
+    about = columns((f"  {name}", value) for name, value in runs.flat(found.env).items()) if every else []
+    lines = headline(found.results, every=every)
+    emit(facts(found), as_json, [f"{found.folder}  {found.status}", *parameters, *lines, *about])
 
 
 @app.command()
-def diff(first: str, second: str, root: Root = "runs", as_json: AsJson = False) -> None:
-    """What differs between two runs: parameters, results, environment."""
+def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
+    """What differs between two runs: parameters, and the numbers to look at first."""
     from workbench.experiment import runs
 
     with usage():
-        found = runs.diff(runs.find(first, root), runs.find(second, root))
-    rows = [(f"{part}: {key}", a, b) for part, keys in found.items() for key, (a, b) in keys.items()]
-    emit(found, as_json, columns(rows) or ["no difference"])
+        one, two = runs.find(first, root), runs.find(second, root)
+    found = runs.diff(one, two)
+    parts = found if every else {"params": found["params"]}
+    rows = [(f"{part}: {key}", a, b) for part, keys in parts.items() for key, (a, b) in keys.items()]
+    lines = columns(rows) + _changed(one.results, two.results, every)
+    emit(found, as_json, lines if any(found.values()) else ["no difference"])
+
+
+def _changed(first: Mapping[str, Any], second: Mapping[str, Any], every: bool) -> list[str]:
+    """The numbers that differ between two runs, beside each other, and their difference."""
+    from workbench.records import readable
+    from workbench.records.shown import heading, shown
+
+    one, two = (dict(readable.of_results(results)) for results in (first, second))
+    rows = [("number", "A", "B", "B - A", "in")]
+    for label in list(one | two) if every else readable.headline(one | two):
+        unit = readable.unit_of(label, one.get(label, two.get(label)))
+        a, b = (found.get(label, {}).get("value") for found in (one, two))
+        if a != b:
+            change = "" if a is None or b is None else shown(b - a, unit, sign=True)
+            rows.append((label, shown(a, unit), shown(b, unit), change, heading(unit)))
+    return columns(rows) if len(rows) > 1 else []
 
 
 @app.command("list")

@@ -24,9 +24,9 @@ from workbench.cli._common import (
     columns,
     emit,
     facts,
-    interval,
+    headline,
     literal,
-    metrics,
+    numbers,
     pairs,
     usage,
 )
@@ -139,7 +139,7 @@ def train(
     if not standalone.leads():
         return
     found = runs.read(folder)
-    emit(facts(found), as_json, [*metrics(found.results), f"{found.status}  {found.folder}"])
+    emit(facts(found), as_json, [*headline(found.results), f"{found.status}  {found.folder}"])
 
 
 @app.command()
@@ -150,4 +150,4 @@ def evaluate(run: list[str], split: str = "test", root: Root = "runs", as_json: 
     with usage():
         measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)
     rows = [asdict(m) for m in measurements]
-    emit(rows, as_json, columns((m.label, f"{m.value:.4f}", interval(asdict(m))) for m in measurements))
+    emit(rows, as_json, numbers(measurements))

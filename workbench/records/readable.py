@@ -5,12 +5,14 @@ wherever it stands.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, is_dataclass
+from contextlib import suppress
+from dataclasses import asdict, is_dataclass, replace
 from typing import Any
 
 from workbench.records.metric_key import MetricKey
 from workbench.records.shown import UNITS, count, heading, with_interval
 
+FIRST = ("rsum", "R", "map_at_r")
 # what a number is where its contract, written by an older version, does not say so
 BY_NAME = {"rsum": "sum", "medr": "rank", "meanr": "rank"} | dict.fromkeys(
     ("pearson", "spearman", "spearman_half", "kendall_tau", "d_corr_image", "d_corr_radius", "tau"),
@@ -28,13 +30,12 @@ def unit_of(label: str, contract: Mapping[str, Any] | None = None) -> str:
     >>> unit_of("rsum"), unit_of("exact:t2i/map_at_r"), unit_of("i2t/medr")
     ('sum', 'share', 'rank')
     """
-    told = (contract or {}).get("face")
-    if told in UNITS:
-        return str(told)
-    try:
+    for name in ("face", "unit"):
+        if (contract or {}).get(name) in UNITS:
+            return str((contract or {})[name])
+    with suppress(ValueError):
         return BY_NAME.get(MetricKey.parse(label).metric, "share")
-    except ValueError:
-        return "share"
+    return "share"
 
 
 def readable(label: str, contract: Mapping[str, Any], value: float | None = None) -> dict[str, str]:
@@ -68,3 +69,33 @@ def rows(measurements: Iterable[Any]) -> list[dict[str, str]]:
     """
     pairs = ((one.label, asdict(one)) if is_dataclass(one) else one for one in measurements)
     return [readable(label, contract) for label, contract in pairs]
+
+
+def of_results(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The numbers of ``results.json`` as pairs of a label and a contract that holds the value.
+
+    Args:
+        results: what the file holds; a number without a contract has its value alone.
+    """
+    contracts, values = results.get("contracts", {}), results.get("metrics", {})
+    return [(label, {**contracts.get(label, {}), "value": value}) for label, value in values.items()]
+
+
+def headline(labels: Iterable[str], most: int = 12) -> list[str]:
+    """The numbers to look at first: RSUM, R@K and mAP@R over all queries and the whole gallery; where there
+    is none of them, the first dozen.
+
+    Args:
+        labels: of all numbers of a run.
+        most: so many at most where none of them is known.
+
+    >>> headline(["exact:t2i/own@1", "t2i/R@1", "t2i/R@1[5 folds]", "rsum"])
+    ['rsum', 't2i/R@1']
+    """
+    every, found = list(labels), []
+    for label in every:
+        with suppress(ValueError):
+            key = MetricKey.parse(label)
+            if key.metric in FIRST and key == replace(key, subset="", folds=1):
+                found.append((FIRST.index(key.metric), len(found), label))
+    return [label for *_, label in sorted(found)] or every[:most]

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.views.maps import coordinates
-from workbench.views.maps.alignment import procrustes
-from workbench.views.maps.coordinates import Settings, places
+from workbench.views.maps.coordinates import Settings, places, procrustes
 
 IDS = [f"x{i}" for i in range(40)]
 
@@ -33,7 +32,7 @@ def computed(monkeypatch):
         calls.append(settings.method)
         return vectors[:, :2] + settings.seed
 
-    monkeypatch.setattr(coordinates, "_tsne", stand_in)
+    monkeypatch.setitem(coordinates.METHODS, "tsne", stand_in)
     return calls
 
 

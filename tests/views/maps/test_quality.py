@@ -7,7 +7,7 @@ import pytest
 from sklearn.manifold import trustworthiness as of_sklearn
 
 from tests.oracles import maps as oracle
-from workbench.views.maps import neighbours, quality
+from workbench.views.maps import measures
 
 
 def unit(rng, size, width):
@@ -22,14 +22,14 @@ def test_two_swapped_neighbours_cost_their_rank():
     angles = np.radians([0, 10, 30, 70, 150])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     shown = np.array([[1], [0], [1], [2], [0]])
-    assert quality.trustworthiness(vectors, shown) == pytest.approx(0.8)
+    assert measures.trustworthiness(vectors, shown) == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize(("size", "k"), [(20, 3), (41, 7)])
 def test_it_is_that_of_loops_and_of_scikit_learn(size, k):
     rng = np.random.default_rng(size)
     vectors, points = unit(rng, size, 6), rng.normal(size=(size, 2))
-    found = quality.trustworthiness(vectors, neighbours.on_map(points, k))
+    found = measures.trustworthiness(vectors, measures.nearest_on_map(points, k))
     assert found == pytest.approx(oracle.trustworthiness(vectors, points, k))
     assert found == pytest.approx(of_sklearn(vectors, points, n_neighbors=k, metric="cosine"))
 
@@ -37,7 +37,7 @@ def test_it_is_that_of_loops_and_of_scikit_learn(size, k):
 def test_a_map_that_is_the_space_is_perfect():
     rng = np.random.default_rng(3)
     circle = unit(rng, 30, 2)
-    found = quality.measure(circle, circle, neighbours.in_space(circle, 5))
+    found = measures.quality(circle, circle, measures.nearest_in_space(circle, 5))
     assert (found.trustworthiness, found.overlap) == (1, 1)
     assert found.chance == pytest.approx(5 / 29)
 
@@ -45,12 +45,12 @@ def test_a_map_that_is_the_space_is_perfect():
 def test_a_sample_estimates_the_whole():
     rng = np.random.default_rng(4)
     vectors, points = unit(rng, 400, 6), rng.normal(size=(400, 2))
-    near = neighbours.in_space(vectors, 5)
-    whole, part = quality.measure(vectors, points, near), quality.measure(vectors, points, near, sample=200)
+    near = measures.nearest_in_space(vectors, 5)
+    whole, part = measures.quality(vectors, points, near), measures.quality(vectors, points, near, sample=200)
     assert part.trustworthiness == pytest.approx(whole.trustworthiness, abs=0.03)
     assert part.overlap == whole.overlap
 
 
 def test_more_neighbours_than_the_formula_has_a_scale_for_are_refused():
     with pytest.raises(ValueError, match="needs more than 10 points, there are 9"):
-        quality.trustworthiness(np.eye(9), np.zeros((9, 5), dtype=int))
+        measures.trustworthiness(np.eye(9), np.zeros((9, 5), dtype=int))

@@ -9,18 +9,18 @@ import pandas as pd
 import pytest
 import torch
 
-from workbench.views.maps import coordinates, items
-from workbench.views.maps.space_map import change, map_spaces, metrics
+from workbench.views.maps import coordinates, space_map
+from workbench.views.maps.space_map import change, map_runs, metrics
 
 
 @pytest.fixture
 def stand_in(monkeypatch):
     """Two dimensions of the vectors instead of a slow method."""
-    monkeypatch.setattr(coordinates, "_tsne", lambda vectors, settings, start: vectors[:, :2])
+    monkeypatch.setitem(coordinates.METHODS, "tsne", lambda vectors, settings, start: vectors[:, :2])
 
 
 def test_items_are_images_and_then_captions(space):
-    found = items.table(space.split)
+    found = space_map.items_of(space.split)
     assert found["kind"].tolist() == ["image"] * 12 + ["caption"] * 24
     assert found["id"].tolist() == [*space.split.image_ids, *space.split.caption_ids]
     assert found["image"].tolist() == [*range(12), *np.repeat(range(12), 2)]
@@ -35,13 +35,13 @@ def test_the_name_of_a_cluster_is_what_its_captions_say_and_others_do_not():
         ["image", "caption", "caption", "caption", "caption", "image"],
     )
     texts = ["", "a dog", "the dog", "a ship", "the ship", ""]
-    assert items.cluster_names(cluster, kind, texts, each=1) == ["1: dog", "2: ship", "3"]
+    assert space_map.cluster_names(cluster, kind, texts, each=1) == ["1: dog", "2: ship", "3"]
 
 
 def test_clusters_do_not_tell_images_from_captions():
     # two themes, and captions far away from images: centred by kind, the themes are the clusters
     theme = np.repeat(np.eye(3)[:2], 10, axis=0)
-    found = items.clusters(theme, theme + np.array([0, 0, 9]), 2, seed=0)
+    found = space_map.clusters_of(theme, theme + np.array([0, 0, 9]), 2, seed=0)
     assert (found[:20] == found[20:]).all()
     assert len(set(found[:10])) == len(set(found[10:20])) == 1
     assert found[0] != found[10]
@@ -52,7 +52,7 @@ def test_the_exemplar_of_a_cluster_is_its_middle_image():
     # captions do not count
     angles = np.radians([0, 20, 90, 180, 35])
     found = pd.DataFrame({"kind": ["image"] * 4 + ["caption"], "cluster": ["a", "a", "a", "b", "a"]})
-    assert items.exemplars(np.stack([np.cos(angles), np.sin(angles)], axis=1), found).tolist() == [1, 3]
+    assert space_map.exemplars(np.stack([np.cos(angles), np.sin(angles)], axis=1), found).tolist() == [1, 3]
 
 
 def test_a_run_that_only_turned_its_space_has_moved_nothing(space, stand_in):
@@ -61,7 +61,7 @@ def test_a_run_that_only_turned_its_space_has_moved_nothing(space, stand_in):
     )
     vectors = [replace(one, mean=one.mean @ turned) for one in (space.image, space.text)]
     other = space.with_embeddings("turned", *vectors)
-    first, second = map_spaces([space, other], k=5, clusters=3)
+    first, second = map_runs([space, other], k=5, clusters=3)
     found = change(first, second)
     assert found["neighbours_kept"] == 1
     assert found["moved"] == pytest.approx(0, abs=1e-5)
@@ -75,14 +75,12 @@ def test_the_one_item_that_another_run_moves_is_told_even_where_spaces_have_othe
     text[7] = -text[7]
     wider = [torch.nn.functional.pad(one, (0, 3)) for one in (space.image.mean, text)]
     sides = [replace(one, mean=mean) for one, mean in zip((space.image, space.text), wider, strict=True)]
-    first, second = map_spaces([space, space.with_embeddings("wider", *sides)], k=5, clusters=3)
+    first, second = map_runs([space, space.with_embeddings("wider", *sides)], k=5, clusters=3)
     assert int(second.items["moved"].argmax()) == int(first.items["moved"].argmax()) == 12 + 7
 
 
 def test_a_colour_of_which_nothing_is_known_is_refused_by_name(space, stand_in):
-    (found,) = map_spaces(
-        [replace(space, split=replace(space.split, level=None, chain=None))], k=5, clusters=3
-    )
+    (found,) = map_runs([replace(space, split=replace(space.split, level=None, chain=None))], k=5, clusters=3)
     assert found.marks("hubness").numeric
     with pytest.raises(ValueError, match=r"the map of toy has no colour 'level'; .*kind"):
         found.marks("level")
@@ -90,7 +88,7 @@ def test_a_colour_of_which_nothing_is_known_is_refused_by_name(space, stand_in):
 
 def test_maps_of_two_runs_share_items_and_are_kept_with_their_runs(space, tmp_path, stand_in):
     other = replace(space, name="other", folder=tmp_path / "other")
-    first, second = map_spaces([space, other], k=5, clusters=3)
+    first, second = map_runs([space, other], k=5, clusters=3)
     assert (first.name, second.name) == ("toy", "other")
     assert (first.items["id"] == second.items["id"]).all()
     assert {"cluster", "hubness", "gap"} <= set(first.items)

@@ -10,16 +10,18 @@ import pytest
 import traitlets
 
 from workbench.views.maps import coordinates
-from workbench.views.maps.space_map import map_spaces
+from workbench.views.maps.space_map import map_runs
 from workbench.views.maps.widget import EmbeddingMap
 
 
 @pytest.fixture
 def maps(space, tmp_path, monkeypatch):
-    monkeypatch.setattr(coordinates, "_tsne", lambda vectors, settings, start: vectors[:, :2])
+    monkeypatch.setitem(coordinates.METHODS, "tsne", lambda vectors, settings, start: vectors[:, :2])
     image = replace(space.image, mean=space.image.mean.flip(1))
-    return map_spaces(
-        [space, replace(space.with_embeddings("other", image, space.text), folder=tmp_path / "other")], k=4, clusters=3
+    return map_runs(
+        [space, replace(space.with_embeddings("other", image, space.text), folder=tmp_path / "other")],
+        k=4,
+        clusters=3,
     )
 
 

@@ -1,8 +1,9 @@
-"""Places on a map, by t-SNE or UMAP; computed once, kept with the run, and taken from there while nothing has
-changed.
+"""Places on a map, by t-SNE or UMAP, and two maps laid on one another.
 
-Neither method gives the same places on every machine, so that the file is the map, and a map made again is
-another one.
+Places are computed once, kept with the run, and taken from there while nothing has changed: neither method
+gives the same places on every machine, so that the file is the map. A map may be turned, mirrored and
+scaled without saying anything else, so two maps are compared only after the second has been laid on the
+first.
 
 Source: van der Maaten, Hinton, "Visualizing data using t-SNE", JMLR 2008; McInnes, Healy, Melville, "UMAP:
 uniform manifold approximation and projection for dimension reduction", 2018.
@@ -22,12 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench import __version__
+from workbench.records import Rows
 from workbench.records.writing import replacing
 from workbench.registry import did_you_mean
 
-METHODS = ("tsne", "umap")
 KEY = b"workbench.map"
 Points = NDArray[np.float32]
+Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,8 @@ class Settings:
         if self.method not in METHODS:
             raise ValueError(f"no map by {self.method!r}; {did_you_mean(self.method, list(METHODS))}")
         if self.neighbours < 2 or self.steps < 300:
-            raise ValueError(
-                f"neighbours must be at least 2 and steps at least 300, got {self.neighbours} and {self.steps}"
-            )
+            got = f"got {self.neighbours} and {self.steps}"
+            raise ValueError(f"neighbours must be at least 2 and steps at least 300, {got}")
 
 
 def places(
@@ -94,9 +95,8 @@ def places(
 
 def compute(vectors: NDArray[Any], settings: Settings, start: NDArray[Any] | None = None) -> Points:
     """Places by the method, whatever lies on the disk; for the arguments see ``places``."""
-    method = {"tsne": _tsne, "umap": _umap}[settings.method]
-    unit = vectors.astype(np.float32)
-    return np.ascontiguousarray(method(unit, settings, start), dtype=np.float32)
+    found = METHODS[settings.method](vectors.astype(np.float32), settings, start)
+    return np.ascontiguousarray(found, dtype=np.float32)
 
 
 def _tsne(vectors: Points, settings: Settings, start: NDArray[Any] | None) -> NDArray[Any]:
@@ -105,39 +105,34 @@ def _tsne(vectors: Points, settings: Settings, start: NDArray[Any] | None) -> ND
     # Of unit vectors the squared Euclidean distance is twice the cosine distance: the same neighbours, the
     # same probabilities.
     perplexity = min(settings.neighbours, (len(vectors) - 1) / 3)
-    how: dict[str, Any] = {
-        "perplexity": perplexity,
-        "max_iter": settings.steps,
-        "random_state": settings.seed,
-    }
+    how: dict[str, Any] = {"perplexity": perplexity, "max_iter": settings.steps}
     if start is not None:
         # The early exaggeration would pull a finished map together and turn it over.
         how |= {"init": start.astype(np.float32), "early_exaggeration": 1.0}
-    found: NDArray[Any] = TSNE(2, **how).fit_transform(vectors)
-    return found
+    return np.asarray(TSNE(2, random_state=settings.seed, **how).fit_transform(vectors))
 
 
 def _umap(vectors: Points, settings: Settings, start: NDArray[Any] | None) -> NDArray[Any]:
     with warnings.catch_warnings():
-        # It says that a variant of it that we do not use lacks its library.
+        # It warns that a variant of it that we do not use lacks its library.
         warnings.simplefilter("ignore", ImportWarning)
         from umap.umap_ import UMAP
     near = min(settings.neighbours, len(vectors) - 1)
     # The spectral start needs more points than it has dimensions to look for.
     first: Any = start if start is not None else "spectral" if len(vectors) > 10 else "random"
     how = {"n_neighbors": near, "metric": "cosine", "init": first, "random_state": settings.seed, "n_jobs": 1}
-    found: NDArray[Any] = UMAP(**how).fit_transform(vectors)
-    return found
+    return np.asarray(UMAP(**how).fit_transform(vectors))
 
 
 def _facts(vectors: NDArray[Any], settings: Settings, start: NDArray[Any] | None) -> dict[str, Any]:
-    seen = hashlib.sha256(np.ascontiguousarray(vectors, dtype=np.float32).tobytes()).hexdigest()
-    begun = (
-        None
-        if start is None
-        else hashlib.sha256(np.ascontiguousarray(start, dtype=np.float32).tobytes()).hexdigest()
-    )
-    made = {"workbench": __version__, "vectors": seen, "start": begun}
+    """What places are made from; those on the disk are taken only if theirs are the same."""
+
+    def digest(values: NDArray[Any] | None) -> str | None:
+        if values is None:
+            return None
+        return hashlib.sha256(np.ascontiguousarray(values, dtype=np.float32).tobytes()).hexdigest()
+
+    made = {"workbench": __version__, "vectors": digest(vectors), "start": digest(start)}
     return {**asdict(settings), **made, "points": len(vectors), "dimensions": vectors.shape[1]}
 
 
@@ -171,3 +166,61 @@ def _write(path: Path, ids: Sequence[str], found: Points, facts: dict[str, Any])
         pq.write_table(table, temporary)
     with replacing(path.with_suffix(".json")) as temporary:
         temporary.write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
+
+
+METHODS = {"tsne": _tsne, "umap": _umap}
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Points laid on other points.
+
+    Args:
+        points: ``(N, D)`` the second points where they come to lie, in the units of the first.
+        moved: ``(N,)`` distance that is left between the two places of each item.
+        disparity: share of the first points' spread that the second does not explain, in [0, 1]; 0 = the same
+            shape.
+    """
+
+    points: Values
+    moved: Values
+    disparity: float
+
+
+def procrustes(reference: NDArray[Any], points: NDArray[Any]) -> Aligned:
+    """Move, turn, mirror and scale points so that the squared distances from the reference are least.
+
+    Args:
+        reference: ``(N, D)`` first places, e.g. of a map or of a whole space.
+        points: ``(N, D)`` second places of the same items.
+
+    Raises:
+        ValueError: the shapes differ, or all points of one side coincide.
+
+    Source:
+        Gower, "Generalized Procrustes analysis", Psychometrika 1975; the rotation is SciPy's.
+    """
+    from scipy.linalg import orthogonal_procrustes
+
+    if reference.shape != points.shape:
+        shapes = f"{reference.shape} and {points.shape}"
+        raise ValueError(f"only places of the same items compare, got shapes {shapes}")
+    first, second = reference.astype(np.float64), points.astype(np.float64)
+    centre = first.mean(axis=0)
+    first, second = first - centre, second - second.mean(axis=0)
+    spread = np.square(first).sum(), np.square(second).sum()
+    if min(spread) == 0:
+        raise ValueError("all points of one side coincide, which no turning lays on others")
+    turned, strength = orthogonal_procrustes(second, first)
+    laid = strength / spread[1] * second @ turned
+    rest = first - laid
+    return Aligned(laid + centre, np.linalg.norm(rest, axis=1), float(np.square(rest).sum() / spread[0]))
+
+
+def most_moved(moved: NDArray[Any], count: int) -> Rows:
+    """Rows of the items that moved most, the farthest first; of equal ones the lower row first.
+
+    >>> most_moved(np.array([0.1, 0.9, 0.4]), 2).tolist()
+    [1, 2]
+    """
+    return np.argsort(-moved, kind="stable")[:count].astype(np.int64)

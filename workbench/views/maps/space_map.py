@@ -1,22 +1,29 @@
-"""One space on a map: places, neighbours in the full space, and what is known of each item."""
+"""One run's space on a map: places, neighbours in the full space, and what is known of each item.
+
+The images and captions of a split are the rows of one table, images first: what a map colours, filters and
+hands back.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench import text
 from workbench.experiment.opened import OpenRun
-from workbench.records import Rows
+from workbench.records import Rows, Split
 from workbench.registry import did_you_mean
-from workbench.views.maps import coordinates, hubs, items, neighbours, quality
-from workbench.views.maps.alignment import procrustes
-from workbench.views.maps.coordinates import Settings
-from workbench.views.maps.gap import Gap, modality_gap
+from workbench.text.words import words
+from workbench.training.clusters import k_means
+from workbench.views.maps import coordinates, measures
+from workbench.views.maps.coordinates import Settings, procrustes
 from workbench.views.plots.embedding_map import Marks
 
 
@@ -25,9 +32,9 @@ class SpaceMap:
     """A map and what it was made from; rows are the images of the split and then its captions.
 
     Args:
-        name: of the space.
-        space: model, split and embeddings.
-        items: ``items.table``, with the name of the item's ``cluster`` in the first space that was mapped,
+        name: of the run.
+        run: model, split and embeddings.
+        items: ``items_of``, with the name of the item's ``cluster`` in the first space that was mapped,
             and of this space ``hubness`` (in how many result lists of the other kind the item stands),
             ``gap`` (its place along the modality gap) and, beside other spaces, ``moved`` (how far it lies
             from where the first space has it, once the whole spaces are laid on one another; in the first,
@@ -41,13 +48,13 @@ class SpaceMap:
     """
 
     name: str
-    space: OpenRun
+    run: OpenRun
     items: pd.DataFrame
     vectors: NDArray[np.float32]
     points: coordinates.Points
     neighbours: Rows
-    gap: Gap
-    quality: quality.Quality
+    gap: measures.Gap
+    quality: measures.Quality
     settings: Settings
 
     def marks(self, colour: str) -> Marks:
@@ -61,12 +68,9 @@ class SpaceMap:
         """
         known = [str(name) for name in self.items if self.items[name].notna().any()]
         if colour not in known:
-            raise ValueError(
-                f"the map of {self.name} has no colour {colour!r}; {did_you_mean(colour, known)}"
-            )
-        return Marks(
-            self.items["kind"].tolist(), self.items["text"].tolist(), self.items[colour].tolist(), colour
-        )
+            near = did_you_mean(colour, known)
+            raise ValueError(f"the map of {self.name} has no colour {colour!r}; {near}")
+        return Marks(*(self.items[name].tolist() for name in ("kind", "text", colour)), colour)
 
     def facts(self) -> dict[str, float]:
         """The numbers of the map, for a table or a result file.
@@ -83,13 +87,13 @@ class SpaceMap:
             "gap": self.gap.distance,
             "gap_auc": self.gap.auc,
             "gap_accuracy": self.gap.accuracy,
-            "hubness_images": hubs.skewness(counts[image]),
-            "hubness_captions": hubs.skewness(counts[~image]),
+            "hubness_images": measures.skewness(counts[image]),
+            "hubness_captions": measures.skewness(counts[~image]),
         }
 
 
-def map_spaces(
-    spaces: Sequence[OpenRun],
+def map_runs(
+    runs: Sequence[OpenRun],
     settings: Settings | None = None,
     *,
     k: int = 10,
@@ -97,26 +101,30 @@ def map_spaces(
     folder: Path | None = None,
     reuse: bool = True,
 ) -> list[SpaceMap]:
-    """Map several spaces of one split; each map after the first starts from the places of the first.
+    """Map the spaces of several runs on one split; each map after the first starts from the places of the
+    first.
 
     That leaves the maps comparable: where both spaces agree, an item stays where it is.
 
     Args:
-        spaces: what ``open_runs`` gives; they share one split.
+        runs: what ``open_runs`` gives; they share one split.
         settings: of the method; ``None`` = t-SNE.
         k: neighbours of an item, and length of the result lists that hubness counts.
         clusters: how many, in the first space.
-        folder: where places of a space without a run folder are kept; ``None`` = nowhere. Those of a run lie
-            in its ``maps``.
+        folder: where places of a run without a folder are kept; ``None`` = nowhere. Those of a run lie in its
+            ``maps``.
         reuse: take places that were saved.
     """
     settings, made = settings or Settings(), list[SpaceMap]()
-    shared = items.table(spaces[0].split)
-    shared["cluster"] = _clusters(spaces[0], shared, clusters, settings.seed)
-    for space, moved in zip(spaces, _moved(spaces), strict=True):
-        home = (space.folder / "maps" if space.folder else folder) if reuse else None
+    shared = items_of(runs[0].split)
+    sides = runs[0].image.mean.numpy(), runs[0].text.mean.numpy()
+    cluster = clusters_of(*sides, clusters, settings.seed)
+    names = cluster_names(cluster, shared["kind"].tolist(), shared["text"].tolist())
+    shared["cluster"] = [names[number] for number in cluster]
+    for run, moved in zip(runs, _moved(runs), strict=True):
+        home = (run.folder / "maps" if run.folder else folder) if reuse else None
         known = shared if moved is None else shared.assign(moved=moved)
-        made.append(_map(space, known, settings, k, home, made[0].points if made else None))
+        made.append(_map(run, known, settings, k, home, made[0].points if made else None))
     return made
 
 
@@ -134,8 +142,8 @@ def change(first: SpaceMap, other: SpaceMap) -> dict[str, float]:
         does not explain.
     """
     k = min(first.neighbours.shape[1], other.neighbours.shape[1])
-    kept = neighbours.overlap(first.neighbours[:, :k], other.neighbours[:, :k]).mean()
-    moved = [found for found in _moved([first.space, other.space]) if found is not None][-1]
+    kept = measures.overlap(first.neighbours[:, :k], other.neighbours[:, :k]).mean()
+    moved = [found for found in _moved([first.run, other.run]) if found is not None][-1]
     disparity = procrustes(first.points, other.points).disparity
     return {"neighbours_kept": float(kept), "moved": float(np.median(moved)), "map_disparity": disparity}
 
@@ -155,39 +163,129 @@ def metrics(maps: Sequence[SpaceMap]) -> dict[str, float]:
     return found
 
 
-def vectors_of(space: OpenRun) -> NDArray[np.float32]:
-    """``(I + T, D)`` unit vectors of a space, images first."""
-    return np.concatenate([space.image.mean.numpy(), space.text.mean.numpy()])
+def vectors_of(run: OpenRun) -> NDArray[np.float32]:
+    """``(I + T, D)`` unit vectors of a run, images first."""
+    return np.concatenate([run.image.mean.numpy(), run.text.mean.numpy()])
 
 
-def _clusters(space: OpenRun, shared: pd.DataFrame, count: int, seed: int) -> list[str]:
-    cluster = items.clusters(space.image.mean.numpy(), space.text.mean.numpy(), count, seed)
-    names = items.cluster_names(cluster, shared["kind"].tolist(), shared["text"].tolist())
-    return [names[number] for number in cluster]
-
-
-def _moved(spaces: Sequence[OpenRun]) -> list[NDArray[np.float64] | None]:
+def _moved(runs: Sequence[OpenRun]) -> list[NDArray[np.float64] | None]:
     """How far each item lies from where the first space has it, in the full space; nothing where there is one
-    space only.
+    run only.
     """
-    width = max(space.image.mean.shape[1] for space in spaces)
-    first, *others = [np.pad(one, ((0, 0), (0, width - one.shape[1]))) for one in map(vectors_of, spaces)]
+    width = max(run.image.mean.shape[1] for run in runs)
+    first, *others = [np.pad(one, ((0, 0), (0, width - one.shape[1]))) for one in map(vectors_of, runs)]
     found = [procrustes(first, other).moved for other in others]
     return [np.mean(found, axis=0), *found] if found else [None]
 
 
 def _map(
-    space: OpenRun,
+    run: OpenRun,
     shared: pd.DataFrame,
     settings: Settings,
     k: int,
     folder: Path | None,
     start: coordinates.Points | None,
 ) -> SpaceMap:
-    image, text, vectors = space.image.mean.numpy(), space.text.mean.numpy(), vectors_of(space)
+    image, texts, vectors = run.image.mean.numpy(), run.text.mean.numpy(), vectors_of(run)
     points = coordinates.places(vectors, shared["id"].tolist(), settings, folder=folder, start=start)
-    near, gap = neighbours.in_space(vectors, k), modality_gap(image, text)
-    hubness, along = np.concatenate(hubs.across(image, text, k)), np.concatenate([gap.image, gap.text])
-    measured = quality.measure(vectors, points, near, seed=settings.seed)
-    known = shared.assign(hubness=hubness, gap=along)
-    return SpaceMap(space.name, space, known, vectors, points, near, gap, measured, settings)
+    near, gap = measures.nearest_in_space(vectors, k), measures.modality_gap(image, texts)
+    measured = measures.quality(vectors, points, near, seed=settings.seed)
+    counts, along = measures.hubness(image, texts, k), [gap.image, gap.text]
+    known = shared.assign(hubness=np.concatenate(counts), gap=np.concatenate(along))
+    return SpaceMap(run.name, run, known, vectors, points, near, gap, measured, settings)
+
+
+def items_of(split: Split) -> pd.DataFrame:
+    """What the data say of each item.
+
+    Args:
+        split: any split.
+
+    Returns:
+        ``I + T`` rows: ``id``; ``kind``, ``"image"`` or ``"caption"``; ``text``, of an image all its
+        captions, one a line; ``image``, the row of the item's image; ``level`` of a caption, missing for
+        images and where the data know none; ``descriptiveness`` of a caption against the captions of the
+        split, missing for images.
+    """
+    images, captions = len(split.image_ids), len(split.captions)
+    texts = pd.Series(split.captions).groupby(split.own).agg("\n".join).reindex(range(images), fill_value="")
+    unknown = np.full(images, np.nan)
+    level = np.full(captions, np.nan) if split.level is None else split.level.astype(float)
+    maker: Any = text.load("descriptiveness").fit(split.captions)
+    return pd.DataFrame(
+        {
+            "id": [*split.image_ids, *split.caption_ids],
+            "kind": ["image"] * images + ["caption"] * captions,
+            "text": [*texts, *split.captions],
+            "image": np.concatenate([np.arange(images), split.own]),
+            "level": np.concatenate([unknown, level]),
+            "descriptiveness": np.concatenate([unknown, maker.of(split.captions).values]),
+        }
+    )
+
+
+def clusters_of(image: NDArray[Any], texts: NDArray[Any], count: int, seed: int) -> Rows:
+    """The cluster of each item by k-means, images first.
+
+    Each kind is moved to the common centre before, since otherwise the first thing that separates clusters is
+    the modality gap.
+
+    Args:
+        image: ``(I, D)`` unit vectors.
+        texts: ``(T, D)`` unit vectors.
+        count: how many clusters.
+        seed: of the starting centres.
+    """
+    return k_means(np.concatenate([image - image.mean(axis=0), texts - texts.mean(axis=0)]), count, seed=seed)
+
+
+def cluster_names(cluster: Rows, kind: Sequence[str], captions: Sequence[str], *, each: int = 3) -> list[str]:
+    """A name for each cluster: the words that its captions hold more often than all captions do.
+
+    A word held by a share ``p`` of the cluster's captions and ``q`` of all captions counts ``p log(p / q)``,
+    its part of the Kullback-Leibler divergence, so that neither words that all hold nor words that one
+    caption holds come first.
+
+    Args:
+        cluster: ``(N,)`` cluster of each item.
+        kind: ``(N,)`` ``"image"`` or ``"caption"``.
+        captions: ``(N,)`` texts; those of images are not read.
+        each: words a name.
+
+    Returns:
+        One name a cluster; a cluster without captions has its number alone.
+    """
+    count = int(cluster.max()) + 1
+    held: list[Counter[str]] = [Counter() for _ in range(count)]
+    sizes: Counter[int] = Counter()
+    for number, what, caption in zip(cluster.tolist(), kind, captions, strict=True):
+        if what == "caption":
+            held[number].update(set(words(caption)))
+            sizes[number] += 1
+    overall: Counter[str] = sum(held, Counter())
+    share = {word: times / max(1, sizes.total()) for word, times in overall.items()}
+    names = []
+    for number, counts in enumerate(held):
+        inside = {word: times / sizes[number] for word, times in counts.items()}
+        lead = {word: held_by * float(np.log(held_by / share[word])) for word, held_by in inside.items()}
+        best = sorted(lead, key=lambda word: (-lead[word], word))[:each]
+        names.append(f"{number + 1}: {', '.join(best)}" if best else str(number + 1))
+    return names
+
+
+def exemplars(vectors: NDArray[Any], items: pd.DataFrame) -> Rows:
+    """One image for each cluster that has images: the one nearest to the middle of the cluster's images.
+
+    Args:
+        vectors: ``(N, D)`` unit vectors of the items.
+        items: ``items_of`` with a column ``cluster``.
+
+    Returns:
+        Rows, in the order of the clusters' names.
+    """
+    image = (items["kind"] == "image").to_numpy()
+    found = []
+    for _, rows in sorted(items[image].groupby("cluster").groups.items()):
+        members = np.asarray(rows, dtype=np.int64)
+        found.append(members[np.argmax(vectors[members] @ vectors[members].mean(axis=0))])
+    return np.array(found, dtype=np.int64)

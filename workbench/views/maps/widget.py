@@ -7,21 +7,29 @@ It needs a running kernel for thumbnails and for what ``selection()`` gives. In 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import anywidget
+import numpy as np
 import pandas as pd
 import traitlets
 
-from workbench.experiment import runs
-from workbench.views.maps import sending
+from workbench.experiment.runs import write_table
+from workbench.records.shown import fixed, shown
+from workbench.registry import did_you_mean
+from workbench.views.maps.coordinates import most_moved
 from workbench.views.maps.space_map import SpaceMap
-from workbench.views.plots.theme import data_uri
+from workbench.views.pages import data_uri
+from workbench.views.plots.embedding_map import Marks, common_ends, common_looks
+from workbench.views.plots.theme import INK, LEVELS
 
 HERE = Path(__file__).parent
 SIDE = 150
+COLOURS = ("kind", "level", "descriptiveness", "cluster", "hubness", "gap", "moved")
+SHARED = ("id", "kind", "text", "image", "level", "descriptiveness", "cluster")
+FARTHEST = 20
 
 
 class EmbeddingMap(anywidget.AnyWidget):
@@ -29,7 +37,7 @@ class EmbeddingMap(anywidget.AnyWidget):
     all.
 
     Args:
-        maps: what ``map_spaces`` gives.
+        maps: what ``map_runs`` gives.
         colour: column of the items that is the first colour.
 
     Raises:
@@ -52,14 +60,14 @@ class EmbeddingMap(anywidget.AnyWidget):
 
     def __init__(self, maps: SpaceMap | Sequence[SpaceMap], *, colour: str = "kind") -> None:
         self.maps = [maps] if isinstance(maps, SpaceMap) else list(maps)
-        config = sending.config(self.maps, colour)
+        sent = config(self.maps, colour)
         self._ids, self._image = (self.maps[0].items[name].tolist() for name in ("id", "image"))
         self._rows_of: dict[str, list[int]] = {}
         for row, one in enumerate(self._ids):
             self._rows_of.setdefault(one, []).append(row)
         self._links: list[traitlets.link] = []
         super().__init__()
-        self.config = config
+        self.config = sent
         self.on_msg(self._on_message)
 
     def selection(self) -> pd.DataFrame:
@@ -68,7 +76,7 @@ class EmbeddingMap(anywidget.AnyWidget):
 
         Columns that differ between runs carry the run's name: ``hubness of ditm``.
         """
-        return sending.rows(self.maps, self.selected_rows)
+        return rows(self.maps, self.selected_rows)
 
     def select(self, ids: Sequence[str]) -> None:
         """Select items by their ids; those that are not on the map are left out."""
@@ -97,7 +105,7 @@ class EmbeddingMap(anywidget.AnyWidget):
         Raises:
             ValueError: another ending.
         """
-        return runs.write_table(path, sending.rows(self.maps, self.selected_rows or range(len(self._ids))))
+        return write_table(path, rows(self.maps, self.selected_rows or range(len(self._ids))))
 
     @traitlets.observe("selected_rows")
     def _rows_changed(self, change: dict[str, Any]) -> None:
@@ -115,11 +123,101 @@ class EmbeddingMap(anywidget.AnyWidget):
     @traitlets.observe("selected_idx")
     def _images_changed(self, change: dict[str, Any]) -> None:
         if set(change["new"]) != {self._image[row] for row in self.selected_rows}:
-            images = len(self.maps[0].space.split.image_ids)
+            images = len(self.maps[0].run.split.image_ids)
             self.selected_rows = [row for row in change["new"] if 0 <= row < images]
 
     def _on_message(self, _: Any, message: dict[str, Any], __: list[memoryview]) -> None:
         """Send the thumbnail that the browser asks for."""
-        split, image = self.maps[0].space.split, int(message["image"])
+        split, image = self.maps[0].run.split, int(message["image"])
         if message["kind"] == "thumbnail" and 0 <= image < len(split.image_ids):
             self.send({"kind": "thumbnail", "image": image, "src": data_uri(split.open_image(image), SIDE)})
+
+
+def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:
+    """Places, neighbours, colours and captions of several maps.
+
+    Args:
+        maps: of the same items.
+        first: the colour that is chosen at the start.
+
+    Raises:
+        ValueError: no map, maps of different items, or an unknown colour.
+    """
+    if not maps:
+        raise ValueError("there is no map to show")
+    for one in maps[1:]:
+        if one.items["id"].tolist() != maps[0].items["id"].tolist():
+            raise ValueError(
+                f"{maps[0].name} and {one.name} map different items; map runs of one split together"
+            )
+    items = maps[0].items
+    known = [name for name in COLOURS if name in items and items[name].notna().any()]
+    if first not in known:
+        raise ValueError(f"no colour {first!r}; {did_you_mean(first, known)}")
+    images = int((items["kind"] == "image").sum())
+    sent = {
+        "size": len(items),
+        "images": images,
+        "own": items["image"].to_numpy(dtype=np.int32).tobytes(),
+        "captions": items["text"].tolist()[images:],
+        "k": min(one.neighbours.shape[1] for one in maps),
+        "colours": [_colour(maps, name) for name in sorted(known, key=lambda name: name != first)],
+        "ramp": list(LEVELS),
+        "unknown": INK,
+        "pictures": True,
+    }
+    if "moved" in items:
+        sent["moved"] = most_moved(items["moved"].to_numpy(), FARTHEST).astype(np.int32).tobytes()
+    return {**sent, "maps": [_map(one, sent["k"]) for one in maps]}
+
+
+def rows(maps: Sequence[SpaceMap], chosen: Iterable[int]) -> pd.DataFrame:
+    """Some rows of the items as a table.
+
+    Args:
+        maps: of the same items.
+        chosen: rows.
+
+    Returns:
+        One line a row: what all maps share, and of each map the other columns and the places ``x`` and ``y``,
+        named by the run where there are several.
+    """
+    listed = list(chosen)
+    parts = [maps[0].items[list(SHARED)].iloc[listed]]
+    for one in maps:
+        own = one.items.drop(columns=list(SHARED)).assign(x=one.points[:, 0], y=one.points[:, 1]).iloc[listed]
+        parts.append(own.add_suffix(f" of {one.name}") if len(maps) > 1 else own)
+    return pd.concat(parts, axis=1).rename_axis("row").reset_index()
+
+
+def _map(one: SpaceMap, k: int) -> dict[str, Any]:
+    quality, distance = one.quality, fixed(one.gap.distance, 2)
+    kept = f"keeps {shown(quality.overlap)} % of the {quality.k} nearest neighbours"
+    return {
+        "name": one.name,
+        "about": f"trustworthiness {fixed(quality.trustworthiness, 3)}, {kept}, modality gap {distance}",
+        "points": one.points.astype(np.float32).tobytes(),
+        "near": np.ascontiguousarray(one.neighbours[:, :k], dtype=np.int32).tobytes(),
+    }
+
+
+def _colour(maps: Sequence[SpaceMap], name: str) -> dict[str, Any]:
+    marks = [Marks(one.items["kind"].tolist(), (), one.items[name].tolist(), name) for one in maps]
+    if marks[0].numeric:
+        values = [np.asarray(one.values, dtype=np.float32).tobytes() for one in marks]
+        return {"name": name, "ends": list(common_ends(marks)), "data": values}
+    looks = dict(common_looks(marks))
+    unknown = {
+        kind for one in marks for kind, value in zip(one.kind, one.values, strict=True) if value != value
+    }
+    if unknown:
+        looks[""] = (INK, "circle")
+    code = {category: number for number, category in enumerate(looks)}
+    data = [
+        np.array([code[category] for category in one.categories()], dtype=np.uint8).tobytes() for one in marks
+    ]
+    labels = [
+        f"{name} {one}" if one.isdigit() else one or ("image" if unknown == {"image"} else "unknown")
+        for one in looks
+    ]
+    return {"name": name, "labels": labels, "looks": [list(look) for look in looks.values()], "data": data}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial import procrustes as of_scipy
 
-from workbench.views.maps.alignment import most_moved, procrustes
+from workbench.views.maps.coordinates import most_moved, procrustes
 
 SQUARE = np.array([[0.0, 0], [2, 0], [2, 2], [0, 2]])
 

@@ -1,0 +1,262 @@
+"""What a space is like, and how far a map of it can be trusted: neighbours, the modality gap, hubs, quality.
+
+Neighbours are compared in the full space and on the map, since every map of many dimensions in two shows
+neighbours that are none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records import Rows
+from workbench.retrieval import blocks, top_k
+
+Values = NDArray[np.float64]
+CHUNK = 256
+
+
+def nearest_in_space(vectors: NDArray[Any], k: int) -> Rows:
+    """The ``k`` nearest other rows of each row by inner product, nearest first.
+
+    Args:
+        vectors: ``(N, D)``; unit length makes the inner product a cosine.
+        k: how many, at most ``N - 1``.
+
+    Returns:
+        ``(N, k)`` rows; among equal ones the lower first.
+
+    Raises:
+        ValueError: there are not so many others.
+    """
+    _check(len(vectors), k)
+    return _without_itself(top_k(vectors, vectors, k + 1)[1])
+
+
+def nearest_on_map(points: NDArray[Any], k: int) -> Rows:
+    """The ``k`` nearest other points of each point by Euclidean distance, nearest first.
+
+    Args:
+        points: ``(N, 2)``.
+        k: how many, at most ``N - 1``.
+
+    Returns:
+        ``(N, k)`` rows.
+
+    Raises:
+        ValueError: there are not so many others.
+    """
+    from scipy.spatial import cKDTree
+
+    _check(len(points), k)
+    return _without_itself(np.asarray(cKDTree(points).query(points, k + 1)[1], dtype=np.int64))
+
+
+def overlap(one: Rows, other: Rows) -> Values:
+    """Share of each row's neighbours that both lists name.
+
+    Args:
+        one: ``(N, k)`` neighbours.
+        other: ``(N, k)`` neighbours.
+
+    Returns:
+        ``(N,)`` in [0, 1].
+
+    >>> overlap(np.array([[1, 2], [0, 2]]), np.array([[2, 1], [3, 0]])).tolist()
+    [1.0, 0.5]
+    """
+    return np.asarray((one[:, :, None] == other[:, None, :]).any(axis=2).mean(axis=1))
+
+
+def _without_itself(found: Rows) -> Rows:
+    """Each line without its own row; a row among many equal ones may not be in its line, which then loses its
+    last.
+    """
+    itself = found == np.arange(len(found))[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    others: Rows = found[~itself].reshape(len(found), -1)
+    return others
+
+
+def _check(size: int, k: int) -> None:
+    if not 1 <= k < size:
+        raise ValueError(f"k = {k} neighbours of {size} points: k must lie in 1..{size - 1}")
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What a map keeps of the space that it shows.
+
+    Args:
+        k: neighbours that were asked for.
+        trustworthiness: 1 = no point has a neighbour on the map that is far away in the space; about 0.5 = at
+            random.
+        overlap: share of the ``k`` nearest in the space that are among the ``k`` nearest on the map.
+        chance: what the overlap would be for a map drawn at random.
+    """
+
+    k: int
+    trustworthiness: float
+    overlap: float
+    chance: float
+
+
+def quality(
+    vectors: NDArray[Any], points: NDArray[Any], near: Rows, *, sample: int = 2000, seed: int = 0
+) -> Quality:
+    """Trustworthiness and neighbourhood overlap of a map.
+
+    Args:
+        vectors: ``(N, D)`` unit vectors.
+        points: ``(N, 2)`` places on the map.
+        near: ``(N, k)`` nearest others in the space.
+        sample: trustworthiness is estimated on so many points where there are more.
+        seed: of the sample.
+    """
+    k, size = near.shape[1], len(vectors)
+    shown = nearest_on_map(points, k)
+    rows = np.arange(size)
+    if size > sample:
+        rows = np.sort(np.random.default_rng(seed).choice(size, sample, replace=False))
+    kept = float(overlap(near, shown).mean())
+    return Quality(k, trustworthiness(vectors, shown, rows), kept, k / (size - 1))
+
+
+def trustworthiness(vectors: NDArray[Any], shown: Rows, rows: Rows | None = None) -> float:
+    """Penalty for neighbours on the map that are none in the space, by how far down the list they come there.
+
+    ``1 - 2 / (n k (2 N - 3 k - 1)) * sum_i sum_j max(0, r(i, j) - k)`` over ``n`` points and their ``k``
+    neighbours on the map; ``r`` is the rank in the space by cosine, 1 = nearest.
+
+    Args:
+        vectors: ``(N, D)`` unit vectors.
+        shown: ``(N, k)`` neighbours on the map.
+        rows: ``(n,)`` points to look at; ``None`` = all.
+
+    Returns:
+        A number up to 1.
+
+    Raises:
+        ValueError: ``k`` is not below half the number of points, beyond which the formula has no scale.
+
+    Source:
+        Venna, Kaski, "Neighborhood preservation in nonlinear projection methods", ICANN 2001, Eq. 1.
+    """
+    size, k = shown.shape
+    rows = np.arange(size) if rows is None else rows
+    if not k < size / 2:
+        raise ValueError(
+            f"trustworthiness of {k} neighbours needs more than {2 * k} points, there are {size}"
+        )
+    penalty = 0
+    for part in blocks(len(rows), CHUNK):
+        chosen = rows[part]
+        scores = vectors[chosen] @ vectors.T
+        scores[np.arange(len(chosen)), chosen] = -np.inf
+        of_shown = np.take_along_axis(scores, shown[chosen], axis=1)
+        for column in of_shown.T:
+            ranks = 1 + (scores > column[:, None]).sum(axis=1)
+            penalty += int(np.maximum(ranks - k, 0).sum())
+    share: float = 2 * penalty / (len(rows) * k * (2 * size - 3 * k - 1))
+    return 1 - share
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The gap of one space.
+
+    Args:
+        distance: of the centres, 0 to 2 for unit vectors.
+        direction: ``(D,)`` unit vector from the captions' centre to the images' centre; zeros where the
+            centres coincide.
+        image: ``(I,)`` place of each image along the direction; 0 lies half way between the centres.
+        text: ``(T,)`` the same of the captions.
+        auc: chance that an image lies farther along the direction than a caption; 1 = the gap alone tells
+            them apart, 0.5 = not at all. A tie counts half.
+        accuracy: share that the half-way plane sorts rightly, the mean of both kinds.
+    """
+
+    distance: float
+    direction: Values
+    image: Values
+    text: Values
+    auc: float
+    accuracy: float
+
+
+def modality_gap(image: NDArray[Any], text: NDArray[Any]) -> Gap:
+    """Distance and direction of the gap, and how well it separates the kinds.
+
+    Args:
+        image: ``(I, D)`` unit vectors.
+        text: ``(T, D)`` unit vectors.
+
+    Source:
+        Liang et al., "Mind the gap: understanding the modality gap in multi-modal contrastive representation
+        learning", NeurIPS 2022, Sec. 4.2: the gap is the difference of the centres of the two clouds.
+    """
+    from scipy.stats import mannwhitneyu
+
+    image, text = image.astype(np.float64), text.astype(np.float64)
+    ends = image.mean(axis=0), text.mean(axis=0)
+    difference = ends[0] - ends[1]
+    distance = float(np.linalg.norm(difference))
+    direction = difference / distance if distance else difference
+    half_way = (ends[0] + ends[1]) / 2
+    of_images, of_texts = (image - half_way) @ direction, (text - half_way) @ direction
+    accuracy = ((of_images > 0).mean() + (of_texts < 0).mean()) / 2
+    auc = mannwhitneyu(of_images, of_texts).statistic / (len(image) * len(text))
+    return Gap(distance, direction, of_images, of_texts, float(auc), float(accuracy))
+
+
+def k_occurrence(found: Rows, size: int) -> Rows:
+    """In how many result lists each gallery item stands.
+
+    Args:
+        found: ``(Q, k)`` gallery rows retrieved for each query.
+        size: items in the gallery.
+
+    Returns:
+        ``(size,)`` counts; their mean is ``Q k / size``.
+
+    >>> k_occurrence(np.array([[0, 1], [0, 2]]), 4).tolist()
+    [2, 1, 1, 0]
+    """
+    return np.bincount(found.ravel(), minlength=size).astype(np.int64)
+
+
+def skewness(counts: NDArray[Any]) -> float:
+    """Third standardised moment of the counts: 0 = even, above about 1 = hubs; 0 where all counts are the
+    same.
+
+    >>> round(skewness(np.array([0, 0, 0, 4])), 4)
+    1.1547
+    """
+    from scipy.stats import skew
+
+    return float(skew(counts)) if np.ptp(counts) else 0.0
+
+
+def hubness(image: NDArray[Any], text: NDArray[Any], k: int) -> tuple[Rows, Rows]:
+    """k-occurrence in cross-modal retrieval by cosine: in spaces of many dimensions a few items, the hubs,
+    are among the nearest of very many queries, and many items of none.
+
+    Args:
+        image: ``(I, D)`` unit vectors.
+        text: ``(T, D)`` unit vectors.
+        k: length of a result list.
+
+    Returns:
+        ``(I,)`` in how many captions' lists an image stands, and ``(T,)`` in how many images' lists a caption
+        stands.
+
+    Source:
+        Radovanović, Nanopoulos, Ivanović, "Hubs in space: popular nearest neighbors in high-dimensional
+        data", JMLR 2010.
+    """
+    of_images = k_occurrence(top_k(text, image, min(k, len(image)))[1], len(image))
+    of_texts = k_occurrence(top_k(image, text, min(k, len(text)))[1], len(text))
+    return of_images, of_texts
