@@ -149,5 +149,5 @@ def evaluate(run: list[str], split: str = "test", root: Root = "runs", as_json: 
 
     with usage():
         measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)
-    rows = [asdict(m) for m in measurements]
+    rows = [m.as_dict() for m in measurements]
     emit(rows, as_json, numbers(measurements))

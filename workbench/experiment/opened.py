@@ -7,7 +7,7 @@ explorer look into them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from workbench.experiment import runs
 from workbench.experiment.model import Model
 from workbench.experiment.scoring import WHOLE, scored
-from workbench.metrics import recall
-from workbench.metrics._ranks import AnyScores, by_rows
-from workbench.metrics._rows import best
+from workbench.metrics.blocks import AnyScores, best, by_rows
+from workbench.metrics.ranks import best_ranks
 from workbench.records import Embedding, Measurement, Split
 from workbench.records.writing import replacing
 from workbench.training import checkpoint
@@ -99,7 +98,7 @@ class OpenRun:
 
     def table(self) -> pd.DataFrame:
         """The measurements with their contracts, one a row, indexed by label."""
-        return pd.DataFrame([{"label": m.label, **asdict(m)} for m in self.measurements]).set_index("label")
+        return pd.DataFrame([{"label": m.label, **m.as_dict()} for m in self.measurements]).set_index("label")
 
     def curves(self) -> pd.DataFrame:
         """The history, one epoch a row."""
@@ -116,7 +115,7 @@ class OpenRun:
             direction: image to text or text to image.
             judgements: name of the split's judgements that say what is relevant.
         """
-        return recall.best_ranks(self._scored(), self.split.judgements[judgements], direction)
+        return best_ranks(self._scored(), self.split.judgements[judgements], direction)
 
     def rankings(self, k: int = 10) -> pd.DataFrame:
         """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the
@@ -146,7 +145,7 @@ class OpenRun:
             "objective": self.config["objective"],
             "seed": self.config["seed"],
             "metrics": {m.label: m.value for m in self.measurements},
-            "contracts": {m.label: asdict(m) for m in self.measurements},
+            "contracts": {m.label: m.as_dict() for m in self.measurements},
             "history": [
                 {name: value for name, value in row.items() if name != "seconds"} for row in self.history
             ],

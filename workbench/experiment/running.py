@@ -156,7 +156,7 @@ def run(config: Config, *, folder: str | Path | None = None, progress: bool = Tr
             progress=progress,
         )
     calibrate(model, val)
-    measurements, image, texts = evaluate(model, test, seed=config.seed)
+    measurements, _, image, texts = evaluate(model, test, seed=config.seed)
     load = partial(Contents, model, image, texts)
     return OpenRun(
         config.objective, splits["test"], load, None, config.as_dict(), measurements, history

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import Measurement
+from workbench.records import Measurement, MetricKey
 
 Values = NDArray[np.float64]
 # resampled weights that lie in memory at a time: 32 MB of float64
@@ -38,7 +38,7 @@ class Estimate:
     queries: int
     left_out: int = 0
 
-    def report(self, contract: Measurement, key: str, hit: str) -> Measurement:
+    def report(self, contract: Measurement, key: MetricKey, hit: str) -> Measurement:
         """The measurement of this estimate: the contract with key, value, interval and counts filled in."""
         low, high = interval(self.draws, contract.confidence)
         filled = replace(contract, key=key, hit=hit, value=self.value, low=low, high=high)

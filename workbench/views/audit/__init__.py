@@ -8,13 +8,13 @@ thing where it does harm first: among the negatives of training.
 """
 
 from workbench.views.audit.candidates import candidates, select
-from workbench.views.audit.corrected import corrected, measures, recompute
+from workbench.views.audit.corrected import corrected, recompute
 from workbench.views.audit.files import read_parquet, read_qrels, write_parquet, write_qrels
 from workbench.views.audit.in_batches import false_negatives_in_batches
 from workbench.views.audit.labeller import Labeller
 from workbench.views.audit.labels import LABELS, Decision, Labels, judged
 
 __all__ = [
-    "LABELS", "Decision", "Labeller", "Labels", "candidates", "corrected", "false_negatives_in_batches", "judged", "measures",
+    "LABELS", "Decision", "Labeller", "Labels", "candidates", "corrected", "false_negatives_in_batches", "judged", 
     "read_parquet", "read_qrels", "recompute", "select", "write_parquet", "write_qrels",
 ]  # fmt: skip

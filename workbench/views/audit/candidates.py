@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.metrics._rows import best
-from workbench.metrics.recall import best_ranks
+from workbench.metrics.blocks import best
+from workbench.metrics.ranks import best_ranks
 from workbench.records import Judgements, Rows, Split
 
 Scores = NDArray[Any]
