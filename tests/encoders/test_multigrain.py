@@ -8,8 +8,8 @@ from torch import tensor
 
 from tests.oracles import aahr as oracle
 from workbench import encoders
-from workbench.encoders._attention import Gate, GuidedPooling, meeting
-from workbench.encoders._pair import Pair
+from workbench.encoders.attention import Gate, GuidedPooling, meeting
+from workbench.encoders.base import Pair
 from workbench.records import Batch
 
 REGIONS = {
@@ -194,11 +194,11 @@ def test_the_base_is_frozen_where_it_guides_and_trains_where_a_copy_does():
 
 def test_a_copy_stays_what_the_base_was(batch):
     encoder = towers(guide="copy").eval()
-    before = encoder._image(batch)[1]
+    before = encoder._side("image", batch)[1]
     with torch.no_grad():
         for parameter in encoder.base.parameters():
             parameter.mul_(1.1)
-    assert torch.equal(encoder._image(batch)[1], before)
+    assert torch.equal(encoder._side("image", batch)[1], before)
     assert not torch.equal(encoder.base.image.images(batch).mean, before)
 
 
@@ -210,7 +210,7 @@ def test_regions_and_words_may_be_guided_by_frozen_towers(batch):
     wanted = encoders.member("multigrain").signals(**{**REGIONS, "guide": "towers"})
     assert set(wanted) == {"tokens", "word_features"}
     pretrained = encoders.load("towers").eval()
-    torch.testing.assert_close(encoder._image(batch)[1], pretrained.images(batch).mean)
+    torch.testing.assert_close(encoder._side("image", batch)[1], pretrained.images(batch).mean)
     assert encoder.images(batch).mean.shape == (3, 8)
     assert encoder.texts(batch).parts.shape == (4, 5, 8)
 
@@ -229,7 +229,7 @@ def test_every_trainable_parameter_is_in_one_group():
 def test_the_arms_of_the_ablation_differ_only_in_what_they_fuse(batch, branches, pooling):
     encoder = made(fusion={"branches": branches, "pooling": pooling}).eval()
     out = encoder.images(batch)
-    local, mask, guide = encoder.image_grain.local(*encoder._image(batch))
+    local, mask, guide = encoder.image_grain.local(*encoder._side("image", batch))
     if branches == "global":
         torch.testing.assert_close(out.mean, torch.nn.functional.normalize(guide, dim=1))
     if branches == "local" and pooling == "mean":

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles import encoders as oracle
-from workbench.encoders import _pooling
-from workbench.encoders._pooling import GPO, POOLINGS, pool, position_code, softmax_weights, sorted_sum
+from workbench.encoders import load
+from workbench.encoders.pooling import GPO, POOLINGS, pool, position_code, softmax_weights, sorted_sum
 
 X = torch.tensor([[[1.0, 5.0], [3.0, 2.0], [2.0, 4.0], [9.0, 9.0]]])
 THREE_REAL = torch.tensor([[True, True, True, False]])
@@ -165,5 +165,5 @@ def test_an_empty_set_is_refused_by_its_row(name):
 
 
 def test_an_unknown_pooling_names_the_near_ones():
-    with pytest.raises(KeyError, match="did you mean max"):
-        _pooling.pool("maxx")
+    with pytest.raises(ValueError, match="pooling is 'maxx'; did you mean max"):
+        load("regions", pooling="maxx")

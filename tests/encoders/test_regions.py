@@ -5,7 +5,7 @@ import torch
 
 from tests.oracles import encoders as oracle
 from workbench import encoders
-from workbench.encoders._projection import Projection
+from workbench.encoders.pooling import Projection
 from workbench.records import Batch
 
 

@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from workbench import encoders, text
-from workbench.encoders._word_augmentation import close_up, touch
-from workbench.encoders._word_vectors import read_vectors
+from workbench.encoders.words import close_up, read_vectors, touch
 from workbench.records import Batch
 
 WORDS = ("a", "dog", "runs", "on", "grass")
@@ -217,5 +216,5 @@ def test_features_of_another_width_are_refused_with_the_remedy(features):
 def test_a_missing_vocabulary_and_an_unknown_layer_are_named():
     with pytest.raises(ValueError, match="give the vocabulary"):
         made()
-    with pytest.raises(ValueError, match="no layer 'grue'; did you mean gru"):
+    with pytest.raises(ValueError, match="layer is 'grue'; did you mean gru"):
         made(vocabulary=WORDS, layer="grue")

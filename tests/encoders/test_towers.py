@@ -11,10 +11,10 @@ from torch.nn.functional import normalize
 
 from workbench.encoders import load
 from workbench.encoders._open_clip import build, describe, export
-from workbench.encoders._open_clip_blocks import depths_of
-from workbench.encoders._preparation import Preparation
-from workbench.encoders._size_augmentation import drop_tokens, touch_words
+from workbench.encoders._open_clip_towers import depths_of
+from workbench.encoders.backbones import Preparation
 from workbench.encoders.towers import Towers
+from workbench.encoders.words import drop_tokens, touch_words
 from workbench.records import Batch
 
 TEXT = {
@@ -285,7 +285,7 @@ def test_an_unknown_model_lists_the_near_names():
 
 
 def test_an_option_outside_its_range_is_refused(towers):
-    with pytest.raises(ValueError, match="choose 'pooled' or 'tokens'"):
+    with pytest.raises(ValueError, match="head is 'mean'; choose one of pooled, tokens"):
         towers("vit", head="mean")
     with pytest.raises(ValueError, match="embeds to 20 dimensions"):
         towers("vit", embed_dim=64)

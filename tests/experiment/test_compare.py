@@ -9,11 +9,11 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 from PIL import Image
+from workbench.metrics._ranks import both
 
 from workbench.experiment import compare
 from workbench.experiment.opened import OpenRun
 from workbench.metrics import published, ranking, recall
-from workbench.metrics._ranks import both
 from workbench.metrics.intervals import Draws
 from workbench.records import Embedding, Judgements, LazyJudgements, MetricKey, Split
 from workbench.records.shown import shown
@@ -72,8 +72,8 @@ def test_the_means_of_the_values_a_query_are_the_metrics_of_the_shelf(spaces, sp
         spaces[1], ["rsum", "i2t/R@5", "t2i/recall@10", "exact:t2i/map_at_r", "exact:i2t/r_precision"]
     )
     own, exact = split.judgements["own"], split.judgements["exact"]
-    expected = {m.label: m.value for m in recall.measure(spaces[1].scores, own, rounds=0)}
-    expected |= {m.label: m.value for m in ranking.measure(spaces[1].scores, exact, graded=False, rounds=0)}
+    expected = {m.label: m.value for m in recall(spaces[1].scores, own, rounds=0)}
+    expected |= {m.label: m.value for m in ranking(spaces[1].scores, exact, graded=False, rounds=0)}
     for key in found:
         assert mean(spaces[1], key) == pytest.approx(expected[key]), key
     assert {key: len(values) for key, values in found.items()}["t2i/recall@10"] == len(OWN)
@@ -175,7 +175,7 @@ def test_folds_are_measured_as_the_printed_rows_are(spaces):
     rows = published.load(paper="DITM", dataset="MS-COCO 1K", protocol="5-fold mean")
     whole, folded = (compare.beside_printed(spaces, rows, folds=folds)["rsum"][1] for folds in (1, 5))
     own = spaces[1].split.judgements["own"]
-    expected = recall.measure(spaces[1].scores, own, own=OWN, folds=5, rounds=0)[-1]
+    expected = recall(spaces[1].scores, own, own=OWN, folds=5, rounds=0)[-1]
     assert folded == f"{100 * expected.value:.1f}" != whole
 
 

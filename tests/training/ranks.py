@@ -13,8 +13,7 @@ from torch import distributed, nn
 
 from tests.objectives.worlds import load, source
 from workbench import objectives
-from workbench.encoders._base import Encoder
-from workbench.encoders._pair import Pair
+from workbench.encoders.base import Encoder, Pair
 from workbench.records import Embedding
 from workbench.training import processes
 

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from tests.training import toy
-from workbench.encoders._base import ParameterGroup
+from workbench.encoders.base import ParameterGroup
 from workbench.objectives.base import Objective
 from workbench.training import NonFiniteLossError, Settings, checkpoint
 from workbench.training.optimiser import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups

@@ -10,8 +10,7 @@ from torch import nn
 
 from tests.training import toy
 from workbench import objectives
-from workbench.encoders._base import Encoder
-from workbench.encoders._pair import Pair
+from workbench.encoders.base import Encoder, Pair
 from workbench.training import checkpoint
 from workbench.training.momentum import Momentum
 

@@ -13,8 +13,7 @@ import torch
 from PIL import Image
 from torch import nn
 
-from workbench.encoders._base import Encoder, ParameterGroup
-from workbench.encoders._pair import Pair
+from workbench.encoders.base import Encoder, Pair, ParameterGroup
 from workbench.objectives.vsepp import MEMBER as VSEPP
 from workbench.records import Embedding, Split
 from workbench.training import Settings, fit, seed_everything

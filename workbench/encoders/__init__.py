@@ -1,6 +1,15 @@
-"""Encoders: ``load(name, **options)`` makes a module that turns batches into ``Embedding`` records."""
+"""Encoders: ``load(name, **options)`` makes a module that turns batches into ``Embedding`` records.
+
+An encoder of one's own derives from ``Encoder`` and is named by its module and class,
+``"my_module:MyEncoder"``.
+"""
+
+from typing import TYPE_CHECKING
 
 from workbench.registry import Shelf
 
-_shelf = Shelf(__name__)
-names, load, member = _shelf.names, _shelf.load, _shelf.member
+if TYPE_CHECKING:
+    from workbench.encoders.base import Encoder as Encoder
+
+_shelf = Shelf(__name__, Encoder="base")
+names, load, member, __getattr__ = _shelf.names, _shelf.load, _shelf.member, _shelf.public

@@ -10,17 +10,17 @@ of open_clip's own local folders; ``vocabulary`` beside them lists the words of 
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import open_clip
 import torch
-from open_clip.transform import PreprocessCfg
 from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import nn
 
 from workbench import assets
 from workbench.registry import did_you_mean
@@ -155,23 +155,20 @@ def _checkpoint(description: Description, pretrained: str) -> Path:
 
 
 def _instantiate(description: Description) -> Any:
-    architecture = deepcopy(dict(description.architecture))
-    custom = architecture.pop("custom_text", False) or "hf_model_name" in architecture["text_cfg"]
-    # Weights of single towers would come from a hub; whoever wants pre-trained weights names a tag or a file.
-    for side, key in (("vision_cfg", "timm_model_name"), ("text_cfg", "hf_model_name")):
-        if key in architecture[side]:
-            architecture[side][key.replace("_name", "_pretrained")] = False
-    kind = (
-        open_clip.CoCa
-        if "multimodal_cfg" in architecture
-        else open_clip.CustomTextCLIP
-        if custom
-        else open_clip.CLIP
-    )
-    network: Any = kind(**architecture)
-    preprocess = vars(PreprocessCfg()) | dict(description.preprocess) | {"size": network.visual.image_size}
-    network.visual.preprocess_cfg = preprocess
-    return network
+    """The model with random weights, made by open_clip from a local folder that holds the configuration.
+
+    Weights of single towers would come from a hub; whoever wants pre-trained weights names a tag or a file.
+    """
+    content = {"model_cfg": dict(description.architecture), "preprocess_cfg": dict(description.preprocess)}
+    before = logging.root.manager.disable
+    # open_clip warns of random weights, which are what is asked for here
+    logging.disable(logging.WARNING)
+    try:
+        with TemporaryDirectory() as folder:
+            (Path(folder) / CONFIG).write_text(json.dumps(content), encoding="utf-8")
+            return open_clip.create_model(f"local-dir:{folder}", load_weights=False, pretrained_text=False)
+    finally:
+        logging.disable(before)
 
 
 def export(
@@ -196,9 +193,11 @@ def export(
         "vocabulary": list(description.vocabulary),
     }
     (place / CONFIG).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    save_file({name: _stored(value, dtype) for name, value in network.state_dict().items()}, place / WEIGHTS)
+    weights = {
+        name: (value.to(dtype) if value.is_floating_point() else value).detach().cpu().clone().contiguous()
+        for name, value in network.state_dict().items()
+    }
+    save_file(weights, place / WEIGHTS)
     return place / WEIGHTS
 
 
-def _stored(value: Tensor, dtype: torch.dtype) -> Tensor:
-    return (value.to(dtype) if value.is_floating_point() else value).detach().cpu().clone().contiguous()

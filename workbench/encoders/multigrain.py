@@ -14,19 +14,127 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from workbench.encoders import load, member
-from workbench.encoders._base import Encoder, ParameterGroup
-from workbench.encoders._grain import Fusion, Grain
-from workbench.encoders._pair import Pair
-from workbench.encoders._pooling import Mean
+from workbench.encoders.attention import Gate, GuidedPooling, meeting
+from workbench.encoders.base import Encoder, Pair, ParameterGroup, group
+from workbench.encoders.pooling import Mean
 from workbench.records import Batch, Embedding
-from workbench.registry import check_options
+from workbench.registry import Count, Dropped, Natural
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """How local features and the global vector become one.
+
+    Args:
+        branches: ``"both"``, ``"local"`` or ``"global"`` alone.
+        pooling: of the local features: ``"ggla"`` or ``"mean"``.
+        maps: pairs of maps of GGLA.
+        map_dim: width that they map to.
+        gate: one gate for each dimension (``"vector"``) or for all (``"scalar"``).
+        layers: transformer layers over the local features.
+        heads: of a layer, as far as they divide the width.
+        hidden_dim: of a layer's feed-forward part.
+        dropout: of a layer.
+    """
+
+    branches: Literal["both", "local", "global"] = "both"
+    pooling: Literal["ggla", "mean"] = "ggla"
+    maps: Natural = 4
+    map_dim: Natural = 256
+    gate: Literal["vector", "scalar"] = "vector"
+    layers: Count = 1
+    heads: Natural = 16
+    hidden_dim: Natural = 1024
+    dropout: Dropped = 0.1
+
+
+class Grain(nn.Module):
+    """One side: local features and a global vector to an embedding.
+
+    Args:
+        part_dim: width of the local features.
+        guide_dim: width of the global vector.
+        embed_dim: ``D``.
+        fusion: how they become one.
+        aligned: the global vectors of both sides are comparable already, so that the map begins as the
+            identity.
+    """
+
+    def __init__(
+        self, part_dim: int, guide_dim: int, embed_dim: int, fusion: Fusion, *, aligned: bool
+    ) -> None:
+        super().__init__()
+        self.part_dim, self.branches = part_dim, fusion.branches
+        self.of_parts = nn.Identity() if part_dim == embed_dim else nn.Linear(part_dim, embed_dim)
+        self.of_guide = nn.Linear(guide_dim, embed_dim)
+        if aligned:
+            nn.init.eye_(self.of_guide.weight)
+            nn.init.zeros_(self.of_guide.bias)
+        self.layers = nn.ModuleList(
+            meeting(embed_dim, fusion.heads, fusion.hidden_dim, fusion.dropout) for _ in range(fusion.layers)
+        )
+        self.pooling = (
+            GuidedPooling(embed_dim, fusion.maps, fusion.map_dim) if fusion.pooling == "ggla" else None
+        )
+        self.mean = Mean()
+        self.gate = Gate(embed_dim, scalar=fusion.gate == "scalar") if fusion.branches == "both" else None
+
+    def forward(self, made: Embedding, guide: Tensor) -> Embedding:
+        """Fuse.
+
+        Args:
+            made: with ``parts (N, P, part_dim)``.
+            guide: ``(N, guide_dim)``.
+
+        Returns:
+            The fused unit vector as ``mean``, the local features as unit vectors in ``parts``.
+        """
+        parts, mask, guide = self.local(made, guide)
+        pooled = guide if self.branches == "global" else self.mean(parts, mask)
+        if self.pooling is not None and self.branches != "global":
+            pooled = self.pooling(guide, parts, mask)
+        fused = pooled if self.gate is None else self.gate(pooled, guide)
+        return Embedding(normalize(fused, dim=-1), parts=parts, mask=mask)
+
+    def local(self, made: Embedding, guide: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Local features after they met, their mask, and the global vector in the width of the embedding."""
+        if made.parts is None or made.mask is None:
+            raise ValueError(
+                "multigrain: the base gives no local features; choose 'towers', 'regions' or 'sequence'"
+            )
+        if made.parts.shape[-1] != self.part_dim:
+            raise ValueError(
+                f"multigrain: local features are {made.parts.shape[-1]} wide and the base's embedding "
+                f"{self.part_dim}; this "
+                "tower does not project its tokens, set head='tokens' in the options of the base and "
+                "name a guide"
+            )
+        parts = self.of_parts(made.parts)
+        for layer in self.layers:
+            parts = layer(parts, src_key_padding_mask=~made.mask)
+        return normalize(parts, dim=-1).masked_fill(~made.mask[..., None], 0), made.mask, self.of_guide(guide)
+
+    def weights(self, made: Embedding, guide: Tensor) -> tuple[Tensor, Tensor]:
+        """Weights of GGLA ``(N, P)`` and the mask ``(N, P)``.
+
+        Raises:
+            ValueError: the pooling is another.
+        """
+        if self.pooling is None:
+            raise ValueError(
+                "multigrain: a mean has no weights to show; set pooling='ggla' in the options of fusion"
+            )
+        parts, mask, guide = self.local(made, guide)
+        return self.pooling.weights(guide, parts, mask), mask
+
 
 GUIDES = ("auto", "base", "copy", "features")
 Options = Mapping[str, Any]
@@ -65,13 +173,12 @@ class MultiGrain(Encoder):
         base_options: Options | None = None,
         text_base: str = "",
         text_base_options: Options | None = None,
-        embed_dim: int = 0,
+        embed_dim: Count = 0,
         guide: str = "auto",
         guide_options: Options | None = None,
-        fusion: Options | None = None,
+        fusion: Annotated[Options | None, group(Fusion)] = None,
     ) -> None:
         super().__init__()
-        check_options("multigrain: fusion", Fusion, dict(fusion or {}))
         how = Fusion(**(fusion or {}))
         image = load(base, **(base_options or {}))
         self.base = Pair(image, load(text_base, **(text_base_options or {})) if text_base else image)
@@ -130,12 +237,12 @@ class MultiGrain(Encoder):
 
     def images(self, batch: Batch) -> Embedding:
         """Embed images: the fused unit vector; local features as unit vectors in ``parts``."""
-        made: Embedding = self.image_grain(*self._image(batch))
+        made: Embedding = self.image_grain(*self._side("image", batch))
         return made
 
     def texts(self, batch: Batch) -> Embedding:
         """Embed captions, likewise."""
-        made: Embedding = self.text_grain(*self._text(batch))
+        made: Embedding = self.text_grain(*self._side("text", batch))
         return made
 
     @torch.no_grad()
@@ -151,12 +258,12 @@ class MultiGrain(Encoder):
         Raises:
             ValueError: the pooling is not GGLA.
         """
-        return self.image_grain.weights(*self._image(batch))
+        return self.image_grain.weights(*self._side("image", batch))
 
     @torch.no_grad()
     def text_weights(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """How much each word counts: ``(T, L)`` weights and mask, as ``image_weights``."""
-        return self.text_grain.weights(*self._text(batch))
+        return self.text_grain.weights(*self._side("text", batch))
 
     def train(self, mode: bool = True) -> Self:
         """Training mode, except for what is frozen."""
@@ -199,26 +306,23 @@ class MultiGrain(Encoder):
             )
         return widths
 
-    def _image(self, batch: Batch) -> tuple[Embedding, Tensor]:
-        """Local features of the images, and their global vectors."""
-        with torch.set_grad_enabled(torch.is_grad_enabled() and self.guiding != "base"):
-            made = self.base.image.images(batch)
-        if self.guide is not None:
-            with torch.no_grad():
-                return made, self.guide.image.images(batch).mean
-        return made, made.mean if self.guiding == "base" else _mean(batch.inputs["regions"])
+    def _side(self, side: Literal["image", "text"], batch: Batch) -> tuple[Embedding, Tensor]:
+        """Local features of the images or of the captions, and their global vectors."""
 
-    def _text(self, batch: Batch) -> tuple[Embedding, Tensor]:
-        """Local features of the captions, and their global vectors."""
+        def embed(pair: Pair) -> Embedding:
+            return pair.image.images(batch) if side == "image" else pair.text.texts(batch)
+
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.guiding != "base"):
-            made = self.base.text.texts(batch)
+            made = embed(self.base)
         if self.guide is not None:
             with torch.no_grad():
-                return made, self.guide.text.texts(batch).mean
-        words = batch.signals.get("word_features")
-        return made, made.mean if words is None or self.guiding == "base" else _mean(
-            words["values"], words["mask"]
-        )
+                return made, embed(self.guide).mean
+        if self.guiding == "base":
+            return made, made.mean
+        if side == "image":
+            return made, _mean(batch.inputs["regions"])
+        words = batch.signals["word_features"]
+        return made, _mean(words["values"], words["mask"])
 
 
 def _mean(features: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -13,12 +13,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from workbench.encoders._base import Encoder
-from workbench.encoders._log_var import LogVar
-from workbench.encoders._pooling import pool
-from workbench.encoders._projection import Projection
-from workbench.encoders._region_attention import RegionAttention
+from workbench.encoders.attention import RegionAttention
+from workbench.encoders.base import Encoder
+from workbench.encoders.pooling import LogVar, PoolingName, Projection, pool
 from workbench.records import Batch, Embedding
+from workbench.registry import Count, Natural, Share
 
 
 class Regions(Encoder):
@@ -41,12 +40,12 @@ class Regions(Encoder):
     def __init__(
         self,
         *,
-        in_dim: int = 2048,
-        embed_dim: int = 1024,
-        hidden_dim: int = 512,
-        pooling: str = "gpo",
-        region_dropout: float = 0.2,
-        attention_heads: int = 0,
+        in_dim: Natural = 2048,
+        embed_dim: Natural = 1024,
+        hidden_dim: Count = 512,
+        pooling: PoolingName = "gpo",
+        region_dropout: Share = 0.2,
+        attention_heads: Count = 0,
         log_var: bool = False,
     ) -> None:
         super().__init__()

@@ -11,25 +11,21 @@ visual semantic embedding", CVPR 2021, section 5.1.
 from __future__ import annotations
 
 from collections.abc import Sequence as Many
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from workbench.encoders._attention import fitting_heads
-from workbench.encoders._base import Encoder, ParameterGroup
-from workbench.encoders._features import cache_folder
-from workbench.encoders._log_var import LogVar
-from workbench.encoders._pooling import pool
-from workbench.encoders._projection import Projection
-from workbench.encoders._word_augmentation import touch
-from workbench.encoders._word_vectors import FIRST_WORD, UNKNOWN, word_table
+from workbench.encoders.attention import fitting_heads
+from workbench.encoders.backbones.features import cache_folder
+from workbench.encoders.base import Encoder, ParameterGroup
+from workbench.encoders.pooling import LogVar, PoolingName, Projection, pool
+from workbench.encoders.words import FIRST_WORD, UNKNOWN, touch, word_table
 from workbench.records import Batch, Embedding
-from workbench.registry import did_you_mean
+from workbench.registry import Natural, Share
 
-LAYERS = ["gru", "linear", "mlp", "transformer"]
 MLP_DIM, MOST_HEADS = 512, 8
 CACHE_FROM = 256
 
@@ -52,7 +48,7 @@ class Sequence(Encoder):
         log_var: also say log sigma squared, by a head of its own over the words in context.
 
     Raises:
-        ValueError: an unknown layer, no vocabulary where one is needed, or word vectors of another width.
+        ValueError: no vocabulary where one is needed, or word vectors of another width.
     """
 
     encodes_text: ClassVar[bool] = True
@@ -64,16 +60,14 @@ class Sequence(Encoder):
         vocabulary: Many[str] | None = None,
         features: str = "",
         pretrained: str = "",
-        word_dim: int = 300,
-        embed_dim: int = 1024,
-        layer: str = "gru",
-        pooling: str = "gpo",
-        word_dropout: float = 0.2,
+        word_dim: Natural = 300,
+        embed_dim: Natural = 1024,
+        layer: Literal["gru", "linear", "mlp", "transformer"] = "gru",
+        pooling: PoolingName = "gpo",
+        word_dropout: Share = 0.2,
         log_var: bool = False,
     ) -> None:
         super().__init__()
-        if layer not in LAYERS:
-            raise ValueError(f"sequence: no layer {layer!r}; {did_you_mean(layer, LAYERS)}")
         self.embed_dim, self.word_dim, self.word_dropout = embed_dim, word_dim, word_dropout
         self.words = None if features else word_table("sequence", vocabulary, word_dim, pretrained)
         self.blank = nn.Parameter(torch.zeros(word_dim)) if features else None
@@ -132,12 +126,9 @@ class Sequence(Encoder):
         """Pre-trained word vectors are the text backbone, all else is head."""
         table = {"words.weight"} if self.warm_start else set()
         named = dict(self.named_parameters())
-        backbone = {name: parameter for name, parameter in named.items() if name in table}
         head = {name: parameter for name, parameter in named.items() if name not in table}
-        return [
-            ParameterGroup("head", head),
-            *([ParameterGroup("text_backbone", backbone)] if backbone else []),
-        ]
+        backbone = ParameterGroup("text_backbone", {name: named[name] for name in table})
+        return [ParameterGroup("head", head), *([backbone] if table else [])]
 
 
 class _Gru(nn.Module):

@@ -9,29 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._base import Encoder, ParameterGroup
-from workbench.encoders._log_var import LogVar
 from workbench.encoders._open_clip import build, describe, export, reads_words
-from workbench.encoders._open_clip_blocks import depths, is_projection, text_tower, tower_parameters
-from workbench.encoders._open_clip_branch import Branch, branch_groups, joint_widths, watching
-from workbench.encoders._open_clip_tokens import (
+from workbench.encoders._open_clip_towers import (
+    Branch,
+    branch_groups,
+    depths,
     image_joint,
     image_tokens,
     image_width,
+    is_projection,
+    joint_widths,
     text_joint,
     text_tokens,
+    text_tower,
     text_width,
+    tower_parameters,
+    watching,
 )
-from workbench.encoders._pooling import pool
-from workbench.encoders._preparation import INTERPOLATIONS, RESIZES, Preparation
-from workbench.encoders._size_augmentation import drop_tokens, touch_words
+from workbench.encoders.backbones import INTERPOLATIONS, RESIZES, Preparation
+from workbench.encoders.base import Encoder, ParameterGroup
+from workbench.encoders.pooling import LogVar, PoolingName, pool
+from workbench.encoders.words import drop_tokens, touch_words
 from workbench.records import Batch, Embedding
+from workbench.registry import Count
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -82,18 +88,16 @@ class Towers(Encoder):
         *,
         model: str = "scenes",
         pretrained: str = "scenes",
-        head: str = "pooled",
-        embed_dim: int = 0,
-        pooling: str = "gpo",
+        head: Literal["pooled", "tokens"] = "pooled",
+        embed_dim: Count = 0,
+        pooling: PoolingName = "gpo",
         freeze_image: bool = False,
         freeze_text: bool = False,
         size_augmentation: bool | None = None,
         log_var: bool = False,
-        log_var_blocks: int = 1,
+        log_var_blocks: Count = 1,
     ) -> None:
         super().__init__()
-        if head not in ("pooled", "tokens"):
-            raise ValueError(f"towers: head={head!r}; choose 'pooled' or 'tokens'")
         self.description = description = describe(model)
         own = int(description.architecture["embed_dim"])
         self.by_tokens = head == "tokens"
@@ -223,7 +227,7 @@ class Towers(Encoder):
         """
         return export(self.network, self.description, folder)
 
-    def _add_log_var(self, pooling: str, blocks: int) -> None:
+    def _add_log_var(self, pooling: PoolingName, blocks: int) -> None:
         tower = text_tower(self.network)
         widths = (
             (image_width(self.network.visual), text_width(tower))
@@ -277,7 +281,7 @@ class TokenHead(nn.Module):
         pooling: ``"gpo"``, ``"mean"`` or ``"max"``.
     """
 
-    def __init__(self, width: int, embed_dim: int, pooling: str) -> None:
+    def __init__(self, width: int, embed_dim: int, pooling: PoolingName) -> None:
         super().__init__()
         self.linear = nn.Linear(width, embed_dim)
         self.pooling = pool(pooling)

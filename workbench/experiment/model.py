@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
-from workbench.encoders._pair import Pair
+from workbench.encoders.base import Pair
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding, Rows, Split
 from workbench.text.signal import SignalMaker

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench import objectives, text
-from workbench.encoders._pair import Pair
+from workbench.encoders.base import Pair
 from workbench.objectives.base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split
 from workbench.records.lazy_judgements import Computed

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self, get_type_hints
 
 from workbench import data, encoders, objectives, text
-from workbench.encoders._pair import Pair
+from workbench.encoders.base import Pair
 from workbench.experiment import needs
 from workbench.experiment.evaluation import calibrate, evaluate, validation_rsum
 from workbench.experiment.model import Model
@@ -188,7 +188,7 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
     split = split.first(images) if images else split
     if not config.features:
         return split
-    from workbench.encoders._features import extract
+    from workbench.encoders.backbones.features import extract
 
     return replace(split, regions=extract(split, config.features, progress=progress))
 

@@ -40,7 +40,7 @@ class RightByLabels(Metric):
 class RightByTruth(RightByLabels):
     """Whether the best scored item is relevant by the better judgements."""
 
-    name, hit = "true", "the best scored item is relevant by the better judgements"
+    name, hit = "true", "the best scored item is relevant by {judgements}"
 
     def per_query(self, found: BothRanks, k: int | None = None) -> Values:
         """``(queries,)`` 1 where it is; NaN where nothing is relevant by the labels."""
@@ -65,7 +65,7 @@ class FalseNegatives(RightByTruth):
 
     name = "false_negatives"
     hit = (
-        "the best scored item is relevant by the better judgements; queries = errors by the data set's own pairs, "
+        "the best scored item is relevant by {judgements}; queries = errors by the data set's own pairs, "
         "left out = the other queries"
     )
     ks = (None,)

@@ -78,7 +78,7 @@ class RadiusPrecision(OfChains):
         super().__init__()
         self.steps, self.start, self.root_in_pool = steps, start, root_in_pool
 
-    def phrase(self, k: int | None) -> str:
+    def phrase(self, k: int | None, judgements: str) -> str:
         """What counts as a hit, and how texts are retrieved."""
         way = f"{self.steps} thresholds of the distance from the root"
         if "traversal" in self.name:

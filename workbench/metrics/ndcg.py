@@ -44,7 +44,7 @@ class Ndcg(Metric):
     ) -> None:
         self.ks, self.gain = ks, gain
 
-    def phrase(self, k: int | None) -> str:
+    def phrase(self, k: int | None, judgements: str) -> str:
         """What the gain is of."""
         return f"discounted {self.gain} gain of the {f'{k} best' if k else 'whole list'} against the best order"
 

@@ -74,6 +74,12 @@ class Categories:
         """Number of images and of captions."""
         return len(self.codes), len(self.own)
 
+    @property
+    def listed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """``(I,)`` and ``(T,)`` which images and captions have a category."""
+        shows = self.codes.any(axis=1)
+        return shows, shows[self.own]
+
     def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
         """``(n, m)`` grades; NaN for an image without any category and for its captions."""
         first, second = self.codes[images], self.codes[self.own[captions]]

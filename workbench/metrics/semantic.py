@@ -86,7 +86,7 @@ class NcsTop(Ncs):
         super().__init__(ks=ks)
         self.m, self.width, self.name = m, m, f"{self.name}{m}"
 
-    def phrase(self, k: int | None) -> str:
+    def phrase(self, k: int | None, judgements: str) -> str:
         """What counts as a hit at a depth."""
         return self.hit.format(k=k, m=self.m)
 

@@ -36,7 +36,8 @@ class Metric:
 
     Attributes:
         name: the metric's word in keys, e.g. ``"map_at_r"``.
-        hit: what counts as a hit, one phrase for the contract; ``{k}`` stands for the depth.
+        hit: what counts as a hit, one phrase for the contract; ``{k}`` stands for the depth, ``{judgements}`` for
+            the name of the judgements.
         requires: what ``per_query`` is given. ``"ranks"``: ``ranks.Ranks`` of all relevant items. ``"labels"``:
             the pair of ``Ranks`` by the data set's own labels and by better judgements. ``"lists"``:
             ``grades.Lists``, some queries at a time. ``"scores"``: ``Side``, everything of one direction.
@@ -113,9 +114,9 @@ class Metric:
         """The depths that are measured by some judgements."""
         return self.ks
 
-    def phrase(self, k: int | None) -> str:
-        """What counts as a hit at a depth."""
-        return self.hit.format(k=k)
+    def phrase(self, k: int | None, judgements: str) -> str:
+        """What counts as a hit at a depth, by some judgements."""
+        return self.hit.format(k=k, judgements=judgements)
 
 
 @dataclass(frozen=True)
@@ -181,11 +182,12 @@ class Evidence:
         images, captions = self.judged.shape
         if tuple(self.scores.shape) != (images, captions):
             raise ValueError(f"scores are {tuple(self.scores.shape)}, the judgements are {(images, captions)}")
-        if len(self.whose) != captions or images % self.folds:
-            raise ValueError(
-                f"own has {len(self.whose)} rows for {captions} captions, and {self.folds} folds are to divide "
-                f"{images} images: give the image row of each caption, and folds of equal size"
-            )
+        if len(self.whose) != captions:
+            raise ValueError(f"own has {len(self.whose)} rows for {captions} captions: give the image row of each")
+        if images % self.folds:
+            raise ValueError(f"{self.folds} folds do not divide {images} images")
+        if self.ranked is not None and self.folds > 1:
+            raise ValueError("ranks of the whole gallery cannot be cut into folds: give the scores alone")
 
     @cached_property
     def whose(self) -> Rows:
@@ -239,7 +241,7 @@ class Evidence:
             both = zip(by_labels.ranks(direction), self.ranks(direction), strict=True)
             yield from ((queries, (labels, truth)) for (queries, labels), (_, truth) in both)
         elif direction in ("i2t", "t2i"):
-            turned, depth = direction == "t2i", max([k or 1 for row in rows for k in row.ks])
+            turned, depth = direction == "t2i", max(k or row.width or 1 for row in rows for k in row.ks)
             width = max(row.width for row in rows)
             for (images, captions, scores, _), rows_of in zip(self.galleries, self.graded, strict=True):
                 queries, side, grades = images, scores, rows_of
@@ -255,6 +257,11 @@ class Evidence:
         """How many items a query is compared with."""
         if direction in self.within:
             return self.within[direction].gallery - 1
+        # some grades leave whole images out of every list
+        listed = getattr(self.judged, "listed", None)
+        if listed is not None:
+            side = int(direction != "t2i")
+            return max(int(listed[side][gallery[side]].sum()) for gallery in self.galleries)
         return int(self.galleries[0][2].shape[direction != "t2i"])
 
     @property
@@ -348,6 +355,8 @@ def _by_query(
                 for k in row.depths(evidence.label):
                     out[row, k][queries] = row.per_query(found, k)
     mask = None if subset is None else subset.captions if direction in TURNED else subset.images
+    if mask is not None and len(mask) != size:
+        raise ValueError(f"{direction}: the subset {subset and subset.name!r} has {len(mask)} rows for {size} queries")
     if mask is not None:
         out = {key: np.where(mask, values, np.nan) for key, values in out.items()}
     return out
@@ -385,6 +394,6 @@ def report(
     low, high = interval(resampled)
     left_out = int(np.isnan(values.reshape(len(values), -1)).any(axis=1).sum())
     return Measurement(
-        key, value, low, high, len(values) - left_out, gallery, left_out, row.phrase(key.k), row.ties,
+        key, value, low, high, len(values) - left_out, gallery, left_out, row.phrase(key.k, key.judgements), row.ties,
         UNIT, row.face, row.smaller_is_better,
     )  # fmt: skip

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from workbench.encoders._pair import Pair
+from workbench.encoders.base import Pair
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 from workbench.training import averaging, batches, checkpoint, processes

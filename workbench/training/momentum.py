@@ -10,7 +10,7 @@ from copy import deepcopy
 import torch
 from torch import Tensor
 
-from workbench.encoders._pair import Pair
+from workbench.encoders.base import Pair
 
 
 class Momentum:

@@ -6,7 +6,7 @@ from typing import Any
 from torch import nn
 from torch.optim import Adam, AdamW, Optimizer
 
-from workbench.encoders._base import ParameterGroup
+from workbench.encoders.base import ParameterGroup
 from workbench.training.settings import Settings
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from workbench.metrics import ranking, recall
+from tests.metrics.families import ranking, recall
 from workbench.records import Judgements
 from workbench.views.audit import Labels, candidates, corrected, judged, measures, recompute
 
@@ -68,7 +68,7 @@ def test_every_metric_by_corrected_judgements_equals_that_of_judgements_made_by_
     table = recompute(
         {"toy": scores}, {"before": own, "after": corrected(own, LABELS, split)}, by=measures(rounds=50)
     )
-    for measure, options in ((recall.measure, {}), (ranking.measure, {"graded": False})):
+    for measure, options in ((recall, {}), (ranking, {"graded": False})):
         for name, judgements in (("before", own), ("after", made)):
             for one in measure(scores, judgements, rounds=50, **options):
                 row = table.loc[("toy", one.key), name]

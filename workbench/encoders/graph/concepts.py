@@ -18,10 +18,8 @@ from torch.nn.functional import normalize
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from workbench.encoders._open_clip import build, describe
-from workbench.encoders._open_clip_blocks import text_tower
-from workbench.encoders._open_clip_tokens import text_joint
-from workbench.encoders._word_augmentation import close_up
-from workbench.encoders._word_vectors import FIRST_WORD, UNKNOWN, word_table
+from workbench.encoders._open_clip_towers import text_joint, text_tower
+from workbench.encoders.words import FIRST_WORD, UNKNOWN, close_up, word_table
 
 KINDS = ("objects", "attributes", "relations")
 IRREGULAR = {

@@ -1,12 +1,23 @@
-"""What the towers of an open_clip model say before they are pooled: patch tokens and word tokens.
+"""The towers of an open_clip model: what they say before they are pooled, how deep their parameters lie, and
+copies of their last blocks.
 
 Each side answers two questions. *joint*: the model's own pooled vector and the tokens, brought into the joint
 space by the model's own projection where it has one. *tokens*: all output tokens after the final norm, in the
 tower's width, not pooled.
+
+The depth of a parameter, for layer-wise learning rates, is ``n_blocks - block``, with blocks counted from 0
+and the stem (embeddings, first convolutions) counted as block 0. The released code of PCME++ has ``12 -
+block`` for every model, so that half of a 24-block tower trains *faster* than its top. From the tokens of a
+copied branch a head says log sigma squared while the tower's own say the mean (its ``n_unc_layers``; Chun,
+"Improved probabilistic image-text representations", ICLR 2024).
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -14,7 +25,11 @@ from open_clip.hf_model import HFTextEncoder
 from open_clip.modified_resnet import ModifiedResNet
 from open_clip.timm_model import TimmModel
 from open_clip.transformer import VisionTransformer, text_global_pool
+from timm.models import group_parameters
 from torch import Tensor, nn
+
+from workbench.encoders.base import ParameterGroup
+from workbench.encoders.words import lengths
 
 BUCKETS = 4
 
@@ -167,12 +182,6 @@ def text_width(tower: Any) -> int:
     )
 
 
-def lengths(ids: Tensor) -> Tensor:
-    """``(N,)`` length of each text: the place of its last id that is not padding, counted from 1."""
-    places = torch.arange(1, ids.shape[1] + 1, device=ids.device)
-    return (places * (ids != 0)).amax(1)
-
-
 def _text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     ids = ids[:, : int(lengths(ids).max())]
     _require_readable(tower, ids)
@@ -267,3 +276,215 @@ def _require_readable(tower: Any, ids: Tensor) -> None:
             f"towers: token id {int(ids.max())}, but the model knows {tower.vocab_size} ids; it has "
             "another vocabulary"
         )
+
+
+_BLOCK = re.compile(r"(?:^|\.)(?:resblocks|blocks|layers?|block|h)\.(\d+)\.")
+_STAGE = re.compile(r"^layer(\d+)\.")
+_STEM = (
+    "class_embedding", "positional_embedding", "conv1", "conv2", "conv3", "bn1", "bn2", "bn3", "ln_pre", "token_embedding",
+    "cls_emb", "transformer.embeddings", "transformer.shared", "transformer.embed_tokens",
+)  # fmt: skip
+
+
+def text_tower(network: Any) -> Any:
+    """The module that encodes text: a part of the model, or, in the class ``CLIP``, the model itself."""
+    return getattr(network, "text", network)
+
+
+def tower_parameters(tower: nn.Module) -> dict[str, nn.Parameter]:
+    """Parameters of an image or text tower, by name."""
+    other = ("visual.", "logit_") if hasattr(tower, "visual") else ()
+    return {name: parameter for name, parameter in tower.named_parameters() if not name.startswith(other)}
+
+
+def is_projection(tower: nn.Module, name: str) -> bool:
+    """Whether a parameter serves the model's own pooled vector only, and not its tokens."""
+    if isinstance(tower, VisionTransformer):
+        return name.startswith(("proj", "attn_pool")) or (
+            tower.attn_pool is not None and name.startswith("ln_post")
+        )
+    if isinstance(tower, ModifiedResNet):
+        return name.startswith("attnpool.") and "_proj." in name
+    if isinstance(tower, TimmModel):
+        return name.startswith(("head.", "trunk.head", "trunk.fc_norm", "trunk.attn_pool"))
+    return name.startswith(("text_projection", "proj.", "transformer.pooler"))
+
+
+def depths(tower: nn.Module) -> dict[str, int]:
+    """Depth of every parameter of an image or text tower, by name; 0 = after the last block."""
+    return _timm_depths(tower) if isinstance(tower, TimmModel) else depths_of(tower_parameters(tower))
+
+
+def depths_of(names: Iterable[str]) -> dict[str, int]:
+    """Depths by parameter name alone.
+
+    Args:
+        names: parameter names of one tower, e.g. ``"transformer.resblocks.3.ln_1.weight"``; the stages of a
+            ResNet (``"layer2.0.conv1.weight"``) count as blocks.
+
+    Returns:
+        Depth by name.
+
+    >>> depths_of(["conv1.weight", "x.resblocks.0.ln_1.bias", "x.resblocks.1.ln_1.bias", "ln_post.bias"])
+    {'conv1.weight': 2, 'x.resblocks.0.ln_1.bias': 2, 'x.resblocks.1.ln_1.bias': 1, 'ln_post.bias': 0}
+    """
+    names = list(names)
+    blocks = {name: _block(name) for name in names}
+    count = 1 + max((block for block in blocks.values() if block is not None), default=-1)
+    after = {name: count if name.startswith(_STEM) else 0 for name in names}
+    return {name: after[name] if (block := blocks[name]) is None else count - block for name in names}
+
+
+def _block(name: str) -> int | None:
+    stage = _STAGE.search(name)
+    if stage:
+        return int(stage[1]) - 1
+    block = _BLOCK.search(name)
+    return int(block[1]) if block else None
+
+
+def _timm_depths(tower: TimmModel) -> dict[str, int]:
+    groups: Mapping[str, int] = group_parameters(
+        tower.trunk, tower.trunk.group_matcher(coarse=True), reverse=True
+    )
+    count = max(groups.values())
+    # timm counts the stem as group 0, the blocks from 1, and what follows the last block as part of it.
+    trunk = {f"trunk.{name}": min(count, count + 1 - group) for name, group in groups.items()}
+    return {name: trunk.get(name, 0) for name, _ in tower.named_parameters()}
+
+
+Pass = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Branch(nn.Module):
+    """Copies of the last blocks of a tower and of its final norm, which read what the originals read.
+
+    Args:
+        tower: an image or text tower of open_clip.
+        count: of blocks.
+
+    Raises:
+        ValueError: the tower has no such blocks.
+    """
+
+    def __init__(self, tower: Any, count: int) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(deepcopy(block) for block in _blocks(tower, count))
+        self.norm = deepcopy(_norm(tower))
+        self.batch_first = getattr(getattr(tower, "transformer", None), "batch_first", True)
+
+    def forward(self, passes: list[Pass], ids: Tensor | None = None) -> Tensor:
+        """Tokens of the branch.
+
+        Args:
+            passes: what ``watching`` saw.
+            ids: ``(N, L)`` token ids, for texts.
+
+        Returns:
+            ``(N, P, W)``, in the order of images or texts and as long as the longest text.
+        """
+        done = [self._one(*seen) for seen in passes]
+        if ids is None:
+            return done[0]
+        size = lengths(ids)
+        rows = buckets(size) if len(done) > 1 else (size.argsort(stable=True),)
+        values = done if len(done) > 1 else [done[0][rows[0]]]
+        return in_order([one[:, : int(size.max())] for one in values], rows, int(size.max()))
+
+    def _one(self, inputs: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+        hidden, *others = inputs
+        for block in self.blocks:
+            hidden = block(hidden, *others, **options)
+        made: Tensor = self.norm(hidden if self.batch_first else hidden.transpose(0, 1))
+        return made
+
+
+@contextmanager
+def watching(branch: Branch | None, tower: Any) -> Iterator[list[Pass]]:
+    """Inside, every pass through the tower notes what its last blocks read; without a branch nothing is
+    noted.
+    """
+    seen: list[Pass] = []
+    if branch is None:
+        yield seen
+        return
+
+    def note(_: nn.Module, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
+        seen.append((inputs, options))
+
+    handle = _blocks(tower, len(branch.blocks))[0].register_forward_pre_hook(note, with_kwargs=True)
+    try:
+        yield seen
+    finally:
+        handle.remove()
+
+
+def branch_groups(role: str, branch: Branch | None) -> list[ParameterGroup]:
+    """The branch's parameters, as deep as the blocks that they were copied from."""
+    if branch is None:
+        return []
+    out = [
+        ParameterGroup(role, {f"{role}.branch.norm.{name}": p for name, p in branch.norm.named_parameters()})
+    ]
+    for place, block in enumerate(branch.blocks):
+        named = {f"{role}.branch.{place}.{name}": p for name, p in block.named_parameters()}
+        out.append(ParameterGroup(role, named, len(branch.blocks) - place))
+    return out
+
+
+def joint_widths(network: Any, tower: Any) -> tuple[int, int]:
+    """Width of the tokens that the towers bring into the joint space: of ``image_joint`` and of
+    ``text_joint``.
+
+    Args:
+        network: the open_clip model.
+        tower: its text tower.
+    """
+    visual = network.visual
+    text: Any = tower.proj if isinstance(tower, HFTextEncoder) else tower.text_projection
+    return _image_joint_width(visual), _mapped_width(text, text_width(tower))
+
+
+def _image_joint_width(visual: Any) -> int:
+    if isinstance(visual, VisionTransformer):
+        plain = visual.attn_pool is None and visual.proj is not None
+        return int(visual.proj.shape[1]) if plain else image_width(visual)
+    if isinstance(visual, ModifiedResNet):
+        return int(visual.attnpool.c_proj.out_features)
+    last = getattr(visual.head, "proj", None)
+    width = image_width(visual)
+    return int(last.out_features) if isinstance(last, nn.Linear) and last.in_features == width else width
+
+
+def _mapped_width(projection: Any, width: int) -> int:
+    if projection is None:
+        return width
+    if isinstance(projection, nn.Module):
+        linear = [part for part in projection.modules() if isinstance(part, nn.Linear)]
+        return linear[-1].out_features if linear else width
+    return int(projection.shape[1])
+
+
+def _blocks(tower: Any, count: int) -> list[nn.Module]:
+    holder, name = (
+        (tower.trunk, "blocks")
+        if isinstance(tower, TimmModel)
+        else (getattr(tower, "transformer", None), "resblocks")
+    )
+    found = list(getattr(holder, name, []))
+    if not 0 < count <= len(found):
+        raise ValueError(
+            f"towers: log_var_blocks={count}, and {type(tower).__name__} has {len(found)} blocks that "
+            "can be copied; "
+            f"set log_var_blocks=0 for a head without a copy"
+        )
+    return found[-count:]
+
+
+def _norm(tower: Any) -> nn.Module:
+    if isinstance(tower, VisionTransformer):
+        # The final norm of a tower with attentional pooling belongs to the pooled vectors.
+        norm: nn.Module = tower.ln_post if tower.attn_pool is None else nn.Identity()
+        return norm
+    last: nn.Module = tower.trunk.norm if isinstance(tower, TimmModel) else tower.ln_final
+    return last

@@ -1,8 +1,10 @@
-"""From local features and a global vector to one: guided attention pooling, a gate, and a layer in which
-local features meet.
+"""Attention among the parts of one thing: regions that look at one another, a global vector that says how much
+each part counts, and a gate that mixes both.
 
-Source: AAHR, Eqs. 1-5; Fu et al., "Learning semantic relationship among instances for image-text matching"
-(HREM), CVPR 2023, for the layer.
+Sources: AAHR, Eqs. 1-5; Fu et al., "Learning semantic relationship among instances for image-text matching"
+(HREM), CVPR 2023, for the layer in which local features meet; Pham et al., "Composing object relations and
+attributes for image-text matching" (CORA), CVPR 2024, section 3.2, and the released code, for regions (a code
+of each region's place, one attention layer, a feed-forward layer of the same width, both with a residual).
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
+
+from workbench.encoders.pooling import position_code
 
 HEADS = (16, 8, 6, 5, 4, 3, 2, 1)
 
@@ -88,3 +92,32 @@ def meeting(embed_dim: int, heads: int, hidden_dim: int, dropout: float) -> nn.T
     return nn.TransformerEncoderLayer(
         embed_dim, fitting_heads(embed_dim, heads), hidden_dim, dropout, batch_first=True
     )
+
+
+CODE, DROPOUT = 16, 0.1
+
+
+class RegionAttention(nn.Module):
+    """One layer of self-attention among the regions of an image.
+
+    Args:
+        dim: ``D``, a multiple of ``heads``.
+        heads: attention heads.
+    """
+
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__()
+        self.code, self.dropout = nn.Linear(CODE, dim), nn.Dropout(DROPOUT)
+        self.before, self.between = nn.LayerNorm(dim), nn.LayerNorm(dim)
+        self.attention = nn.MultiheadAttention(dim, heads, batch_first=True)
+        self.feed_forward = nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, dim))
+
+    def forward(self, parts: Tensor, mask: Tensor) -> Tensor:
+        """Regions ``(N, P, D)`` in the light of the real ones, ``mask (N, P)``; a region that is not real is
+        0.
+        """
+        code = self.dropout(self.code(position_code(parts.shape[1], CODE).to(parts)))
+        seen = self.before(parts + code)
+        parts = parts + self.attention(seen, seen, seen, key_padding_mask=~mask, need_weights=False)[0]
+        made: Tensor = parts + self.feed_forward(self.between(parts))
+        return made.masked_fill(~mask[..., None], 0)

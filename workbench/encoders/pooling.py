@@ -1,4 +1,5 @@
-"""From a set of parts to one vector: mean, max, and the generalized pooling operator (GPO).
+"""From a set of parts to one vector: mean, max and the generalized pooling operator (GPO); and what stands
+before it: projections to the width of the embedding, and heads for its log variance.
 
 GPO sorts every dimension of a set ``X (n, D)`` in descending order and takes ``sum_k theta_k X_sorted[k]``;
 the weights ``theta`` sum to 1 and depend on the set's size ``n`` alone. Source: Chen, Hu, Wu, Jiang, Wang,
@@ -8,11 +9,14 @@ temperature 0.1 is that of the released code.
 
 from __future__ import annotations
 
+from math import log
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from workbench.registry import did_you_mean
+PoolingName = Literal["gpo", "max", "mean"]
 
 
 class Pooling(nn.Module):
@@ -148,12 +152,78 @@ def sorted_sum(parts: Tensor, mask: Tensor, weights: Tensor) -> Tensor:
 POOLINGS: dict[str, type[Pooling]] = {"gpo": GPO, "max": Max, "mean": Mean}
 
 
-def pool(name: str) -> Pooling:
-    """Make a pooling by name: ``"mean"``, ``"max"`` or ``"gpo"``.
-
-    Raises:
-        KeyError: no such pooling.
-    """
-    if name not in POOLINGS:
-        raise KeyError(f"pooling: no {name!r}; {did_you_mean(name, list(POOLINGS))}")
+def pool(name: PoolingName) -> Pooling:
+    """Make a pooling by name."""
     return POOLINGS[name]()
+
+
+class Projection(nn.Module):
+    """A linear layer, with or without a residual MLP ``D_in - hidden - D_out`` with batch normalisation
+    beside it.
+
+    Padded parts are left out, so that they do not enter the batch statistics and cost nothing.
+
+    Args:
+        in_dim: ``D_in``.
+        out_dim: ``D_out``.
+        hidden_dim: width of the MLP's hidden layer; 0 = no MLP.
+
+    Source:
+        Chen et al., "Learning the best pooling strategy for visual semantic embedding", CVPR 2021, released
+        code.
+    """
+
+    def __init__(self, in_dim: int, out_dim: int, hidden_dim: int = 0) -> None:
+        super().__init__()
+        self.linear = nn.Linear(in_dim, out_dim)
+        self.mlp = None
+        if hidden_dim:
+            hidden = nn.Linear(in_dim, hidden_dim), nn.BatchNorm1d(hidden_dim), nn.ReLU()
+            self.mlp = nn.Sequential(*hidden, nn.Linear(hidden_dim, out_dim))
+
+    def forward(self, parts: Tensor, mask: Tensor) -> Tensor:
+        """Project.
+
+        Args:
+            parts: ``(N, P, D_in)``.
+            mask: ``(N, P)`` True where a part is real.
+
+        Returns:
+            ``(N, P, D_out)``, 0 where a part is not real.
+        """
+        real = parts[mask]
+        made: Tensor = self.linear(real)
+        if self.mlp is not None:
+            made = made + self.mlp(real)
+        return made.new_zeros(*mask.shape, made.shape[-1]).masked_scatter(mask[..., None], made)
+
+
+TOTAL = 0.1
+
+
+class LogVar(nn.Module):
+    """What an encoder adds to be probabilistic: a head that turns parts into log sigma squared.
+
+    Source: Chun, "Improved probabilistic image-text representations", ICLR 2024, released code: a linear map
+    and GPO, without norm at the end. Departure: the released code starts every variance near 1, so that a
+    distance in 1,024 dimensions starts near 2,000; here the variances of an embedding add up to 0.1 at the
+    start, whatever its width, and are the same for all. So a model begins with the order of its means; a
+    random head would begin by ranking at random.
+
+    Args:
+        width: of the parts.
+        embed_dim: of the embedding.
+        pooling: ``"gpo"``, ``"mean"`` or ``"max"``.
+    """
+
+    def __init__(self, width: int, embed_dim: int, pooling: PoolingName = "gpo") -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, embed_dim)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.constant_(self.linear.bias, log(TOTAL / embed_dim))
+        self.pooling = pool(pooling)
+
+    def forward(self, parts: Tensor, mask: Tensor) -> Tensor:
+        """Parts ``(N, P, W)`` and mask ``(N, P)`` to log sigma squared ``(N, D)``."""
+        made: Tensor = self.pooling(self.linear(parts), mask)
+        return made

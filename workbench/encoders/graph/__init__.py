@@ -16,23 +16,110 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence as Many
-from dataclasses import asdict
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._base import Encoder, ParameterGroup
-from workbench.encoders._concepts import ConceptEncoder, FrozenVectors, TextTower, WordGru
-from workbench.encoders._features import cache_folder
-from workbench.encoders._graph_attention import GraphAttention, edge_context, segment_mean
-from workbench.encoders._graph_options import Augmentation, Concepts, Structure, made
-from workbench.encoders._graph_packing import Graphs, pack, same_caption, thin
-from workbench.encoders._open_clip_blocks import depths
-from workbench.encoders._pooling import pool, position_code
+from workbench.encoders._open_clip_towers import depths
+from workbench.encoders.backbones.features import cache_folder
+from workbench.encoders.base import Encoder, ParameterGroup, group
+from workbench.encoders.graph.concepts import ConceptEncoder, FrozenVectors, TextTower, WordGru
+from workbench.encoders.graph.layers import (
+    GraphAttention,
+    Graphs,
+    edge_context,
+    pack,
+    same_caption,
+    segment_mean,
+    thin,
+)
+from workbench.encoders.pooling import PoolingName, pool, position_code
 from workbench.encoders.towers import Towers
 from workbench.records import Batch, Embedding
+from workbench.registry import Count, Dropped, Natural, Share
+
+
+@dataclass(frozen=True)
+class Concepts:
+    """How a phrase becomes a vector.
+
+    Args:
+        kind: ``"gru"`` (word vectors, learned here or from ``pretrained``), ``"features"`` (a frozen text
+            encoder) or ``"towers"`` (the text tower of an open_clip model, with the weights ``pretrained``).
+        name: the frozen encoder, by the names of the signal ``word_features``; or the open_clip model, as for
+            ``towers``.
+        word_dim: width of the word vectors, or of the frozen features.
+        bidirectional: the GRU reads both ways, as the paper has it; the released code reads one way.
+        whole: of kind ``"towers"``: what the tower makes of the whole caption, and of an entity's phrases, is
+            kept, and the graph adds to it. Not in the paper: training starts where the pre-trained tower is,
+            instead of from nothing.
+    """
+
+    kind: Literal["gru", "features", "towers"] = "gru"
+    name: str = ""
+    word_dim: Natural = 300
+    bidirectional: bool = False
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        if bool(self.name) == (self.kind == "gru"):
+            raise ValueError(
+                f"graph: concepts of kind {self.kind!r} {'take no' if self.name else 'need a'} name"
+            )
+        if self.whole and self.kind != "towers":
+            raise ValueError(
+                f"graph: concepts of kind {self.kind!r} do not read whole captions; choose 'towers' or "
+                "whole=False"
+            )
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What attends to what.
+
+    Args:
+        attribute_layers, object_layers: layers within the stars, and among the objects.
+        heads: attention heads.
+        context: ``"joint"`` = one mean over a node's relations, ReLU, dropout and LayerNorm (released code);
+            ``"roles"`` = a mean for each role (the paper).
+        residual: of the attention layers; ``False`` is the printed equation.
+        joint: objects and attributes in one graph with all these layers, instead of two stages (an ablation
+            of the paper).
+        fully_connected: the nodes of a caption are linked whether related or not (an ablation of the paper).
+        position: add a code of an object's place in the caption.
+    """
+
+    attribute_layers: Natural = 1
+    object_layers: Natural = 2
+    heads: Natural = 16
+    context: Literal["joint", "roles"] = "joint"
+    residual: bool = True
+    joint: bool = False
+    fully_connected: bool = False
+    position: bool = True
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Probabilities, in training alone.
+
+    Args:
+        objects, attributes, relations: to leave one out of the graph.
+        mask, delete: to mask or delete a word of a phrase; for word vectors.
+        singularise, pluralise: to change the number of an object's name; for word vectors.
+    """
+
+    objects: Share = 0.05
+    attributes: Share = 0.15
+    relations: Share = 0.15
+    mask: Share = 0.10
+    delete: Share = 0.05
+    singularise: Share = 0.0
+    pluralise: Share = 0.0
+
 
 CODE = 16
 VALUE_DROPOUT = 0.05
@@ -64,18 +151,18 @@ class Graph(Encoder):
         *,
         vocabulary: Many[str] | None = None,
         pretrained: str = "",
-        concepts: Mapping[str, Any] | None = None,
-        structure: Mapping[str, Any] | None = None,
-        augmentation: Mapping[str, Any] | None = None,
-        embed_dim: int = 1024,
-        dropout: float = 0.15,
-        pooling: str = "gpo",
+        concepts: Annotated[Mapping[str, Any] | None, group(Concepts)] = None,
+        structure: Annotated[Mapping[str, Any] | None, group(Structure)] = None,
+        augmentation: Annotated[Mapping[str, Any] | None, group(Augmentation)] = None,
+        embed_dim: Count = 1024,
+        dropout: Dropped = 0.15,
+        pooling: PoolingName = "gpo",
     ) -> None:
         super().__init__()
         self.warm_start = bool(pretrained)
-        self.structure: Structure = made(Structure, structure)
-        self.augmentation: Augmentation = made(Augmentation, augmentation)
-        chosen: Concepts = made(Concepts, concepts)
+        self.structure = Structure(**(structure or {}))
+        self.augmentation = Augmentation(**(augmentation or {}))
+        chosen = Concepts(**(concepts or {}))
         self.reader = _reader(chosen, vocabulary, pretrained, asdict(self.augmentation))
         self.embed_dim = embed_dim = embed_dim or self.reader.width
         if chosen.whole and embed_dim != self.reader.width:
@@ -115,7 +202,7 @@ class Graph(Encoder):
         """``graph_tokens``, its phrases as this concept encoder reads them, kept beside the image features;
         maybe captions.
         """
-        chosen: Concepts = made(Concepts, concepts)
+        chosen = Concepts(**(concepts or {}))
         if chosen.kind == "towers":
             reads: dict[str, Any] = Towers.signals(model=chosen.name)
         else:

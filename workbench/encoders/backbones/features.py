@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from workbench.encoders import _backbones
-from workbench.encoders._backbones import Backbone
+from workbench.encoders import backbones
+from workbench.encoders.backbones import Backbone
 from workbench.records import Split
 from workbench.records.writing import replacing
 
@@ -63,7 +63,7 @@ def extract(
     Raises:
         ValueError: an image cannot be read, or a feature does not fit into half precision.
     """
-    model = _backbones.load(backbone)
+    model = backbones.load(backbone)
     folder = cache_folder() if cache is None else Path(cache)
     file = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', backbone)[-60:]}-{key(split, model)}.npy"
     if not file.exists():

@@ -1,5 +1,10 @@
-"""Word vectors: a table of them by id, random or pre-trained; pre-trained ones are read for the words of a
-vocabulary only.
+"""Words as vectors, and words touched in training.
+
+A table holds word vectors by id, random or pre-trained; pre-trained ones are read for the words of a
+vocabulary alone. In training, words are masked, replaced or deleted, and image tokens are dropped, so that no
+single one is relied on. Sources: Chen, Hu, Wu, Jiang, Wang, "Learning the best pooling strategy for visual
+semantic embedding", CVPR 2021, section 4 and released code; the rates of ``drop_tokens`` and ``touch_words``
+are those of the released code of PCME++ (Chun, ICLR 2024), which DITM follows.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 # Ids of the signal ``tokens``: 0 padding, 1 unknown, 2 start, 3 end, then the words.
 UNKNOWN, FIRST_WORD = 1, 4
@@ -110,3 +115,89 @@ def word_table(
                     raise ValueError(f"{encoder}: {pretrained} has {found} dimensions; set word_dim={found}")
                 table.weight[row] = torch.from_numpy(known[word])
     return table
+
+
+MASKED, REPLACED = 0.5, 0.6
+
+
+def touch(
+    words: Tensor, mask: Tensor, untouchable: Tensor, blank: Tensor, share: float
+) -> tuple[Tensor, Tensor]:
+    """Touch each word with probability ``share``: half of those are masked, a tenth replaced, the rest
+    deleted.
+
+    Args:
+        words: ``(N, L)`` ids or ``(N, L, D)`` features.
+        mask: ``(N, L)`` True where a word is real; real words come first.
+        untouchable: ``(N, L)`` True for signs that are no words.
+        blank: id or ``(D,)`` vector of a masked word.
+        share: probability.
+
+    Returns:
+        Words and mask; deleted words are gone and the rest has closed up. A replaced word becomes some other
+        word of the batch.
+
+    Source:
+        Chen et al., "Learning the best pooling strategy for visual semantic embedding", CVPR 2021, released
+        code.
+    """
+    chosen = (torch.rand(mask.shape, device=mask.device) < share) & mask & ~untouchable
+    fate = torch.rand(mask.shape, device=mask.device)
+    others = words[mask & ~untouchable]
+    if len(others) == 0:
+        return words, mask
+    pick = torch.randint(len(others), mask.shape, device=mask.device)
+    shape = (*mask.shape, *[1] * (words.ndim - 2))
+    words = torch.where((chosen & (fate < MASKED)).view(shape), blank, words)
+    words = torch.where((chosen & (fate >= MASKED) & (fate < REPLACED)).view(shape), others[pick], words)
+    return close_up(words, mask & ~(chosen & (fate >= REPLACED)))
+
+
+def close_up(words: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Move the real words to the front, in order; padding becomes 0."""
+    order = (~mask).to(torch.uint8).argsort(dim=1, stable=True)
+    index = order.view(*mask.shape, *[1] * (words.ndim - 2)).expand_as(words)
+    kept = torch.arange(mask.shape[1], device=mask.device) < mask.sum(1, keepdim=True)
+    moved = words.gather(1, index)
+    return moved.masked_fill(~kept.view(*mask.shape, *[1] * (words.ndim - 2)), 0), kept
+
+
+def lengths(ids: Tensor) -> Tensor:
+    """``(N,)`` length of each text: the place of its last id that is not padding, counted from 1."""
+    places = torch.arange(1, ids.shape[1] + 1, device=ids.device)
+    return (places * (ids != 0)).amax(1)
+
+
+def drop_tokens(mask: Tensor) -> Tensor:
+    """Drop image tokens: an image with a draw ``u > 0.2`` drops each of its tokens with probability ``0.2
+    u``.
+
+    Args:
+        mask: ``(N, P)`` True where a token is real.
+
+    Returns:
+        ``(N, P)`` True where a token is real and kept; an image keeps at least one.
+    """
+    u = torch.rand(len(mask), 1, device=mask.device)
+    dropped = (torch.rand(mask.shape, device=mask.device) < 0.2 * u) & (u > 0.2)
+    kept = mask & ~dropped
+    return torch.where(kept.any(1, keepdim=True), kept, mask)
+
+
+def touch_words(ids: Tensor, mask_id: int) -> Tensor:
+    """Touch 20 % of the words of each text: of those, half are masked, a tenth is erased and the rest stays.
+
+    Args:
+        ids: ``(N, L)`` int64, 0 = padding; the first and the last id of a text mark its start and end and are
+            left alone.
+        mask_id: the id that a masked word gets.
+
+    Returns:
+        ``(N, L)`` ids; what follows an erased word moves up, and the row is padded with 0.
+    """
+    place, length = torch.arange(ids.shape[1], device=ids.device), lengths(ids)[:, None]
+    word = (place > 0) & (place < length - 1)
+    draw = torch.where(word, torch.rand(ids.shape, device=ids.device) / 0.2, torch.inf)
+    ids = ids.masked_fill(draw < 0.5, mask_id)
+    erased = (draw >= 0.5) & (draw < 0.6)
+    return close_up(ids, (place < length) & ~erased)[0]

@@ -1,0 +1,175 @@
+"""What every encoder offers, how its parameters are grouped for the optimiser, and two encoders as a pair."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pydantic import AfterValidator
+from torch import Tensor, nn
+
+from workbench.records import Batch, Embedding
+from workbench.registry import Checked, check_options
+
+
+def group(kind: type) -> AfterValidator:
+    """Annotates an option that is a group of options, e.g. ``Annotated[Mapping[str, Any] | None,
+    group(Fusion)]``, so that they are held to the group's fields.
+
+    Args:
+        kind: a dataclass; its annotations say what each field may be.
+    """
+
+    def check(given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        check_options(kind.__name__.lower(), kind, given or {})
+        return given
+
+    return AfterValidator(check)
+
+
+@dataclass(frozen=True)
+class ParameterGroup:
+    """Parameters that share a learning rate.
+
+    Args:
+        role: ``"image_backbone"``, ``"text_backbone"`` or ``"head"``; ``Config`` gives each role a
+            multiplier.
+        parameters: by name.
+        depth: blocks between these parameters and the top of their backbone (``n_blocks - block``); 0 for
+            heads. The learning rate is multiplied by ``layer_decay ** depth``.
+    """
+
+    role: str
+    parameters: Mapping[str, nn.Parameter]
+    depth: int = 0
+
+
+class Encoder(Checked, nn.Module):
+    """Turns a batch into embeddings; the base of every encoder. An encoder serves images, captions or both.
+
+    A subclass sets the width ``embed_dim`` in ``__init__`` and implements one side, or both:
+
+    - images: set ``image_input`` to what it reads from ``Batch.inputs`` (``"pixels"``, ``"regions"``, or both
+      as ``"regions+pixels"``) and implement ``images``; with pixels, also ``transform``.
+    - captions: set ``encodes_text = True``, name in ``signals`` what it reads from ``Batch.signals``, and
+      implement ``texts``.
+
+    ``images`` and ``texts`` return an ``Embedding``: ``mean``, one unit vector of width ``embed_dim`` for each
+    image or caption; with ``parts`` (local features before pooling) and their ``mask`` where it has them.
+    ``gives`` lists the optional fields that it fills, ``groups`` the parameters by learning rate. Options are
+    keyword arguments of ``__init__``, held to their annotations. Like every module it is moved by ``.to``, and
+    makes new tensors on the device of its inputs.
+
+    >>> import torch
+    >>> from torch.nn.functional import normalize
+    >>> class Average(Encoder):
+    ...     '''The mean of an image's regions, mapped to the width of the embedding.'''
+    ...     image_input = "regions"
+    ...     def __init__(self, *, in_dim: int = 2048, embed_dim: int = 512) -> None:
+    ...         super().__init__()
+    ...         self.embed_dim, self.linear = embed_dim, nn.Linear(in_dim, embed_dim)
+    ...     def images(self, batch: Batch) -> Embedding:
+    ...         parts = self.linear(batch.inputs["regions"])
+    ...         mask = torch.ones(parts.shape[:2], dtype=torch.bool, device=parts.device)
+    ...         return Embedding(normalize(parts.mean(1), dim=-1), parts=parts, mask=mask)
+    >>> [group.role for group in Average(in_dim=4, embed_dim=3).groups()]
+    ['head']
+    """
+
+    image_input: str | None = None
+    encodes_text: ClassVar[bool] = False
+    embed_dim: int
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """Optional fields of ``Embedding`` that it fills."""
+        return ("parts",)
+
+    @classmethod
+    def signals(cls, **options: Any) -> dict[str, dict[str, Any]]:
+        """Signals that the encoder reads from ``Batch.signals``: name -> options for ``text.load(name,
+        **options)``.
+
+        Args:
+            options: the options that the encoder will be made with.
+        """
+        return {}
+
+    @classmethod
+    def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Options with what only the experiment knows, as far as the encoder takes it.
+
+        Args:
+            options: as the user gave them; they stand, apart from ``pretrained``.
+            facts: the ``vocabulary`` of the tokens, ``in_dim`` of the region features, ``pretrained=""``
+                where weights follow.
+        """
+        known = inspect.signature(cls).parameters
+        taken = {name: value for name, value in facts.items() if name in known}
+        return {**taken, **options, **{name: value for name, value in taken.items() if name == "pretrained"}}
+
+    @property
+    def transform(self) -> Callable[[Any], Tensor]:
+        """``PIL.Image`` -> ``(3, H, W)`` uint8 tensor, deterministic. Only for encoders that read pixels."""
+        raise NotImplementedError(f"{type(self).__name__} does not read pixels")
+
+    def images(self, batch: Batch) -> Embedding:
+        """Embed the batch's ``I`` images."""
+        raise NotImplementedError(f"{type(self).__name__} does not encode images")
+
+    def texts(self, batch: Batch) -> Embedding:
+        """Embed the batch's ``T`` captions."""
+        raise NotImplementedError(f"{type(self).__name__} does not encode captions")
+
+    def groups(self) -> list[ParameterGroup]:
+        """Parameters by role and depth; every trainable parameter occurs exactly once."""
+        return [ParameterGroup("head", dict(self.named_parameters()))]
+
+
+class Pair(nn.Module):
+    """An image encoder and a text encoder as one model.
+
+    Args:
+        image: encodes images.
+        text: encodes captions; may be the very same module as ``image``.
+
+    Raises:
+        ValueError: an encoder does not encode its side, or the two embed to different widths.
+    """
+
+    def __init__(self, image: Encoder, text: Encoder) -> None:
+        super().__init__()
+        if image.image_input is None:
+            raise ValueError(
+                f"{type(image).__name__} encodes no images; choose an image encoder such as 'towers' or "
+                "'regions'"
+            )
+        if not text.encodes_text:
+            raise ValueError(
+                f"{type(text).__name__} encodes no captions; choose a text encoder such as 'towers' or "
+                "'sequence'"
+            )
+        if image.embed_dim != text.embed_dim:
+            raise ValueError(
+                f"images embed to {image.embed_dim} dimensions and captions to {text.embed_dim}; set the "
+                "same embed_dim for both"
+            )
+        self.image = image
+        if text is not image:
+            self.other = text
+
+    @property
+    def text(self) -> Encoder:
+        """The text encoder. A module that serves both sides is registered once, so that its weights are
+        stored once.
+        """
+        return self.other if hasattr(self, "other") else self.image
+
+    def groups(self) -> list[ParameterGroup]:
+        """Parameter groups of both sides, without the tower that serves no side."""
+        if self.image is self.text:
+            return self.image.groups()
+        image = [group for group in self.image.groups() if group.role != "text_backbone"]
+        return image + [group for group in self.text.groups() if group.role != "image_backbone"]
