@@ -1,7 +1,5 @@
 """The files that come with the package: the small dual encoder of the embedded world."""
 
-import json
-
 import pytest
 import torch
 from safetensors import safe_open
@@ -44,7 +42,7 @@ def test_the_vocabulary_of_the_shipped_model_covers_the_world():
 
 
 def test_the_command_that_makes_the_model_again_reads_the_shipped_configuration():
-    config = Config.from_dict(json.loads(assets.path("scenes/pretrain.json").read_text()))
+    config = Config.read(assets.path("scenes/pretrain.json"))
     assert (config.data, config.image_options) == ("scenes", {"model": "scenes", "pretrained": ""})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import fields
 from pathlib import Path
 from statistics import median
 
@@ -14,8 +13,9 @@ import pytest
 from tests.data import fixtures
 from workbench import objectives
 from workbench.execution.notebook import check, run_notebook
-from workbench.execution.parameters import inspect, read_file
+from workbench.execution.parameters import inspect
 from workbench.experiment import Config, runs
+from workbench.registry import read_options
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))
@@ -122,7 +122,7 @@ def test_prose_stands_before_code(book: nbformat.NotebookNode) -> None:
 
 def test_the_training_notebook_names_its_parameters_after_the_fields_of_config() -> None:
     names = set(inspect(FOLDER / "03_train.ipynb")) - {"settings", "out"}
-    assert names <= {field.name for field in fields(Config)}
+    assert names <= set(Config.model_fields)
 
 
 PARAMETERS = sorted((FOLDER / "parameters").glob("*.yaml"))
@@ -131,7 +131,7 @@ PARAMETERS = sorted((FOLDER / "parameters").glob("*.yaml"))
 @pytest.mark.parametrize("path", PARAMETERS, ids=lambda path: path.stem)
 def test_a_file_of_parameters_fits_the_notebook_of_its_number(path: Path) -> None:
     (book,) = FOLDER.glob(f"{path.stem[:2]}_*.ipynb")
-    assert set(check(book, read_file(path))) == set(inspect(book)) - {"out"}
+    assert set(check(book, read_options(path))) == set(inspect(book)) - {"out"}
 
 
 REAL = {"01_descriptiveness": "01_hierarcaps", "02_scene_graphs": "02_flickr8k"}
@@ -143,7 +143,7 @@ REAL = {"01_descriptiveness": "01_hierarcaps", "02_scene_graphs": "02_flickr8k"}
 def test_the_notebooks_on_captions_run_on_real_data_by_parameter(
     name: str, tmp_path: Path, real_data: Path
 ) -> None:
-    parameters = {**read_file(FOLDER / "parameters" / f"{REAL[name]}.yaml"), "images": 30}
+    parameters = {**read_options(FOLDER / "parameters" / f"{REAL[name]}.yaml"), "images": 30}
     result = run_notebook(FOLDER / f"{name}.ipynb", parameters, folder=tmp_path / "run")
     assert (result.status, result.error) == ("ok", "")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def test_it_is_short_and_its_code_blocks_have_a_language() -> None:
 
 def test_files_that_it_names_are_there() -> None:
     names = re.findall(r"`([\w./]+(?:\.py|/))`", README)
-    elsewhere = ("runs/", "flickr8k/", "hierarcaps/", "workbench/objectives/softmax.py")
+    elsewhere = ("runs/", "flickr8k/", "hierarcaps/", "my_softmax.py")
     ours = [name for name in names if not name.startswith(elsewhere)]
     assert [
         name for name in ours if not (ROOT / name).exists() and not (ROOT / "workbench" / name).exists()
@@ -52,12 +53,14 @@ WORKBENCH = [line for line in COMMANDS if line.startswith("workbench ")]
 def test_a_command_is_one_that_the_program_takes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verbs that look are called; verbs that work for minutes are called up to the point where the work
     begins."""
+    from workbench import experiment
     from workbench.execution import notebook
     from workbench.experiment import runs, standalone
 
     begun: list[str] = []
     done = notebook.RunResult(ROOT, "ok", 0, 0.0)
     monkeypatch.setattr(notebook, "run_notebook", lambda *_, **__: begun.append("run") or done)
+    monkeypatch.setattr(experiment, "prepare", lambda config, **_: config)
     monkeypatch.setattr(standalone, "train", lambda *_, **__: begun.append("train") or ROOT)
     monkeypatch.setattr(
         runs, "find", lambda *_: runs.Run(ROOT, "03_train", "x", "ok", {"objective": "ditm"}, {}, {})
@@ -75,26 +78,15 @@ def test_the_python_blocks_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"RSUM \d+ of 600\nfirst image truly described: \d+%", capsys.readouterr().out)
 
 
-def test_the_objective_to_add_trains_on_a_batch() -> None:
-    """The README's example passes what the shelf's contract asks first: a finite loss whose step raises the
-    positives."""
-    import torch
+def test_the_objective_to_add_is_a_file_outside_the_package_that_keeps_the_whole_contract(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from workbench.objectives.contract import check_objective
 
-    from workbench.records import Batch, Embedding
-
-    names: dict[str, object] = {"__name__": "readme"}
-    exec(compile(next(body for kind, body in BLOCKS if "MEMBER" in body), "README.md", "exec"), names)
-    generator = torch.Generator().manual_seed(0)
-    image, text = (torch.randn(4, 8, generator=generator, requires_grad=True) for _ in range(2))
-    batch = Batch(list("abcd"), list("abcd"), torch.arange(4))
-
-    def loss() -> torch.Tensor:
-        unit = [Embedding(torch.nn.functional.normalize(side, dim=-1)) for side in (image, text)]
-        return names["MEMBER"]()(*unit, batch)["softmax"]
-
-    before = loss()
-    before.backward()
-    with torch.no_grad():
-        image -= 0.1 * image.grad
-        text -= 0.1 * text.grad
-    assert loss() < before < torch.inf
+    body = next(body for kind, body in BLOCKS if kind == "python" and "(Objective)" in body)
+    (tmp_path / "my_softmax.py").write_text(body, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_softmax", raising=False)
+    check_objective("my_softmax:Softmax", temperature=0.1)
+    with pytest.raises(ValueError, match="temperature is 0; it should be greater than 0"):
+        check_objective("my_softmax:Softmax", temperature=0)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -142,13 +143,49 @@ def from_outside(kind: str, name: str) -> Any:
     return getattr(found, wanted)
 
 
+def merge(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Values with others laid over them, mappings within mappings to any depth; nothing of the first is lost
+    but what the second gives as well.
+
+    Example:
+        >>> merge({"seed": 0, "options": {"a": 1, "b": 1}}, {"options": {"b": 2}})
+        {'seed': 0, 'options': {'a': 1, 'b': 2}}
+    """
+    out = dict(first)
+    for name, value in second.items():
+        both = isinstance(out.get(name), Mapping) and isinstance(value, Mapping)
+        out[name] = merge(out[name], value) if both else value
+    return out
+
+
+def read_options(path: Path | str) -> dict[str, Any]:
+    """Names and values from a JSON or YAML file.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: it cannot be read, or it holds something else.
+    """
+    import yaml
+
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no file {path}")
+    content = Path(path).read_text(encoding="utf-8")
+    try:
+        values = json.loads(content) if Path(path).suffix == ".json" else yaml.safe_load(content)
+    except (json.JSONDecodeError, yaml.YAMLError) as error:
+        raise ValueError(f"{path} cannot be read: {' '.join(str(error).split())}") from None
+    if not isinstance(values, dict):
+        raise ValueError(f"{path} holds {values!r:.60}; write names with their values, such as seed: 1")
+    return values
+
+
 def make(what: str, kind: Callable[..., Made], options: Mapping[str, Any] | None) -> Made:
     """Call a function or class with options that its signature allows; see ``check_options``."""
     check_options(what, kind, options or {})
     return kind(**(options or {}))
 
 
-def check_options(what: str, member: Callable[..., Any], options: Mapping[str, Any]) -> None:
+def check_options(what: str, member: Callable[..., Any], options: Mapping[str, Any], path: str = "") -> None:
     """Refuse options that a callable does not take, by name, by type and by range, as its signature states.
 
     Args:
@@ -156,6 +193,7 @@ def check_options(what: str, member: Callable[..., Any], options: Mapping[str, A
         member: a function or class; its annotations say what an option may be, ranges included
             (``margin: Positive``).
         options: by name. A list stands for a tuple, as in JSON.
+        path: where the options stand in a configuration, for messages, e.g. ``"objective_options"``.
 
     Raises:
         TypeError: an option that it does not take, with the near ones, or a value of another type.
@@ -166,8 +204,11 @@ def check_options(what: str, member: Callable[..., Any], options: Mapping[str, A
     hints = get_type_hints(function, include_extras=True) if options else {}
     for option, value in options.items():
         if option not in parameters:
-            raise TypeError(f"{what} has no option {option!r}; {did_you_mean(option, list(parameters))}")
-        check_value(f"{what}: {option}", value, hints.get(option, Any))
+            where = f"{path}.{option}: " if path else ""
+            raise TypeError(
+                f"{where}{what} has no option {option!r}; {did_you_mean(option, list(parameters))}"
+            )
+        check_value(f"{path}.{option}" if path else f"{what}: {option}", value, hints.get(option, Any))
 
 
 def check_value(where: str, value: Any, kind: Any) -> None:
@@ -190,7 +231,7 @@ def check_value(where: str, value: Any, kind: Any) -> None:
             tuple(value) if get_origin(kind) is tuple and isinstance(value, list) else value
         )
     except ValidationError as error:
-        raise _refusal(where, value, error.errors()) from None
+        raise refusal(where, value, error.errors()) from None
 
 
 def _distance(error: Any) -> int:
@@ -200,9 +241,17 @@ def _distance(error: Any) -> int:
     return 2 if error["type"].endswith(TYPES) else 1
 
 
-def _refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
-    """The first thing that is wrong, choices before types, with the path to it and what it may be."""
+def refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
+    """The first thing that is wrong, choices before types, with the path to it and what it may be.
+
+    Args:
+        where: the path to the value.
+        value: what was checked.
+        errors: what pydantic found wrong with it.
+    """
     first = min(errors, key=_distance)
+    if first["type"] == "value_error":  # raised by a check of our own, which has said all
+        return ValueError(*first["ctx"]["error"].args)
     if first["loc"][-1:] == ("[key]",):
         value = {**value, first["loc"][-2]: first["loc"][-2]}
     for part in first["loc"]:

@@ -125,10 +125,10 @@ def test_dask_executes_the_same_call_twice(tmp_path):
 
 def test_an_executor_that_is_not_there_says_how_to_get_it(monkeypatch, tmp_path):
     with pytest.raises(KeyError, match="no executor 'slurm'; known: local, submitit, dask"):
-        executors.check("slurm")
+        executors.check("slurm", {})
     monkeypatch.setattr(executors, "find_spec", lambda package: None)
     with pytest.raises(
         ModuleNotFoundError,
         match=r"'dask' needs distributed; install it with: pip install 'itm-workbench\[cluster\]'",
     ):
-        executors.check("dask")
+        executors.check("dask", {})

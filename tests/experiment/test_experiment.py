@@ -84,39 +84,6 @@ def test_the_root_of_a_hierarchy_can_be_embedded(tiny, tmp_path):
     assert root.mean.norm().item() == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("values", "error", "message"),
-    [
-        ({"objectiv": "ditm"}, TypeError, "no field 'objectiv'; did you mean objective"),
-        ({"objective": "dtim"}, KeyError, "did you mean ditm"),
-        (
-            {"objective_options": {"taus": 5}, "objective": "ditm"},
-            TypeError,
-            "no option 'taus'; did you mean tau",
-        ),
-        ({"objective": "ditm+dias.dims"}, KeyError, "'dias' has no term 'dims'; did you mean dim"),
-        (
-            {"objective_options": {"tau": 5}, "objective": "ditm+dias.dim"},
-            TypeError,
-            "Options of a sum are given by paper",
-        ),
-        ({"epochs": "3"}, TypeError, "'epochs' is '3'; expected int"),
-        ({"epochs": True}, TypeError, "expected int"),
-        ({"data": "scene"}, KeyError, "did you mean scenes"),
-        ({"text_options": {"head": "tokens"}}, ValueError, "give its options as image_options"),
-        ({"image_encoder": "towers", "image_options": {"modle": "x"}}, TypeError, "did you mean model"),
-    ],
-)
-def test_a_config_refuses_by_name(values, error, message):
-    with pytest.raises(error, match=message):
-        Config.from_dict(values)
-
-
-def test_a_config_survives_json():
-    config = Config(objective="ditm", step_epochs=(3, 4), data_options={"seed": 1})
-    assert Config.from_dict(json.loads(json.dumps(config.as_dict()))) == config
-
-
 def test_an_objective_that_needs_two_captions_says_how_to_give_them(tiny):
     with pytest.raises(ValueError, match="'ditm' needs 2 captions an image; set captions_per_image=2"):
         run(tiny(objective="ditm", captions_per_image=1), progress=False)

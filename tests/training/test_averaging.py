@@ -125,8 +125,8 @@ def test_a_frozen_batch_norm_keeps_its_statistics_and_without_any_nothing_is_rea
     ("changes", "message"),
     [
         ({"swa_from": 5, "epochs": 4}, "the run ends with epoch 4"),
-        ({"mix": 1.5}, "at most 1"),
-        ({"swa_from": -1}, "at least 0"),
+        ({"mix": 1.5}, "less than or equal to 1"),
+        ({"swa_from": -1}, "greater than or equal to 0"),
     ],
 )
 def test_settings_outside_their_range_are_refused(changes, message):

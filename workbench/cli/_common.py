@@ -75,15 +75,7 @@ def columns(rows: Iterable[Iterable[object]]) -> list[str]:
 
 def pairs(given: list[str] | None) -> dict[str, str]:
     """``["a=1"]`` as ``{"a": "1"}``."""
-    return dict(pair.split("=", 1) for pair in given or [])
-
-
-def literal(text: str) -> Any:
-    """A word as the JSON value that it spells, else as it is."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
+    return {name: value for name, _, value in (pair.partition("=") for pair in given or [])}
 
 
 def numbers(found: Iterable[Any], *, every: bool = True) -> list[str]:

@@ -20,7 +20,6 @@ from workbench.cli._common import (
     emit,
     facts,
     headline,
-    literal,
     pairs,
     usage,
 )
@@ -124,11 +123,11 @@ def list_shelf(shelf: str, as_json: AsJson = False) -> None:
 def data(name: str, parameter: Pairs = None, split: str = "test", as_json: AsJson = False) -> None:
     """One split of a data set: how many images and captions, and its notes."""
     from workbench import data as shelf
+    from workbench.execution import parameters
 
     with usage():
-        found = shelf.load(
-            name, split=split, **{key: literal(text) for key, text in pairs(parameter).items()}
-        )
+        options = parameters.lay((), parameters.spelt({}, pairs(parameter)))
+        found = shelf.load(name, split=split, **options)
     facts = {
         "name": found.name,
         **found.fingerprint(),

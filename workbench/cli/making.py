@@ -25,7 +25,6 @@ from workbench.cli._common import (
     emit,
     facts,
     headline,
-    literal,
     numbers,
     pairs,
     usage,
@@ -54,15 +53,15 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run one notebook strictly: by path or by name."""
-    from workbench.execution import library
+    from workbench.execution import library, parameters
     from workbench.execution import notebook as execution
-    from workbench.execution.parameters import read_file
+    from workbench.registry import read_options
 
     with usage():
-        path, values = (
-            execution.find(notebook),
-            {**(read_file(library.find(file, "parameter file")) if file else {}), **pairs(parameter)},
-        )
+        path = execution.find(notebook)
+        known = parameters.inspect(path)
+        shared = read_options(library.find(file, "parameter file")) if file else {}
+        values = parameters.lay(known, shared, parameters.spelt(known, pairs(parameter)))
         execution.check(path, values)
     result = execution.run_notebook(path, values, root=root, progress=sys.stderr.isatty() and not as_json)
     for note in (result.error, *result.warnings):
@@ -103,16 +102,16 @@ def grid(
     skip_existing: SkipExisting = False, root: Root = "runs", as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Run one notebook once for every arm of a grid file; -p goes over the values of all arms."""
-    from workbench.execution import executors, library
+    from workbench.execution import executors, library, parameters
     from workbench.execution import grid as execution
+    from workbench.execution.notebook import find
 
     with usage():
-        executors.check(executor)
         described = execution.read_grid(library.find(file, "grid"))
-        arms = execution.plan(
-            notebook, described, {name: literal(text) for name, text in pairs(parameter).items()}
-        )
-    options = {**described.get("executor", {}), **({"jobs": jobs} if executor == "local" else {})}
+        options = {**(described.get("executor") or {}), **({"jobs": jobs} if executor == "local" else {})}
+        executors.check(executor, options)
+        known = parameters.inspect(find(notebook))
+        arms = execution.plan(notebook, described, parameters.spelt(known, pairs(parameter)))
     done = execution.run_grid(
         notebook, arms, root=root, executor=executor, options=options, skip_existing=skip_existing
     )
@@ -126,16 +125,17 @@ def train(
     config: Path, parameter: Pairs = None, out: Out = "", resume: Resume = False, as_json: AsJson = False
 ) -> None:
     """Train and evaluate one experiment from a JSON file of configuration fields."""
-    from workbench.execution import library
+    from workbench import experiment
+    from workbench.execution import library, parameters
     from workbench.experiment import runs, standalone
+    from workbench.registry import read_options
 
     with usage():
-        settings = standalone.read_config(
-            library.find(config, "configuration"),
-            {name: literal(text) for name, text in pairs(parameter).items()},
-        )
+        values = read_options(library.find(config, "configuration"))
+        values = parameters.lay((), values, parameters.spelt({}, pairs(parameter)))
         standalone.check_folder(out, resume)
-    folder = standalone.train(settings, out=out, resume=resume)
+        ready = experiment.prepare(experiment.Config(**values), progress=standalone.leads())
+    folder = standalone.train(ready, out=out, resume=resume)
     if not standalone.leads():
         return
     found = runs.read(folder)

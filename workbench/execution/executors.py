@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from workbench.registry import did_you_mean
+from workbench.registry import Natural, check_options, did_you_mean
 
 # The package that each executor needs, if any.
 EXECUTORS = {"local": "", "submitit": "submitit", "dask": "distributed"}
@@ -26,11 +28,15 @@ class _Here:
         return future
 
 
-def check(name: str) -> None:
+def check(name: str, options: Mapping[str, Any]) -> None:
     """Refuse an executor that cannot be used.
 
+    Args:
+        name: of the executor.
+        options: of the executor; those of the local one are known.
+
     Raises:
-        KeyError: no such executor.
+        KeyError: no such executor; TypeError, ValueError: an option of the local one, as ``check_options``.
         ModuleNotFoundError: its package is not installed; the message says how to install it.
     """
     if name not in EXECUTORS:
@@ -39,6 +45,18 @@ def check(name: str) -> None:
         raise ModuleNotFoundError(
             f"executor {name!r} needs {package}; install it with: pip install 'itm-workbench[cluster]'"
         )
+    if name == "local":
+        check_options("executor 'local'", _local, options, "executor")
+
+
+@contextmanager
+def _local(jobs: Natural = 1) -> Iterator[Any]:
+    if jobs == 1:
+        yield _Here()
+    else:
+        # A forked process would inherit whatever threads this one has.
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            yield pool
 
 
 @contextmanager
@@ -53,30 +71,17 @@ def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
         options: of the executor.
 
     Raises:
-        KeyError, ModuleNotFoundError: as ``check``.
+        KeyError, TypeError, ValueError, ModuleNotFoundError: as ``check``.
     """
-    check(name)
+    check(name, options)
     if name == "local":
-        jobs = int(options.get("jobs", 1))
-        if jobs <= 1:
-            yield _Here()
-        else:
-            # A forked process would inherit whatever threads this one has.
-            with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-                yield pool
+        with _local(**options) as pool:
+            yield pool
     elif name == "submitit":
         auto = import_module(EXECUTORS[name]).AutoExecutor(folder=root / "submitit")
         auto.update_parameters(**{"timeout_min": 24 * 60} | options)
         yield auto
     else:
         with import_module(EXECUTORS[name]).Client(**options) as client:
-            yield _Dask(client)
-
-
-class _Dask:
-    def __init__(self, client: Any) -> None:
-        self.client = client
-
-    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        # The same call twice is two runs.
-        return self.client.submit(function, *args, pure=False)
+            # The same call twice is two runs.
+            yield SimpleNamespace(submit=partial(client.submit, pure=False))

@@ -9,7 +9,7 @@ are fields of ``Config`` and go there. A name may point into a mapping, ``object
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -17,13 +17,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from workbench.execution import parameters
 from workbench.execution.executors import executor as open_executor
-from workbench.execution.notebook import check, find, run_notebook
+from workbench.execution.notebook import check, code, find, run_notebook
 from workbench.experiment import runs
-from workbench.registry import did_you_mean
+from workbench.registry import did_you_mean, read_options
 
 KEYS = ("notebook", "fixed", "arms", "grid", "executor")
 Arms = dict[str, dict[str, Any]]
@@ -57,12 +55,14 @@ def read_grid(path: Path | str) -> dict[str, Any]:
         FileNotFoundError: no such file.
         ParameterError: an unknown key, no arm, or a part that is not a mapping.
     """
-    found = parameters.read_file(path)
+    found = read_options(path)
     for key, value in found.items():
         if key not in KEYS:
             raise parameters.ParameterError(f"{path}: no key {key!r}; {did_you_mean(key, list(KEYS))}")
-        if key != "notebook" and not isinstance(value, Mapping):
-            raise parameters.ParameterError(f"{path}: {key} must be a mapping of names, got {value!r}")
+        parts = {key: value} if key != "arms" or not isinstance(value, Mapping) else {key: {}, **value}
+        for name, part in parts.items():
+            if key != "notebook" and not isinstance(part or {}, Mapping):
+                raise parameters.ParameterError(f"{path}: {name} must be a mapping of names, got {part!r}")
     if not found.get("arms") and not found.get("grid"):
         raise parameters.ParameterError(
             f"{path}: no arm; give `arms` (label -> values) or `grid` (name -> list of values)"
@@ -75,42 +75,28 @@ def read_grid(path: Path | str) -> dict[str, Any]:
     return found
 
 
-def expand(grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Arms:
-    """All arms by label, each with all its values; the more special value wins, mappings are merged.
+def expand(
+    grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None, known: Container[str] = ()
+) -> Arms:
+    """All arms by label, each with all its values, laid over one another by ``parameters.lay``: what all share,
+    the arm, the combination, the changes.
 
     Args:
         grid: from ``read_grid``.
         changes: values that go over those of every arm.
+        known: names of the notebook's parameters.
 
     Example:
         >>> expand({"fixed": {"n": 1}, "arms": {"a": {"o": {"x": 1}}}, "grid": {"o.tau": [5, 6]}})
         {'a, tau=5': {'n': 1, 'o': {'x': 1, 'tau': 5}}, 'a, tau=6': {'n': 1, 'o': {'x': 1, 'tau': 6}}}
     """
-    axes = grid.get("grid", {})
-    out: Arms = {}
+    axes, out = grid.get("grid") or {}, Arms()
     for label, arm in (grid.get("arms") or {"": {}}).items():
         for values in product(*axes.values()):
             point = dict(zip(axes, values, strict=True))
-            parts = [label, *(f"{name.rpartition('.')[2]}={value}" for name, value in point.items())]
-            merged: dict[str, Any] = {}
-            for given in (grid.get("fixed", {}), arm or {}, point, changes or {}):
-                for name, value in given.items():
-                    merged = _merge(merged, _nested(name, value))
-            out[", ".join(part for part in parts if part)] = merged
-    return out
-
-
-def _nested(name: str, value: Any) -> dict[str, Any]:
-    """``"a.b", 1`` as ``{"a": {"b": 1}}``."""
-    head, _, rest = name.partition(".")
-    return {head: _nested(rest, value) if rest else value}
-
-
-def _merge(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    out = dict(first)
-    for name, value in second.items():
-        both = isinstance(out.get(name), Mapping) and isinstance(value, Mapping)
-        out[name] = _merge(out[name], value) if both else value
+            parts = [str(label), *(f"{name.rpartition('.')[2]}={value}" for name, value in point.items())]
+            layers = (grid.get("fixed") or {}, arm or {}, point, changes or {})
+            out[", ".join(filter(None, parts))] = parameters.lay(known, *layers)
     return out
 
 
@@ -123,45 +109,22 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
         changes: values that go over those of every arm.
 
     Raises:
-        ParameterError: another notebook than the grid's, or an unknown or ill-typed parameter; KeyError,
-            TypeError, ValueError: a
-        configuration that is refused. The message names the arm.
+        ParameterError: another notebook than the grid's, or an unknown or ill-typed parameter.
+        KeyError, TypeError, ValueError: a configuration that is refused. The message names the arm.
     """
     path = find(notebook)
     if grid.get("notebook", path.stem) != path.stem:
         raise parameters.ParameterError(
             f"the grid is for the notebook {grid['notebook']!r}, not for {path.stem!r}"
         )
-    known = parameters.inspect(path)
     out: Arms = {}
-    for label, fields in expand(grid, changes).items():
+    for label, values in expand(grid, changes, parameters.inspect(path)).items():
         try:
-            out[label] = check(path, _placed(fields, known))
-            if "settings" in known:
-                _config(out[label])
+            out[label] = check(path, values)
         except (KeyError, TypeError, ValueError) as error:
             error.args = (f"arm {label!r}: {error.args[0]}",)
             raise
     return out
-
-
-def _placed(fields: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    if "settings" not in known:
-        return dict(fields)
-    rest = {name: value for name, value in fields.items() if name not in known}
-    return {name: value for name, value in fields.items() if name in known} | (
-        {"settings": rest} if rest else {}
-    )
-
-
-def _config(values: Mapping[str, Any]) -> Any:
-    """The experiment that a training notebook will run with these parameters."""
-    from workbench.experiment.needs import complete
-    from workbench.experiment.running import Config
-
-    return Config.from_dict(
-        complete({name: value for name, value in values.items() if name != "settings"} | values["settings"])
-    )
 
 
 def run_grid(
@@ -192,7 +155,7 @@ def run_grid(
     """
     path = find(notebook).resolve()
     there = _good_runs(path, root) if skip_existing else {}
-    keys = {label: runs.run_key(values, _code(path)) for label, values in arms.items()}
+    keys = {label: runs.run_key(values, code(path)) for label, values in arms.items()}
     place = Path(root).resolve()
     outcomes = []
     opened: AbstractContextManager[Any] = open_executor(executor, place, dict(options or {}))
@@ -208,10 +171,6 @@ def run_grid(
             else:
                 outcomes.append(Outcome(label, there[keys[label]], "ok", 0, skipped=True))
     return outcomes
-
-
-def _code(path: Path) -> str:
-    return "\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code")
 
 
 def _good_runs(path: Path, root: Path | str) -> dict[str, Path]:

@@ -72,15 +72,17 @@ def find(name: Path | str) -> Path:
 
 
 def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All parameters of a notebook but its run folder, with the given ones in place.
+    """All parameters of a notebook but its run folder, with the given ones in place, and the experiment that
+    they describe checked.
 
     Args:
         path: the notebook.
-        given: parameters by name, values or command-line text.
+        given: parameters by name, values or command-line text, as for ``parameters.lay``.
 
     Raises:
         FileNotFoundError: no such notebook.
         ParameterError: an unknown or ill-typed parameter, or a notebook without the parameter ``out``.
+        KeyError, TypeError, ValueError: a configuration that is refused.
     """
     known = parameters.inspect(path)
     if "out" not in known:
@@ -91,9 +93,29 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
         raise parameters.ParameterError(
             "`out` is not given as a parameter; choose the root or the folder of the run instead"
         )
-    values = parameters.fill(known, given)
+    values = parameters.fill(known, parameters.lay(known, given))
     del values["out"]
+    _check_experiment(values)
     return values
+
+
+def _check_experiment(values: Mapping[str, Any]) -> None:
+    """Build the configuration that the notebook will build, so that no kernel is spent on one that is refused.
+
+    A notebook with ``settings`` has fields of ``Config`` as its parameters; others may name a data set.
+    """
+    fields = (
+        values.keys() - {"settings"} if "settings" in values else values.keys() & {"data", "data_options"}
+    )
+    if fields:
+        from workbench.experiment import Config
+
+        Config(**{**{name: values[name] for name in fields}, **values.get("settings", {})})
+
+
+def code(path: Path | str) -> str:
+    """The code of a notebook, by which a run is known beside its parameters."""
+    return "\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code")
 
 
 def run_notebook(
@@ -116,7 +138,7 @@ def run_notebook(
     Raises:
         FileNotFoundError: no such notebook.
         FileExistsError: ``folder`` holds something that is not a run.
-        ParameterError: an unknown or ill-typed parameter; no kernel was started and no folder made.
+        ParameterError, KeyError, TypeError, ValueError: as ``check``; no kernel was started and no folder made.
     """
     path = Path(path)
     values = check(path, given or {})
@@ -138,8 +160,7 @@ def run_notebook(
 
 def _folder(path: Path, values: Mapping[str, Any], root: Path | str, folder: Path | str | None) -> Path:
     if folder is None:
-        code = "\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code")
-        return runs.new_run(path.stem, values, root, code)
+        return runs.new_run(path.stem, values, root, code(path))
     target = Path(folder).resolve()
     if target.is_dir() and any(target.iterdir()):
         if not (target / runs.PARAMS).is_file():

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from typing import Any
 import nbformat
 import yaml
 
-from workbench.registry import did_you_mean
+from workbench.registry import did_you_mean, merge
 
 TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 
@@ -64,13 +66,12 @@ class Parameter:
         """
         if self.type == "str":
             return text
-        value = yaml.safe_load(text)
-        if self.type == "float" and isinstance(value, str):  # YAML 1.1 reads 1e-3 as a string
-            try:
-                value = float(value)
-            except ValueError:
-                value = text
-        return self.check(value)
+        with suppress(ValueError):  # YAML 1.1 reads 1e-3 as a string
+            if self.type == "float":
+                return float(text)
+        with suppress(yaml.YAMLError):
+            return self.check(yaml.safe_load(text))
+        return self.check(text)
 
 
 def inspect(path: Path | str) -> dict[str, Parameter]:
@@ -146,14 +147,70 @@ def fill(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[
     return values
 
 
-def read_file(path: Path | str) -> dict[str, Any]:
-    """Parameters from a YAML or JSON file.
+def spelt(known: Mapping[str, Parameter], words: Mapping[str, str]) -> dict[str, Any]:
+    """Values typed on the command line: a parameter's has its declared type, any other reads as JSON, as YAML
+    in brackets, or as the word that it is.
+
+    Args:
+        known: parameters of a notebook, from ``inspect``; nothing where there is none.
+        words: name -> text; a name may point into a mapping, ``objective_options.margin``.
 
     Raises:
-        FileNotFoundError: no such file.
-        ParameterError: the file holds something else than names and values.
+        ParameterError: the text does not read as the declared type.
     """
-    values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    if not isinstance(values, dict):
-        raise ParameterError(f"{path} must hold `name: value` lines")
-    return values
+    return {
+        name: known[name].parse(text) if name in known else _literal(text) for name, text in words.items()
+    }
+
+
+def _literal(text: str) -> Any:
+    with suppress(json.JSONDecodeError):
+        return json.loads(text)
+    with suppress(yaml.YAMLError):
+        return yaml.safe_load(text) if text.startswith(("[", "{")) else text
+    return text
+
+
+def lay(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Values laid over one another, mappings to any depth; nothing given is dropped, and the later wins.
+
+    Args:
+        known: names of a notebook's parameters. Where ``settings`` is one of them, it stands for all fields
+            of ``Config`` that are no parameter, and a field may be given there or by itself.
+        layers: name -> value; a name may point into a mapping, ``objective_options.margin``.
+
+    Raises:
+        ParameterError: one layer gives a field twice, or settings that are no mapping.
+
+    Example:
+        >>> lay({"seed", "settings"}, {"seed": 1, "settings": {"mix": 0.5}}, {"options.tau": 5, "settings.seed": 2})
+        {'seed': 2, 'settings': {'mix': 0.5, 'options': {'tau': 5}}}
+    """
+    out: dict[str, Any] = {}
+    for layer in layers:
+        given: dict[str, Any] = {}
+        for name, value in layer.items():
+            given = merge(given, _nested(name, value))
+        if "settings" in known:
+            fields = given.pop("settings", {})
+            if not isinstance(fields, Mapping):
+                raise ParameterError(
+                    f"settings is {fields!r}; write fields of the configuration with their values"
+                )
+            for name in given.keys() & fields.keys():
+                if merge(fields, given)[name] != merge(given, fields)[name]:
+                    raise ParameterError(
+                        f"{name} is {given[name]!r} and, in settings, {fields[name]!r}; give it once"
+                    )
+            given = merge(given, fields)
+        out = merge(out, given)
+    if "settings" not in known:
+        return out
+    rest = {name: out.pop(name) for name in list(out) if name not in known}
+    return out | ({"settings": rest} if rest else {})
+
+
+def _nested(name: str, value: Any) -> dict[str, Any]:
+    """``"a.b", 1`` as ``{"a": {"b": 1}}``."""
+    head, _, rest = name.partition(".")
+    return {head: _nested(rest, value) if rest else value}

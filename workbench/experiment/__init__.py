@@ -6,12 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.experiment.config import Config
     from workbench.experiment.finished import open_runs
-    from workbench.experiment.running import Config, build, load_model, load_split, resolve, run
+    from workbench.experiment.running import build, load_model, load_split, prepare, resolve, run
 
-__all__ = ["Config", "build", "load_model", "load_split", "open_runs", "resolve", "run"]
+__all__ = ["Config", "build", "load_model", "load_split", "open_runs", "prepare", "resolve", "run"]
 
-_HOME = dict.fromkeys(__all__, "running") | {"open_runs": "finished"}
+_HOME = dict.fromkeys(__all__, "running") | {"Config": "config", "open_runs": "finished"}
 
 
 def __getattr__(name: str) -> Any:

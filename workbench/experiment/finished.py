@@ -15,8 +15,9 @@ import pandas as pd
 import torch
 
 from workbench.experiment import runs
+from workbench.experiment.config import Config
 from workbench.experiment.opened import Contents, OpenRun
-from workbench.experiment.running import Config, load_model, load_split
+from workbench.experiment.running import load_model, load_split
 from workbench.records import Embedding, Split
 
 SHIPPED = "pre-trained"
@@ -58,7 +59,7 @@ def open_runs(
 
 def _open(name: str, root: str, images: int, device: str) -> OpenRun:
     if not name:
-        config = replace(Config(), test_images=images)
+        config = Config(test_images=images)
         split = load_split(config, "test")
         load = cache(lambda: _contents(None, split, device))
         return OpenRun(SHIPPED, split, load, config=config.as_dict())
@@ -66,7 +67,7 @@ def _open(name: str, root: str, images: int, device: str) -> OpenRun:
     if not (folder / runs.CONFIG).is_file():
         raise FileNotFoundError(f"{folder} keeps no model; open the folder of a finished training run")
     config = Config.read(folder / runs.CONFIG)
-    config = replace(config, test_images=images) if images else config
+    config = config.replace(test_images=images) if images else config
     split = load_split(config, "test")
     load = cache(lambda: _contents(folder, split, device))
     return OpenRun(config.objective, split, load, folder, config.as_dict())

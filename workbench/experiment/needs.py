@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench import objectives, text
+from workbench import text
 from workbench.encoders.base import Pair
 from workbench.objectives.base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split
@@ -21,71 +20,6 @@ HOW_TO_GIVE = {
     "parts": "choose encoders that keep regions, patches or words, such as 'towers', 'regions' and 'sequence'",
     "entities": "set text_encoder='graph'",
 }
-
-
-ENCODERS = ("image_encoder", "image_options", "text_encoder", "text_options")
-
-
-def complete(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a configuration, and where they name no encoder, those that give the objective what it reads.
-
-    Args:
-        values: fields of ``Config``. A choice of an encoder or of its options is left as it is. ``start``
-            beside them names the shipped model that encoders start from where none is chosen, ``"scenes"``
-            (the default) or ``"scenes_binary"``.
-
-    Raises:
-        ValueError: both a start and an encoder.
-    """
-    fields = {name: value for name, value in values.items() if name != "start"}
-    if any(name in fields for name in ENCODERS):
-        if "start" in values:
-            raise ValueError(
-                "start names the model that encoders start from; give it, or the encoders and their options, not both"
-            )
-        return fields
-    objective: Objective = objectives.load(
-        fields.get("objective", "infonce"), **fields.get("objective_options", {})
-    )
-    return {**fields, **_encoders_from(values.get("start", "scenes"), objective.reads)}
-
-
-def _encoders_from(start: str, reads: Iterable[str]) -> dict[str, Any]:
-    """Fields of a configuration: encoders that start from a shipped model and give what an objective reads.
-
-    Args:
-        start: name of the shipped model.
-        reads: fields of ``Embedding`` beside the pooled vector.
-    """
-    image: dict[str, Any] = {} if start == "scenes" else {"model": start, "pretrained": start}
-    out: dict[str, Any] = {}
-    if "log_var" in reads:
-        image["log_var"] = True
-    if "entities" in reads:
-        concepts = {"kind": "towers", "name": start, "whole": True}
-        out = {
-            "text_encoder": "graph",
-            "text_options": {"concepts": concepts, "pretrained": start, "embed_dim": 0},
-        }
-    return out | ({"image_options": image} if image else {})
-
-
-def check_captions(name: str, objective: Objective, captions_per_image: int) -> None:
-    """Refuse batches with too few captions of an image.
-
-    Args:
-        name: of the objective, for the message.
-        objective: the instance is asked and not the class, since an ablation switch may take a need away.
-        captions_per_image: what the batches will hold.
-
-    Raises:
-        ValueError: the objective needs more.
-    """
-    least = objective.captions_per_image
-    if captions_per_image < least:
-        raise ValueError(
-            f"objective {name!r} needs {least} captions an image; set captions_per_image={least}"
-        )
 
 
 def check_regions(encoder: str, image_input: str | None, train: Split) -> None:
@@ -114,16 +48,6 @@ def check_reads(name: str, objective: Objective, pair: Pair) -> None:
                 raise ValueError(
                     f"objective {name!r} reads {wanted!r} and {type(side).__name__} gives {given}; {HOW_TO_GIVE[wanted]}"
                 )
-
-
-def check_mix(name: str, objective: Objective, mix: float) -> None:
-    """Refuse mixed images where the objective reads no soft labels.
-
-    Raises:
-        ValueError: says how to go on without.
-    """
-    if mix and not objective.soft_labels:
-        raise ValueError(f"objective {name!r} reads no soft labels, so images cannot be mixed; set mix=0")
 
 
 def relevance(objective: Objective, train: Split) -> dict[str, Any]:

@@ -4,39 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from workbench import experiment
 from workbench.experiment import runs
 from workbench.experiment.evaluation import ensemble, measure
+from workbench.experiment.running import Prepared
 from workbench.records import Measurement
 from workbench.training import checkpoint
 
 
-def read_config(path: Path | str, changes: Mapping[str, Any] | None = None) -> experiment.Config:
-    """A configuration from a JSON file, with some fields changed.
-
-    Args:
-        path: the file.
-        changes: field -> JSON value.
-
-    Raises:
-        FileNotFoundError, TypeError, KeyError, ValueError: no such file, an unknown field or name, a value
-            out of its range.
-    """
-    config = experiment.Config.read(path)
-    return experiment.Config.from_dict({**config.as_dict(), **(changes or {})})
-
-
-def train(
-    config: experiment.Config, *, out: Path | str = "", resume: bool = False, progress: bool = True
-) -> Path:
+def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progress: bool = True) -> Path:
     """Run an experiment and leave a run folder.
 
     Args:
-        config: the experiment.
+        ready: what ``prepare`` made of the configuration.
         out: the run folder; empty makes ``runs/train/<run id>``.
         resume: go on from the checkpoint in ``out``.
         progress: show a bar where somebody watches.
@@ -51,13 +33,13 @@ def train(
     """
     check_folder(out, resume)
     if not leads():
-        experiment.run(config, folder=out, progress=False)
+        experiment.run(ready, folder=out, progress=False)
         return Path(out)
-    folder = runs.folder("train", out, config.as_dict())
+    folder = runs.folder("train", out, ready.config.as_dict())
     began = time.perf_counter()
     status = "killed"
     try:
-        result = experiment.run(config, folder=folder, progress=progress)
+        result = experiment.run(ready, folder=folder, progress=progress)
         result.save(folder)
         status = "ok"
     except Exception:
@@ -66,7 +48,7 @@ def train(
     finally:
         runs.write_json(
             folder / runs.ENV,
-            {**runs.environment(config.seed), "seconds": round(time.perf_counter() - began, 2)},
+            {**runs.environment(ready.config.seed), "seconds": round(time.perf_counter() - began, 2)},
         )
         runs.write_status(folder, status)
     return folder

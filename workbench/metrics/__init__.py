@@ -27,6 +27,20 @@ def names() -> list[str]:
     return sorted(rows())
 
 
+def member(name: str) -> type[Metric]:
+    """The class of a metric by name, or by ``"my_module:MyMetric"``.
+
+    Raises:
+        KeyError: no such metric; the message lists the near names.
+    """
+    if ":" in name:
+        return _shelf.member(name)  # type: ignore[no-any-return]
+    known = rows()
+    if name not in known:
+        raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
+    return known[name]
+
+
 def load(name: str, **options: Any) -> Metric:
     """One metric by name, or by ``"my_module:MyMetric"``.
 
@@ -37,10 +51,6 @@ def load(name: str, **options: Any) -> Metric:
     >>> load("ndcg", gain="exponential").name
     'ndcg'
     """
-    if ":" in name:
-        return _shelf.load(name, **options)  # type: ignore[no-any-return]
-    known = rows()
-    if name not in known:
-        raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
-    check_options(f"metric {name!r}", known[name], options)
-    return known[name](**options)
+    row = member(name)
+    check_options(f"metric {name!r}", row, options)
+    return row(**options)

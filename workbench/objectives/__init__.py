@@ -9,7 +9,7 @@ its module and class, ``"my_module:MyLoss"``, alone or in a sum.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.registry import Shelf
+from workbench.registry import Shelf, check_options
 
 if TYPE_CHECKING:
     from workbench.objectives.base import Objective as Objective
@@ -29,7 +29,7 @@ def load(name: str, **options: Any) -> Any:
         KeyError: no such paper or term; TypeError: an unknown option; ValueError: a sum that cannot be read
             or united.
     """
-    if not ("+" in name or "*" in name or "." in name.rpartition(":")[2]):
+    if not _is_sum(name):
         return _shelf.load(name, **options)
     from workbench.objectives._sum import Sum, options_of, parse
 
@@ -38,10 +38,26 @@ def load(name: str, **options: Any) -> Any:
     return Sum(name, addends, {paper: _shelf.load(paper, **given.get(paper, {})) for paper in addends})
 
 
-def check(name: str, options: Mapping[str, Any]) -> None:
-    """Refuse a name or options that ``load`` would refuse, nested ones included, by making the objective.
+def check(name: str, options: Mapping[str, Any], path: str = "") -> None:
+    """Refuse a name, or options by name, type and range, without making the objective.
+
+    Args:
+        name: as for ``load``.
+        options: as for ``load``.
+        path: where the options stand in a configuration, for messages.
 
     Raises:
         KeyError, TypeError, ValueError: as ``load``.
     """
-    load(name, **options)
+    papers = {name: options}
+    if _is_sum(name):
+        from workbench.objectives._sum import options_of, parse
+
+        papers = {paper: {} for paper in parse(name)} | options_of(name, parse(name), options)
+    for paper, given in papers.items():
+        where = f"{path}.{paper}" if _is_sum(name) else path
+        check_options(f"objective {paper!r}", member(paper), given, where)
+
+
+def _is_sum(name: str) -> bool:
+    return "+" in name or "*" in name or "." in name.rpartition(":")[2]

@@ -56,6 +56,8 @@ class AAHR(Objective):
     """
 
     steps: Tensor
+    # Sinkhorn's assignment is a constant of a step.
+    constant_targets = ("pga", "nsi_pga")
 
     def __init__(
         self,

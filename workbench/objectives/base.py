@@ -25,6 +25,8 @@ class Objective(Checked, nn.Module):
     - ``momentum``: share of itself that a momentum copy of the encoders keeps after a step; 0 = no such copy.
       Where it is not 0, ``Batch.momentum`` holds what the copy makes of the batch;
     - ``soft_labels``: it reads ``Batch.targets``, so that training may mix images;
+    - ``constant_targets``: terms whose targets are made from the embeddings and are constants of a step, so
+      that finite differences do not give their gradient;
     - ``calibrates``: after training it chooses something on the validation split, by ``calibrate``.
 
     ``terms`` are the keys of what ``forward`` returns under the options given. A sum of several papers
@@ -39,6 +41,7 @@ class Objective(Checked, nn.Module):
     captions_per_image: int = 1
     momentum: float = 0.0
     soft_labels: bool = False
+    constant_targets: tuple[str, ...] = ()
     calibrates: bool = False
     warming: bool = False
     selected: frozenset[str] | None = None

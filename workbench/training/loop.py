@@ -260,8 +260,7 @@ class _Run:
 def _fixed(settings: Settings) -> dict[str, Any]:
     """Settings that must not change between a run and its resumption, as JSON gives them back."""
     free = {"device", "workers", "checkpoint_every", "tracker"}
-    values = {name: getattr(settings, name) for name in sorted(set(Settings.__dataclass_fields__) - free)}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return settings.model_dump(mode="json", include=Settings.model_fields.keys() - free)
 
 
 def _require_finite(values: dict[str, float], batch: Batch) -> None:

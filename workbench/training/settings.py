@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Self
 
 import torch
+from annotated_types import Ge
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-CHOICES = {
-    "optimizer": ("adamw", "adamp", "adam"),
-    "schedule": ("cosine", "step", "exponential", "constant"),
-    "sampler": ("shuffled", "clusters"),
-    "device": ("auto", "cpu", "cuda"),
-    "precision": ("auto", "float32", "bf16"),
-    "tracker": ("", "tensorboard", "wandb"),
-}
-AT_LEAST = {
-    "epochs": 0, "batch_size": 2, "captions_per_image": 1, "warmup_epochs": 0, "ramp_epochs": 0, "lr_warmup_steps": 0,
-    "checkpoint_every": 0, "workers": 0, "lr": 0.0, "weight_decay": 0.0, "image_backbone_lr": 0.0, "text_backbone_lr": 0.0,
-    "clusters": 1, "clusters_per_batch": 1, "epoch_factor": 0.0, "clip_norm": 0.0, "layer_decay": 0.0, "mix": 0.0, "swa_from": 0,
-}  # fmt: skip
+from workbench.registry import Count, Natural, NotNegative, Share, did_you_mean, refusal
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(BaseModel):
     """How to train.
 
     Args:
@@ -60,49 +49,54 @@ class Settings:
         tracker: ``""``, ``"tensorboard"`` or ``"wandb"``.
 
     Raises:
-        ValueError: a value is outside its range; the message gives the range.
+        TypeError: an unknown field, with the near ones, or a value of another type.
+        ValueError: a value outside its range; the message gives the range.
     """
 
-    epochs: int = 4
-    batch_size: int = 128
-    captions_per_image: int = 5
-    sampler: str = "shuffled"
-    clusters: int = 100
-    clusters_per_batch: int = 16
-    optimizer: str = "adamw"
-    lr: float = 5e-4
-    weight_decay: float = 1e-4
-    schedule: str = "cosine"
-    step_epochs: tuple[int, ...] = (15,)
-    step_factor: float = 0.1
-    epoch_factor: float = 0.9
-    lr_warmup_steps: int = 0
-    warmup_epochs: int = 0
-    ramp_epochs: int = 0
-    image_backbone_lr: float = 1.0
-    text_backbone_lr: float = 1.0
-    layer_decay: float = 1.0
-    clip_norm: float = 2.0
-    mix: float = 0.0
-    swa_from: int = 0
-    seed: int = 0
-    device: str = "auto"
-    precision: str = "auto"
-    workers: int = 0
-    checkpoint_every: int = 0
-    tracker: str = field(default="")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
-    def __post_init__(self) -> None:
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r}: choose one of {', '.join(map(repr, allowed))}"
-                )
-        for name, least in AT_LEAST.items():
-            if not getattr(self, name) >= least:
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be at least {least}")
-        if self.mix > 1:
-            raise ValueError(f"mix={self.mix!r}: a share of the images, at most 1")
+    epochs: Count = 4
+    batch_size: Annotated[int, Ge(2)] = 128
+    captions_per_image: Natural = 5
+    sampler: Literal["shuffled", "clusters"] = "shuffled"
+    clusters: Natural = 100
+    clusters_per_batch: Natural = 16
+    optimizer: Literal["adamw", "adamp", "adam"] = "adamw"
+    lr: NotNegative = 5e-4
+    weight_decay: NotNegative = 1e-4
+    schedule: Literal["cosine", "step", "exponential", "constant"] = "cosine"
+    # strict=False, since a list is what JSON has for a tuple
+    step_epochs: tuple[Natural, ...] = Field((15,), strict=False)
+    step_factor: NotNegative = 0.1
+    epoch_factor: NotNegative = 0.9
+    lr_warmup_steps: Count = 0
+    warmup_epochs: Count = 0
+    ramp_epochs: Count = 0
+    image_backbone_lr: NotNegative = 1.0
+    text_backbone_lr: NotNegative = 1.0
+    layer_decay: NotNegative = 1.0
+    clip_norm: NotNegative = 2.0
+    mix: Share = 0.0
+    swa_from: Count = 0
+    seed: int = 0
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    precision: Literal["auto", "float32", "bf16"] = "auto"
+    workers: Count = 0
+    checkpoint_every: Count = 0
+    tracker: Literal["", "tensorboard", "wandb"] = ""
+
+    def __init__(self, **values: Any) -> None:
+        for name in values.keys() - type(self).model_fields.keys():
+            raise TypeError(
+                f"config has no field {name!r}; {did_you_mean(name, list(type(self).model_fields))}"
+            )
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise refusal("config", values, error.errors()) from None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
         if self.epochs and self.swa_from > self.epochs:
             raise ValueError(
                 f"swa_from={self.swa_from}: the run ends with epoch {self.epochs}; lower it, or set 0"
@@ -111,11 +105,12 @@ class Settings:
             self.batch_size % self.clusters_per_batch or self.clusters < self.clusters_per_batch
         ):
             raise ValueError(
-                f"clusters_per_batch={self.clusters_per_batch}: it must divide batch_size={self.batch_size}, and clusters="
-                f"{self.clusters} must be at least as many"
+                f"clusters_per_batch={self.clusters_per_batch}: it must divide batch_size={self.batch_size}, and "
+                f"clusters={self.clusters} must be at least as many"
             )
         if self.precision == "bf16" and self.device == "cpu":
             raise ValueError("precision='bf16' is for a GPU; use precision='auto' or device='cuda'")
+        return self
 
 
 def seed_everything(seed: int) -> None:

@@ -1,38 +1,28 @@
-"""From the parsed sentences of a caption to its scene graph: nodes, what pronouns stand for, statements."""
+"""Step 5: from the parsed sentences of a caption to its scene graph: nodes, what pronouns stand for, statements."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from workbench.records import SceneGraph
 from workbench.text.scene_graph import statements
-from workbench.text.scene_graph.statements import Said
+from workbench.text.scene_graph.statements import Statement
 from workbench.text.scene_graph.tree import Tree, lemma
 from workbench.text.scene_graph.wording import SINGULARS, known
 
 
 @dataclass
 class _Node:
-    """One object of the caption; ``places`` are the words that mean it."""
+    """One object of the caption, and where it is named first."""
 
     label: str
     sentence: int
     position: int
     plural: bool
-    attributes: list[str] = field(default_factory=list)
+    attributes: list[str]
 
-    @property
-    def head(self) -> str:
-        return self.label.rpartition(" ")[2]
-
-
-@dataclass
-class _Caption:
-    """What is known so far: nodes, and which nodes each word means."""
-
-    nodes: list[_Node] = field(default_factory=list)
-    means: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    relations: list[tuple[int, str, int]] = field(default_factory=list)
-    mutual: set[tuple[int, int]] = field(default_factory=set)
+    def among(self, words: Collection[str]) -> bool:
+        """Whether the last word of its name is one of these."""
+        return self.label.rpartition(" ")[2] in words
 
 
 def read_graph(trees: Sequence[Tree]) -> SceneGraph | None:
@@ -41,136 +31,122 @@ def read_graph(trees: Sequence[Tree]) -> SceneGraph | None:
     Args:
         trees: its parsed sentences.
     """
-    caption = _Caption()
+    nodes: list[_Node] = []
+    relations: list[tuple[int, str, int]] = []
     for number, tree in enumerate(trees):
-        _name(caption, number, tree)
-        _resolve(caption, number, tree)
-        for said in _statements(tree):
-            _state(caption, number, said)
-    if not caption.nodes:
+        relations += _Sentence(number, tree, nodes).read()
+    if not nodes:
         return None
-    attributes = dict.fromkeys((n, a) for n, node in enumerate(caption.nodes) for a in node.attributes)
-    return SceneGraph(
-        tuple(n.label for n in caption.nodes), tuple(attributes), tuple(dict.fromkeys(caption.relations))
-    )
+    attributes = dict.fromkeys((n, a) for n, node in enumerate(nodes) for a in node.attributes)
+    labels = tuple(node.label for node in nodes)
+    return SceneGraph(labels, tuple(attributes), tuple(dict.fromkeys(relations)))
 
 
-def _name(caption: _Caption, number: int, tree: Tree) -> None:
-    """A node for each object of the sentence, unless "the cat" is one that an earlier sentence told of."""
-    for i in range(len(tree.words)):
-        if not is_object(tree, i):
-            continue
-        label, said = name_of(tree, i), [a for _, a in looks_of(tree, i)]
-        again = _again(caption, number, tree, i, label) if not said else None
-        if again is None:
-            plural = tree.tags[i] in ("NNS", "NNPS") or label == "people"
-            again = len(caption.nodes)
-            caption.nodes.append(_Node(label, number, i, plural, said))
-        caption.means[number, i] = [again]
+@dataclass
+class _Sentence:
+    """What is known while a sentence is read: the nodes of the caption so far, and which of them each word means."""
 
+    number: int
+    tree: Tree
+    nodes: list[_Node]
+    means: dict[int, list[int]] = field(default_factory=dict)
 
-def _again(caption: _Caption, number: int, tree: Tree, i: int, label: str) -> int | None:
-    if not any(tree.given(c) in ("the", "this", "these", "that") for c in tree.below(i, "det")):
-        return None
-    bare = len(tree.children[i]) == 1 and tree.deps[i] != "conj"
-    same = [
-        n for n, node in enumerate(caption.nodes) if node.label == label and (node.sentence < number or bare)
-    ]
-    return same[-1] if same else None
+    def read(self) -> Iterator[tuple[int, str, int]]:
+        """Name nodes and give them attributes; yields the relations between them."""
+        tree, places = self.tree, range(len(self.tree.words))
+        for i in filter(lambda i: is_object(tree, i), places):
+            self.means[i] = [self._node(i)]
+        for i in places:
+            bare = tree.deps[i] not in ("nummod", "det", "poss", "amod", "predet") and not inner(tree, i)
+            if bare and tree.given(i) in known.pronouns:
+                self.means[i] = self._meant(i, tree.given(i))
+        for i in places:
+            says = tree.verb(i) and not inner(tree, i) and tree.deps[i] not in ("aux", "auxpass", "amod")
+            for statement in (statements.of_verb if says else statements.of_noun)(tree, i):
+                yield from self._related(statement)
 
+    def _node(self, i: int) -> int:
+        """The node of an object: a new one, unless "the cat" is one that was told of before."""
+        tree, label = self.tree, name_of(self.tree, i)
+        attributes = [a for _, a in looks_of(tree, i)]
+        definite = any(tree.given(c) in ("the", "this", "these", "that") for c in tree.below(i, "det"))
+        bare = len(tree.children[i]) == 1 and tree.deps[i] != "conj"
+        known_before = self._where(lambda n: n.label == label and (n.sentence < self.number or bare))
+        if definite and not attributes and known_before:
+            return known_before[-1]
+        plural = tree.tags[i] in ("NNS", "NNPS") or label == "people"
+        self.nodes.append(_Node(label, self.number, i, plural, attributes))
+        return len(self.nodes) - 1
 
-def _resolve(caption: _Caption, number: int, tree: Tree) -> None:
-    """Which nodes each pronoun means."""
-    for i in range(len(tree.words)):
-        word = tree.given(i)
-        if word not in known.pronouns or (number, i) in caption.means or inner(tree, i):
-            continue
-        if tree.deps[i] in ("nummod", "det", "poss", "amod", "predet"):
-            continue
+    def _where(self, test: Callable[[_Node], bool], among: Iterable[int] | None = None) -> list[int]:
+        """The nodes, of all or of some, of which something is true."""
+        return [n for n in (range(len(self.nodes)) if among is None else among) if test(self.nodes[n])]
+
+    def _meant(self, i: int, word: str) -> list[int]:
+        """Which nodes a pronoun means."""
+        barred = self._barred(i)
         if word in known.reflexive:
-            caption.mutual.add((number, i))
-            alone = tree.given(tree.heads[i]) == "by"
-            selves = sorted(_barred(caption, number, tree, i))
-            living = [n for n in range(len(caption.nodes)) if caption.nodes[n].head in known.animate]
-            caption.means[number, i] = [] if alone else [n for n in selves if n in living] or living or selves
-            continue
-        found = _antecedent(caption, number, tree, i, word)
-        if found:
-            caption.means[number, i] = found
+            living = self._where(lambda n: n.among(known.animate))
+            alone = self.tree.given(self.tree.heads[i]) == "by"
+            return [] if alone else sorted(barred & set(living)) or living or sorted(barred)
+        owners = self._owners(i)
+        if owners and (word in known.plural_pronouns or word == "it"):
+            return owners
+        before = self._where(lambda n: (n.sentence, n.position) < (self.number, i))
+        free = [n for n in before if n not in barred] or before
+        if word in known.plural_pronouns:
+            return self._where(lambda n: n.plural, free)[-1:] or free[:2]
+        if word in known.person_pronouns:
+            persons = self._where(lambda n: n.among(known.persons), free)
+            animals = self._where(lambda n: n.among(known.animals), free)
+            return (persons or animals or free)[:1]
+        if word in known.others:
+            return (self._where(lambda n: n.plural, before) or before)[:1]
+        things = self._where(lambda n: not n.among(known.persons) and not n.plural, free)
+        return (things or free)[:1] if word == "it" else []
 
+    def _nodes(self, words: Iterable[int]) -> list[int]:
+        """The nodes that words mean."""
+        return [node for word in words for node in self.means.get(word, ())]
 
-def _antecedent(caption: _Caption, number: int, tree: Tree, i: int, word: str) -> list[int]:
-    before = [n for n, node in enumerate(caption.nodes) if (node.sentence, node.position) < (number, i)]
-    owners = _owners(caption, number, tree, i)
-    if owners and word in (*known.plural_pronouns, "it"):
-        return owners
-    barred = _barred(caption, number, tree, i)
-    free = [n for n in before if n not in barred] or before
-    if word in known.plural_pronouns:
-        several = [n for n in free if caption.nodes[n].plural]
-        return several[-1:] or free[:2]
-    if word in known.person_pronouns:
-        persons = [n for n in free if caption.nodes[n].head in known.persons]
-        return persons[:1] or [n for n in free if caption.nodes[n].head in known.animals][:1] or free[:1]
-    if word in known.others:
-        return [n for n in before if caption.nodes[n].plural][:1] or before[:1]
-    if word == "it":
-        return (
-            [n for n in free if caption.nodes[n].head not in known.persons and not caption.nodes[n].plural]
-            or free
-        )[:1]
-    return []
-
-
-def _owners(caption: _Caption, number: int, tree: Tree, i: int) -> list[int]:
-    """Whose thing a phrase speaks of: in "a desk with a laptop on it" the desk's."""
-    noun = tree.heads[tree.heads[i]] if tree.deps[i] == "pobj" else i
-    while tree.deps[noun] in ("conj", "appos"):
-        noun = tree.heads[noun]
-    above = tree.heads[noun]
-    if tree.deps[noun] == "pobj" and tree.given(above) == "with":
+    def _owners(self, i: int) -> list[int]:
+        """Whose thing a phrase speaks of: in "a desk with a laptop on it" the desk's."""
+        tree = self.tree
+        noun = tree.heads[tree.heads[i]] if tree.deps[i] == "pobj" else i
+        while tree.deps[noun] in ("conj", "appos"):
+            noun = tree.heads[noun]
+        above = tree.heads[noun]
+        if tree.deps[noun] == "dobj" and tree.root(above) == "have":
+            return self._nodes(statements.subjects(tree, above))
+        if tree.deps[noun] != "pobj" or tree.given(above) != "with":
+            return []
         owner = tree.heads[above]
-        found = [owner] if tree.noun(owner) else statements.subjects(tree, owner)
-    elif tree.deps[noun] == "dobj" and tree.root(above) == "have":
-        found = statements.subjects(tree, above)
-    else:
-        return []
-    return [n for one in found for n in caption.means.get((number, one), ())]
+        return self._nodes([owner] if tree.noun(owner) else statements.subjects(tree, owner))
 
+    def _barred(self, i: int) -> set[int]:
+        """What a pronoun cannot mean: the noun that its own preposition hangs on, or the subject of its own verb."""
+        tree, head = self.tree, self.tree.heads[i]
+        if tree.deps[i] == "pobj":
+            head = tree.heads[head]
+        barred = self._nodes(statements.described(tree, head))
+        if tree.verb(head) and tree.deps[i] not in statements.SUBJECTS:
+            barred += self._nodes(statements.subjects(tree, head))
+        return set(barred)
 
-def _barred(caption: _Caption, number: int, tree: Tree, i: int) -> set[int]:
-    """What a pronoun cannot mean: the noun that its own preposition hangs on, or the subject of its own verb."""
-    head = tree.heads[i]
-    if tree.deps[i] == "pobj":
-        head = tree.heads[head]
-    barred = {n for one in statements.described(tree, head) for n in caption.means.get((number, one), ())}
-    if tree.verb(head) and tree.deps[i] not in statements.SUBJECTS:
-        barred |= {n for s in statements.subjects(tree, head) for n in caption.means.get((number, s), ())}
-    return barred
-
-
-def _statements(tree: Tree) -> list[Said]:
-    found: list[Said] = []
-    for i in range(len(tree.words)):
-        if tree.verb(i) and not inner(tree, i) and tree.deps[i] not in ("aux", "auxpass", "amod"):
-            found += statements.of_verb(tree, i)
-        else:
-            found += statements.of_noun(tree, i)
-    return found
-
-
-def _state(caption: _Caption, number: int, said: Said) -> None:
-    """Turn a statement about words into one about nodes."""
-    for subject in caption.means.get((number, said.subject), ()):
-        if said.object is None:
-            caption.nodes[subject].attributes.append(said.says)
-            continue
-        for thing in caption.means.get((number, said.object), ()):
-            if thing != subject or (number, said.object) in caption.mutual:
-                caption.relations.append((subject, said.says, thing))
+    def _related(self, statement: Statement) -> Iterator[tuple[int, str, int]]:
+        """A statement about words as relations of nodes, or as an attribute of them."""
+        for subject in self.means.get(statement.subject, ()):
+            if statement.object is None:
+                self.nodes[subject].attributes.append(statement.says)
+                continue
+            itself = self.tree.given(statement.object) in known.reflexive
+            for thing in self.means.get(statement.object, ()):
+                if thing != subject or itself:
+                    yield subject, statement.says, thing
 
 
 INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn")
+BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quantmod", "npadvmod")
 
 
 def inner(tree: Tree, i: int) -> bool:
@@ -189,25 +165,11 @@ def is_object(tree: Tree, i: int) -> bool:
     if word in known.indefinite or kind == "name":
         return not inner(tree, i)
     if tree.noun(i):
-        return not inner(tree, i) and not _adverbial(tree, i)
-    return _nominal(tree, i)
-
-
-def _adverbial(tree: Tree, i: int) -> bool:
-    """Whether a noun is used as an adverb: "outdoors"."""
-    return tree.given(i) in ("outdoors", "indoors", "outside", "inside", "together", "upside")
-
-
-def _nominal(tree: Tree, i: int) -> bool:
-    """An adjective or number that stands for a thing: "a man in red", "two are playing"."""
-    if tree.tags[i] not in ("JJ", "JJR", "JJS", "CD") or tree.deps[i] not in (
-        "nsubj",
-        "nsubjpass",
-        "dobj",
-        "pobj",
-    ):
-        return False
-    return tree.given(i) not in ("many", "several", "few", "more", "other", "such", "same", "least")
+        # "Outdoors" is a noun used as an adverb.
+        return not inner(tree, i) and word not in known.adverbs
+    # An adjective or number may stand for a thing: "a man in red", "two are playing".
+    named = tree.tags[i] in ("JJ", "JJR", "JJS", "CD") and word not in known.amounts
+    return named and tree.deps[i] in ("nsubj", "nsubjpass", "dobj", "pobj")
 
 
 def name_of(tree: Tree, i: int) -> str:
@@ -236,18 +198,11 @@ def part_of_name(tree: Tree, i: int) -> bool:
     if tree.words[i].kind in ("attribute", "preposition") or word in known.colours or word in known.materials:
         return False
     if tree.tags[i] == "VBG":
-        return (
-            tree.deps[i + 1 : i + 2] != ["amod"]
-            and word not in known.participles
-            and tree.given(tree.heads[i]) not in known.animate
-            and not tree.below(i, "advmod", "amod")
-        )
-    return tree.noun(i) and not _describes(word)
-
-
-def _describes(word: str) -> bool:
-    """Adjectives that taggers take for nouns: "shirtless man", "wooden"."""
-    return word.endswith(("less", "ful", "ed", "ous")) and word not in ("bed", "shed", "sled", "seed", "weed")
+        plain = word not in known.participles and tree.given(tree.heads[i]) not in known.animate
+        return plain and tree.deps[i + 1 : i + 2] != ["amod"] and not tree.below(i, "advmod", "amod")
+    # Adjectives that taggers take for nouns: "shirtless man".
+    describes = word.endswith(("less", "ful", "ed", "ous"))
+    return tree.noun(i) and (not describes or word in ("bed", "shed", "sled", "seed", "weed"))
 
 
 def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
@@ -256,21 +211,8 @@ def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
     Returns:
         ``(position, attribute)`` in the order of the text.
     """
-    found: list[tuple[int, str]] = []
-    for child in tree.children[i]:
-        if tree.deps[child] in (
-            "amod",
-            "nummod",
-            "compound",
-            "nmod",
-            "det",
-            "predet",
-            "advmod",
-            "quantmod",
-            "npadvmod",
-        ):
-            found += _described(tree, child, i)
-    return sorted(found)
+    beside = (child for child in tree.children[i] if tree.deps[child] in BESIDE)
+    return sorted(look for child in beside for look in _described(tree, child, i))
 
 
 def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
@@ -285,12 +227,8 @@ def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
         return [(child, word.says), *joined]
     if child > i and (not tag.startswith("JJ") or tree.below(child, "prep")):
         return []
-    if (
-        tree.deps[child] == "advmod"
-        and child < i
-        and not tag.startswith("JJ")
-        and word.given not in known.flat
-    ):
+    adverb = tree.deps[child] == "advmod" and not tag.startswith("JJ") and word.given not in known.flat
+    if child < i and adverb:
         return []
     if part_of_name(tree, child):
         return [(p, a) for p, a in joined if not part_of_name(tree, p)]

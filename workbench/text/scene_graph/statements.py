@@ -2,8 +2,8 @@
 of the subject.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from workbench.text.scene_graph.tree import Tree
 from workbench.text.scene_graph.wording import known
@@ -11,10 +11,11 @@ from workbench.text.scene_graph.wording import known
 SUBJECTS = ("nsubj", "nsubjpass")
 MODIFIERS = ("acl", "relcl")
 CLIMBING = ("conj", "advcl", "xcomp", "ccomp", "pcomp", "dep", "parataxis")
+# A preposition with the position of its last word, and the nouns it points at.
+Tie = tuple[str, int, list[int]]
 
 
-@dataclass(frozen=True)
-class Said:
+class Statement(NamedTuple):
     """A statement about words: of the thing at ``subject``, perhaps in relation to the thing at ``object``."""
 
     subject: int
@@ -22,15 +23,16 @@ class Said:
     object: int | None = None
 
 
-def joined(tree: Tree, i: int) -> list[int]:
-    """A noun and those that are joined to it by "and" or commas."""
-    if tree.given(i) in known.relatives and tree.tags[i].startswith("W"):
-        clause = next((j for j in (tree.heads[i], tree.heads[tree.heads[i]]) if tree.deps[j] == "relcl"), i)
-        return described(tree, tree.heads[clause]) if clause != i else []
-    found = [i]
-    for child in tree.below(i, "conj", "appos"):
-        if child > i and not tree.verb(child):
-            found += joined(tree, child)
+def joined(tree: Tree, nouns: Iterable[int]) -> list[int]:
+    """Some nouns and those that are joined to them by "and" or commas; "who" means what its clause describes."""
+    found: list[int] = []
+    for i in nouns:
+        if tree.given(i) in known.relatives and tree.tags[i].startswith("W"):
+            clauses = [j for j in (tree.heads[i], tree.heads[tree.heads[i]]) if tree.deps[j] == "relcl"]
+            found += described(tree, tree.heads[clauses[0]]) if clauses and clauses[0] != i else []
+        else:
+            more = [c for c in tree.below(i, "conj", "appos") if c > i and not tree.verb(c)]
+            found += [i, *joined(tree, more)]
     return found
 
 
@@ -41,29 +43,19 @@ def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
     own = tree.below(verb, *SUBJECTS)
     if not own and tree.heads[verb] == verb:
         own = [c for c in tree.below(verb, "npadvmod", "dep") if c < verb and tree.noun(c)]
-    said = [noun for child in own if tree.given(child) not in known.relatives for noun in joined(tree, child)]
-    if said:
-        return said
+    named = joined(tree, [child for child in own if tree.given(child) not in known.relatives])
     head, dep = tree.heads[verb], tree.deps[verb]
-    if dep in MODIFIERS:
-        return described(tree, head)
-    if dep in CLIMBING and head != verb and depth < 20:
-        return _inherited(tree, verb, head, depth)
-    return []
-
-
-def _inherited(tree: Tree, verb: int, head: int, depth: int) -> list[int]:
-    if tree.verb(head):
-        things = (
-            tree.below(head, "dobj")
-            if tree.deps[verb] == "xcomp" and tree.root(head) in known.controlling
-            else []
-        )
-        return [noun for thing in things for noun in joined(tree, thing)] or subjects(tree, head, depth + 1)
-    if tree.tags[head] in ("IN", "TO", "RB") or tree.deps[head] == "prep":
-        above = tree.heads[head]
-        return subjects(tree, above, depth + 1) if tree.verb(above) else described(tree, above)
-    return described(tree, head)
+    if named or dep not in MODIFIERS + CLIMBING or (dep in CLIMBING and (head == verb or depth >= 20)):
+        return named
+    if dep in CLIMBING and not tree.verb(head):
+        prepositional = tree.tags[head] in ("IN", "TO", "RB") or tree.deps[head] == "prep"
+        head = tree.heads[head] if prepositional else head
+    elif dep in CLIMBING:
+        controlled = dep == "xcomp" and tree.root(head) in known.controlling
+        things = joined(tree, tree.below(head, "dobj")) if controlled else []
+        if things:
+            return things
+    return subjects(tree, head, depth + 1) if dep in CLIMBING and tree.verb(head) else described(tree, head)
 
 
 def described(tree: Tree, noun: int) -> list[int]:
@@ -71,7 +63,7 @@ def described(tree: Tree, noun: int) -> list[int]:
     first = noun
     while tree.deps[first] == "conj" and not tree.verb(tree.heads[first]):
         first = tree.heads[first]
-    found = joined(tree, first)
+    found = joined(tree, [first])
     plain = all(not tree.below(other, *MODIFIERS, "prep") for other in found if other < noun)
     return [other for other in found if other <= noun] if plain and found[-1:] == [noun] else [noun]
 
@@ -80,59 +72,39 @@ def passive(tree: Tree, verb: int) -> bool:
     """Whether the verb's subject suffers what it says."""
     if tree.below(verb, "auxpass", "nsubjpass"):
         return True
-    if tree.tags[verb] != "VBN" and not (tree.tags[verb] == "VBD" and tree.deps[verb] == "acl"):
-        return False
+    participle = tree.tags[verb] == "VBN" or (tree.tags[verb] == "VBD" and tree.deps[verb] == "acl")
     having = any(tree.given(c) in known.have for c in tree.below(verb, "aux"))
-    return not having and not tree.below(verb, "dobj")
+    return participle and not having and not tree.below(verb, "dobj")
 
 
 def phrase(tree: Tree, verb: int) -> str:
     """The verb's dictionary form, with its particle and its negation."""
-    words = [tree.root(verb)]
-    words += [tree.given(c) for c in tree.below(verb, "prt") if not tree.below(c, "pobj")]
-    words += [
-        tree.given(c)
-        for c in tree.below(verb, "advmod")
-        if c == verb + 1 and tree.given(c) in known.particles and len(words) == 1
+    particles = [tree.given(c) for c in tree.below(verb, "prt") if not tree.below(c, "pobj")]
+    after = [c for c in tree.below(verb, "advmod") if c == verb + 1 and tree.given(c) in known.particles]
+    words = [tree.root(verb), *(particles or map(tree.given, after))]
+    return " ".join(["not", *words] if _negated(tree, verb) else words)
+
+
+def _negated(tree: Tree, verb: int) -> bool:
+    return any(tree.given(c) in known.negations for c in tree.below(verb, "neg"))
+
+
+def ties(tree: Tree, *words: int) -> list[Tie]:
+    """Prepositions that hang on words, each with its own words joined ("from behind") and what it points at."""
+    tags = ("IN", "TO", "RP", "RB", "JJ", "VBG", "RBR")
+    return [
+        tie
+        for i in words
+        for child in tree.below(i, "prep", "dative", "agent", "prt")
+        if tree.tags[child] in tags or tree.words[child].kind == "preposition"
+        for tie in _tie(tree, child, "")
     ]
-    negated = any(tree.given(c) in known.negations for c in tree.below(verb, "neg"))
-    return " ".join(["not", *words] if negated else words)
 
 
-def _shared(tree: Tree, verb: int, root: str) -> list[tuple[str, int, list[int]]]:
-    """What a second verb of motion is tied to and the first one not: "running and jumping through the woods"."""
-    if root not in known.moving or tree.below(verb, "dobj"):
-        return []
-    seconds = [c for c in tree.below(verb, "conj") if verb < c <= verb + 2 and tree.root(c) in known.moving]
-    return [tie for second in seconds for tie in ties(tree, second)]
-
-
-def ties(tree: Tree, i: int) -> list[tuple[str, int, list[int]]]:
-    """Prepositions that hang on a word, each with its own words joined ("from behind") and what it points at.
-
-    Returns:
-        For each the preposition, its position, the nouns.
-    """
-    found: list[tuple[str, int, list[int]]] = []
-    for child in tree.below(i, "prep", "dative", "agent", "prt"):
-        if (
-            tree.tags[child] in ("IN", "TO", "RP", "RB", "JJ", "VBG", "RBR")
-            or tree.words[child].kind == "preposition"
-        ):
-            found += _tie(tree, child, "")
-    return found
-
-
-def _tie(tree: Tree, i: int, before: str) -> Iterator[tuple[str, int, list[int]]]:
+def _tie(tree: Tree, i: int, before: str) -> Iterator[Tie]:
     name = f"{before}{tree.said(i)}"
-    things = [noun for child in tree.below(i, "pobj") for noun in joined(tree, child)]
-    things += [
-        noun
-        for child in tree.below(i, "pcomp")
-        if name in ("with", "without")
-        for s in tree.below(child, *SUBJECTS)
-        for noun in joined(tree, s)
-    ]
+    clauses = tree.below(i, "pcomp") if name in ("with", "without") else []
+    things = joined(tree, [*tree.below(i, "pobj"), *(s for c in clauses for s in tree.below(c, *SUBJECTS))])
     if things:
         yield name, i, things
     for child in tree.below(i, "prep"):
@@ -142,110 +114,84 @@ def _tie(tree: Tree, i: int, before: str) -> Iterator[tuple[str, int, list[int]]
             yield from _tie(tree, child, "")
 
 
-def of_verb(tree: Tree, verb: int) -> Iterator[Said]:
+def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
     """What a verb says."""
-    doers = subjects(tree, verb)
-    root = tree.root(verb)
-    if (
-        root in known.be
-        or tree.given(verb) in known.be
-        or (root in known.shown and (not doers or passive(tree, verb)))
-    ):
+    doers, root, objects = subjects(tree, verb), tree.root(verb), tree.below(verb, "dobj")
+    suffering = passive(tree, verb)
+    shown = root in known.shown and (not doers or suffering)
+    if root in known.be or tree.given(verb) in known.be or shown:
         yield from _copula(tree, verb, doers)
         return
-    if (
-        root in known.beginnings
-        and any(tree.verb(c) for c in tree.below(verb, "xcomp"))
-        and not tree.below(verb, "dobj")
-    ):
+    if root in known.beginnings and any(map(tree.verb, tree.below(verb, "xcomp"))) and not objects:
         return
-    suffering = passive(tree, verb)
-    name, related = phrase(tree, verb), False
-    things = [noun for child in tree.below(verb, "dobj") for noun in joined(tree, child)]
+    name, things = phrase(tree, verb), joined(tree, objects)
     for look in tree.below(verb, "acomp"):
-        if tree.tags[look].startswith("JJ") or tree.words[look].kind == "attribute":
-            yield from (said for doer in doers for said in _look(tree, look, doer, ""))
-    if (
-        tree.deps[verb] == "relcl"
-        and not suffering
-        and not things
-        and not ties(tree, verb)
-        and tree.heads[verb] not in doers
-    ):
-        things = _gap(tree, verb)
+        if tree.adjective(look):
+            yield from (statement for doer in doers for statement in _look(tree, look, doer, ""))
+    own = [c for c in tree.below(verb, *SUBJECTS) if tree.given(c) not in known.relatives]
+    gap = tree.deps[verb] == "relcl" and not suffering and not things and not ties(tree, verb)
+    if gap and tree.heads[verb] not in doers and own:
+        # A clause without an object of its own is about what it describes: "the toy it fetched".
+        things = described(tree, tree.heads[verb])
+    tied = ties(tree, verb, *tree.below(verb, "advmod", "prt")) or _shared(tree, verb, root)
     for doer in doers:
-        for thing in things:
-            related = True
-            yield Said(doer, name, thing)
-        beside = [tie for c in tree.below(verb, "advmod", "prt") for tie in ties(tree, c)]
-        for tie, position, targets in [*ties(tree, verb), *beside] or _shared(tree, verb, root):
-            related = True
+        yield from (Statement(doer, name, thing) for thing in things)
+        for tie, position, targets in tied:
             by = suffering and tree.deps[position] == "agent" and root not in known.settled
             for target in targets:
-                yield Said(target, name, doer) if by else Said(doer, f"{name} {tie}", target)
-    if not related and not tree.below(verb, "ccomp", "acomp"):
-        for doer in doers:
-            yield Said(doer, name)
+                yield Statement(target, name, doer) if by else Statement(doer, f"{name} {tie}", target)
+    if not things and not tied and not tree.below(verb, "ccomp", "acomp"):
+        yield from (Statement(doer, name) for doer in doers)
 
 
-def _gap(tree: Tree, verb: int) -> list[int]:
-    """What a clause without an object of its own is about: "the toy it fetched"."""
-    own = [c for c in tree.below(verb, *SUBJECTS) if tree.given(c) not in known.relatives]
-    return described(tree, tree.heads[verb]) if own else []
+def _shared(tree: Tree, verb: int, root: str) -> list[Tie]:
+    """What a second verb of motion is tied to and the first one not: "running and jumping through the woods"."""
+    if root not in known.moving or tree.below(verb, "dobj"):
+        return []
+    seconds = [c for c in tree.below(verb, "conj") if verb < c <= verb + 2 and tree.root(c) in known.moving]
+    return ties(tree, *seconds)
 
 
-def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Said]:
+def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
     """What "is" says: "is red", "is on a table"; "there is" says nothing by itself."""
-    negated = "not " if any(tree.given(c) in known.negations for c in tree.below(verb, "neg")) else ""
-    shown = [
-        c
-        for c in tree.below(verb, "acomp", "attr", "oprd")
-        if tree.tags[c].startswith("JJ") or tree.words[c].kind == "attribute"
-    ]
+    negated = "not " if _negated(tree, verb) else ""
+    shown = filter(tree.adjective, tree.below(verb, "acomp", "attr", "oprd"))
     looks = [a for child in shown for a in (*tree.below(child, "amod"), child, *tree.below(child, "conj"))]
-    places = [place for i in (verb, *tree.below(verb, "advmod")) for place in ties(tree, i)]
-    doers = doers or [noun for child in tree.below(verb, "attr", "dobj") for noun in joined(tree, child)]
-    for doer in doers:
+    places = ties(tree, verb, *tree.below(verb, "advmod"))
+    for doer in doers or joined(tree, tree.below(verb, "attr", "dobj")):
         for look in looks:
             yield from _look(tree, look, doer, negated)
         for tie, _, targets in places:
-            yield from (Said(doer, negated + tie, target) for target in targets)
+            yield from (Statement(doer, negated + tie, target) for target in targets)
 
 
-def _look(tree: Tree, look: int, doer: int, negated: str) -> list[Said]:
+def _look(tree: Tree, look: int, noun: int, negated: str, *, alone: bool = True) -> list[Statement]:
     """What an adjective says of a noun: "full of" is a relation, but in "clean with white walls" the walls
     are the noun's.
-    """
-    own, other = _adjective(tree, look, doer, negated)
-    return own or [Said(doer, negated + tree.said(look)), *other]
 
-
-def _adjective(tree: Tree, look: int, noun: int, negated: str) -> tuple[list[Said], list[Said]]:
-    """Relations that an adjective makes together with its preposition, and those that its preposition makes
-    alone.
+    Args:
+        tree: the sentence.
+        look: position of the adjective.
+        noun: position of the noun.
+        negated: ``"not "`` or nothing.
+        alone: whether to say too what the adjective, and its prepositions, say by themselves.
     """
-    own: list[Said] = []
-    other: list[Said] = []
+    said = tree.said(look)
+    together: list[Statement] = []
+    apart: list[Statement] = []
     for tie, _, targets in ties(tree, look):
-        alone = (
-            tie in known.placing
-            or (tie == "with" and tree.said(look) not in known.busy)
-            or tree.said(look) in known.colours
-        )
-        for target in targets:
-            (other if alone else own).append(
-                Said(noun, tie if alone else f"{negated}{tree.said(look)} {tie}", target)
-            )
-    return own, other
+        loose = tie in known.placing or (tie == "with" and said not in known.busy) or said in known.colours
+        words = tie if loose else f"{negated}{said} {tie}"
+        (apart if loose else together).extend(Statement(noun, words, target) for target in targets)
+    return together or ([Statement(noun, negated + said), *apart] if alone else [])
 
 
-def of_noun(tree: Tree, noun: int) -> Iterator[Said]:
+def of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
     """What the prepositions after a noun, and an owner before it, say."""
     for tie, position, targets in ties(tree, noun):
         if position > noun:
-            yield from (Said(one, tie, target) for one in described(tree, noun) for target in targets)
+            yield from (Statement(one, tie, target) for one in described(tree, noun) for target in targets)
     for look in tree.below(noun, "amod"):
         if look > noun and tree.tags[look].startswith("JJ"):
-            yield from _adjective(tree, look, noun, "")[0]
-    for owner in tree.below(noun, "poss"):
-        yield from (Said(one, "have", noun) for one in joined(tree, owner))
+            yield from _look(tree, look, noun, "", alone=False)
+    yield from (Statement(one, "have", noun) for one in joined(tree, tree.below(noun, "poss")))

@@ -86,6 +86,10 @@ class Tree:
         """Whether a noun is a person or an animal."""
         return self.name(i) in known.animate
 
+    def adjective(self, i: int) -> bool:
+        """Whether the tagger reads an adjective, or the word stands for one."""
+        return self.tags[i].startswith("JJ") or self.words[i].kind == "attribute"
+
     def verb(self, i: int) -> bool:
         """Whether the tagger reads a verb."""
         return self.tags[i].startswith("VB")

@@ -1,0 +1,91 @@
+"""The one configuration: it completes itself, survives JSON, and refuses by name, path, type and range."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from workbench import objectives
+from workbench.experiment import Config
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        ({"objectiv": "ditm"}, TypeError, "no field 'objectiv'; did you mean objective"),
+        ({"objective": "dtim"}, KeyError, "did you mean ditm"),
+        ({"objective": "ditm+dias.dims"}, KeyError, "'dias' has no term 'dims'; did you mean dim"),
+        ({"objective": "ditm", "captions_per_image": 1}, ValueError, "'ditm' needs 2 captions an image"),
+        ({"objective": 3}, TypeError, "config.objective is 3; it should be a valid string"),
+        ({"objective_options": []}, TypeError, r"config.objective_options is \[\]; .* dictionary"),
+        ({"objective_options": {"margn": 5}, "objective": "vsepp"}, TypeError,
+         "objective_options.margn: objective 'vsepp' has no option 'margn'; did you mean margin"),
+        ({"objective_options": {"margin": "x"}, "objective": "vsepp"}, TypeError,
+         "objective_options.margin is 'x'; it should be a valid number"),
+        ({"objective_options": {"dias": {"rows": "poled"}}, "objective": "ditm+dias.dim"}, ValueError,
+         "objective_options.dias.rows is 'poled'; did you mean pooled"),
+        ({"objective_options": {"tau": 5}, "objective": "ditm+dias.dim"}, TypeError,
+         "Options of a sum are given by paper"),
+        ({"epochs": "3"}, TypeError, "config.epochs is '3'; it should be a valid integer"),
+        ({"epochs": True}, TypeError, "valid integer"),
+        ({"epochs": -3}, ValueError, "config.epochs is -3; it should be greater than or equal to 0"),
+        ({"data": "scene"}, KeyError, "did you mean scenes"),
+        ({"data_options": {"sise": 3}}, TypeError, "data_options.sise: .* did you mean size"),
+        ({"text_options": {"head": "tokens"}}, ValueError, "give its options as image_options"),
+        ({"image_options": {"modle": "x"}}, TypeError, "image_options.modle: .* did you mean model"),
+        ({"metrics": ["recal"]}, KeyError, "no 'recal'; did you mean recall"),
+        ({"start": "scene"}, ValueError, "config.start is 'scene'; did you mean scenes"),
+        ({"start": "scenes_binary", "image_encoder": "regions"}, ValueError, "start='scenes_binary' names the"),
+        ({"start": "scenes_binary", "image_options": {"pretrained": ""}}, ValueError, "not both"),
+        ({"start": "scenes_binary", "objective": "cora", "text_encoder": "sequence"}, ValueError, "not both"),
+    ],
+)  # fmt: skip
+def test_a_config_refuses_by_name(values, error, message):
+    with pytest.raises(error, match=message):
+        Config(**values)
+
+
+@pytest.mark.parametrize("name", objectives.names())
+def test_a_completed_config_survives_json_and_stays_as_it_is(name):
+    config = Config(objective=name, step_epochs=(3, 4), data_options={"seed": 1})
+    assert Config(**json.loads(json.dumps(config.as_dict()))) == config
+    assert Config.model_validate_json(config.model_dump_json()) == config
+
+
+def test_an_objective_gets_encoders_that_give_what_it_reads_and_what_is_given_stands():
+    assert Config(objective="vsepp").image_options == {}
+    assert Config(objective="pcmepp").image_options == {"log_var": True}
+    assert Config(objective="pcmepp", image_options={"log_var": False}).image_options == {"log_var": False}
+    assert Config(objective="ditm+cora.contrastive").text_encoder == "graph"
+    own = Config(objective="cora", text_options={"dropout": 0.1})
+    assert (own.text_options["dropout"], own.text_options["pretrained"]) == (0.1, "scenes")
+    assert Config(objective="cora", text_encoder="sequence").text_options == {}
+    both = Config(objective="pcme", image_encoder="regions", text_encoder="sequence", text_options={"layer": "mlp"})
+    assert (both.image_options, both.text_options) == ({"log_var": True}, {"log_var": True, "layer": "mlp"})
+
+
+def test_a_start_gives_the_encoders_of_another_shipped_model():
+    other = Config(objective="cora", start="scenes_binary")
+    assert other.image_options == {"model": "scenes_binary", "pretrained": "scenes_binary"}
+    assert other.text_options["pretrained"] == other.text_options["concepts"]["name"] == "scenes_binary"
+    assert Config(**other.as_dict()) == other
+
+
+def test_another_objective_is_completed_anew():
+    assert Config(objective="cora").replace(objective="pcme") == Config(objective="pcme")
+
+
+def test_a_config_draws_nothing_at_random():
+    import torch
+
+    before = torch.random.get_rng_state()
+    Config(objective="aahr")
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_editors_get_a_schema():
+    schema = Config.model_json_schema()
+    assert schema["additionalProperties"] is False
+    assert schema["properties"]["optimizer"]["enum"] == ["adamw", "adamp", "adam"]
+    assert schema["properties"]["mix"]["maximum"] == 1

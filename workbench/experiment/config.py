@@ -1,0 +1,147 @@
+"""The one configuration of an experiment: what it may say, what it takes by itself, and what it refuses."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import torch
+from pydantic import Field, ModelWrapValidatorHandler, model_validator
+
+from workbench import data, encoders, metrics, objectives, text
+from workbench.objectives import Objective
+from workbench.registry import Count, check_options, merge, read_options
+from workbench.training import Settings
+
+
+class Config(Settings):
+    """Everything that decides a result: data, encoders, objective, and how to train (see ``Settings``).
+
+    Made from Python, from a JSON file, by a notebook or by a grid, it is the same, and it is checked as a
+    whole: every name, every option of every member by its type and range. It completes itself: where no
+    encoder is given, the objective's own needs choose it (a text graph for CORA, variance heads for PCME).
+    What is given stands. The completed values are those that a run keeps in its ``config.json``.
+
+    Args:
+        objective: a name of the objectives shelf, or a sum such as ``"ditm+0.5*dias.dim"``;
+            ``objective_options``: its options, of a sum by paper.
+        positives: name of the training split's judgements whose relevant pairs count as positive beside those
+            that belong together, e.g. ``"exact"``; ``"own"`` = no others.
+        data: a name of the data shelf; ``data_options``: its options, the same for every split.
+        train_images, val_images, test_images: the first so many images of each split; 0 = all.
+        features: frozen backbone whose cached grid features the ``regions`` encoder reads, e.g.
+            ``"efficientnet_lite0"``.
+        start: shipped model that encoders start from where none is chosen; ``""`` is ``"scenes"``.
+        image_encoder, text_encoder: names of the encoders shelf; the same name twice is one module for both
+            sides, made with ``image_options``.
+        image_options, text_options: their options.
+        metrics: members of the metrics shelf to measure beside the usual ones.
+
+    Raises:
+        KeyError: an unknown name; TypeError: an unknown field or option, or a value of another type;
+        ValueError: a value outside its range, or values that contradict one another.
+    """
+
+    objective: str = "infonce"
+    objective_options: dict[str, Any] = {}
+    positives: str = "own"
+    data: str = "scenes"
+    data_options: dict[str, Any] = {}
+    train_images: Count = 0
+    val_images: Count = 0
+    test_images: Count = 0
+    features: str = ""
+    start: Literal["", "scenes", "scenes_binary"] = ""
+    image_encoder: str = "towers"
+    image_options: dict[str, Any] = {}
+    text_encoder: str = "towers"
+    text_options: dict[str, Any] = {}
+    # strict=False, since a list is what JSON has for a tuple
+    metrics: tuple[str, ...] = Field((), strict=False)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Build from a JSON or YAML file.
+
+        Raises:
+            FileNotFoundError, ValueError: as ``read_options``; else as the class.
+        """
+        return cls(**read_options(path))
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields as JSON values."""
+        return self.model_dump(mode="json")
+
+    def replace(self, **changes: Any) -> Self:
+        """The same with other values of some fields; what completed itself does so anew."""
+        return type(self)(**{**self.model_dump(exclude_unset=True), **changes})
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _complete(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if isinstance(values, cls):
+            return values
+        config = handler(values)  # types first: what is completed is read from the values
+        given = set(config.model_fields_set)
+        config = handler({**values, **config._encoders(config._objective())})
+        config.model_fields_set.intersection_update(given)
+        config._check_members()
+        return config
+
+    def _objective(self) -> Objective:
+        """The objective, made to be asked what it needs."""
+        objectives.check(self.objective, self.objective_options, "objective_options")
+        with torch.random.fork_rng(devices=[]):  # a configuration draws nothing
+            made: Objective = objectives.load(self.objective, **self.objective_options)
+        if self.captions_per_image < (least := made.captions_per_image):
+            raise ValueError(
+                f"objective {self.objective!r} needs {least} captions an image; set captions_per_image={least}"
+            )
+        if self.mix and not made.soft_labels:
+            raise ValueError(
+                f"objective {self.objective!r} reads no soft labels, so images cannot be mixed; set mix=0"
+            )
+        for name, options in {**made.signals(), **made.relevances()}.items():
+            if name in text.names():  # the name of a relevance may also be that of judgements of the data
+                check_options(f"text {name!r}", text.member(name), options, "objective_options")
+        return made
+
+    def _encoders(self, objective: Objective) -> dict[str, Any]:
+        """Encoders and options that give what the objective reads, with what was given laid over them."""
+        start, encoder = self.start or "scenes", self.text_encoder
+        image: dict[str, Any] = {} if start == "scenes" else {"model": start, "pretrained": start}
+        words: dict[str, Any] = {}
+        if "entities" in objective.reads and "text_encoder" not in self.model_fields_set:
+            encoder, concepts = "graph", {"kind": "towers", "name": start, "whole": True}
+            words = {"concepts": concepts, "pretrained": start, "embed_dim": 0}
+        if "log_var" in objective.reads:
+            image |= _variance_head(self.image_encoder)
+            words |= _variance_head(encoder) if encoder != self.image_encoder else {}
+        image, words = merge(image, self.image_options), merge(words, self.text_options)
+        begun = {image.get("model", "scenes"), image.get("pretrained", "scenes")}
+        begun |= {words.get("pretrained", "")} if encoder != self.image_encoder else set()
+        if self.start and (self.image_encoder != "towers" or begun - {start}):
+            raise ValueError(
+                f"start={start!r} names the model that encoders start from; give it, or the encoders and their "
+                "options, not both"
+            )
+        return {"text_encoder": encoder, "image_options": image, "text_options": words}
+
+    def _check_members(self) -> None:
+        """Refuse the data set, encoders and metrics that are not there, and options that they do not take."""
+        if self.text_encoder == self.image_encoder and self.text_options:
+            raise ValueError(
+                f"text_options: {self.text_encoder!r} serves both sides here; give its options as image_options"
+            )
+        check_options(f"data {self.data!r}", data.member(self.data), self.data_options, "data_options")
+        for side in ("image", "text"):
+            name, options = getattr(self, f"{side}_encoder"), getattr(self, f"{side}_options")
+            check_options(f"encoder {name!r}", encoders.member(name), options, f"{side}_options")
+        for name in self.metrics:
+            metrics.member(name)
+
+
+def _variance_head(encoder: str) -> dict[str, Any]:
+    """The option that gives an encoder log variances, where it has one."""
+    return {"log_var": True} if "log_var" in inspect.signature(encoders.member(encoder)).parameters else {}
