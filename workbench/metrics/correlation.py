@@ -43,7 +43,7 @@ def pearson(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | N
     0.960776
     """
     counted = np.ones(len(first)) if weights is None else weights
-    if any(np.ptp(side[counted > 0]) == 0 for side in (first, second)):
+    if not counted.any() or any(np.ptp(side[counted > 0]) == 0 for side in (first, second)):
         return float("nan")
     x, y = (values - np.average(values, weights=counted) for values in (first, second))
     return float(np.clip(counted @ (x * y) / np.sqrt((counted @ x**2) * (counted @ y**2)), -1, 1))

@@ -165,6 +165,11 @@ class Lists:
     depth: int = 10
     width: int = 10
 
+    @staticmethod
+    def of(scores: Scores, grades: NDArray[Any], depth: int = 10, width: int = 0) -> Lists:
+        """All queries of a matrix of scores and one of grades."""
+        return Lists(scores, grades, grade_rows(grades), depth, max(depth, width))
+
     @cached_property
     def ordered(self) -> Ordered:
         """The grades in the order of the scores; among equal scores the lower grade stands first."""

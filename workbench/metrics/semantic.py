@@ -198,4 +198,6 @@ def voted(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -
     return Relevant(query[order], item[order], shape)
 
 
+# those whose name ends in the size of a set
+BY_SIZE = (NcsTop, SemanticRecall, VotedRecall)
 MEMBER = (Ncs, NcsSum, NcsTop, SemanticRecall, VotedRecall)
