@@ -145,7 +145,17 @@ def test_run_ends_with_the_code_of_the_notebook(notebook: Path, tmp_path: Path) 
 
 def test_ls_lists_runs_oldest_first_with_their_first_number(root: Path) -> None:
     lines = [line.split() for line in call("ls", "--root", root).output.splitlines()]
-    assert lines[0] == ["when", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline"]
+    assert lines[0] == [
+        "when",
+        "run",
+        "notebook",
+        "status",
+        "data",
+        "objective",
+        "seed",
+        "queries",
+        "headline",
+    ]
     assert [line[:2] for line in lines[1:]] == [["2026-01-01", "00:00"], ["2026-01-02", "00:00"]]
     assert [line[4:6] for line in lines[1:]] == [["ok", "vsepp"], ["ok", "ditm"]]
     assert [line[-7:] for line in lines[1:]] == [

@@ -3,6 +3,7 @@ entry point of an installed distribution."""
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -105,3 +106,21 @@ def test_an_installed_distribution_offers_a_member_by_an_entry_point(
     assert "choice" in objectives.names()
     assert objectives.load("choice", temperature=2).temperature == 2
     assert objectives.load("vsepp+choice").terms[-1] == "choice.choice"
+
+
+def test_it_stands_in_the_results_in_the_tables_and_on_the_leaderboard(own_file: Path) -> None:
+    from tests.experiment.test_experiment import SMALL, TINY
+    from workbench.experiment import Config, load_model, runs, standalone
+    from workbench.views.pages import leaderboard
+
+    (own_file / "tiny.json").write_text(json.dumps(TINY), encoding="utf-8")
+    options = {"model": str(own_file / "tiny.json"), "pretrained": ""}
+    config = Config(objective="my_choice:Choice", image_options=options, **SMALL)
+    folder = standalone.train(config, out=own_file / "runs" / "own" / "1", progress=False)
+    assert runs.read(folder).status == "ok"
+    assert json.loads((folder / "config.json").read_text())["objective"] == "my_choice:Choice"
+    assert "rsum" in (folder / runs.RESULTS).read_text()
+    assert load_model(folder).objective.temperature == 0.05
+    made = leaderboard.build(own_file / "runs")
+    assert "my_choice:Choice" in made.csv.read_text()
+    assert "my_choice:Choice" in made.html.read_text()

@@ -75,7 +75,7 @@ def test_the_python_blocks_run(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {"__name__": "readme"}
     for body in blocks:
         exec(compile(body, "README.md", "exec"), names)
-    assert re.search(r"RSUM \d+ of 600\nfirst image truly described: \d+%", capsys.readouterr().out)
+    assert re.search(r"RSUM \d+\.\d of 600\nfirst image truly described: \d+\.\d %", capsys.readouterr().out)
 
 
 def test_the_objective_to_add_is_a_file_outside_the_package_that_keeps_the_whole_contract(

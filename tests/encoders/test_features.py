@@ -125,9 +125,7 @@ def test_an_extraction_that_was_killed_leaves_nothing_that_is_read_as_complete(t
 
 def test_a_feature_beyond_half_precision_is_refused(tiny, tmp_path, monkeypatch):
     loud = backbones.load(tiny)
-    loud = backbones.Backbone(
-        **{**vars(loud), "tokens": lambda pixels: torch.full((len(pixels), 1, 2), 1e6)}
-    )
+    loud = backbones.Backbone(**{**vars(loud), "tokens": lambda pixels: torch.full((len(pixels), 1, 2), 1e6)})
     monkeypatch.setattr(backbones, "load", lambda _: loud)
     with pytest.raises(ValueError, match=r"features of images 0\.\.4 overflow half precision"):
         extract(photographs(), tiny, cache=tmp_path)

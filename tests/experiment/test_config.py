@@ -61,7 +61,9 @@ def test_an_objective_gets_encoders_that_give_what_it_reads_and_what_is_given_st
     own = Config(objective="cora", text_options={"dropout": 0.1})
     assert (own.text_options["dropout"], own.text_options["pretrained"]) == (0.1, "scenes")
     assert Config(objective="cora", text_encoder="sequence").text_options == {}
-    both = Config(objective="pcme", image_encoder="regions", text_encoder="sequence", text_options={"layer": "mlp"})
+    both = Config(
+        objective="pcme", image_encoder="regions", text_encoder="sequence", text_options={"layer": "mlp"}
+    )
     assert (both.image_options, both.text_options) == ({"log_var": True}, {"log_var": True, "layer": "mlp"})
 
 

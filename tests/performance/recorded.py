@@ -1,7 +1,7 @@
 """What benchmarks found, as files: README and changelog cite these, and a test holds them together.
 
-Each benchmark writes its figures here when it has run to its end, so that a cited figure is made again by running
-the benchmark again.
+Each benchmark writes its figures here when it has run to its end, so that a cited figure is made again by
+running the benchmark again.
 """
 
 from __future__ import annotations

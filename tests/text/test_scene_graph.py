@@ -127,7 +127,7 @@ def test_a_missing_model_is_named_with_its_remedy(monkeypatch):
 
 
 def test_mistakes_are_refused_by_name():
-    with pytest.raises(ValueError, match="processes is 0; give 1 or more"):
+    with pytest.raises(ValueError, match="processes is 0; it should be greater than or equal to 1"):
         text.load("scene_graph", processes=0)
     with pytest.raises(ValueError, match="1 parsed graphs, 0 annotated ones"):
         agreement([SceneGraph(("dog",))], [])

@@ -86,7 +86,7 @@ def test_a_tokenizer_that_pads_with_another_id_comes_out_padded_with_0():
     [
         ({"tokenizer": "wrods"}, "tokenizer is 'wrods'; choose 'words' or 'open_clip:<model name>'"),
         ({"tokenizer": "open_clip:ViT-B-23"}, "no open_clip model 'ViT-B-23'; did you mean ViT-B-32"),
-        ({"max_length": 2}, "max_length is 2; start, one word and end need 3"),
+        ({"max_length": 2}, "max_length is 2; it should be greater than or equal to 3"),
     ],
 )
 def test_mistakes_are_refused_by_name(options, message):

@@ -92,7 +92,7 @@ def test_statistics_of_batch_norms_are_those_of_all_batches_under_the_new_weight
         model(batch)
     with torch.no_grad():
         model[0].weight.mul_(3)
-    refresh_statistics(model, model, batches)
+    refresh_statistics(model, model.forward, batches)
     with torch.no_grad():
         hidden = [model[0](batch) for batch in batches]
     torch.testing.assert_close(model[1].running_mean, torch.stack([h.mean(0) for h in hidden]).mean(0))
@@ -116,7 +116,7 @@ def test_a_frozen_batch_norm_keeps_its_statistics_and_without_any_nothing_is_rea
 
     model = Frozen()
     model.norm.running_mean.fill_(5)
-    refresh_statistics(model, model, [torch.ones(4, 2)])
+    refresh_statistics(model, model.forward, [torch.ones(4, 2)])
     assert model.norm.running_mean.tolist() == [5, 5]
     assert averaging.batch_norms(model) == []
 

@@ -12,7 +12,7 @@ from tests.training import toy
 from workbench import objectives
 from workbench.encoders.base import Encoder, Pair
 from workbench.training import checkpoint
-from workbench.training.momentum import Momentum
+from workbench.training.averaging import Momentum
 
 
 class Normed(Encoder):

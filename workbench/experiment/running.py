@@ -25,7 +25,7 @@ from workbench.records import Rows, Split
 from workbench.text.signal import SignalMaker
 from workbench.training import checkpoint, fit, seed_everything
 from workbench.training.batches import Source
-from workbench.training.clusters import k_means, mean_regions
+from workbench.training.samplers import k_means, mean_regions
 
 
 @dataclass(frozen=True)

@@ -28,17 +28,15 @@ def names() -> list[str]:
 
 
 def member(name: str) -> type[Metric]:
-    """The class of a metric by name, or by ``"my_module:MyMetric"``.
+    """The class of a metric, by its name or by ``"my_module:MyMetric"``.
 
     Raises:
         KeyError: no such metric; the message lists the near names.
     """
-    if ":" in name:
-        return _shelf.member(name)  # type: ignore[no-any-return]
     known = rows()
-    if name not in known:
+    if name not in known and ":" not in name:
         raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
-    return known[name]
+    return known[name] if name in known else _shelf.member(name)  # type: ignore[no-any-return]
 
 
 def load(name: str, **options: Any) -> Metric:
@@ -51,6 +49,5 @@ def load(name: str, **options: Any) -> Metric:
     >>> load("ndcg", gain="exponential").name
     'ndcg'
     """
-    row = member(name)
-    check_options(f"metric {name!r}", row, options)
-    return row(**options)
+    check_options(f"metric {name!r}", member(name), options)
+    return member(name)(**options)

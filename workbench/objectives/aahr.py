@@ -1,4 +1,5 @@
-"""AAHR: ambiguity-aware and high-order relation learning for image-text matching (2025).
+"""Ambiguity-Aware and High-Order Relation Learning for Multi-Grained Image-Text Matching, AAHR (J. Chen,
+Y. Gao, M. Ge, M. Li, Knowledge-Based Systems 2025, arXiv 2507.09256).
 
 ``L = L_PGA + L_MCL + L_NSI``, all weights 1. Images and captions predict each other's assignment to shared
 prototypes (PGA), are contrasted with banks of momentum outputs (MCL), and hear from the neighbourhood of the

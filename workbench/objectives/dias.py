@@ -1,4 +1,5 @@
-"""DIAS: dimension alignment, spatial constraints and sparse selection for image-text matching.
+"""Bridging the Modality Gap: Dimension Information Alignment and Sparse Spatial Constraint for Image-Text
+Matching, DIAS (X. Ma, X. Li, L. Fang, C. Zhang, ACM Multimedia 2024, arXiv 2410.16853).
 
 ``L = L_loc + 10 L_dim + 0.05 L_inter + 0.1 L_intra``. A dimension of an image correlates with the same
 dimension of its captions and with no other (alignment); image ``i`` is as far from text ``j`` as image ``j``

@@ -119,27 +119,34 @@ class CiderRelevance(Relevance):
             (entries.data, (place, kind[entries.row])), (len(keys), len(self._lengths))
         )
 
-    def columns(self, captions: slice) -> NDArray[np.float32]:
-        """``(I, b)`` scores of neighbouring captions; captions of the same length are one product."""
-        rows, images = np.arange(self.shape[1])[captions], np.arange(self.shape[0])
-        lengths = self._hypotheses.lengths[rows]
-        out = np.empty((len(rows), len(images)), dtype=np.float32)
+    def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+        """``(n, m)`` scores of some captions against some images: against few reference by reference, against many
+        by the sums of references of one length.
+        """
+        if 2 * len(images) < self.shape[0]:
+            return self._by_reference(images, captions)
+        whole, everyone = self._by_length_of(captions), np.arange(self.shape[0])
+        return whole if np.array_equal(images, everyone) else whole[images]
+
+    def _by_length_of(self, captions: Rows) -> NDArray[np.float32]:
+        """``(I, m)`` scores of some captions; those of the same length are one product."""
+        images, lengths = np.arange(self.shape[0]), self._hypotheses.lengths[captions]
+        out = np.empty((len(captions), len(images)), dtype=np.float32)
         for length in np.unique(lengths):
             same = np.flatnonzero(lengths == length)
             weighted = self._by_length @ self._penalty(length, self._lengths)
             summed = sparse.csr_array((weighted, *self._places), (len(self._places[1]) - 1, len(images)))
-            scores = (self._hypotheses.values[rows[same]] @ summed).toarray()
-            out[same] = self._mean(scores.T, images, rows[same]).T
+            scores = (self._hypotheses.values[captions[same]] @ summed).toarray()
+            out[same] = self._mean(scores.T, images, captions[same]).T
         return out.T
 
-    def pairs(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
-        """``(n, m)`` scores of some captions against some images, reference by reference."""
+    def _by_reference(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+        """``(n, m)`` scores of some captions against the references of some images."""
         members = self._members[images]
         references, n = members.indices, len(members.indices)
         shared = (self._references.values[references] @ self._hypotheses.values[captions].T).toarray()
-        shared *= self._penalty(
-            self._hypotheses.lengths[captions], self._references.lengths[references][:, None]
-        )
+        lengths = self._references.lengths[references]
+        shared *= self._penalty(self._hypotheses.lengths[captions], lengths[:, None])
         members = sparse.csr_array((members.data, np.arange(n), members.indptr), shape=(len(images), n))
         return self._mean(members @ shared, images, captions).astype(np.float32)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records import Rows, SceneGraph
+from workbench.registry import Count, Natural
 from workbench.text import _ragged
 from workbench.text.scene_graph import SceneGraphs
 from workbench.text.scene_graph.store import GraphStore
@@ -101,7 +101,7 @@ class GraphTokens(SignalMaker):
         processes: worker processes of the parser.
 
     Raises:
-        ValueError: both ``tokens`` and ``features`` are given, or a limit is below 1.
+        ValueError: both ``tokens`` and ``features`` are given.
     """
 
     name = "graph_tokens"
@@ -111,26 +111,23 @@ class GraphTokens(SignalMaker):
         *,
         tokens: Mapping[str, Any] | None = None,
         features: str = "",
-        objects: int = 13,
-        attributes: int = 4,
-        relations: int = 13,
+        objects: Natural = 13,
+        attributes: Natural = 4,
+        relations: Natural = 13,
         cache: str | None = None,
-        cache_from: int = 256,
-        processes: int = 1,
+        cache_from: Count = 256,
+        processes: Natural = 1,
     ) -> None:
         if tokens is not None and features:
             raise ValueError(
                 "graph_tokens: give tokens (ids of words) or features (vectors of phrases), not both"
-            )
-        if min(objects, attributes, relations) < 1:
-            raise ValueError(
-                f"graph_tokens: the limits are {(objects, attributes, relations)}; each must be at least 1"
             )
         self.objects, self.attributes, self.relations = objects, attributes, relations
         self.cache, self.cache_from = cache, cache_from
         self.parser = SceneGraphs(processes=processes)
         self.features = WordFeatures(model=features, cache=cache, cache_from=cache_from) if features else None
         self.tokens = Tokens(**(tokens if tokens is not None else {"max_length": LONGEST}))
+        self._reader: SignalMaker = self.features or self.tokens
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
@@ -202,10 +199,6 @@ class GraphTokens(SignalMaker):
         """Take over what ``state`` returned."""
         self._reader.restore(state)
         return self
-
-    @cached_property
-    def _reader(self) -> SignalMaker:
-        return self.tokens if self.features is None else self.features
 
 
 def _phrases(graph: SceneGraph) -> Iterator[str]:

@@ -4,19 +4,14 @@ A ``SignalMaker`` makes a signal, one value for each caption. A ``RelevanceMaker
 each of which is known by its own captions, and makes a ``Relevance``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records import Judgements, Rows, Signal
 from workbench.registry import Checked
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Floats = NDArray[np.float32]
 
@@ -56,7 +51,8 @@ class SignalMaker(Maker):
 class Relevance:
     """Scores ``(I, T)`` of captions against the reference captions of images; larger = more alike.
 
-    A member of the shelf says in ``pairs`` how to compute any part of the matrix; the rest follows.
+    It is what ``records.Graded`` asks for. A member of the shelf says in ``take`` how to compute any part of the
+    matrix; the rest follows.
 
     Args:
         name: short key, e.g. ``"cider-d"``.
@@ -67,16 +63,8 @@ class Relevance:
     def __init__(self, name: str, rule: str, shape: tuple[int, int]) -> None:
         self.name, self.rule, self.shape = name, rule, shape
 
-    def columns(self, captions: slice) -> Floats:
-        """``(I, b)`` scores of neighbouring captions against all images."""
-        return self.pairs(np.arange(self.shape[0]), np.arange(self.shape[1])[captions])
-
-    def pairs(self, images: Rows, captions: Rows) -> Floats:
-        """``(n, m)`` scores of some captions against some images, for a training batch."""
-        raise NotImplementedError
-
-    def take(self, images: Rows, captions: Rows) -> Tensor:
-        """The scores of a batch as a tensor without gradient.
+    def take(self, images: Rows, captions: Rows) -> Floats:
+        """The scores of some captions against some images, for a training batch or a block of a metric.
 
         Args:
             images: ``(n,)`` image rows, repeats allowed.
@@ -85,9 +73,15 @@ class Relevance:
         Returns:
             ``(n, m)`` float32.
         """
-        import torch
+        raise NotImplementedError
 
-        return torch.from_numpy(np.ascontiguousarray(self.pairs(images, captions)))
+    def pairs(self, images: Rows, captions: Rows) -> Floats:
+        """The same as ``take``."""
+        return self.take(images, captions)
+
+    def columns(self, captions: slice) -> Floats:
+        """``(I, b)`` scores of neighbouring captions against all images."""
+        return self.take(np.arange(self.shape[0]), np.arange(self.shape[1])[captions])
 
     def blocks(self, size: int = 2048) -> Iterator[tuple[slice, Floats]]:
         """The whole matrix, some captions at a time.

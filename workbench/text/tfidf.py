@@ -40,7 +40,7 @@ class TfidfRelevance(Relevance):
         mean = sparse.csr_array((shares[own], (own, np.arange(len(own)))), shape=(images, len(own)))
         self._hypotheses, self._images = hypotheses, mean @ references
 
-    def pairs(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
         """``(n, m)`` scores of some captions against some images."""
         return np.asarray((self._images[images] @ self._hypotheses[captions].T).toarray(), dtype=np.float32)
 

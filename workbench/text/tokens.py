@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
+from annotated_types import Ge
 from numpy.typing import NDArray
 
 from workbench.records import Rows
-from workbench.registry import did_you_mean
+from workbench.registry import Natural, did_you_mean
 from workbench.text import _ragged
 from workbench.text.signal import SignalMaker
 from workbench.text.words import words
@@ -60,12 +61,12 @@ class Tokens(SignalMaker):
             ``local-dir:...``.
         vocabulary: fixed words, without the four special ids; ``None`` = all words of the pool, the most
             frequent first.
-        max_length: ids a caption at most, start and end included; ``None`` = all words, or the model's
+        max_length: ids a caption at most, start and end included, so at least 3; ``None`` = all words, or the model's
             context length.
         min_count: a word enters the vocabulary when it occurs this often in the pool.
 
     Raises:
-        ValueError: an unknown tokenizer or model, or a length that leaves no room for a word.
+        ValueError: an unknown tokenizer or model.
     """
 
     name = "tokens"
@@ -75,15 +76,13 @@ class Tokens(SignalMaker):
         *,
         tokenizer: str = "words",
         vocabulary: Sequence[str] | None = None,
-        max_length: int | None = None,
-        min_count: int = 1,
+        max_length: Annotated[int, Ge(3)] | None = None,
+        min_count: Natural = 1,
     ) -> None:
         if tokenizer != "words" and not tokenizer.startswith(OPEN_CLIP):
             raise ValueError(
                 f"tokens: tokenizer is {tokenizer!r}; choose 'words' or 'open_clip:<model name>'"
             )
-        if max_length is not None and max_length < END:
-            raise ValueError(f"tokens: max_length is {max_length}; start, one word and end need 3")
         self.tokenizer, self.max_length, self.min_count = tokenizer, max_length, min_count
         self.fixed = vocabulary is not None
         self.vocabulary: tuple[str, ...] = tuple(vocabulary or ())

@@ -142,7 +142,7 @@ class TupleF1Relevance(Relevance):
         self._images, self._captions = held[:images], held[images:]
         self._image_sizes, self._caption_sizes = np.diff(self._images.indptr), np.diff(self._captions.indptr)
 
-    def pairs(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
         """``(n, m)`` scores of some captions against some images."""
         matched = self._captions[captions] @ self._images[images].T
         caption = np.repeat(self._caption_sizes[captions], np.diff(matched.indptr))

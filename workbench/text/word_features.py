@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from workbench.records import Rows
 from workbench.records.writing import replacing
+from workbench.registry import Count, Natural
 from workbench.text import _ragged
 from workbench.text.signal import SignalMaker
 
@@ -89,9 +90,9 @@ class WordFeatures(SignalMaker):
         model: str = PACKAGE,
         revision: str | None = None,
         cache: str | None = None,
-        cache_from: int = 0,
-        max_length: int = 64,
-        batch_size: int = 64,
+        cache_from: Count = 0,
+        max_length: Natural = 64,
+        batch_size: Natural = 64,
         device: str = "cpu",
     ) -> None:
         if find_spec("transformers") is None:

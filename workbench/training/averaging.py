@@ -1,16 +1,21 @@
-"""What a run gives in the end: the weights of its best epoch, or the mean of the weights of its last epochs.
+"""Averages of weights: what a run gives in the end, and the slow copy of the encoders that an objective reads.
 
-Source of the mean: Izmailov et al., "Averaging weights leads to wider optima and better generalization"
+A run gives the weights of its best epoch, or the mean of those of its last epochs. Source of the mean: Izmailov et al., "Averaging weights leads to wider optima and better generalization"
 (SWA), UAI 2018; PCME++ takes it from epoch 16 of 25. Every epoch counts once, as in its released code; the
-learning rate is that of the schedule.
+learning rate is that of the schedule. Source of the momentum copy: He et al., "Momentum contrast for
+unsupervised visual representation learning", CVPR 2020, Eq. 2.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.optim.swa_utils import get_swa_avg_fn, update_bn
+
+from workbench.encoders.base import Pair
 
 State = dict[str, Tensor]
 
@@ -32,11 +37,9 @@ def kept(so_far: State, now: State, *, epoch: int, swa_from: int, best: bool) ->
         return now if best or not so_far else so_far
     if epoch < swa_from:
         return {}
-    count = epoch - swa_from + 1
-    if count == 1:
-        return now
+    mean, count = get_swa_avg_fn(), epoch - swa_from
     return {
-        name: so_far[name] + (value - so_far[name]) / count if value.is_floating_point() else value
+        name: mean(so_far[name], value, count) if count and value.is_floating_point() else value
         for name, value in now.items()
     }
 
@@ -50,7 +53,6 @@ def batch_norms(model: nn.Module) -> list[Any]:
     ]
 
 
-@torch.no_grad()
 def refresh_statistics(model: nn.Module, encode: Callable[[Any], Any], batches: Iterable[Any]) -> None:
     """Measure the statistics of batch norms anew: those of averaged weights are not the average of
     statistics.
@@ -61,12 +63,55 @@ def refresh_statistics(model: nn.Module, encode: Callable[[Any], Any], batches: 
         batches: of one epoch of training.
     """
     model.train()
-    norms = batch_norms(model)
-    momenta = [norm.momentum for norm in norms]
-    for norm in norms:
-        norm.reset_running_stats()
-        norm.momentum = None
-    for batch in batches if norms else ():
-        encode(batch)
-    for norm, momentum in zip(norms, momenta, strict=True):
-        norm.momentum = momentum
+    # PyTorch resets every batch norm of what it is given, so it gets those alone that train.
+    norms = nn.ModuleList(batch_norms(model))
+    norms.forward = encode  # type: ignore[method-assign]
+    update_bn(batches, norms)
+
+
+class Momentum:
+    """A copy of the encoders that follows them and takes no gradient.
+
+    The copy is always in evaluation mode: its outputs are targets, so that dropout would only blur them, and
+    it draws nothing random. Batch statistics are not averaged but those of the encoders, since an average
+    over a thousand steps would still remember how they began. Weights that are frozen are shared and not
+    copied.
+
+    Args:
+        model: the encoders.
+        share: of itself that the copy keeps after a step.
+    """
+
+    def __init__(self, model: Pair, share: float) -> None:
+        self.share = share
+        frozen = {id(parameter): parameter for parameter in model.parameters() if not parameter.requires_grad}
+        self.pair = deepcopy(model, dict(frozen)).requires_grad_(False).eval()
+        both = zip(self.pair.named_parameters(), model.parameters(), strict=True)
+        self.followed = {name: (mine, theirs) for (name, mine), theirs in both if mine is not theirs}
+        self.buffers = list(zip(self.pair.buffers(), model.buffers(), strict=True))
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Move towards the encoders: ``copy <- share * copy + (1 - share) * encoder``."""
+        for mine, theirs in self.followed.values():
+            mine.lerp_(theirs, 1 - self.share)
+        self._take_buffers()
+
+    def state(self) -> dict[str, Tensor]:
+        """The weights that are its own, by name."""
+        return {name: mine for name, (mine, _) in self.followed.items()}
+
+    @torch.no_grad()
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Put back what ``state`` gave, beside encoders that were put back before.
+
+        Raises:
+            KeyError: a weight is missing.
+        """
+        for name, (mine, _) in self.followed.items():
+            mine.copy_(tensors[name])
+        self._take_buffers()
+
+    def _take_buffers(self) -> None:
+        for mine, theirs in self.buffers:
+            mine.copy_(theirs)

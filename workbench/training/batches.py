@@ -1,9 +1,4 @@
-"""From a split and its signals to rectangular batches, and the order in which an epoch visits them.
-
-A sampler is a function of ``own`` and a numpy generator that returns an epoch as a list of caption rows, one
-array a batch. The order of an epoch depends on ``(seed, epoch)`` alone, so that a run can stop at any step
-and go on at the next one.
-"""
+"""From a split and its signals to rectangular batches."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.records import Batch, Rows, Signal, Split
-from workbench.training.clusters import neighbours_together
 
 Reader = Callable[[Rows], Tensor]
 
@@ -142,110 +136,6 @@ def _first_seen(values: Rows) -> tuple[Rows, Rows]:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return distinct[order], place[inverse]
-
-
-def shuffled(own: Rows, size: int, rng: np.random.Generator) -> list[Rows]:
-    """The classic epoch: all captions in random order, ``size`` captions a batch; a short last batch is left
-    out.
-
-    Args:
-        own: ``(T,)`` image row of each caption.
-        size: captions a batch.
-        rng: numpy generator.
-    """
-    order = rng.permutation(len(own))
-    return _cut(order, size)
-
-
-def grouped(
-    own: Rows,
-    size: int,
-    captions_per_image: int,
-    rng: np.random.Generator,
-    arrange: Callable[[Rows], Rows] | None = None,
-) -> list[Rows]:
-    """An epoch of ``size`` images a batch with ``captions_per_image`` captions each.
-
-    Every caption is visited. The epoch goes through all images once a round; where the captions of an image
-    do not divide into whole groups, the last group is filled up with captions of its first one.
-
-    Args:
-        own: ``(T,)`` image row of each caption.
-        size: images a batch.
-        captions_per_image: captions of each image in a batch.
-        rng: numpy generator.
-        arrange: puts the images of a round in order; ``None`` = at random.
-
-    Raises:
-        ValueError: an image has fewer captions.
-    """
-    counts = np.bincount(own)
-    if counts.min() < captions_per_image:
-        raise ValueError(
-            f"image row {int(counts.argmin())} has {counts.min()} captions, but captions_per_image={captions_per_image}; "
-            f"lower captions_per_image, or choose an objective that needs fewer"
-        )
-    order = rng.permutation(len(own))
-    by_image = np.split(order[np.argsort(own[order], kind="stable")], np.cumsum(counts)[:-1])
-    rounds = -(-int(counts.max()) // captions_per_image)
-    batches: list[Rows] = []
-    for number in range(rounds):
-        window = np.arange(number * captions_per_image, (number + 1) * captions_per_image)
-        images = (arrange or rng.permutation)(
-            np.array([i for i, rows in enumerate(by_image) if len(rows) > window[0]])
-        )
-        groups = [by_image[i][window % len(by_image[i])] for i in images]
-        batches += _cut(np.concatenate(groups), size * captions_per_image)
-    return batches
-
-
-def _cut(order: Rows, size: int) -> list[Rows]:
-    """Whole batches of ``size``; where there is not even one, all rows as one batch."""
-    whole = len(order) // size
-    return [order] if whole == 0 else list(order[: whole * size].reshape(whole, size))
-
-
-def epoch(
-    own: Rows,
-    *,
-    size: int,
-    captions_per_image: int,
-    seed: int,
-    number: int,
-    clusters: Rows | None = None,
-    clusters_per_batch: int = 0,
-) -> list[Rows]:
-    """The caption rows of every batch of one epoch; depends on ``seed`` and the epoch's ``number`` alone.
-
-    Args:
-        own: ``(T,)`` image row of each caption.
-        size: images a batch; captions, where ``captions_per_image`` is 1 and neighbours do not matter.
-        captions_per_image: captions of each image in a batch.
-        seed: of the run.
-        number: of the epoch.
-        clusters: ``(I,)`` cluster of each image.
-        clusters_per_batch: clusters that the images of a batch come from; 0 = from anywhere.
-
-    Raises:
-        ValueError: neighbours were asked for and nobody said which images are.
-    """
-    rng = np.random.default_rng([seed, number])
-    if clusters_per_batch:
-        if clusters is None:
-            raise ValueError(
-                "sampler='clusters' needs the cluster of every image; give the source clusters=k_means(...)"
-            )
-        each = max(size // clusters_per_batch, 1)
-        return grouped(
-            own,
-            size,
-            captions_per_image,
-            rng,
-            lambda images: neighbours_together(images, clusters, each, clusters_per_batch, rng),
-        )
-    return (
-        shuffled(own, size, rng) if captions_per_image == 1 else grouped(own, size, captions_per_image, rng)
-    )
 
 
 def to(batch: Batch, device: torch.device) -> Batch:

@@ -18,12 +18,11 @@ from tqdm.auto import tqdm
 from workbench.encoders.base import Pair
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
-from workbench.training import averaging, batches, checkpoint, processes
+from workbench.training import averaging, checkpoint, processes, samplers
+from workbench.training.averaging import Momentum
 from workbench.training.batches import Source
-from workbench.training.machine import accelerator
-from workbench.training.momentum import Momentum
 from workbench.training.optimiser import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
-from workbench.training.processes import Share
+from workbench.training.processes import Share, accelerator
 from workbench.training.settings import Settings
 
 History = list[dict[str, float]]
@@ -118,7 +117,7 @@ class _Run:
 
     def _order(self, number: int) -> list[Any]:
         s = self.settings
-        return batches.epoch(
+        return samplers.epoch(
             self.source.split.own,
             size=s.batch_size,
             captions_per_image=s.captions_per_image,

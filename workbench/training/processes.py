@@ -8,10 +8,13 @@ the sum over processes, that of the objective's own parameters the mean, since e
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
 from torch import Tensor, distributed
 from torch.utils.data import DataLoader, Dataset
 
@@ -19,6 +22,7 @@ from workbench.records import Batch, Embedding, Rows
 from workbench.training import mixing
 from workbench.training.batches import Source
 from workbench.training.batches import to as batch_to
+from workbench.training.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -176,3 +180,34 @@ class _Gather(torch.autograd.Function):
         whole = torch.stack(gradients)
         distributed.all_reduce(whole)
         return whole[rank()] / world()
+
+
+def accelerator(settings: Settings, folder: Path | None) -> Accelerator:
+    """Device, precision and tracker of the settings.
+
+    Args:
+        settings: how to train.
+        folder: where a tracker writes; ``None`` = here.
+
+    Raises:
+        ValueError: a GPU is asked for and there is none.
+    """
+    cpu = settings.device == "cpu" or not torch.cuda.is_available()
+    if settings.device == "cuda" and cpu:
+        raise ValueError("device='cuda', but PyTorch sees no GPU; use device='auto' or 'cpu'")
+    half = settings.precision == "bf16" or (settings.precision == "auto" and not cpu)
+    # accelerate keeps device and precision for the life of the process; a notebook may train again with
+    # others.
+    AcceleratorState._reset_state(reset_partial_state=True)
+    out = Accelerator(
+        cpu=cpu,
+        mixed_precision="bf16" if half else "no",
+        log_with=settings.tracker or None,
+        project_dir=str(folder or "."),
+    )
+    if settings.tracker:
+        out.init_trackers(
+            "itm-workbench",
+            config={k: v for k, v in vars(settings).items() if isinstance(v, int | float | str)},
+        )
+    return out

@@ -29,10 +29,10 @@ def test_a_pair_is_asked_once_and_shown_with_what_is_known_of_it(widget, table):
         "one dog",
         ["a dog", "two dogs"],
     )
-    assert dict(view["facts"])["exact"] == "0, wrong"
+    assert dict(view["facts"])["exact"] == "0.00, wrong"
     assert (
         dict(view["facts"])["found"]
-        == "the caption asks, the image is found at place 2; the first of its own at place 1"
+        == "the caption is the query, this image has rank 2; its own image has rank 1"
     )
     assert view["image"].startswith("data:image/png;base64,")
 
@@ -56,7 +56,7 @@ def test_undo_goes_back_to_the_candidate_and_moves_stay_inside(widget):
     assert (widget.answer({"do": "undo", "at": 0}), widget.view["status"]) == (None, "nothing to undo")
     widget.answer({"do": "label", "label": "valid", "at": 0})
     widget.answer({"do": "undo", "at": 1})
-    assert (widget.position, widget.view["status"], len(widget.labels)) == (0, "taken back: valid", 0)
+    assert (widget.position, widget.view["status"], len(widget.labels)) == (0, "undone: valid", 0)
     widget.answer({"do": "move", "by": -1, "at": 0})
     assert widget.position == 0
     widget.answer({"do": "move", "by": 100, "at": 0})

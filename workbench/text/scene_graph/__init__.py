@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from workbench.records import Rows, SceneGraph
+from workbench.registry import Natural
 from workbench.text.scene_graph import tree, wording
 from workbench.text.scene_graph.annotations import Annotated, agreement, annotated
 from workbench.text.scene_graph.attachment import attach
@@ -77,16 +78,11 @@ class SceneGraphs(SignalMaker):
     Args:
         processes: processes that parse, this one among them. Each of the others loads the model first, which
             takes seconds.
-
-    Raises:
-        ValueError: ``processes`` is below 1.
     """
 
     name = "scene_graph"
 
-    def __init__(self, *, processes: int = 1) -> None:
-        if processes < 1:
-            raise ValueError(f"scene_graph: processes is {processes}; give 1 or more")
+    def __init__(self, *, processes: Natural = 1) -> None:
         self.processes = processes
         self._known: dict[str, SceneGraph | None] = {}
 
@@ -129,22 +125,15 @@ def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
     if processes == 1 or len(captions) <= CHUNK:
         return _read(captions)
     chunks = [captions[start : start + CHUNK] for start in range(0, len(captions), CHUNK)]
-    with (
-        ProcessPoolExecutor(processes - 1, mp_context=get_context("spawn"), initializer=_alone) as pool,
-        threadpool_limits(1),
-    ):
+    # One thread a process: the processes share the cores already.
+    pool = ProcessPoolExecutor(processes - 1, get_context("spawn"), threadpool_limits, (1,))
+    with pool, threadpool_limits(1):
         futures = [pool.submit(_read, chunk) for chunk in chunks]
-        # A worker needs seconds to start; this process reads from the other end meanwhile, and until they
-        # meet.
+        # A worker needs seconds to start; this process reads from the other end until they meet.
         here = {i: _read(chunks[i]) for i in reversed(range(len(chunks))) if futures[i].cancel()}
         return [
             graph for i, future in enumerate(futures) for graph in (here[i] if i in here else future.result())
         ]
-
-
-def _alone() -> None:
-    """One thread a worker: the processes share the cores already."""
-    threadpool_limits(1)
 
 
 def _read(captions: Sequence[str]) -> list[SceneGraph | None]:

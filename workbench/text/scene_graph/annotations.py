@@ -1,7 +1,5 @@
 """How well parsed scene graphs agree with the annotated ones that the package ships."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

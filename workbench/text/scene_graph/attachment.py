@@ -1,4 +1,4 @@
-"""Phrases and participles moved to the word they belong to by meaning, where the parser hung them on the
+"""Step 4: phrases and participles moved to the word they belong to by meaning, where the parser hung them on the
 nearest one.
 
 The rules follow the annotation guide: what is true of the nearer noun only stays there; what fits both
@@ -40,16 +40,12 @@ def _move_phrase(tree: Tree, i: int) -> None:
             break
         tree.hang(i, above, "prep")
     head = tree.heads[i]
-    if tree.verb(head) and tree.root(head) in known.seeing | {"have"} and tree.given(i) in known.placing:
-        seen = [t for t in (*tree.below(head, "dobj"), *_seen(tree, head, i)) if t < i]
-        if seen:
-            tree.hang(i, seen[-1], "prep")
-
-
-def _seen(tree: Tree, verb: int, i: int) -> list[int]:
-    return [
-        t for p in tree.below(verb, "prep") if p < i and tree.given(p) == "at" for t in tree.below(p, "pobj")
-    ]
+    sees = tree.verb(head) and (tree.root(head) in known.seeing or tree.root(head) == "have")
+    if sees and tree.given(i) in known.placing:
+        at = [p for p in tree.below(head, "prep") if p < i and tree.given(p) == "at"]
+        seen = [*tree.below(head, "dobj"), *(t for p in at for t in tree.below(p, "pobj"))]
+        for thing in [t for t in seen if t < i][-1:]:
+            tree.hang(i, thing, "prep")
 
 
 def _above(tree: Tree, i: int, target: int) -> int | None:
@@ -60,14 +56,11 @@ def _above(tree: Tree, i: int, target: int) -> int | None:
         return over
     if tree.tags[head].startswith("JJ") and dep in ("amod", "conj", "acl"):
         return over if tree.given(i) in known.placing else None
-    if (
-        not tree.noun(head)
-        or tree.given(i) not in RAISED
-        or (tree.deps[over] == "ROOT" and not tree.verb(over) and dep == "conj")
-    ):
+    listed = tree.deps[over] == "ROOT" and not tree.verb(over) and dep == "conj"
+    if listed or not tree.noun(head) or tree.given(i) not in RAISED:
         return None
     if dep == "dobj" and tree.verb(over):
-        return over if _of_the_verb(tree, i, head, over, target) else None
+        return over if _of_the_verb(tree, i, target) else None
     if dep == "pobj" and tree.heads[over] != over and _of_the_first(tree, over, head, target):
         first = tree.heads[over]
         holds = tree.deps[first] == "acl" and tree.root(first) in known.filling
@@ -79,20 +72,19 @@ def _own(tree: Tree, target: int) -> bool:
     return any(tree.tags[c] == "PRP$" for c in tree.below(target, "poss"))
 
 
-def _of_the_verb(tree: Tree, i: int, noun: int, verb: int, target: int) -> bool:
+def _of_the_verb(tree: Tree, i: int, target: int) -> bool:
     """Whether a phrase after a verb's object says where or how it is done."""
-    if tree.root(verb) in known.seeing:
-        return False
+    noun = tree.heads[i]
     place = tree.name(target) in known.places or _own(tree, target)
-    return place or (tree.given(i) in known.motion and not tree.animate(noun))
+    moves = tree.given(i) in known.motion and not tree.animate(noun)
+    return tree.root(tree.heads[noun]) not in known.seeing and (place or moves)
 
 
 def _of_the_first(tree: Tree, before: int, noun: int, target: int) -> bool:
     """Whether the second of two phrases says something of what the first one is about."""
     first, name = tree.given(before), tree.name(target)
-    if (tree.tags[target].startswith("PRP") and tree.given(target) not in known.reflexive) or (
-        name in known.clothes | known.colours and tree.animate(noun)
-    ):
+    pronoun = tree.tags[target].startswith("PRP") and tree.given(target) not in known.reflexive
+    if pronoun or (tree.animate(noun) and (name in known.clothes or name in known.colours)):
         return False
     if first == "of":
         return tree.name(tree.heads[before]) not in known.parts
@@ -109,19 +101,19 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
     """Move a phrase with "with": clothing, body parts and surroundings go to the subject, tools and
     companions to the verb.
     """
-    head = _top(tree, i) if _surrounding(tree, target) else tree.heads[i]
-    name = tree.name(target)
+    head, name, around = tree.heads[i], tree.name(target), _surrounding(tree, target)
+    while around and tree.deps[head] in ("pobj", "prep", "dobj") and not tree.verb(head):
+        head = tree.heads[head]
     if tree.noun(head) and head != tree.heads[i]:
         tree.hang(i, head, "prep")
     elif tree.verb(head):
-        subject = _subject(tree, head, i)
+        subjects = [s for s in tree.below(head, "nsubj", "nsubjpass") if s < i]
+        subjects = subjects or ([tree.heads[head]] if tree.deps[head] == "acl" else [])
         things = [t for t in tree.below(head, "dobj") if t < i]
         if things and name in known.body and not _own(tree, target):
             tree.hang(i, things[-1], "prep")
-        elif subject is not None and (
-            _surrounding(tree, target) or (not things and name in known.clothes | known.body)
-        ):
-            tree.hang(i, subject, "prep")
+        elif subjects and (around or (not things and name in known.clothes | known.body)):
+            tree.hang(i, subjects[0], "prep")
     elif tree.deps[head] == "pobj" and tree.noun(head):
         over = tree.heads[tree.heads[head]]
         portable = name in known.animate or name in known.portable
@@ -129,24 +121,11 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
             tree.hang(i, over, "prep")
 
 
-def _top(tree: Tree, i: int) -> int:
-    """The verb, or the first noun, that a phrase hangs on through others."""
-    head = tree.heads[i]
-    while tree.deps[head] in ("pobj", "prep", "dobj") and not tree.verb(head):
-        head = tree.heads[head]
-    return head
-
-
-def _subject(tree: Tree, verb: int, i: int) -> int | None:
-    own = [s for s in tree.below(verb, "nsubj", "nsubjpass") if s < i and s not in tree.below(verb, "expl")]
-    return own[0] if own else tree.heads[verb] if tree.deps[verb] == "acl" else None
-
-
 def _surrounding(tree: Tree, target: int) -> bool:
     """Whether a phrase tells what is around: "with a church behind him", "with trees in the background"."""
     own = [target, *tree.below(target, "acl")]
     own += [tree.heads[target]] if tree.deps[target] == "nsubj" else []
-    ends = [t for o in own for p in tree.below(o, "prep") for t in tree.below(p, "pobj")]
+    ends = [t for o in own for t in tree.phrases(o)]
     return any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends)
 
 
@@ -159,20 +138,15 @@ def _lower_participle(tree: Tree, i: int) -> None:
         tree.hang(i, i - 1, "acl")
 
 
-def _idle(tree: Tree, noun: int) -> bool:
-    """Whether a thing does not stand or sit by itself: it is worn, held, or in something that does."""
-    over = tree.heads[noun]
-    held = tree.deps[noun] == "dobj" and tree.root(over) in known.holding
-    return (
-        held or tree.name(noun) in known.clothes or (tree.given(over) == "of" and tree.deps[noun] == "pobj")
-    )
-
-
 def _move_participle(tree: Tree, i: int) -> None:
     """Move a participle from what cannot do it: "a man in a shirt holding a bat"."""
-    head = tree.heads[i]
-    deed = tree.root(i)
-    if tree.animate(head) or not (deed in known.deeds or (deed in known.postures and _idle(tree, head))):
+    head, deed = tree.heads[i], tree.root(i)
+    over = tree.heads[head]
+    held = tree.deps[head] == "dobj" and tree.root(over) in known.holding
+    part = tree.given(over) == "of" and tree.deps[head] == "pobj"
+    # What is worn, held, or in something that stands does not stand or sit by itself.
+    idle = held or part or tree.name(head) in known.clothes
+    if tree.animate(head) or not (deed in known.deeds or (deed in known.postures and idle)):
         return
     while tree.deps[head] == "conj" and tree.noun(tree.heads[head]):
         head = tree.heads[head]

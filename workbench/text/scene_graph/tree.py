@@ -49,6 +49,11 @@ class Tree:
         """Children of ``i`` that hang on it by one of these relations."""
         return [child for child in self.children[i] if self.deps[child] in deps]
 
+    def phrases(self, i: int, *, before: int | None = None) -> list[int]:
+        """The nouns of the prepositions that hang on ``i``, or of those that stand before another word."""
+        prepositions = [p for p in self.below(i, "prep") if before is None or p < before]
+        return [noun for p in prepositions for noun in self.below(p, "pobj")]
+
     def hang(self, i: int, head: int, dep: str) -> None:
         """Move a word with all that hangs on it, unless it would hang on itself."""
         above = head

@@ -2,8 +2,6 @@
 before the next.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -16,20 +14,23 @@ import traitlets
 from PIL import Image
 
 from workbench.records import Split
-from workbench.views.audit.candidates import COLUMNS
+from workbench.records.shown import fixed
+from workbench.views.audit.false_negatives import COLUMNS
 from workbench.views.audit.labels import LABELS, Labels
+from workbench.views.pages import data_uri
 from workbench.views.plots.audit import Card, sheet
-from workbench.views.plots.theme import data_uri
 
 HERE = Path(__file__).parent
-ASKED = {
-    "t2i": "the caption asks, the image is found at place {}",
-    "i2t": "the image asks, the caption is found at place {}",
+# by direction: how the candidate was found, and where the query's own match stands
+FOUND = {
+    "t2i": ("the caption is the query, this image has rank", "its own image has rank"),
+    "i2t": ("the image is the query, this caption has rank", "the first of its own captions has rank"),
 }
 SHEET = 12
+DONE = "every candidate has a label"
 
 
-def card(split: Split, row: pd.Series[Any], label: str = "", *, grades: bool = True) -> Card:
+def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool = True) -> Card:
     """One candidate as people see it.
 
     Args:
@@ -39,21 +40,12 @@ def card(split: Split, row: pd.Series[Any], label: str = "", *, grades: bool = T
         grades: whether to tell what other judgements say.
     """
     image, caption = int(row["image_row"]), int(row["caption_row"])
-    first = (
-        "nothing else is relevant"
-        if pd.isna(row["own_rank"])
-        else f"the first of its own at place {row['own_rank']:.0f}"
-    )
-    facts = [
-        ("found", f"{ASKED[row['direction']].format(row['rank'])}; {first}"),
-        ("score", f"{row['score']:.3f}"),
-    ]
-    said = str(row["right_by"]).split(", ")
+    found, first = FOUND[row["direction"]]
+    known = "the query has no match" if pd.isna(row["own_rank"]) else f"{first} {int(row['own_rank'])}"
+    facts = [("found", f"{found} {row['rank']}; {known}"), ("score", fixed(row["score"], 3))]
     for name in [name for name in row.index if name not in COLUMNS] if grades else []:
-        known = (
-            "not judged" if pd.isna(row[name]) else f"{row[name]:.3g}, {'right' if name in said else 'wrong'}"
-        )
-        facts.append((str(name), known))
+        verdict = "right" if name in str(row["right_by"]).split(", ") else "wrong"
+        facts.append((str(name), "not judged" if pd.isna(row[name]) else f"{fixed(row[name], 2)}, {verdict}"))
     own = tuple(split.captions[other] for other in np.flatnonzero(split.own == image))
     pictures = [_opened(split, row, facts) for row in (image, int(split.own[caption]))]
     return Card(pictures[0], pictures[1], split.captions[caption], own, tuple(facts), label)
@@ -90,9 +82,7 @@ class Labeller(anywidget.AnyWidget):
 
     def __init__(self, split: Split, table: pd.DataFrame, labels: Labels, *, grades: bool = True) -> None:
         if table.empty:
-            raise ValueError(
-                "there is no candidate to label; loosen the filters of `select`, or look at more places"
-            )
+            raise ValueError("no candidate to label; loosen the filters of `select`, or raise `k`")
         super().__init__()
         self.split, self.labels, self.grades = split, labels, grades
         self.table = table.drop_duplicates(["image", "caption"]).reset_index(drop=True)
@@ -108,37 +98,34 @@ class Labeller(anywidget.AnyWidget):
             message: ``{"do": "label" | "undo" | "move" | "open", "at": position that was on the screen,
                 ...}``.
         """
-        at, do = int(message.get("at", self.position)), message["do"]
+        at, do, status = int(message.get("at", self.position)), message["do"], ""
         try:
-            said = {"label": self._label, "undo": self._undo, "move": self._move, "open": self._open}[do](
-                at, message
-            )
+            if do == "label":
+                status = self._label(at, message["label"])
+            elif do == "undo":
+                status = self._undo()
+            elif do == "move":
+                self.position = min(max(at + int(message["by"]), 0), len(self.pairs) - 1)
+            elif do == "open":
+                self.position = self._next_open(at + 1)
+                status = "" if self._counts()["open"] else DONE
         except OSError as error:
-            said = f"not saved: {error}"
-        self._show(said)
+            status = f"not saved: {error}"
+        self._show(status)
 
-    def _label(self, at: int, message: dict[str, Any]) -> str:
-        label, (image, caption) = message["label"], self.pairs[at]
-        if self.labels.of(image, caption) != label:
-            self.labels.give(image, caption, label)
+    def _label(self, at: int, label: str) -> str:
+        if self.labels.of(*self.pairs[at]) != label:
+            self.labels.give(*self.pairs[at], label)
         self.position = self._next_open(at)
-        return f"saved: {label}" if self._counts()["open"] else f"saved: {label}; every candidate has a label"
+        return f"saved: {label}" if self._counts()["open"] else f"saved: {label}; {DONE}"
 
-    def _undo(self, at: int, _: dict[str, Any]) -> str:
+    def _undo(self) -> str:
         last = self.labels.undo()
         if last is None:
             return "nothing to undo"
         if last.pair in self.pairs:
             self.position = self.pairs.index(last.pair)
-        return f"taken back: {last.label}"
-
-    def _move(self, at: int, message: dict[str, Any]) -> str:
-        self.position = min(max(at + int(message["by"]), 0), len(self.pairs) - 1)
-        return ""
-
-    def _open(self, at: int, _: dict[str, Any]) -> str:
-        self.position = self._next_open(at + 1)
-        return "" if self._counts()["open"] else "every candidate has a label"
+        return f"undone: {last.label}"
 
     def _next_open(self, start: int) -> int:
         """The first candidate without a label from here on, round the end; where all have one, the next."""
@@ -148,8 +135,8 @@ class Labeller(anywidget.AnyWidget):
 
     def _counts(self) -> dict[str, int]:
         known = self.labels.mine()
-        said = [known.get(pair, "open") for pair in self.pairs]
-        return {name: said.count(name) for name in (*LABELS, "open")}
+        given = [known.get(pair, "open") for pair in self.pairs]
+        return {name: given.count(name) for name in (*LABELS, "open")}
 
     def _card(self, position: int) -> Card:
         return card(
@@ -159,11 +146,19 @@ class Labeller(anywidget.AnyWidget):
     def _show(self, status: str) -> None:
         shown = self._card(self.position)
         self.view = {
-            "at": self.position, "total": len(self.pairs), "image": data_uri(shown.image, 320), "caption": shown.caption,
-            "own_image": data_uri(shown.own_image, 96), "own_captions": list(shown.own_captions),
-            "image_id": self.pairs[self.position][0], "facts": [list(fact) for fact in shown.facts], "label": shown.label,
-            "counts": self._counts(), "status": status, "annotator": self.labels.annotator,
-        }  # fmt: skip
+            "at": self.position,
+            "total": len(self.pairs),
+            "image": data_uri(shown.image, 320),
+            "caption": shown.caption,
+            "own_image": data_uri(shown.own_image, 96),
+            "own_captions": list(shown.own_captions),
+            "image_id": self.pairs[self.position][0],
+            "facts": [list(fact) for fact in shown.facts],
+            "label": shown.label,
+            "counts": self._counts(),
+            "status": status,
+            "annotator": self.labels.annotator,
+        }
 
     def sheet(self, most: int = SHEET) -> str:
         """The static twin: the first candidates with their settled labels, as HTML that needs nothing else.

@@ -1,30 +1,22 @@
-"""What people say of candidates: valid, invalid or unsure, in one file that is whole at any time.
+"""What people decide about candidates: valid, invalid or unsure, in one file that is whole at any time.
 
 Every label is on the disk before ``give`` returns: the file is written beside the old one and takes its
-place. A killed process loses nothing, and whoever opens the file again goes on where it stopped. Several
-annotators may share a file: a change waits for the others' (by a lock on the folder, where the system has
-such locks) and starts from what is on the disk.
+place. A killed process loses nothing, and whoever opens the file later goes on where it stopped. Several
+annotators may share a file: a change waits for the others' (by a lock file beside it, which works on every
+system and on shared disks) and starts from what is on the disk.
 """
 
-from __future__ import annotations
-
 import json
-import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
+from filelock import FileLock
 
-from workbench.experiment import runs
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None  # type: ignore[assignment]
+from workbench.experiment.runs import write_json
 
 VALID, INVALID, UNSURE = LABELS = ("valid", "invalid", "unsure")
 FORMAT = "workbench labels 1"
@@ -91,7 +83,7 @@ class Labels:
         """Label many pairs ``(image, caption, label)`` at once; either all are kept or none."""
         at = datetime.now(UTC).isoformat(timespec="seconds")
         new = [Decision(image, caption, label, self.annotator, at) for image, caption, label in labels]
-        with _alone(self.path.parent):
+        with self._locked():
             self._refresh()
             self._write([*self._decisions, *new])
 
@@ -99,28 +91,21 @@ class Labels:
         """Take back this annotator's last label; an earlier one of the same pair holds again. ``None`` =
         there was none.
         """
-        with _alone(self.path.parent):
+        with self._locked():
             self._refresh()
-            mine = [number for number, one in enumerate(self._decisions) if one.annotator == self.annotator]
-            if not mine:
-                return None
-            last = self._decisions[mine[-1]]
-            self._write(self._decisions[: mine[-1]] + self._decisions[mine[-1] + 1 :])
+            last = next((one for one in reversed(self._decisions) if one.annotator == self.annotator), None)
+            if last:
+                self._write([one for one in self._decisions if one is not last])
             return last
 
     def in_force(self) -> list[Decision]:
         """The last label of each pair by each annotator, in the order in which they were given."""
-        last = {(*one.pair, one.annotator): number for number, one in enumerate(self._decisions)}
-        return [self._decisions[number] for number in sorted(last.values())]
+        last = {(*one.pair, one.annotator): one for one in self._decisions}
+        return [one for one in self._decisions if last[*one.pair, one.annotator] is one]
 
     def of(self, image: str, caption: str) -> str:
         """The label that this annotator gave to a pair; empty where there is none."""
-        mine = (
-            one.label
-            for one in reversed(self._decisions)
-            if one.pair == (image, caption) and one.annotator == self.annotator
-        )
-        return next(mine, "")
+        return self.mine().get((image, caption), "")
 
     def mine(self) -> dict[Pair, str]:
         """The labels that this annotator gave, by pair."""
@@ -130,26 +115,30 @@ class Labels:
         """One label a pair: ``valid`` or ``invalid``, whichever more annotators gave; ``unsure`` where they
         are as many.
         """
-        votes: dict[Pair, Counter[str]] = {}
+        lead = Counter[Pair]()
         for one in self.in_force():
-            votes.setdefault(one.pair, Counter())[one.label] += 1
-        return {pair: _majority(count) for pair, count in votes.items()}
+            lead[one.pair] += {VALID: 1, INVALID: -1, UNSURE: 0}[one.label]
+        return {pair: VALID if by > 0 else INVALID if by < 0 else UNSURE for pair, by in lead.items()}
 
     def table(self) -> pd.DataFrame:
         """The labels in force: ``image``, ``caption``, ``label``, ``annotator``, ``at``."""
-        return pd.DataFrame(
-            [asdict(one) for one in self.in_force()], columns=[field.name for field in fields(Decision)]
-        )
+        columns = [field.name for field in fields(Decision)]
+        return pd.DataFrame([asdict(one) for one in self.in_force()], columns=columns)
 
     def __len__(self) -> int:
         return len(self.in_force())
+
+    def _locked(self) -> FileLock:
+        """Nobody else changes this file meanwhile; the lock ends with its process, however that ends."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        return FileLock(self.path.with_name(f".{self.path.name}.lock"))
 
     def _refresh(self) -> None:
         if (stamp := _stamp(self.path)) != self._stamp:
             self._decisions, self._stamp = _read(self.path) if stamp else [], stamp
 
     def _write(self, decisions: list[Decision]) -> None:
-        runs.write_json(self.path, {"format": FORMAT, "decisions": [asdict(one) for one in decisions]})
+        write_json(self.path, {"format": FORMAT, "decisions": [asdict(one) for one in decisions]})
         self._decisions, self._stamp = decisions, _stamp(self.path)
 
 
@@ -165,33 +154,11 @@ def judged(table: pd.DataFrame, name: str) -> list[tuple[str, str, str]]:
         is unsure.
     """
     pairs = table.drop_duplicates(["image", "caption"])
-    said = [name in names.split(", ") for names in pairs["right_by"]]
     labels = [
-        VALID if yes else UNSURE if pd.isna(grade) else INVALID
-        for yes, grade in zip(said, pairs[name], strict=True)
+        VALID if name in names.split(", ") else UNSURE if pd.isna(grade) else INVALID
+        for names, grade in zip(pairs["right_by"], pairs[name], strict=True)
     ]
     return list(zip(pairs["image"], pairs["caption"], labels, strict=True))
-
-
-def _majority(count: Counter[str]) -> str:
-    if count[VALID] == count[INVALID]:
-        return UNSURE
-    return VALID if count[VALID] > count[INVALID] else INVALID
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Nobody else changes labels in this folder meanwhile; the lock ends with its process, however that ends."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
@@ -205,9 +172,7 @@ def _read(path: Path) -> list[Decision]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(
-            f"{path} is not a file of labels: {error}; name another file, or move this one away"
-        ) from error
+        raise ValueError(f"{path} is not a file of labels: {error}; name another file") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path} is not a file of labels (no format {FORMAT!r}); name another file")
     try:

@@ -21,7 +21,7 @@ from workbench.experiment.opened import OpenRun
 from workbench.records import Rows, Split
 from workbench.registry import did_you_mean
 from workbench.text.words import words
-from workbench.training.clusters import k_means
+from workbench.training.samplers import k_means
 from workbench.views.maps import coordinates, measures
 from workbench.views.maps.coordinates import Settings, procrustes
 from workbench.views.plots.embedding_map import Marks

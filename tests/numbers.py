@@ -1,0 +1,134 @@
+"""Every figure of README.md, made from what is recorded: ``python -m tests.numbers`` writes them anew.
+
+README holds blocks between ``<!-- recorded: NAME -->`` and ``<!-- end -->``; each is one function below. A
+test holds the blocks to these functions, and the text around them to have no figure of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from tests.performance.recorded import read
+from workbench import assets
+from workbench.metrics import published
+from workbench.records.shown import count, fixed, shown
+
+ROOT = Path(__file__).parent.parent
+TITLES = {
+    "aahr": "AAHR",
+    "cora": "CORA",
+    "daa": "DAA",
+    "dias": "DIAS",
+    "ditm": "DITM",
+    "infonce": "InfoNCE",
+    "pcme": "PCME",
+    "pcmepp": "PCME++",
+    "sam": "SAM",
+    "vsepp": "VSE++",
+}
+
+
+def minutes(seconds: float) -> str:
+    """Seconds as minutes."""
+    return fixed(seconds / 60, 1)
+
+
+def times() -> str:
+    """How long the two commands of a newcomer take."""
+    said = [
+        f"with Python {one['python']} the installation took {minutes(one['install'])} minutes, the tour "
+        f"{minutes(one['tour'])} and the tests {minutes(one['tests'])}"
+        for one in read("commands")["runs"]
+    ]
+    return f"On two cores, {'; '.join(said)}."
+
+
+def tour() -> str:
+    """What the tour's three training stops found."""
+    found = read("tour")["trained"]
+
+    def by(key: str) -> str:
+        return ", ".join(f"{shown(one[key])} % ({TITLES[name]})" for name, one in found.items())
+
+    return "\n".join(
+        [
+            "After it, the most specific caption of a scene finds its own image first among 1,000 for",
+            f"{by('exact:t2i/own@1[most specific]')} of the captions.",
+            "Over all captions, generic ones included, the first image is truly described by the caption in",
+            f"{by('exact:t2i/true@1')}; and of the errors that binary labels count,",
+            f"{by('exact:t2i/false_negatives')} are no errors.",
+        ]
+    )
+
+
+def photographs() -> str:
+    """Every objective on Flickr8k, mean and standard deviation over seeds."""
+    rows = pd.read_csv(assets.path("results/objectives_flickr8k.tsv"), sep="\t", comment="#")
+    numbers = rows[rows.key != "seconds"].groupby(["objective", "key"]).value.agg(["mean", "std", "count"])
+    order = numbers.xs("rsum", level="key")["mean"].sort_values(ascending=False).index
+    keys = {"rsum": "sum", "i2t/R@1": "share", "t2i/R@1": "share"}
+    lines = ["| objective | RSUM of 600 | i2t R@1, percent | t2i R@1, percent |", "|---|---|---|---|"]
+    for name in order:
+        cells = [
+            f"{shown(row['mean'], unit)} ({shown(row['std'], unit)})"
+            for row, unit in ((numbers.loc[(name, key)], unit) for key, unit in keys.items())
+        ]
+        lines.append(f"| {TITLES[name]} | {' | '.join(cells)} |")
+    seeds = int(numbers["count"].iloc[0])
+    lines += [
+        "",
+        f"Mean and standard deviation over {seeds} seeds on the 1,000 test images: a first look with one",
+        "small budget for all, not the papers' settings, and no ranking of the papers.",
+    ]
+    return "\n".join(lines)
+
+
+def held() -> str:
+    """What is held to what, with the figures of the benchmarks."""
+    cider, tuples, eccv, size = read("cider"), read("tuple_f1"), read("eccv"), read("evaluation")
+    few, many = read("explorer_10000"), read("explorer_1000000")
+    parser, sums = read("scene_graph"), published.sums()
+    rows = {
+        "CIDEr-D, CIDEr (`text/cider.py`)": f"`pycocoevalcap` on 5,000 real pairs; {cider['images']:,} x "
+        f"{cider['captions']:,} captions in {fixed(cider['seconds'], 1)} s on one core, "
+        f"{fixed(cider['times_faster_a_pair'], 0)} times faster a pair",
+        "tuple F1 of scene graphs (`text/tuple_f1.py`)": "a slow double loop; the same matrix in "
+        f"{fixed(tuples['seconds'], 1)} s, parsing apart",
+        "scene graphs (`text/scene_graph/`)": "captions annotated by hand: F1 "
+        + ", ".join(f"{fixed(value, 3)} of {part}" for part, value in parser["f1"].items()),
+        "ECCV Caption, CxC, COCO (`metrics/`)": "the package `eccv_caption`; "
+        f"{fixed(eccv['random_times_faster'], 0)} to {fixed(eccv['worst_times_faster'], 0)} times faster",
+        "memory of an evaluation": f"{size['captions']:,} captions x {size['images']:,} images at width "
+        f"{size['width']}: {fixed(size['gib_above_embeddings'], 2)} GiB above the embeddings",
+        "explorer (`views/explorer/`)": "key press to decoded thumbnails, medians: "
+        f"{fixed(few['median_ms'], 0)} ms at {few['rows']:,} images, {fixed(many['median_ms'], 0)} ms at "
+        f"{many['rows']:,} embeddings",
+        "gradients (`training/processes.py`)": "two and three processes against one, for every objective",
+        "printed numbers (`metrics/published/`)": f"{count(len(published.load()), 'value')}; of "
+        f"{count(len(sums), 'printed sum')} {int((~sums.adds_up).sum())} do not add up and say so",
+    }
+    lines = [f"| {what} | {how} |" for what, how in rows.items()]
+    return "\n".join(["| what | held to, and at what cost (two cores) |", "|---|---|", *lines])
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "times": times,
+    "tour": tour,
+    "photographs": photographs,
+    "held": held,
+}
+BLOCK = re.compile(r"(<!-- recorded: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def rewritten(text: str) -> str:
+    """A text with all its recorded blocks made anew."""
+    return BLOCK.sub(lambda found: f"{found[1]}{BLOCKS[found[2]]()}\n{found[3]}", text)
+
+
+if __name__ == "__main__":
+    readme = ROOT / "README.md"
+    readme.write_text(rewritten(readme.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,292 @@
+"""Where other judgements call an error right: among the best results of a run, and among the negatives of
+training batches.
+
+A candidate for a false negative is an item among a query's ``k`` best that is not relevant by the labels.
+Places are counted as people see them: larger scores first, among equal scores the lower row first.
+``own_rank`` is the metrics' rank of the query's best relevant item, where a tie counts against the model;
+only a candidate that stands before it costs recall.
+
+In a batch every caption of another image is a negative. With the exact truth of the embedded world, or any
+denser judgements, the negatives that are truly positive can be counted. Three shares tell different
+stories:
+
+``pairs``: share of the negative pairs that are truly positive. A random batch is a sample of the data, so
+that this is the same for all sizes. ``t2i/any``, ``i2t/any``: share of the captions (images) with at least
+one such negative in their batch, which grows with the size. ``t2i/hardest``, ``i2t/hardest``: share of the
+captions (images) whose best scored negative is one: what a loss with hardest negatives pushes away.
+
+Source: S. Chun et al., ECCV Caption, ECCV 2022 (false negatives of image-caption data, collected from the
+best items of models); F. Faghri et al., VSE++, BMVC 2018 (hardest negatives). The expected values are our
+own count: a caption stands in a batch with B - 1 of the T - 1 others, drawn without replacement, so that
+none of its m false negatives is among them with probability C(T - 1 - m, B - 1) / C(T - 1, B - 1).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count, islice
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from workbench.metrics.blocks import best
+from workbench.metrics.intervals import Draws, interval
+from workbench.metrics.ranks import best_ranks
+from workbench.records import Judgements, Rows, Split
+
+Scores = NDArray[Any]
+Values = NDArray[np.float64]
+Direction = Literal["t2i", "i2t"]
+DIRECTIONS: tuple[Direction, ...] = ("t2i", "i2t")
+COLUMNS = (
+    "direction", "image", "caption", "rank", "score", "own_rank", "image_row", "caption_row", "right_by",
+    "votes",
+)  # fmt: skip
+# the number of an epoch and a batch size give the caption rows of its batches
+Draw = Callable[[int, int], list[Rows]]
+
+
+def candidates(
+    scores: Scores,
+    split: Split,
+    by: Mapping[str, Judgements],
+    *,
+    labels: Judgements | None = None,
+    k: int = 10,
+    directions: Sequence[Direction] = DIRECTIONS,
+) -> pd.DataFrame:
+    """All errors among the ``k`` best of every query, with what other judgements say of them.
+
+    Args:
+        scores: ``(I, T)``, larger = more alike.
+        split: whose images and captions are scored.
+        by: judgements by name, each ``(I, T)``; signals of captions join as
+            ``Relevance.judgements(minimum=...)``.
+        labels: what an error is an error by; ``None`` = the split's own pairs. Queries that they do not ask
+            have no errors.
+        k: places looked at.
+        directions: ``"t2i"``: a caption asks for images; ``"i2t"``: an image asks for captions.
+
+    Returns:
+        One row a query and item: ``direction``, the ids ``image`` and ``caption``, ``rank`` (1 = top),
+        ``score``, ``own_rank``, ``image_row``, ``caption_row``, ``right_by`` (names of the judgements that
+        call the pair relevant), ``votes`` (their number), and the grade by each judgement under its name, NaN
+        where nobody judged. Sorted by direction, query and rank.
+
+    Raises:
+        ValueError: shapes differ, a score is NaN, a judgement is named like another column.
+    """
+    labels = split.judgements["own"] if labels is None else labels
+    _check(scores, [labels, *by.values()], by)
+    parts = [_errors(scores, labels, k, direction) for direction in directions]
+    table = pd.concat(parts, ignore_index=True)
+    images, captions = table["image_row"].to_numpy(), table["caption_row"].to_numpy()
+    table["image"] = np.array(split.image_ids, dtype=object)[images]
+    table["caption"] = np.array(split.caption_ids, dtype=object)[captions]
+    grades = {name: _grades(one, images, captions) for name, one in by.items()}
+    right = np.array([grades[name] >= by[name].relevant_from for name in by], dtype=bool)
+    right = right.reshape(len(by), len(table))
+    names = np.array(list(by), dtype=object)
+    table["right_by"] = [", ".join(names[column]) for column in right.T]
+    table["votes"] = right.sum(axis=0)
+    return table[list(COLUMNS)].assign(**grades)
+
+
+def _grades(judged: Judgements, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    """Grades of pairs; NaN where nobody judged them, also since neither of the two was asked and the pair is
+    not listed.
+    """
+    grades = judged.at(images, captions)
+    if judged.image_queries is None and judged.caption_queries is None:
+        return grades
+    asked = _asked(images, judged.image_queries) | _asked(captions, judged.caption_queries)
+    return np.where(asked | (grades >= judged.relevant_from), grades, np.float32(np.nan))
+
+
+def _asked(rows: Rows, queries: Rows | None) -> NDArray[np.bool_]:
+    return np.zeros(len(rows), dtype=bool) if queries is None else np.isin(rows, queries)
+
+
+def _check(scores: Scores, judged: Sequence[Judgements], by: Mapping[str, Judgements]) -> None:
+    wrong = [one.name for one in judged if one.shape != scores.shape]
+    if wrong:
+        raise ValueError(
+            f"scores are {scores.shape}, judgements {wrong[0]!r} have another shape; give those of one split"
+        )
+    taken = [name for name in by if name in COLUMNS or ", " in name]
+    if taken:
+        raise ValueError(
+            f"judgements cannot be called {taken[0]!r}, a name with its own meaning in the table; rename them"
+        )
+
+
+def _errors(scores: Scores, labels: Judgements, k: int, direction: Direction) -> pd.DataFrame:
+    turned = direction == "t2i"
+    rows = scores.T if turned else scores
+    found, items = best(rows, min(k, rows.shape[1]))
+    query, item = np.repeat(np.arange(len(items)), items.shape[1]), items.ravel()
+    rank = np.tile(np.arange(1, items.shape[1] + 1), len(items))
+    images, captions = (item, query) if turned else (query, item)
+    queries = labels.caption_queries if turned else labels.image_queries
+    counted = np.ones(len(query), dtype=bool) if queries is None else _asked(query, queries)
+    # a NaN, a pair that nobody judged, is not relevant
+    wrong = ~(labels.at(images, captions) >= labels.relevant_from) & counted
+    columns = {"rank": rank, "score": found.ravel(), "own_rank": best_ranks(scores, labels, direction)[query]}
+    rows = {"image_row": images, "caption_row": captions}
+    return pd.DataFrame(columns | rows)[wrong].assign(direction=direction)
+
+
+def select(
+    table: pd.DataFrame,
+    *,
+    direction: str = "",
+    right_by: Sequence[str] = (),
+    votes: int = 0,
+    rank: int = 0,
+    ahead: bool = False,
+    sample: int = 0,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """The candidates to look at.
+
+    Args:
+        table: from ``candidates``.
+        direction: ``"t2i"`` or ``"i2t"``; empty = both.
+        right_by: judgements that must all call the pair relevant.
+        votes: least number of judgements that call it relevant.
+        rank: lowest place; 0 = all.
+        ahead: only items before the query's best relevant one, which alone cost recall.
+        sample: so many at random, which makes the share of valid ones an estimate of all; 0 = all.
+        seed: of the sample.
+
+    Raises:
+        ValueError: the table knows no such judgement.
+    """
+    unknown = [name for name in right_by if name not in table.columns or name in COLUMNS]
+    if unknown:
+        known = [name for name in table.columns if name not in COLUMNS]
+        raise ValueError(f"no judgement {unknown[0]!r} in the table; it has {', '.join(known) or 'none'}")
+    right = [set(right_by) <= set(names.split(", ")) for names in table["right_by"]]
+    kept = np.array(right, dtype=bool) & (table["votes"] >= votes).to_numpy()
+    kept &= np.isin(table["direction"], [direction] if direction else DIRECTIONS)
+    kept &= (table["rank"] <= (rank or np.inf)).to_numpy()
+    if ahead:
+        kept &= (table["rank"] < table["own_rank"]).to_numpy()
+    chosen = table[kept]
+    return chosen.sample(min(sample, len(chosen)), random_state=seed).sort_index() if sample else chosen
+
+
+def false_negatives_in_batches(
+    own: Rows,
+    truth: Judgements,
+    sizes: Sequence[int],
+    *,
+    scores: NDArray[Any] | None = None,
+    draw: Draw | None = None,
+    batches: int = 50,
+    rounds: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Shares of negatives that are truly positive, with 95 % bootstrap intervals over batches.
+
+    Args:
+        own: ``(T,)`` image row of each caption.
+        truth: ``(I, T)`` what is truly relevant.
+        sizes: captions a batch.
+        scores: ``(I, T)`` of a model, for the hardest negatives; ``None`` = leave these out.
+        draw: makes the batches of an epoch; ``None`` = the classic epoch, all captions in random order.
+        batches: how many are looked at for each size.
+        rounds: bootstrap rounds; 0 = no intervals.
+        seed: of the batches and of the bootstrap.
+
+    Returns:
+        One row a size and key: ``size``, ``key``, ``value``, ``low``, ``high``, ``expected`` (closed form for
+        the classic epoch; NaN where there is none) and ``batches``.
+
+    Raises:
+        ValueError: a size is below 2 or above the number of captions.
+    """
+    wrong = [size for size in sizes if not 2 <= size <= len(own)]
+    if wrong:
+        limit = f"drawn from {len(own)}; give sizes from 2 to that number"
+        raise ValueError(f"batches of {wrong[0]} captions cannot be {limit}")
+    if not sizes:
+        return pd.DataFrame(columns=["size", "key", "value", "low", "high", "expected", "batches"])
+    listed = truth.unlisted is None or truth.unlisted < truth.relevant_from
+    counted = _counted(own, truth) if draw is None and listed else None
+    rows = []
+    for size in sizes:
+        drawn = islice(_batches(draw or _classic(own, seed), size), batches)
+        found = [_shares(captions, own, truth, scores) for captions in drawn]
+        values = {key: np.array([one[key] for one in found]) for key in found[0]}
+        expected = _expected(size, len(own), counted) if counted else {}
+        # batches are drawn, and a batch has one value
+        resamples = Draws(np.arange(len(found)), len(found), rounds, seed)
+        for key, shares in values.items():
+            low, high = interval(resamples.of(shares, "i2t"))
+            rows.append(
+                {"size": size, "key": key, "value": shares.mean(), "low": low, "high": high}
+                | {"expected": expected.get(key, np.nan), "batches": len(found)}
+            )
+    return pd.DataFrame(rows)
+
+
+def _classic(own: Rows, seed: int) -> Draw:
+    from workbench.training.samplers import epoch
+
+    return lambda number, size: epoch(own, size=size, captions_per_image=1, seed=seed, number=number)
+
+
+def _batches(draw: Draw, size: int) -> Iterator[Rows]:
+    """The batches of one epoch after another."""
+    for number in count():
+        yield from draw(number, size)
+
+
+def _shares(captions: Rows, own: Rows, truth: Judgements, scores: NDArray[Any] | None) -> dict[str, float]:
+    images = np.unique(own[captions])
+    negative = images[:, None] != own[captions]
+    false = negative & (truth.take(images, captions) >= truth.relevant_from)
+    out = {
+        "pairs": false.sum() / max(1, negative.sum()),
+        "t2i/any": false.any(axis=0).mean(),
+        "i2t/any": false.any(axis=1).mean(),
+    }
+    if scores is not None:
+        known = np.where(negative, scores[np.ix_(images, captions)], -np.inf)
+        out["t2i/hardest"] = _hardest(known.T, false.T)
+        out["i2t/hardest"] = _hardest(known, false)
+    return {key: float(value) for key, value in out.items()}
+
+
+def _hardest(scores: NDArray[Any], false: NDArray[np.bool_]) -> float:
+    """Share of the rows whose best scored negative is truly positive; a row without a negative has none."""
+    return float(np.take_along_axis(false, scores.argmax(axis=1)[:, None], axis=1).mean())
+
+
+def _counted(own: Rows, truth: Judgements) -> tuple[float, Values]:
+    """Share of the negative pairs that are truly positive; for each caption, how many captions bring an image
+    that makes one.
+    """
+    good = truth.grades >= truth.relevant_from
+    images, captions = truth.images[good], truth.captions[good]
+    false = own[captions] != images
+    of_image = np.bincount(own, minlength=truth.shape[0]).astype(np.float64)
+    per_caption = np.bincount(captions[false], weights=of_image[images[false]], minlength=len(own))
+    negatives = len(own) - of_image[own]
+    return float(per_caption.sum() / negatives.sum()), per_caption
+
+
+def _expected(size: int, captions: int, counted: tuple[float, Values]) -> dict[str, float]:
+    share, false = counted
+    others, drawn = captions - 1, size - 1
+    left = others - false
+    enough = left >= drawn
+    log_none = np.full(len(false), -np.inf)
+    log_none[enough] = _log_choose(left[enough], drawn) - _log_choose(np.array(others), drawn)
+    return {"pairs": share, "t2i/any": float(1 - np.exp(log_none).mean())}
+
+
+def _log_choose(n: NDArray[Any], k: int) -> Values:
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
