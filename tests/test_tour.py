@@ -10,20 +10,24 @@ import nbformat
 import pytest
 
 from workbench.execution.parameters import ParameterError
-from workbench.experiment import runs
+from workbench.experiment import compare, open_runs, runs
 from workbench.tour import STOPS, Stop, TourResult, tour
 
 TRAIN = """
 import plotly.graph_objects as go
 go.Figure(go.Scatter(y=[1, 2, 3]), layout={"title": {"text": "curves of " + objective}}).show()
-low = {"low": 0.4, "high": 0.6}
-runs.publish(out, {"objective": objective, "metrics": {"rsum": 3 + 2 / seed, "t2i/R@1": 0.5}, "contracts": {"rsum": low}})
+metrics = {"rsum": 3 + 2 / seed, "t2i/R@1": 0.5}
+contracts = {"rsum": {"low": 0.4, "high": 0.6}}
+runs.publish(out, {"objective": objective, "metrics": metrics, "contracts": contracts})
 """
 
 
 def _notebook(path: Path, source: str) -> str:
     book = nbformat.v4.new_notebook()
-    parameters = 'objective: str = "none"  # name\nseed: int = 1  # seed\nrun: str = ""  # model\nout: str = ""  # run folder'
+    parameters = (
+        'objective: str = "none"  # name\nseed: int = 1  # seed\nrun: str = ""  # model\n'
+        'out: str = ""  # run folder'
+    )
     book.cells = [
         nbformat.v4.new_code_cell(text)
         for text in ("from workbench.experiment import runs", parameters, source)
@@ -54,7 +58,7 @@ def test_a_failed_stop_is_named_on_the_page_and_by_the_exit_code(tmp_path: Path)
     assert "1 of 3 notebooks failed" in page
     assert page.count("cell 4: ZeroDivisionError: division by zero") == 2
     assert "curves of vsepp" in page
-    assert '<td class="best">500.0<small>40.0 to 60.0</small></td>' in page
+    assert "<td>500.0 (40.0 to 60.0)</td>" in page
     assert [line.split()[0] for line in said] == ["1/3", "ok", "2/3", "failed:4", "3/3", "ok"]
     page = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
@@ -65,7 +69,7 @@ def test_a_failed_stop_is_named_on_the_page_and_by_the_exit_code(tmp_path: Path)
 def test_a_tour_that_cannot_be_run_starts_nothing(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="no parameter 'epoch'"):
         tour(tmp_path / "runs", stops=(_stop(tmp_path, "train", parameters={"epoch": 1}),))
-    with pytest.raises(FileNotFoundError, match="no notebook .98_none."):
+    with pytest.raises(FileNotFoundError, match=r"no notebook .98_none."):
         tour(tmp_path / "runs", stops=(Stop("none", "98_none", ""),))
     assert not (tmp_path / "runs").exists()
 
@@ -77,19 +81,30 @@ def test_the_tour_runs_every_notebook_for_every_objective(real_tour: TourResult)
     assert list(real_tour.stops) == [stop.name for stop in STOPS]
     page = real_tour.index.read_text(encoding="utf-8")
     assert page.count('class="thumb"') >= len(STOPS)
-    assert real_tour.seconds < 600
-
-
-OBJECTIVES = pytest.mark.parametrize("objective", ["infonce", "vsepp", "ditm"])
 
 
 @pytest.mark.slow
-@OBJECTIVES
-def test_the_tours_training_reaches_what_the_readme_says(real_tour: TourResult, objective: str) -> None:
+def test_training_on_the_tour_is_better_than_the_model_it_starts_from(real_tour: TourResult) -> None:
+    """An optimiser that does nothing leaves the start, whose difference from itself is zero; training that
+    makes things worse has the verdict "worse". The number is RSUM by the binary labels, for which
+    all three objectives are rewarded: the start learnt from the exact truth, so that by the truth it can
+    only lose.
+    """
+    folders = [str(real_tour.index.parent / f"03_train-{name}") for name in ("infonce", "vsepp", "ditm")]
+    opened = open_runs(["", *folders])
+    _, differences = compare.table(opened, ["rsum"])
+    assert differences["verdict"].tolist() == ["better"] * 3
+    unchanged = opened[0].with_embeddings("unchanged", opened[0].image, opened[0].text)
+    _, nothing = compare.table([opened[0], unchanged], ["rsum"])
+    assert nothing["verdict"].tolist() == ["no difference worth noting"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", ["infonce", "vsepp", "ditm"])
+def test_the_tours_numbers_are_over_the_whole_test_split(real_tour: TourResult, objective: str) -> None:
     results = runs.read(real_tour.index.parent / f"03_train-{objective}").results
-    metrics, contracts = results["metrics"], results["contracts"]
     assert results["split"]["images"] == 1000
-    assert metrics["exact:t2i/own@1[most specific]"] >= 0.95
-    assert metrics["exact:t2i/true@1"] >= 0.90
-    assert metrics["exact:t2i/false_negatives"] > 0.4
-    assert contracts["exact:t2i/true@1"]["queries"] == 5000
+    assert results["metrics"]["exact:t2i/false_negatives"] > 0.4
+    assert results["metrics"]["exact:t2i/own@1[most specific]"] >= 0.95
+    assert results["metrics"]["exact:t2i/true@1"] >= 0.90
+    assert results["contracts"]["exact:t2i/true@1"]["queries"] == 5000

@@ -40,7 +40,7 @@ def test_candidates_are_labelled_by_keyboard(browser: Any, lab: Lab) -> None:
     page.keyboard.press("2")
     page.get_by_test_id("audit-status").get_by_text("saved: invalid").wait_for()
     page.keyboard.press("u")
-    page.get_by_test_id("audit-status").get_by_text("taken back: invalid").wait_for()
+    page.get_by_test_id("audit-status").get_by_text("undone: invalid").wait_for()
     assert page.get_by_test_id("audit-tally").text_content().startswith("ann: 1 valid · 0 invalid · 1 unsure")
     page.keyboard.press("ArrowLeft")
     page.get_by_test_id("audit-label").get_by_text("labelled unsure").wait_for()

@@ -122,7 +122,7 @@ def test_both_sliders_move(opened: tuple[Any, Lab, list[str]]) -> None:
     page, _, trouble = opened
     page.locator("details[data-testid=filters] > summary").click()
     page.get_by_test_id("low").fill("0.95")
-    page.get_by_test_id("status").get_by_text("that may be shown").wait_for()
+    page.get_by_test_id("status").get_by_text("that pass the filters").wait_for()
     page.get_by_test_id("clear").click()
     page.get_by_test_id("status").get_by_text("6 of 40 images").wait_for()
     page.locator("details[data-testid=way] > summary").click()
@@ -184,7 +184,7 @@ def test_answers_are_exported(opened: tuple[Any, Lab, list[str]]) -> None:
 def test_captions_that_try_to_run_are_shown_as_text(opened: tuple[Any, Lab, list[str]]) -> None:
     page, lab, trouble = opened
     page.get_by_test_id("filter-text").fill("window.owned")
-    page.get_by_test_id("status").get_by_text("of the 1 that may be shown").wait_for()
+    page.get_by_test_id("status").get_by_text("of the 1 that pass the filters").wait_for()
     page.get_by_test_id("card").first.click()
     said = page.get_by_test_id("inspector").locator("li .wbx-words").all_text_contents()
     assert sorted(said) == sorted(HOSTILE)

@@ -112,7 +112,7 @@ def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab) -> None:
     live.get_by_test_id("map-category").first.click()
     live.get_by_test_id("map-colour").select_option("level")
     live.get_by_test_id("map-category").first.click()
-    live.get_by_role("button", name="Select what moved most").click()
+    live.get_by_role("button", name="Select items that moved most").click()
     other.get_by_text("20 selected").wait_for()
     page.evaluate(
         "() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"

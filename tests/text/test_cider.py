@@ -11,7 +11,8 @@ from tests.oracles import cider as oracle
 from workbench import text
 
 CAPTIONS = [
-    "a dog runs on the grass", "a brown dog is running", "a man rides a horse", "a person riding a brown horse",
+    "a dog runs on the grass", "a brown dog is running",
+    "a man rides a horse", "a person riding a brown horse",
     "a plate of food on a table", "food on a white plate",
 ]  # fmt: skip
 OWN = np.array([0, 0, 1, 1, 2, 2])

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import networkx
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from workbench.data.scenes import vocabulary as world
 from workbench.records import SceneGraph
 from workbench.text import scene_graph
 from workbench.text.scene_graph import agreement, annotated, tree
+from workbench.text.scene_graph.wording import known
 
 # By hand: the conventions of workbench/assets/scene_graphs/README.md, one caption each.
 CAPTIONS = {
@@ -35,12 +39,18 @@ CAPTIONS = {
     "A man who is not wearing a hat": {("man",), ("hat",), ("man", "not wear", "hat")},
     "the man's hat": {("man",), ("hat",), ("man", "have", "hat")},
     "A dog trying to catch a ball": {("dog",), ("ball",), ("dog", "catch", "ball")},
-    "A woman holds her dog and kisses it.": {("woman",), ("dog",), ("woman", "hold", "dog"), ("woman", "kiss", "dog")},
-    "A desk with a laptop on it": {("desk",), ("laptop",), ("desk", "with", "laptop"), ("laptop", "on", "desk")},
+    "A woman holds her dog and kisses it.": {
+        ("woman",), ("dog",), ("woman", "hold", "dog"), ("woman", "kiss", "dog"),
+    },
+    "A desk with a laptop on it": {
+        ("desk",), ("laptop",), ("desk", "with", "laptop"), ("laptop", "on", "desk"),
+    },
     "A man holding a ball in his mouth": {
         ("man",), ("ball",), ("mouth",), ("man", "hold", "ball"), ("man", "hold in", "mouth"),
     },
-    "A man throws a ball to a dog": {("man",), ("ball",), ("dog",), ("man", "throw", "ball"), ("man", "throw to", "dog")},
+    "A man throws a ball to a dog": {
+        ("man",), ("ball",), ("dog",), ("man", "throw", "ball"), ("man", "throw to", "dog"),
+    },
     "A man and a woman sit on a bench and a chair": {
         ("man",), ("woman",), ("bench",), ("chair",), ("man", "sit on", "bench"), ("man", "sit on", "chair"),
         ("woman", "sit on", "bench"), ("woman", "sit on", "chair"),
@@ -49,7 +59,9 @@ CAPTIONS = {
     "A man watching two dogs in the water": {
         ("man",), ("dog",), ("dog", "two"), ("water",), ("man", "watch", "dog"), ("dog", "in", "water"),
     },
-    "Two giraffes standing next to each other": {("giraffe",), ("giraffe", "two"), ("giraffe", "stand next to", "giraffe")},
+    "Two giraffes standing next to each other": {
+        ("giraffe",), ("giraffe", "two"), ("giraffe", "stand next to", "giraffe"),
+    },
     "A dog runs through the grass": {("dog",), ("grass",), ("dog", "run through", "grass")},
 }  # fmt: skip
 
@@ -135,10 +147,14 @@ def test_mistakes_are_refused_by_name():
 
 # Hostile text: whatever it is, there is one graph a text, and it holds no more than the text's own words.
 HOSTILE = [
-    "", " ", "\n", "...", "!?", "\x00\x01", "\ufeff", "😀", "😀 a dog 😀", "<script>alert(1)</script>", "<b>dog</b> & cat",
-    "كلب يركض في الماء", "\u202ea dog\u202c", "狗在水里跑", "dog " * 10_000, "a dog and " * 3_000, "of " * 500, "the the the",
-    "a" * 5_000, "((((((", "it", "is", "who which that", "'s", "a-b-c-d-", "1 2 3", "DOG CHASES CAT", "each other", "pair of",
-    "a group of", "a photo of", "\ud7ff\ue000", "e\u0301te\u0301", "two two two of of of", "the man's man's man's", "who is",
+    "", " ", "\n", "...", "!?",
+    "\x00\x01", "\ufeff", "😀", "😀 a dog 😀", "<script>alert(1)</script>", "<b>dog</b> & cat",
+    "كلب يركض في الماء", "\u202ea dog\u202c", "狗在水里跑",
+    "dog " * 10_000, "a dog and " * 3_000, "of " * 500, "the the the",
+    "a" * 5_000, "((((((", "it", "is", "who which that",
+    "'s", "a-b-c-d-", "1 2 3", "DOG CHASES CAT", "each other", "pair of",
+    "a group of", "a photo of", "\ud7ff\ue000",
+    "e\u0301te\u0301", "two two two of of of", "the man's man's man's", "who is",
 ]  # fmt: skip
 
 
@@ -277,3 +293,9 @@ def test_real_captions_are_read_nearly_as_an_annotator_reads_them(part, captions
 def test_a_folder_without_captions_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="the texts of flickr8k are looked up there"):
         annotated(tmp_path)
+
+
+def test_every_class_of_words_that_a_rule_names_stands_in_the_word_file_and_is_used():
+    rules = "".join(file.read_text("utf-8") for file in Path(scene_graph.__file__).parent.glob("*.py"))
+    named = set(re.findall(r"\bknown\.([a-z_]+)\b(?!\()", rules)) - {"update"}
+    assert named == set(vars(known))

@@ -29,8 +29,8 @@ def make(place, seed):
     (place / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
     BertTokenizer(vocab=str(place / "vocab.txt")).save_pretrained(place)
     config = BertConfig(
-        vocab_size=len(WORDS), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-        max_position_embeddings=32,
+        vocab_size=len(WORDS), hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=16, max_position_embeddings=32,
     )  # fmt: skip
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -72,7 +72,7 @@ def test_a_second_maker_reads_the_cache_and_runs_no_encoder(folder, tmp_path, mo
     facts = json.loads(next(tmp_path.glob("*.json")).read_text(encoding="utf-8"))
     assert (facts["captions"], facts["tokens"]) == (5, 21)
     assert facts["captions_per_second"] > 0
-    monkeypatch.setattr(module.WordFeatures, "_plan", None)
+    monkeypatch.setattr(module.WordFeatures, "_ids", None)
     second = load(folder, cache=str(tmp_path)).of(CAPTIONS).take(np.arange(5))
     assert torch.equal(first["values"], second["values"])
 

@@ -39,7 +39,7 @@ def test_runs_of_one_split_stand_in_one_table_the_best_first(tmp_path):
     assert page.count("<table>") == 2
     assert table["rsum"].tolist() == [3.0, 2.0, 1.0]
     assert table["rsum low"].tolist() == pytest.approx([2.9, 1.9, 0.9])
-    assert '<td class="number best">3.000 <small>[2.900, 3.100]</small></td>' in page
+    assert '<td class="number">300.0 (290.0 to 310.0)</td>' in page
     assert page.index("bbbb0000") < page.index("aaaa0000") < page.index("cccc0000")
     assert "scenes, scenes/test: 20 images, 100 captions" in page
 

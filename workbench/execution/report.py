@@ -2,33 +2,19 @@
 fetched.
 """
 
-from __future__ import annotations
-
 import copy
-import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import nbformat
+from jinja2 import Environment, FileSystemLoader
 from nbformat.sign import NotebookNotary
 
 PLOTLY = "application/vnd.plotly.v1+json"
 
-# nbconvert's own page asks content networks for require.js, MathJax, Mermaid and widgets; a report must open
-# on a train.
-_TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
-{%- block html_head_js -%}{{ resources.plotly_js }}{%- endblock -%}
-{%- block jupyter_widgets -%}{%- endblock -%}
-{%- block html_head_js_mathjax -%}{%- endblock -%}
-{%- block html_head_js_mermaidjs -%}{%- endblock -%}
-{%- block html_head_css -%}<style>
-body.jp-Notebook { background: #fff; } main { max-width: 76rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
-.jp-InputArea-editor { overflow-x: auto; } .jp-MarkdownOutput > * { max-width: 52rem; }
-/* IPython's colours of an error cannot be read on the pink ground that it has here */
-[data-mime-type="application/vnd.jupyter.stderr"] pre span { color: #1f1f1f !important; }
-</style>{%- endblock -%}
-"""
+HERE = Path(__file__).parent
 
 
 def figures(notebook: nbformat.NotebookNode) -> Iterator[dict[str, Any]]:
@@ -47,7 +33,7 @@ def plotly_script() -> str:
     """plotly.js in a script element, about 5 MB; a page needs it once."""
     from plotly.offline import get_plotlyjs
 
-    return f"<script>{get_plotlyjs()}</script>"
+    return _templates().get_template("plotly.html.j2").render(source=get_plotlyjs())
 
 
 def div(figure: dict[str, Any], key: str, *, static: bool = False) -> str:
@@ -58,12 +44,13 @@ def div(figure: dict[str, Any], key: str, *, static: bool = False) -> str:
         key: id of the element, unique on the page.
         static: draw it without tools and hover, as a thumbnail.
     """
-    # "</script" would end the script element if a caption contained it, "<!--<script" would keep it from
-    # ending.
-    spec = json.dumps(figure).replace("<", "\\u003c")
-    config = json.dumps({"responsive": True, "displaylogo": False, "staticPlot": static})
-    script = f'<script>{{const f = {spec}; Plotly.newPlot("{key}", f.data, f.layout, {config})}}</script>'
-    return f'<div id="{key}" class="plotly-graph-div" style="height:{figure["layout"].get("height", 450)}px"></div>{script}'
+    # JSON is printed so that no text of a figure can end its script element
+    return _templates().get_template("figure.html.j2").render(figure=figure, key=key, static=static)
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(loader=FileSystemLoader(HERE), autoescape=True)
 
 
 def to_html(notebook: nbformat.NotebookNode, title: str) -> str:
@@ -82,7 +69,7 @@ def to_html(notebook: nbformat.NotebookNode, title: str) -> str:
             number += 1
             output["data"] = {"text/html": div(output["data"][PLOTLY], f"figure-{number}")}
     script = plotly_script() if number else ""
-    exporter = HTMLExporter(raw_template=_TEMPLATE)
+    exporter = HTMLExporter(raw_template=(HERE / "report.html.j2").read_text(encoding="utf-8"))
     page, _ = exporter.from_notebook_node(
         notebook, resources={"plotly_js": script, "metadata": {"name": title}}
     )

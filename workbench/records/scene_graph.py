@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from workbench.records._checks import require
 
@@ -31,8 +33,13 @@ class SceneGraph:
         bad = [node for node in used if not 0 <= node < n]
         require(
             not bad,
-            f"scene graph: node {bad[0] if bad else ''} is used but there are only {n} objects {self.objects}",
+            f"scene graph: node {bad[0] if bad else ''} is used, there are only {n} objects {self.objects}",
         )
+
+    @staticmethod
+    def of(objects: Iterable[str], attributes: Iterable[Any], relations: Iterable[Any]) -> SceneGraph:
+        """A graph from lists, as JSON holds them."""
+        return SceneGraph(tuple(objects), tuple(map(tuple, attributes)), tuple(map(tuple, relations)))
 
     def tuples(self) -> frozenset[tuple[str, ...]]:
         """The graph as a set: ``(object,)``, ``(object, attribute)`` and ``(subject, relation, object)``."""

@@ -1,7 +1,7 @@
 """Signals: what captions alone can tell, one file each.
 
-``load(name, **options)`` makes a ``SignalMaker`` (what a caption says) or a ``RelevanceMaker`` (how well captions
-fit images).
+``load(name, **options)`` makes a ``SignalMaker`` (what a caption says) or a ``RelevanceMaker`` (how well
+captions fit images).
 """
 
 from workbench.registry import Shelf

@@ -13,8 +13,8 @@ Source: Vedantam, Zitnick, Parikh, "CIDEr: Consensus-based Image Description Eva
 1-4 and the section on CIDEr-D. Departures: as in every released scorer, the length counts pairs of
 neighbouring words. Words are cut at white space after lower-casing, as in the code of NCS.
 
-The n-grams are counted here and not by scikit-learn, whose counter gives the same counts (a test compares them)
-and takes six times as long for n-grams of four orders.
+The n-grams are counted here and not by scikit-learn, whose counter gives the same counts (a test compares
+them) and takes six times as long for n-grams of four orders.
 """
 
 from array import array
@@ -67,8 +67,8 @@ class Features(NamedTuple):
     """``N`` texts as hypotheses or as references.
 
     Args:
-        values: ``(N, F)``; the product of a hypothesis' and a reference's row is their score before the length
-            penalty.
+        values: ``(N, F)``; the product of a hypothesis' and a reference's row is their score before the
+            length penalty.
         lengths: ``(N,)`` lengths as the penalty counts them.
     """
 
@@ -79,9 +79,9 @@ class Features(NamedTuple):
 class CiderRelevance(Relevance):
     """CIDEr of ``T`` captions against ``I`` images, exact and in bounded memory.
 
-    A caption against an image is a sum over the image's references, each times a penalty that depends on the two
-    lengths. Captions of the same length share their penalties, so the references of an image are added up first,
-    once for each length.
+    A caption against an image is a sum over the image's references, each times a penalty that depends on the
+    two lengths. Captions of the same length share their penalties, so the references of an image are added up
+    first, once for each length.
 
     Args:
         maker: says the variant and the width of the length penalty.
@@ -108,8 +108,8 @@ class CiderRelevance(Relevance):
         self._members = sparse.csr_array((np.ones(len(own)), (own, np.arange(len(own)))), (images, len(own)))
         self._number = np.bincount(own, minlength=images)
         self._itself = (hypotheses.values * references.values).sum(axis=1) if leave_one_out else None
-        # The references of each image added up for any weights of their lengths, (F, I): the sums lie at the same
-        # places whatever the weights, so the places are worked out once.
+        # The references of each image added up for any weights of their lengths, (F, I): the sums lie at the
+        # same places whatever the weights, so the places are worked out once.
         self._lengths, kind = np.unique(references.lengths, return_inverse=True)
         entries, width = references.values.tocoo(), np.int64(images)
         keys, place = np.unique(entries.col * width + own[entries.row], return_inverse=True)
@@ -120,8 +120,8 @@ class CiderRelevance(Relevance):
         )
 
     def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
-        """``(n, m)`` scores of some captions against some images: against few reference by reference, against many
-        by the sums of references of one length.
+        """``(n, m)`` scores of some captions against some images: against few reference by reference, against
+        many by the sums of references of one length.
         """
         if 2 * len(images) < self.shape[0]:
             return self._by_reference(images, captions)

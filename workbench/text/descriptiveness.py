@@ -7,8 +7,8 @@ Source: Jang, Lee, Sohn, "Descriptive Image-Text Matching with Graded Contextual
 descriptiveness score.
 Departures: the printed formula divides by the number of words and so ranks one-word phrases highest, against
 the paper's own figure of descriptiveness by level; the default is the sum of an L2-normalised vector, and
-``scorer="printed"`` is the formula. Words are counted and rows brought to length by scikit-learn; against a sum
-in the order of the caption this moves the last bit (1e-15 relative, a test holds 1e-12).
+``scorer="printed"`` is the formula. Words are counted and rows brought to length by scikit-learn; against a
+sum in the order of the caption this moves the last bit (1e-15 relative, a test holds 1e-12).
 """
 
 from __future__ import annotations
@@ -172,14 +172,14 @@ def count_words(captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
 def weigh(scorer: Scorer, counts: sparse.csr_array, holding: Floats, sentences: int) -> sparse.csr_array:
     """What each word adds to the score of a caption; the score is the sum of a row.
 
-    ``M`` sentences in the pool, ``M_w`` of them hold word ``w``; ``N_w`` times it occurs in the caption of ``N``
-    words. A word that the pool does not hold counts as if one sentence held it. Natural logarithms.
+    ``M`` sentences in the pool, ``M_w`` of them hold word ``w``; ``N_w`` times it occurs in the caption of
+    ``N`` words. A word that the pool does not hold counts as if one sentence held it. Natural logarithms.
 
     Args:
-        scorer: ``"raw_sum"``: ``N_w log(M / M_w)``, without a division by the length. ``"printed"``: ``N_w / N
-            log(M / M_w)``, the mean idf of the caption's words. ``"printed_tokens"``: the same summed over
-            word positions, ``N_w^2 / N log(M / M_w)``. ``"l2_sum"``: ``N_w (log((1 + M) / (1 + M_w)) + 1)``,
-            divided by the Euclidean length of the caption's vector.
+        scorer: ``"raw_sum"``: ``N_w log(M / M_w)``, without a division by the length. ``"printed"``:
+            ``N_w / N log(M / M_w)``, the mean idf of the caption's words. ``"printed_tokens"``: the same
+            summed over word positions, ``N_w^2 / N log(M / M_w)``. ``"l2_sum"``:
+            ``N_w (log((1 + M) / (1 + M_w)) + 1)``, divided by the Euclidean length of the caption's vector.
         counts: ``(T, W)`` of each word.
         holding: ``(W,)`` sentences of the pool that hold it.
         sentences: of the pool.

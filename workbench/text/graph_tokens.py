@@ -6,8 +6,9 @@ the distinct phrases of a batch come with it, as token ids or as vectors of a fr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -137,7 +138,16 @@ class GraphTokens(SignalMaker):
     def fit(self, captions: Sequence[str]) -> Self:
         """Learn the vocabulary, where words are read."""
         if self.features is None:
-            phrases = (phrase for graph in self.graphs(captions) for phrase in _phrases(graph))
+            graphs = self.graphs(captions)
+            phrases = (
+                phrase
+                for graph in graphs
+                for phrase in chain(
+                    graph.objects,
+                    (look for _, look in graph.attributes),
+                    (relation for _, relation, _ in graph.relations),
+                )
+            )
             self.tokens.fit([*dict.fromkeys(phrases), *captions])
         return self
 
@@ -150,15 +160,14 @@ class GraphTokens(SignalMaker):
     def of(self, captions: Sequence[str]) -> GraphTokenSignal:
         """The graphs of the captions as numbers."""
         number: dict[str, int] = {}
-        rows = [self._numbers(graph, number) for graph in self.graphs(captions)]
+        numbers = [self._numbers(graph, number) for graph in self.graphs(captions)]
+        objects, attributes, relations = zip(*numbers, strict=True) if numbers else ((), (), ())
         return GraphTokenSignal(
-            np.array([phrase for objects, _, _ in rows for phrase in objects], dtype=np.int64),
-            np.array([row for _, attributes, _ in rows for row in attributes], dtype=np.int64).reshape(
-                -1, self.attributes
-            ),
-            _ragged.offsets([len(objects) for objects, _, _ in rows]),
-            np.array([row for _, _, relations in rows for row in relations], dtype=np.int64).reshape(-1, 3),
-            _ragged.offsets([len(relations) for _, _, relations in rows]),
+            np.fromiter(chain.from_iterable(objects), np.int64),
+            np.array(list(chain.from_iterable(attributes)), np.int64).reshape(-1, self.attributes),
+            _ragged.offsets(list(map(len, objects))),
+            np.array(list(chain.from_iterable(relations)), np.int64).reshape(-1, 3),
+            _ragged.offsets(list(map(len, relations))),
             tuple(number),
             self._words(tuple(number)),
         )
@@ -199,12 +208,6 @@ class GraphTokens(SignalMaker):
         """Take over what ``state`` returned."""
         self._reader.restore(state)
         return self
-
-
-def _phrases(graph: SceneGraph) -> Iterator[str]:
-    yield from graph.objects
-    yield from (attribute for _, attribute in graph.attributes)
-    yield from (relation for _, relation, _ in graph.relations)
 
 
 MEMBER = GraphTokens

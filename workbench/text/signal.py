@@ -1,7 +1,7 @@
 """What the members of this shelf derive from, a user's own among them.
 
-A ``SignalMaker`` makes a signal, one value for each caption. A ``RelevanceMaker`` compares captions with images,
-each of which is known by its own captions, and makes a ``Relevance``.
+A ``SignalMaker`` makes a signal, one value for each caption. A ``RelevanceMaker`` compares captions with
+images, each of which is known by its own captions, and makes a ``Relevance``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,8 +51,8 @@ class SignalMaker(Maker):
 class Relevance:
     """Scores ``(I, T)`` of captions against the reference captions of images; larger = more alike.
 
-    It is what ``records.Graded`` asks for. A member of the shelf says in ``take`` how to compute any part of the
-    matrix; the rest follows.
+    It is what ``records.Graded`` asks for. A member of the shelf says in ``take`` how to compute any part of
+    the matrix; the rest follows.
 
     Args:
         name: short key, e.g. ``"cider-d"``.
@@ -116,7 +116,8 @@ class Relevance:
         """
         if not minimum > 0:
             raise ValueError(
-                f"{self.name}: minimum is {minimum}; it must be greater than 0, else every pair would be listed"
+                f"{self.name}: minimum is {minimum}; it must be greater than 0, "
+                f"else every pair would be listed"
             )
         images, captions, grades = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.float32)]
         for columns, scores in self.blocks(size):

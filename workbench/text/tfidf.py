@@ -6,8 +6,8 @@ scikit-learn makes it: lower-cased runs of two or more letters or digits, ``idf 
 1`` over the M captions of the corpus, rows of length 1. A word that the corpus does not hold counts nothing.
 
 Source: released code of Li et al., "A Differentiable Semantic Metric Approximation in Probabilistic Embedding
-for Cross-Modal Retrieval", NeurIPS 2022, which calls it CIDEr. It is not: there are no n-grams, no clipping and no penalty of
-the length.
+for Cross-Modal Retrieval", NeurIPS 2022, which calls it CIDEr. It is not: there are no n-grams, no clipping
+and no penalty of the length.
 """
 
 from collections.abc import Sequence

@@ -61,8 +61,8 @@ class Tokens(SignalMaker):
             ``local-dir:...``.
         vocabulary: fixed words, without the four special ids; ``None`` = all words of the pool, the most
             frequent first.
-        max_length: ids a caption at most, start and end included, so at least 3; ``None`` = all words, or the model's
-            context length.
+        max_length: ids a caption at most, start and end included, so at least 3; ``None`` = all words, or the
+            model's context length.
         min_count: a word enters the vocabulary when it occurs this often in the pool.
 
     Raises:

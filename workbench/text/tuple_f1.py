@@ -2,8 +2,8 @@
 
 A graph is a set of tuples: ``(object,)``, ``(object, attribute)`` and ``(subject, relation, object)``. The
 references of an image are one set, the union of their graphs' tuples. With m tuples in both, c in the
-candidate and r in the references: ``P = m / c``, ``R = m / r``, ``F1 = 2 P R / (P + R) = 2 m / (c + r)``; without a match all three
-are 0.
+candidate and r in the references: ``P = m / c``, ``R = m / r``, ``F1 = 2 P R / (P + R) = 2 m / (c + r)``;
+without a match all three are 0.
 
 Source: Anderson, Fernando, Johnson, Gould, "SPICE: Semantic Propositional Image Caption Evaluation", ECCV
 2016, equations 2-5.

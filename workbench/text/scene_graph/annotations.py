@@ -51,8 +51,9 @@ def annotated(root: Path | str, part: Literal["dev", "test"] = "test") -> Annota
     lines = assets.path("scene_graphs/annotated.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["part"] == part]
     known = {source: texts(Path(root) / name, source) for source, name in TEXTS.items()}
+    graphs = tuple(SceneGraph.of(row["objects"], row["attributes"], row["relations"]) for row in rows)
     captions = tuple(_checked(row, known[row["source"]]) for row in rows)
-    return Annotated(tuple((row["source"], row["id"]) for row in rows), captions, tuple(map(_graph, rows)))
+    return Annotated(tuple((row["source"], row["id"]) for row in rows), captions, graphs)
 
 
 def texts(path: Path, source: str) -> dict[str, str]:
@@ -77,24 +78,12 @@ def texts(path: Path, source: str) -> dict[str, str]:
 
 
 def _checked(row: dict[str, Any], texts: dict[str, str]) -> str:
-    text = texts.get(row["id"])
+    text, name = texts.get(row["id"]), f"{row['source']} {row['id']!r}"
     if text is None:
-        raise ValueError(
-            f"annotated captions: {row['source']} has no caption {row['id']!r}; is the file complete?"
-        )
+        raise ValueError(f"annotated captions: there is no caption {name}; is the file complete?")
     if hashlib.sha256(text.encode()).hexdigest()[:16] != row["sha256"]:
-        raise ValueError(
-            f"annotated captions: the text of {row['source']} {row['id']!r} is not the one that was annotated"
-        )
+        raise ValueError(f"annotated captions: the text of {name} is not the one that was annotated")
     return text
-
-
-def _graph(row: dict[str, Any]) -> SceneGraph:
-    return SceneGraph(
-        tuple(row["objects"]),
-        tuple((n, a) for n, a in row["attributes"]),
-        tuple((s, r, o) for s, r, o in row["relations"]),
-    )
 
 
 def agreement(parsed: Sequence[SceneGraph], truth: Sequence[SceneGraph]) -> dict[str, Agreement]:

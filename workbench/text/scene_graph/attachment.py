@@ -1,5 +1,5 @@
-"""Step 4: phrases and participles moved to the word they belong to by meaning, where the parser hung them on the
-nearest one.
+"""Step 4: phrases and participles moved to the word they belong to by meaning, where the parser hung them on
+the nearest one.
 
 The rules follow the annotation guide: what is true of the nearer noun only stays there; what fits both
 belongs to the verb, or without a verb to the first noun.

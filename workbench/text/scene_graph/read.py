@@ -1,4 +1,6 @@
-"""Step 5: from the parsed sentences of a caption to its scene graph: nodes, what pronouns stand for, statements."""
+"""Step 5: from the parsed sentences of a caption to its scene graph: nodes, what pronouns stand for,
+statements.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +46,9 @@ def read_graph(trees: Sequence[Tree]) -> SceneGraph | None:
 
 @dataclass
 class _Sentence:
-    """What is known while a sentence is read: the nodes of the caption so far, and which of them each word means."""
+    """What is known while a sentence is read: the nodes of the caption so far, and which of them each word
+    means.
+    """
 
     number: int
     tree: Tree
@@ -124,7 +128,9 @@ class _Sentence:
         return self._nodes([owner] if tree.noun(owner) else statements.subjects(tree, owner))
 
     def _barred(self, i: int) -> set[int]:
-        """What a pronoun cannot mean: the noun that its own preposition hangs on, or the subject of its own verb."""
+        """What a pronoun cannot mean: the noun that its own preposition hangs on, or the subject of its own
+        verb.
+        """
         tree, head = self.tree, self.tree.heads[i]
         if tree.deps[i] == "pobj":
             head = tree.heads[head]

@@ -148,8 +148,8 @@ def _list(tree: Tree, i: int) -> None:
 
 
 def reread(tree: Tree) -> list[Word] | None:
-    """Verbs that were read as nouns, "a dog runs" taken for a compound: such a sentence is read again with other
-    words, "a dog is running".
+    """Verbs that were read as nouns, "a dog runs" taken for a compound: such a sentence is read again with
+    other words, "a dog is running".
 
     Args:
         tree: the first reading.

@@ -16,7 +16,7 @@ Tie = tuple[str, int, list[int]]
 
 
 class Statement(NamedTuple):
-    """A statement about words: of the thing at ``subject``, perhaps in relation to the thing at ``object``."""
+    """A statement about words: of the one at ``subject``, perhaps in relation to the one at ``object``."""
 
     subject: int
     says: str
@@ -24,7 +24,7 @@ class Statement(NamedTuple):
 
 
 def joined(tree: Tree, nouns: Iterable[int]) -> list[int]:
-    """Some nouns and those that are joined to them by "and" or commas; "who" means what its clause describes."""
+    """Some nouns and those joined to them by "and" or commas; "who" means what its clause describes."""
     found: list[int] = []
     for i in nouns:
         if tree.given(i) in known.relatives and tree.tags[i].startswith("W"):
@@ -90,7 +90,7 @@ def _negated(tree: Tree, verb: int) -> bool:
 
 
 def ties(tree: Tree, *words: int) -> list[Tie]:
-    """Prepositions that hang on words, each with its own words joined ("from behind") and what it points at."""
+    """Prepositions that hang on words, each joined with its own ("from behind"), and what they point at."""
     tags = ("IN", "TO", "RP", "RB", "JJ", "VBG", "RBR")
     return [
         tie
@@ -145,7 +145,7 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
 
 
 def _shared(tree: Tree, verb: int, root: str) -> list[Tie]:
-    """What a second verb of motion is tied to and the first one not: "running and jumping through the woods"."""
+    """What only the second verb of motion is tied to: "running and jumping through the woods"."""
     if root not in known.moving or tree.below(verb, "dobj"):
         return []
     seconds = [c for c in tree.below(verb, "conj") if verb < c <= verb + 2 and tree.root(c) in known.moving]

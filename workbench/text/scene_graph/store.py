@@ -54,11 +54,11 @@ class GraphStore:
         known.update(zip(new, made, strict=True))
         with self._opened() as database:
             database.executemany("INSERT OR IGNORE INTO graphs VALUES (?, ?)", zip(new, made, strict=True))
-        return tuple(_graph(known[caption]) for caption in captions)
+        return tuple(SceneGraph.of(*json.loads(known[caption])) for caption in captions)
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
-        """The database, closed again before the parser starts, so that no process waits for another's parser."""
+        """The database, closed before the parser starts: no process waits for another's parser."""
         self.folder.mkdir(parents=True, exist_ok=True)
         file = self.folder / f"scene_graphs-{parser_identity()}.sqlite"
         with closing(sqlite3.connect(file, timeout=WAIT)) as database, database:
@@ -66,8 +66,3 @@ class GraphStore:
                 "CREATE TABLE IF NOT EXISTS graphs (caption TEXT PRIMARY KEY, graph TEXT NOT NULL)"
             )
             yield database
-
-
-def _graph(text: str) -> SceneGraph:
-    objects, attributes, relations = json.loads(text)
-    return SceneGraph(tuple(objects), tuple(map(tuple, attributes)), tuple(map(tuple, relations)))

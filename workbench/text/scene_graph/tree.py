@@ -3,7 +3,7 @@ of the model.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -33,14 +33,14 @@ class Tree:
     tags: list[str]
     deps: list[str]
     heads: list[int]
-    children: list[list[int]] = field(init=False)
 
     def __post_init__(self) -> None:
+        """Read the children off the heads."""
         self.link()
 
     def link(self) -> None:
-        """Read the children off the heads, again after a repair."""
-        self.children = [[] for _ in self.words]
+        """Read the children off the heads, after a repair too."""
+        self.children: list[list[int]] = [[] for _ in self.words]
         for i, head in enumerate(self.heads):
             if head != i:
                 self.children[head].append(i)

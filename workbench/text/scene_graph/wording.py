@@ -44,7 +44,8 @@ class Word:
     kind: str = ""
 
 
-# What a rule makes of the words from a place on: how many it replaces (0 = the rule does not apply), and by what.
+# What a rule makes of the words from a place on: how many it replaces (0 = the rule does not apply), and by
+# what.
 Folded = tuple[int, list[Word]]
 NOTHING: Folded = (0, [])
 

@@ -29,17 +29,17 @@ function build(send) {
   parts.choices = LABELS.map(([key, label]) => button(`${key} ${label}`, `key ${key}`, { do: "label", label }));
   const moves = [
     button("U undo", "key U", { do: "undo" }),
-    button("\u2190", "the one before, left arrow", { do: "move", by: -1 }),
-    button("\u2192", "the one after, right arrow", { do: "move", by: 1 }),
-    button("N next open", "key N: the next without a label", { do: "open" }),
+    button("\u2190", "previous candidate (left arrow)", { do: "move", by: -1 }),
+    button("\u2192", "next candidate (right arrow)", { do: "move", by: 1 }),
+    button("N next unlabelled", "key N: next candidate without a label", { do: "open" }),
   ];
-  moves[1].setAttribute("aria-label", "the one before");
-  moves[2].setAttribute("aria-label", "the one after");
+  moves[1].setAttribute("aria-label", "previous candidate");
+  moves[2].setAttribute("aria-label", "next candidate");
   // JupyterLab's own shortcuts would take the keys 1, 2 and 3 for headings.
   parts.root = make(
     "section",
     { class: "wb-audit", tabindex: "0", "data-testid": "audit", "data-lm-suppress-shortcuts": "true",
-      "aria-label": "Label candidates: 1 valid, 2 invalid, 3 unsure, U undo, arrows move, N next open" },
+      "aria-label": "Label candidates: 1 valid, 2 invalid, 3 unsure, U undo, arrow keys move, N next unlabelled" },
     make("header", {}, parts.count, parts.tally, parts.bar),
     make("div", { class: "wb-audit-body" },
       parts.image,
@@ -56,7 +56,7 @@ function show(parts, view) {
   const { counts } = view, done = view.total - counts.open;
   parts.count.textContent = `Candidate ${view.at + 1} of ${view.total}`;
   parts.tally.textContent =
-    `${view.annotator}: ${counts.valid} valid \u00b7 ${counts.invalid} invalid \u00b7 ${counts.unsure} unsure \u00b7 ${counts.open} open`;
+    `${view.annotator}: ${counts.valid} valid \u00b7 ${counts.invalid} invalid \u00b7 ${counts.unsure} unsure \u00b7 ${counts.open} unlabelled`;
   parts.bar.max = view.total;
   parts.bar.value = done;
   parts.image.src = view.image;

@@ -7,8 +7,6 @@ from 1 and are places in the whole gallery: a filter hides items and never moves
 ``None``, never NaN, so that ``as_dict`` is JSON.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal

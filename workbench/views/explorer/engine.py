@@ -4,8 +4,6 @@ Everything that the widget shows comes from here as plain records, so that it ca
 written to a page.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

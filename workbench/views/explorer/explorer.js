@@ -4,8 +4,7 @@
 const DEBOUNCE = 80;
 const SHAPES = { own: "●", relevant: "◆", not: "✕", unknown: "○" };
 const MARK_NAMES = { own: "own", relevant: "relevant", not: "not relevant", unknown: "not judged" };
-const PART_NAMES = { objects: "objects", attributes: "attributes", relations: "relations" };
-const PARTS = Object.keys(PART_NAMES);
+const PARTS = ["objects", "attributes", "relations"];
 const FOCUSED = new Set(["button", "input", "select", "summary"]);
 let views = 0;
 
@@ -91,12 +90,12 @@ class View {
     clearTimeout(this.timer);
   }
 
-  // What stands on the page whatever was asked
+  // Parts of the page that do not depend on the question
 
   build() {
     const later = () => this.askLater();
     this.text = h("input", {
-      type: "text", class: "wbx-text", "data-testid": "query", placeholder: "a sentence; press / to come here", dir: "auto",
+      type: "text", class: "wbx-text", "data-testid": "query", placeholder: "a sentence (press / to type here)", dir: "auto",
       autocomplete: "off", spellcheck: "false", oninput: () => { this.changes = []; later(); },
     });
     this.minus = h("input", { type: "text", "data-testid": "minus", dir: "auto", autocomplete: "off", placeholder: "words", oninput: later });
@@ -126,7 +125,7 @@ class View {
   queryBar() {
     const label = (name, control, extra = "") => h("label", { class: `wbx-field ${extra}` }, h("span", {}, name), control);
     return h("form", { class: "wbx-bar", role: "search", onsubmit: event => { event.preventDefault(); this.ask(); } },
-      label("Find", this.seeks), label("by text", this.text, "wbx-wide"), label("− take away", this.minus),
+      label("Find", this.seeks), label("by text", this.text, "wbx-wide"), label("− subtract", this.minus),
       label("+ from the data", this.fromData), this.offered, label("+ picture or .npy", this.file, "wbx-file"),
       h("button", { type: "submit", class: "wbx-main", "data-testid": "search" }, "Search"));
   }
@@ -145,7 +144,7 @@ class View {
     this.filters = h("details", { class: "wbx-filters", "data-testid": "filters" },
       h("summary", {}, "Filters"),
       h("div", { class: "wbx-bar" },
-        h("label", { class: "wbx-field" }, h("span", {}, "A caption holds"), this.filterText),
+        h("label", { class: "wbx-field" }, h("span", {}, "Caption contains"), this.filterText),
         h("div", { class: "wbx-field", role: "group", "aria-label": "Descriptiveness of the caption" },
           h("span", {}, "Descriptiveness ", this.range), h("span", { class: "wbx-ranges" }, this.low, this.high)),
         levels.length ? h("fieldset", {}, h("legend", {}, "Level"), levels.map(level => check(String(level), level, "level"))) : null,
@@ -163,7 +162,7 @@ class View {
       this.config.runs.map((run, i) => h("option", { value: i }, run)));
     return h("div", { class: "wbx-bar wbx-runs" },
       h("fieldset", {}, h("legend", {}, "Runs"), shown),
-      h("label", { class: "wbx-field wbx-inline" }, h("span", {}, "Arrows against"), base));
+      h("label", { class: "wbx-field wbx-inline" }, h("span", {}, "Compare ranks with"), base));
   }
 
   panels() {
@@ -175,8 +174,8 @@ class View {
         ontoggle: event => { event.target.open ? this.open.add(name) : this.open.delete(name); this.ask(); },
       }, h("summary", {}, title), body);
     };
-    return h("div", { class: "wbx-panels" }, panel("graph", "Scene graph: what if it said something else?"),
-      panel("way", "Way to the root: from specific to generic"), panel("words", "Words: which of them count?"));
+    return h("div", { class: "wbx-panels" }, panel("graph", "Scene graph: edit the query and see what changes"),
+      panel("way", "Walk to the root: from specific to generic"), panel("words", "Words: how much each one matters"));
   }
 
   footer() {
@@ -202,7 +201,7 @@ class View {
     this.began ??= performance.now();
     if (this.busy) { this.again = true; return; }
     const terms = this.terms();
-    if (!terms.some(term => term.sign > 0)) { this.began = null; this.say("Type a sentence, or take an image or a caption from the data."); return; }
+    if (!terms.some(term => term.sign > 0)) { this.began = null; this.say("Type a sentence, or choose an image or a caption from the data."); return; }
     this.busy = true;
     this.again = false;
     this.asked += 1;
@@ -280,7 +279,7 @@ class View {
     this.vocabulary = message.vocabulary || this.vocabulary;
     this.answer = message.answer;
     this.draw();
-    this.told();
+    this.report();
   }
 
   onError(message) {
@@ -302,14 +301,14 @@ class View {
     this.offered.replaceChildren(...this.found.map(one => h("option", { value: one.name })));
   }
 
-  /** Say what was found and how long it took, from the key press to the last decoded thumbnail. */
-  async told() {
+  /** Report what was found and how long it took, from the key press to the last decoded thumbnail. */
+  async report() {
     const { answer, began } = this;
     this.began = null;
     await Promise.all([...this.root.querySelectorAll("img")].map(image => image.decode().catch(() => null)));
     if (answer !== this.answer) return;
     const shown = Math.max(0, ...answer.columns.map(column => column.length));
-    const passed = answer.passed === answer.gallery ? "" : ` of the ${answer.passed} that may be shown,`;
+    const passed = answer.passed === answer.gallery ? "" : ` of the ${answer.passed} that pass the filters,`;
     const took = Math.round(performance.now() - began);
     this.status.dataset.milliseconds = took;
     this.say(`${shown}${passed} of ${answer.gallery} ${answer.query.seeks} · ${answer.query.measure} · ${took} ms`);
@@ -349,7 +348,7 @@ class View {
     const rows = this.answer.columns[run];
     const empty = h("p", { class: "wbx-empty" }, this.answer.query.seeks === "entities" ? "This run embeds no entities." : "Nothing passes the filters.");
     return h("section", { class: "wbx-column", "data-run": run, "data-testid": `column-${run}`, "aria-label": `Run ${this.answer.runs[run]}` },
-      h("h3", {}, words(this.answer.runs[run]), this.order().length > 1 && run === this.base ? h("span", { class: "wbx-dim" }, " arrows refer to this run") : null),
+      h("h3", {}, words(this.answer.runs[run]), this.order().length > 1 && run === this.base ? h("span", { class: "wbx-dim" }, " ranks are compared with this run") : null),
       rows.length ? h("ol", {}, rows.map((row, place) => this.cardOf(this.items.get(row), run, place))) : empty);
   }
 
@@ -407,7 +406,7 @@ class View {
 
   drawChips() {
     const chip = (term, i) => h("span", { class: "wbx-chip", "data-testid": "chip" },
-      h("button", { type: "button", "aria-label": `add or take away ${term.name}`, onclick: () => { term.sign = -term.sign; this.drawChips(); this.ask(); } }, term.sign > 0 ? "+" : "−"),
+      h("button", { type: "button", "aria-label": `add or subtract ${term.name}`, onclick: () => { term.sign = -term.sign; this.drawChips(); this.ask(); } }, term.sign > 0 ? "+" : "−"),
       this.pictures.urls.has(term.thumbnail) ? this.pictures.image(term.thumbnail, "") : null, words(term.name, "span", { class: "wbx-caption" }),
       h("button", { type: "button", "aria-label": `remove ${term.name}`, onclick: () => { this.chips.splice(i, 1); this.drawChips(); this.ask(); } }, "✕"));
     this.chipBox.replaceChildren(...this.chips.map(chip));
@@ -418,13 +417,13 @@ class View {
   drawGraph() {
     if (!this.open.has("graph")) return;
     const { graph, edits } = this.answer;
-    if (!graph) { this.graphPanel.replaceChildren(h("p", { class: "wbx-dim" }, "A question that is one text alone has a scene graph to edit.")); return; }
+    if (!graph) { this.graphPanel.replaceChildren(h("p", { class: "wbx-dim" }, "Only a question that is a single text has a scene graph to edit.")); return; }
     const lists = PARTS.map(part => h("datalist", { id: `${this.name}-${part}` }, (this.vocabulary[part] || []).map(word => h("option", { value: word }))));
-    const groups = PARTS.filter(part => graph[part].length).map(part => h("div", { class: "wbx-parts", role: "group", "aria-label": PART_NAMES[part] },
-      h("span", { class: "wbx-dim" }, PART_NAMES[part]), graph[part].map((_, index) => this.partOf(graph, part, index))));
+    const groups = PARTS.filter(part => graph[part].length).map(part => h("div", { class: "wbx-parts", role: "group", "aria-label": part },
+      h("span", { class: "wbx-dim" }, part), graph[part].map((_, index) => this.partOf(graph, part, index))));
     const undo = h("button", { type: "button", "data-testid": "undo", disabled: !this.changes.length, onclick: () => { this.changes.pop(); this.ask(); } }, "Undo");
     const reset = h("button", { type: "button", "data-testid": "reset", disabled: !this.changes.length, onclick: () => { this.changes = []; this.ask(); } }, "Reset");
-    this.graphPanel.replaceChildren(...lists, ...groups, h("p", {}, undo, " ", reset, " ", h("span", { class: "wbx-dim" }, this.watchedSaid("Numbers are of"))), this.editTable(edits));
+    this.graphPanel.replaceChildren(...lists, ...groups, h("p", {}, undo, " ", reset, " ", h("span", { class: "wbx-dim" }, this.ofWatched("Scores and ranks of"))), this.editTable(edits));
   }
 
   partOf(graph, part, index) {
@@ -452,7 +451,7 @@ class View {
   }
 
   editTable(edits) {
-    if (!edits.length) return h("p", { class: "wbx-dim" }, "Scores and ranks of edits are shown where images are sought.");
+    if (!edits.length) return h("p", { class: "wbx-dim" }, "Scores and ranks of edits are shown when the question asks for images.");
     const remade = edits.find(edit => edit.kind === "remade");
     const head = h("tr", {}, ["What", "Sentence"].map(name => h("th", { scope: "col" }, name)), this.answer.runs.map(run => words(run, "th", { scope: "col" })));
     const cell = (edit, run) => {
@@ -463,10 +462,10 @@ class View {
     };
     const line = edit => h("tr", { class: `wbx-${edit.kind}`, "data-testid": `edit-${edit.kind}` }, words(edit.label, "th", { scope: "row" }), words(edit.sentence, "td"), this.answer.runs.map((_, run) => cell(edit, run)));
     return h("div", { class: "wbx-scroll", tabindex: 0, role: "region", "aria-label": "Edits" }, h("table", { class: "wbx-table" }, h("thead", {}, head), h("tbody", {}, edits.map(line))),
-      h("p", { class: "wbx-dim" }, "Changes of the score are against the sentence said again from the graph, so that the wording counts for nothing."));
+      h("p", { class: "wbx-dim" }, "Scores are compared with the sentence rewritten from the unedited graph, so that a change of wording alone does not count."));
   }
 
-  watchedSaid(start) {
+  ofWatched(start) {
     const item = this.items.get(this.answer.watched);
     return item ? `${start} ${item.id} (${this.watched === null ? "the first answer; open another item to watch it" : "the opened item"}).` : "";
   }
@@ -478,9 +477,9 @@ class View {
     if (!this.slider) {
       this.slider = h("input", { type: "range", min: 0, max: 1, step: 0.1, value: this.walk, "data-testid": "walk", "aria-label": "share of the way to the root", oninput: event => { this.walk = Number(event.target.value); this.markWay(); this.askLater(); } });
       this.wayTable = h("div", { class: "wbx-scroll", tabindex: 0, role: "region", "aria-label": "Steps of the way" });
-      this.waySaid = h("output", { "data-testid": "walk-said" });
-      this.wayPanel.replaceChildren(h("label", { class: "wbx-field wbx-inline" }, h("span", {}, "The query"), this.slider, h("span", {}, "the root (empty text) "), this.waySaid),
-        h("p", { class: "wbx-dim" }, "The query moves along the sphere towards the root; below the answers are those at the slider's place. The table shows the nearest image, the nearest caption and its cosine at each step."), this.wayTable);
+      this.wayShare = h("output", { "data-testid": "walk-said" });
+      this.wayPanel.replaceChildren(h("label", { class: "wbx-field wbx-inline" }, h("span", {}, "The query"), this.slider, h("span", {}, "the root "), this.wayShare),
+        h("p", { class: "wbx-dim" }, "The root is the embedding of the empty text, the most generic query. The slider moves the query along the sphere towards it, and the results below follow. The table shows the nearest image, the nearest caption and its cosine at each step."), this.wayTable);
     }
     const steps = unique(this.answer.way.map(step => step.walk));
     const go = walk => { this.slider.value = this.walk = walk; this.markWay(); this.ask(); };
@@ -495,7 +494,7 @@ class View {
   }
 
   markWay() {
-    this.waySaid.textContent = `${Math.round(100 * this.walk)} %`;
+    this.wayShare.textContent = `${Math.round(100 * this.walk)} %`;
     this.wayTable.querySelectorAll("[data-walk]").forEach(line => {
       if (Math.abs(Number(line.dataset.walk) - this.walk) < 0.01) line.setAttribute("aria-current", "step");
       else line.removeAttribute("aria-current");
@@ -507,13 +506,13 @@ class View {
   drawWords() {
     if (!this.open.has("words")) return;
     const found = this.answer.words;
-    if (!found.length) { this.wordsPanel.replaceChildren(h("p", { class: "wbx-dim" }, "Ask for images with a text of two words or more.")); return; }
+    if (!found.length) { this.wordsPanel.replaceChildren(h("p", { class: "wbx-dim" }, "Ask for images with a text of at least two words.")); return; }
     const most = Math.max(1e-9, ...found.flatMap(word => word.effects.map(Math.abs)));
     const bar = effect => h("td", {}, h("span", { class: `wbx-effect ${effect < 0 ? "wbx-less" : ""}`, style: `width:${(100 * Math.abs(effect)) / most}px` }), h("span", { class: "wbx-num" }, signed(effect)));
     const head = h("tr", {}, h("th", { scope: "col" }, "Word"), this.answer.runs.map(run => words(run, "th", { scope: "col" })));
     const line = word => h("tr", {}, words(word.text, "th", { scope: "row" }), word.effects.map(bar));
     this.wordsPanel.replaceChildren(
-      h("p", { class: "wbx-dim" }, `Not attention: how far the score falls when the word is left out; striped bars are words without which it rises. ${this.watchedSaid("Scores are of")}`),
+      h("p", { class: "wbx-dim" }, `How far the score falls when a word is left out; striped bars are words without which it rises. These are not attention weights. ${this.ofWatched("Scores of")}`),
       h("div", { class: "wbx-scroll", tabindex: 0, role: "region", "aria-label": "Effect of each word" }, h("table", { class: "wbx-table" }, h("thead", {}, head), h("tbody", {}, found.map(line)))));
   }
 
@@ -546,7 +545,7 @@ class View {
     const askCaption = caption => h("li", {}, words(caption), " ", h("button", { type: "button", "aria-label": `ask: ${caption}`, onclick: () => this.askText(caption) }, "ask"));
     const term = sign => this.add({ kind: "image", value: image, sign, name: `image ${this.imageName(item)}`, thumbnail: item.thumbnail });
     const actions = item.thumbnail ? [
-      h("button", { type: "button", "data-testid": "ask-image", onclick: () => this.askImage(image, item) }, "Which captions does this image find?"),
+      h("button", { type: "button", "data-testid": "ask-image", onclick: () => this.askImage(image, item) }, "Find captions for this image"),
       h("button", { type: "button", "data-testid": "plus-image", onclick: () => term(1) }, "+ image"),
       h("button", { type: "button", onclick: () => term(-1) }, "− image")] : [];
     const ranks = h("table", { class: "wbx-table" }, h("thead", {}, h("tr", {}, ["Run", "Rank", "Score"].map(name => h("th", { scope: "col" }, name)))),

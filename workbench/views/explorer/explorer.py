@@ -5,8 +5,6 @@ The Python side only passes messages on. What is answered is made by ``engine``,
 is seen is made by ``explorer.js`` and ``explorer.css``, which ask nothing of any other place.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

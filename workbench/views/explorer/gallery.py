@@ -5,13 +5,11 @@ An entity is an object with its attributes, as CORA embeds it (image to entity r
 al., "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024, Fig. 3.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +21,6 @@ from workbench.registry import did_you_mean
 from workbench.retrieval import blocks
 from workbench.views.explorer.answers import thumbnail_key
 from workbench.views.explorer.questions import Filters, Mark, Question, Seeks
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 BLOCK = 65_536
 SAMPLE = 300
@@ -339,12 +334,12 @@ def places(scores: NDArray[Any], rows: Sequence[int]) -> list[int | None]:
     return found
 
 
-def cosines(points: NDArray[Any], gallery: Tensor) -> NDArray[np.float32]:
+def cosines(points: NDArray[Any], gallery: Any) -> NDArray[np.float32]:
     """Cosines of some points with a gallery that may be memory-mapped or in half precision, block by block.
 
     Args:
         points: ``(Q, D)`` unit vectors.
-        gallery: ``(N, D)`` unit vectors.
+        gallery: ``(N, D)`` tensor of unit vectors.
 
     Returns:
         ``(Q, N)``.

@@ -4,8 +4,6 @@ Thumbnails are made when they are asked for and kept in a bounded memory; each i
 as a thumbnail and large when it is opened.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import struct

@@ -7,8 +7,6 @@ Edited sentences are compared with the unedited one as it is written from its gr
 differs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
@@ -181,7 +179,7 @@ class Question:
         signed = [("− " if term.sign < 0 else "+ ") + (term.name or term.kind) for term in self.terms]
         return " ".join(signed).removeprefix("+ ")
 
-    def with_text(self, sentence: str) -> Question:
+    def with_text(self, sentence: str) -> "Question":
         """The same question with other words."""
         return replace(self, terms=(Term("text", sentence, name=sentence),))
 

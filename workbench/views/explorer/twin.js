@@ -81,7 +81,7 @@
       const caption = captionOf(item);
       return h("button", {
         type: "button", class: `wbt-card wbt-${item.mark}`, "data-row": item.row, "aria-pressed": String(this.pins.has(this.pinKey(item))),
-        title: "pin: show its rank in every column", onclick: () => this.pin(item),
+        title: "pin: show its rank and score in every run", onclick: () => this.pin(item),
       }, this.picture(item.thumbnail, this.answer.query.seeks === "images" ? caption : ""),
       h("span", { class: "wbt-about" },
         h("span", { class: "wbt-top" }, h("strong", {}, `#${item.ranks[run] ?? "–"}`), h("span", {}, number(item.scores[run])),
@@ -124,7 +124,7 @@
     }
 
     pinned() {
-      if (!this.pins.size) return h("p", {}, "Choose an item to pin it: its rank in every column is then shown here, for this question and the next.");
+      if (!this.pins.size) return h("p", {}, "Choose an item to pin it. Its rank and score in every run are then shown here, for this question and the next.");
       const now = new Map(this.answer.items.map(item => [this.pinKey(item), item]));
       const lines = [...this.pins].map(([key, item]) => {
         const here = now.get(key);
@@ -163,12 +163,13 @@
       };
       slider.addEventListener("input", move);
       move();
-      return h("section", { class: "wbt-part", "aria-label": "Hierarchy walk" }, words("Hierarchy walk: from the question to the root", "h3"),
+      return h("section", { class: "wbt-part", "aria-label": "Walk to the root" }, words("Walk to the root: from specific to generic", "h3"),
+        h("p", {}, "The root is the embedding of the empty text, the most generic query. Each step shows the image and the caption nearest to the point on the way."),
         h("label", {}, h("span", {}, "walk "), slider, " ", told), shown);
     }
 
     nearest(run, step) {
-      if (!step) return h("div", {}, words(run, "h4"), "this run was not walked");
+      if (!step) return h("div", {}, words(run, "h4"), "no walk was made for this run");
       const level = step.level === null ? "" : `, level ${step.level}`;
       return h("div", { class: "wbt-column" }, words(run, "h4"), h("div", { class: "wbt-card" },
         this.picture(step.thumbnail, `nearest image: ${step.image}`),
@@ -183,10 +184,10 @@
         runs.map((_, run) => h("td", {}, edit === base || edit.kind === "asked"
           ? `${number(edit.scores[run])}, #${edit.ranks[run]}` : this.change(edit, base, run)))));
       const item = items.find(one => one.row === watched);
-      return h("section", { class: "wbt-part", "aria-label": "Counterfactual edits" }, words("Counterfactual edits of the question's scene graph", "h3"),
+      return h("section", { class: "wbt-part", "aria-label": "Counterfactual edits" }, words("What if the question said something else? Edits of its scene graph", "h3"),
         item ? h("p", {}, "Score and rank of ", words(captionOf(item)), " ",
           h("button", { type: "button", "data-testid": "twin-watched", onclick: () => this.pin(item) }, this.pins.has(this.pinKey(item)) ? "unpin it" : "pin it")) : null,
-        this.table("Change of score and rank against the sentence made from the unedited graph", ["edit", "sentence", ...runs], lines, "twin-edits"));
+        this.table("Change of score and rank, compared with the sentence rewritten from the unedited graph", ["edit", "sentence", ...runs], lines, "twin-edits"));
     }
 
     change(edit, base, run) {
@@ -196,11 +197,11 @@
     }
 
     effects() {
-      const { words: said, runs } = this.answer;
-      if (!said.length) return "";
-      const lines = said.map(word => h("tr", {}, words(word.text, "th", { scope: "row" }), word.effects.map(effect => h("td", {}, signed(effect)))));
-      return h("section", { class: "wbt-part", "aria-label": "Effect of each word" }, words("How far the score falls without a word", "h3"),
-        this.table("Larger: the word matters more", ["word", ...runs], lines, "twin-words"));
+      const { words: found, runs } = this.answer;
+      if (!found.length) return "";
+      const lines = found.map(word => h("tr", {}, words(word.text, "th", { scope: "row" }), word.effects.map(effect => h("td", {}, signed(effect)))));
+      return h("section", { class: "wbt-part", "aria-label": "Effect of each word" }, words("How much each word matters", "h3"),
+        this.table("Fall of the score when the word is left out", ["word", ...runs], lines, "twin-words"));
     }
 
     // Arrow keys go from card to card: up and down in a column, left and right between columns

@@ -5,8 +5,6 @@ It reads without kernel, network or trust. With script one chooses a question, p
 root and reads the edits; without it the first question stands there as plain HTML.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -9,8 +9,6 @@ Source: van der Maaten, Hinton, "Visualizing data using t-SNE", JMLR 2008; McInn
 uniform manifold approximation and projection for dimension reduction", 2018.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import warnings

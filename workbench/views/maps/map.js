@@ -418,7 +418,7 @@ export class MapView {
 
   build() {
     const tool = name => make("button", { type: "button", textContent: name === "pan" ? "Move" : "Lasso", aria: { pressed: name === this.tool },
-      onclick: event => this.use(name), dataset: { testid: `map-${name}`, tool: name } });
+      onclick: () => this.use(name), dataset: { testid: `map-${name}`, tool: name } });
     const plain = (label, action) => make("button", { type: "button", textContent: label, onclick: action });
     const chooser = make("select", { dataset: { testid: "map-colour" }, onchange: () => this.paint(chooser.selectedIndex) });
     chooser.append(...this.config.colours.map(one => make("option", { textContent: one.name })));
@@ -426,9 +426,9 @@ export class MapView {
     this.tools = make("div", { className: "wbm-tools", aria: { role: "toolbar", label: "Tools of the map" } }, tool("pan"), tool("lasso"),
       plain("Zoom in", () => this.panels.forEach(panel => panel.zoomBy(1.4))), plain("Zoom out", () => this.panels.forEach(panel => panel.zoomBy(1 / 1.4))),
       plain("Whole map", () => this.panels.forEach(panel => panel.whole())), plain("Clear selection", () => this.select([])),
-      make("label", {}, "Colour ", chooser), make("label", {}, lines, " neighbours in the full space"));
-    if (this.config.moved) this.tools.append(plain("Select what moved most", () => this.select([...typed(Int32Array, this.config.moved)])));
-    this.legend = make("div", { className: "wbm-legend", aria: { role: "group", label: "Legend: press to hide or show" } });
+      make("label", {}, "Colour ", chooser), make("label", {}, lines, " show neighbours in the full space"));
+    if (this.config.moved) this.tools.append(plain("Select items that moved most", () => this.select([...typed(Int32Array, this.config.moved)])));
+    this.legend = make("div", { className: "wbm-legend", aria: { role: "group", label: "Legend: press an entry to hide or show it" } });
     this.card = make("div", { className: "wbm-card", hidden: true, dataset: { testid: "map-card" } });
     this.status = make("p", { className: "wbm-status", dataset: { testid: "map-status" }, aria: { role: "status" } });
     this.list = make("ul", { className: "wbm-list", dataset: { testid: "map-list" }, aria: { label: "Selected items" } });
@@ -585,7 +585,7 @@ export class MapView {
     const line = (head, text, className) => make("div", { className }, make("b", { textContent: head }), make("bdi", { textContent: text }));
     this.card.replaceChildren(...this.picture(row), line(`${this.kind(row)} `, this.words(row), "wbm-words"),
       line(`${colour.name} `, Number.isNaN(+value) && !colour.labels ? "unknown" : value, ""),
-      ...near.map((other, i) => line(i ? "" : "nearest in the full space ", `${this.kind(other)}: ${this.words(other)}`, "wbm-near")));
+      ...near.map((other, i) => line(i ? "" : "nearest neighbours in the full space ", `${this.kind(other)}: ${this.words(other)}`, "wbm-near")));
     if (panel.over === document.activeElement) this.say(`${this.kind(row)}: ${this.words(row)}`);
   }
 
@@ -629,7 +629,7 @@ export class MapView {
     const images = this.chosen.filter(row => row < this.images).length;
     this.say(rows.length ? `${rows.length} selected: ${images} images, ${rows.length - images} captions` : "nothing selected");
     this.list.replaceChildren(...this.chosen.slice(0, LISTED).map(row => make("li", {}, this.entry(row))));
-    if (rows.length > LISTED) this.list.append(make("li", { textContent: `and ${rows.length - LISTED} more, see .selection()` }));
+    if (rows.length > LISTED) this.list.append(make("li", { textContent: `and ${rows.length - LISTED} more; selection() lists all of them` }));
     this.redraw();
   }
 

@@ -4,8 +4,6 @@ Neighbours are compared in the full space and on the map, since every map of man
 neighbours that are none.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ The images and captions of a split are the rows of one table, images first: what
 hands back.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

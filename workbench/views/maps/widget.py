@@ -5,8 +5,6 @@ It needs a running kernel for thumbnails and for what ``selection()`` gives. In 
 ``workbench.views.plots.embedding_map`` draws the same points in the same colours and shapes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any

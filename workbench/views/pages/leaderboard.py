@@ -2,35 +2,21 @@
 splits do not compare.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from workbench.experiment import runs
+from workbench.records import MetricKey
+from workbench.records.readable import headline, readable
+from workbench.records.shown import count
+from workbench.views.pages import page
 
 ABOUT = ("notebook", "run", "status", "objective", "seed", "train_images", "epochs")
 SPLIT = ("dataset", "split", "images", "captions")
-HEADLINE = ("rsum", "i2t/R@1", "t2i/R@1", "exact:i2t/map_at_r", "exact:t2i/map_at_r")
-SUMMARY = """One table for each test split: numbers of different splits do not compare. Each number stands with its 95 % bootstrap
-interval over queries; equal scores count against the model; all images and all captions are one gallery. RSUM lies in [0, 6].
-The best value of a column is bold, which does not say whether it is more than chance: the notebook 07_compare tests that."""
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Leaderboard</title><style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }}
-table {{ border-collapse: collapse; font-size: 13px; margin: 1rem 0 2rem; }}
-th, td {{ padding: 4px 12px 4px 0; text-align: left; }}
-tr {{ border-top: 1px solid rgba(128, 128, 128, .4); }}
-td.number {{ text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }}
-td small {{ opacity: .8; }} .best {{ font-weight: bold; }} .wide {{ overflow-x: auto; }}
-</style><main><h1>Leaderboard</h1><p>{summary}</p>{groups}</main></html>
-"""
 
 
 @dataclass(frozen=True)
@@ -73,14 +59,15 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
             rows.append(_row(run))
     if not rows:
         raise FileNotFoundError(f"no run with an RSUM below {root}; `workbench run 03_train` makes one")
-    table = pd.DataFrame(rows).sort_values(
-        [*SPLIT, "rsum"], ascending=[True] * len(SPLIT) + [False], kind="stable"
-    )
+    order = [True] * len(SPLIT) + [False]
+    table = pd.DataFrame(rows).sort_values([*SPLIT, "rsum"], ascending=order, kind="stable")
+    groups = [_group(key, part) for key, part in table.groupby(list(SPLIT), sort=False)]
+    names = [(Path(name).name, reason) for name, reason in left_out.items()]
+    text = page("views/pages/leaderboard.html.j2", groups=groups, left_out=names)
     folder = Path(out) if str(out) else Path(root)
-    page = runs.write_text(folder / "leaderboard.html", _page(table, left_out))
-    return Leaderboard(
-        page, runs.write_text(folder / "leaderboard.csv", table.to_csv(index=False)), len(table), left_out
-    )
+    html = runs.write_text(folder / "leaderboard.html", text)
+    csv = runs.write_text(folder / "leaderboard.csv", table.to_csv(index=False))
+    return Leaderboard(html, csv, len(table), left_out)
 
 
 def _unfit(run: runs.Run) -> str:
@@ -102,33 +89,27 @@ def _row(run: runs.Run) -> dict[str, Any]:
     return row
 
 
-def _page(table: pd.DataFrame, left_out: Mapping[str, str]) -> str:
-    groups = [_group(key, part) for key, part in table.groupby(list(SPLIT), sort=False)]
-    if left_out:
-        lines = "".join(
-            f"<li>{escape(Path(folder).name)}: {escape(reason)}</li>" for folder, reason in left_out.items()
-        )
-        groups.append(f"<details><summary>Left out: {len(left_out)}</summary><ul>{lines}</ul></details>")
-    return PAGE.format(summary=SUMMARY, groups="".join(groups))
-
-
-def _group(key: Any, part: pd.DataFrame) -> str:
+def _group(key: Any, part: pd.DataFrame) -> dict[str, Any]:
+    """One test split: its name, the names of the columns, and a line a run."""
     dataset, split, images, captions = key
-    labels = [label for label in HEADLINE if label in part and part[label].notna().any()]
-    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in (*ABOUT, *labels))
-    body = "".join(_line(row, labels, part) for row in part.to_dict("records"))
-    title = f"{dataset}, {split}: {images:,} images, {captions:,} captions"
-    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
-    # what scrolls must be reached by the keyboard
-    place = f'<div class="wide" tabindex="0" role="region" aria-label="{escape(title)}">'
-    return f"<h2>{escape(title)}</h2>{place}{table}</div>"
+    measured = [name for name in part if f"{name} low" in part and part[name].notna().any()]
+    labels = [label for label in headline(measured) if _shown(MetricKey.parse(label))]
+    title = f"{dataset}, {split}: {count(images, 'image')}, {count(captions, 'caption')}"
+    rows = [
+        {"about": [row[name] for name in ABOUT], "cells": [_cell(row, label) for label in labels]}
+        for row in part.to_dict("records")
+    ]
+    return {"title": title, "names": [*ABOUT, *labels], "rows": rows}
 
 
-def _line(row: Mapping[Any, Any], labels: Sequence[str], part: pd.DataFrame) -> str:
-    cells = "".join(f"<td>{escape(str(row[name]))}</td>" for name in ABOUT)
-    for label in labels:
-        value, low, high = row[label], row[f"{label} low"], row[f"{label} high"]
-        best = " best" if value == part[label].max() else ""
-        ends = "" if pd.isna(low) else f" <small>[{low:.3f}, {high:.3f}]</small>"
-        cells += f'<td class="number{best}">{"" if pd.isna(value) else f"{value:.3f}{ends}"}</td>'
-    return f"<tr>{cells}</tr>"
+def _shown(key: MetricKey) -> bool:
+    """RSUM and the first ranks; the deeper ones stand in the CSV file."""
+    return key.k in (None, 1)
+
+
+def _cell(row: Mapping[Any, Any], label: str) -> dict[str, Any]:
+    contract = {end: row[f"{label} {end}"] for end in ("low", "high")}
+    return {
+        "value": "" if pd.isna(row[label]) else readable(label, contract, row[label])["value"],
+        "best": False,
+    }

@@ -5,7 +5,10 @@ captions, one's own numbers above those that papers print.
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
+import pandas as pd
+
 from workbench.records.readable import rows as readable_rows
+from workbench.records.shown import fixed, heading, with_interval
 from workbench.views.pages import page
 
 LONGEST = 600
@@ -83,3 +86,30 @@ def printed(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "
     groups = groupby(rows, lambda row: ", ".join(text for text in (row["paper"], row["group"]) if text))
     blocks = [(heading, list(part)) for heading, part in groups]
     return page("views/plots/printed.html.j2", names=names, blocks=blocks, title=title, reason=reason)
+
+
+def verdicts(differences: pd.DataFrame, *, title: str) -> str:
+    """Runs held against one run, one line a number and run: difference with interval, and the verdict.
+
+    Args:
+        differences: fields of ``metrics.comparison.Difference`` and what follows from them, one a row.
+        title: data, split and protocol, and the run that the others are held against.
+
+    Returns:
+        HTML with all texts escaped.
+    """
+    columns: dict[str, list[str]] = {}
+    for row in differences.to_dict("records"):
+        unit = row["unit"]
+        cells = {
+            "number": row["key"],
+            "run": row["run"],
+            "difference": with_interval(row["value"], row["low"], row["high"], unit, sign=True),
+            "in": heading(unit),
+            "verdict": f"{row['mark']} {row['verdict']}",
+            "images better / worse / equal": f"{row['wins']} / {row['losses']} / {row['ties']}",
+            "p of the sign test (Holm)": fixed(row["p_holm"], 3),
+        }
+        for name, text in cells.items():
+            columns.setdefault(name, []).append(text)
+    return listing(columns, title=title)

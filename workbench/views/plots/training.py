@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image
 
+from workbench.records import Measurement, MetricKey
 from workbench.records.shown import fixed, heading, shown
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -28,6 +29,7 @@ ANSWERS = (
     ("another one that is true", CATEGORIES[1], "black"),
     ("a wrong one", GRID, INK),
 )
+DIRECTIONS = {"t2i": "caption to image", "i2t": "image to caption"}
 NOT_A_TERM = ("epoch", "loss", "seconds")
 
 
@@ -88,6 +90,23 @@ def curves(history: Sequence[Mapping[str, float]]) -> go.Figure:
     fig.update_xaxes(title="epoch", dtick=max(1, len(epochs) // 10))
     fig.update_yaxes(title="weighted terms", rangemode="tozero", col=1)
     return fig.update_yaxes(title=f"RSUM, {heading('sum')}", col=2)
+
+
+def found_first(measurements: Sequence[Measurement]) -> tuple[dict[str, float], dict[str, float]]:
+    """Shares of queries whose best item is their own, and whose best item is true, by what is asked.
+
+    Args:
+        measurements: those whose key reads ``own@1`` or ``true@1`` count; there are none where the data
+            have no exact truth.
+    """
+    own: dict[str, float] = {}
+    true: dict[str, float] = {}
+    for m in measurements:
+        key = MetricKey.parse(m.label)
+        if key.metric in ("own", "true") and key.k == 1:
+            asked = DIRECTIONS[key.direction] + (f", {key.subset}" if key.subset else "")
+            (own if key.metric == "own" else true)[asked] = m.value
+    return own, true
 
 
 def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Figure:
