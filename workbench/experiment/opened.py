@@ -52,7 +52,8 @@ class OpenRun:
         config: the resolved configuration as JSON values.
         measurements: every number with its contract.
         history: one mapping an epoch.
-        values: key -> the values by query that a number is made of, as ``metrics.intervals.Draws`` reads them.
+        values: key -> the values by query that a number is made of, as ``metrics.intervals.Draws`` reads
+            them.
     """
 
     name: str

@@ -190,13 +190,14 @@ def differences(first: Run, second: Run, keys: Sequence[str] = ()) -> list[Diffe
     opened.
 
     Args:
-        first, second: runs.
-        keys: numbers to compare; none = RSUM, R@1, and mAP@R by the densest judgements. All of them are adjusted
-            together. Those that a run does not keep are left out.
+        first: the run that the other is held against.
+        second: the other.
+        keys: numbers to compare; none = RSUM, R@1, and mAP@R by the densest judgements. All of them are
+            adjusted together. Those that a run does not keep are left out.
 
     Returns:
-        One comparison a number; empty where a run keeps no values by query, or the runs were measured on different
-        images or captions.
+        One comparison a number; empty where a run keeps no values by query, or the runs were measured on
+        different images or captions.
     """
     from workbench.metrics import comparison
     from workbench.metrics.intervals import Draws
