@@ -84,7 +84,7 @@ def test_the_means_of_the_values_a_query_are_the_metrics_of_the_shelf(spaces, sp
 
 
 def test_an_unknown_number_or_judgement_is_refused_by_name(spaces):
-    with pytest.raises(KeyError, match="no 'zzz'; known: .*map_at_r.*rsum"):
+    with pytest.raises(KeyError, match=r"no 'zzz'; known: .*map_at_r.*rsum"):
         compare.numbers(spaces[0], ["t2i/zzz"])
     with pytest.raises(KeyError, match="the split has no judgements 'cxc'; it has own, exact"):
         compare.numbers(spaces[0], ["cxc:t2i/R@1"])
