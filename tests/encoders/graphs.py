@@ -9,9 +9,28 @@ from workbench import encoders, text
 from workbench.records import Batch, SceneGraph
 
 WORDS = (
-    "dog", "ball", "brown", "big", "red", "chase", "man", "men", "horse", "tree", "ride", "near", "hot", "bun", "plate", "old",
-    "in", "on", "dogs", "box", "boxes",
-)  # fmt: skip
+    "dog",
+    "ball",
+    "brown",
+    "big",
+    "red",
+    "chase",
+    "man",
+    "men",
+    "horse",
+    "tree",
+    "ride",
+    "near",
+    "hot",
+    "bun",
+    "plate",
+    "old",
+    "in",
+    "on",
+    "dogs",
+    "box",
+    "boxes",
+)
 GRAPHS = (
     SceneGraph(("dog", "ball"), ((0, "brown"), (0, "big"), (1, "red")), ((0, "chase", 1),)),
     SceneGraph(("man",)),

@@ -25,9 +25,16 @@ from workbench.records import Batch, SceneGraph
 
 DOUBLE = torch.float64
 VARIANTS = [
-    {}, {"joint": True}, {"fully_connected": True}, {"joint": True, "fully_connected": True}, {"context": "roles"},
-    {"residual": False}, {"position": False}, {"attribute_layers": 2, "object_layers": 1}, {"object_layers": 3},
-]  # fmt: skip
+    {},
+    {"joint": True},
+    {"fully_connected": True},
+    {"joint": True, "fully_connected": True},
+    {"context": "roles"},
+    {"residual": False},
+    {"position": False},
+    {"attribute_layers": 2, "object_layers": 1},
+    {"object_layers": 3},
+]
 every_variant = pytest.mark.parametrize(
     "structure", VARIANTS, ids=lambda s: "-".join(map(str, s)) or "default"
 )

@@ -32,8 +32,8 @@ TIMM_VIT = {"image_size": 160, "timm_model_name": "test_vit", "timm_pool": "", "
 TIMM_RESNET = {"image_size": 64, "timm_model_name": "test_resnet", "timm_pool": "avg", "timm_proj": "linear"}
 SIGLIP_TEXT = {**TEXT, "no_causal_mask": True, "pool_type": "last", "proj_bias": True}
 COCA = {
-    "context_length": 12, "vocab_size": 50, "width": 16, "heads": 2, "layers": 1, "mlp_ratio": 2, "dim_head": 8,
-    "n_queries": 4, "attn_pooler_heads": 2,
+    "context_length": 12, "vocab_size": 50, "width": 16, "heads": 2, "layers": 1, "mlp_ratio": 2,
+    "dim_head": 8, "n_queries": 4, "attn_pooler_heads": 2,
 }  # fmt: skip
 
 CONFIGS = {

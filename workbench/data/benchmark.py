@@ -2,8 +2,6 @@
 their images.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -206,5 +204,4 @@ def _of(read: Read, made: Split) -> NDArray[Any]:
     place = {image: n for n, image in enumerate(dict.fromkeys(row.image for row in read.rows))}
     if len(place) == len(made.image_ids):
         return read.regions
-    chosen: NDArray[Any] = read.regions[[place[image] for image in made.image_ids]]
-    return chosen
+    return np.asarray(read.regions[[place[image] for image in made.image_ids]])

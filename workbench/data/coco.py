@@ -5,8 +5,6 @@ captions", 2015; split of Karpathy, Fei-Fei, "Deep visual-semantic alignments fo
 descriptions", CVPR 2015.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from annotated_types import Interval

@@ -5,8 +5,6 @@ Source: Parekh, Baldridge, Cer, Waters, Yang, "Crisscrossed captions: extended i
 semantic similarity judgments for MS-COCO", EACL 2021.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

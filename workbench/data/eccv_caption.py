@@ -5,8 +5,6 @@ machine-and-human-verified image-caption associations for MS-COCO", ECCV 2022. T
 package ``eccv-caption``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ Source: Young, Lai, Hodosh, Hockenmaier, "From image descriptions to visual deno
 ACL 2, 2014.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from annotated_types import Interval

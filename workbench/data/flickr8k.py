@@ -6,8 +6,6 @@ metrics", Journal of Artificial Intelligence Research 47, 2013. The judgements a
 collected from a crowd.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal

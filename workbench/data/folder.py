@@ -6,8 +6,6 @@ captions form chains from generic to specific. Where there is no column ``split`
 path decides: 80 % train, 10 % val, 10 % test.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import zlib

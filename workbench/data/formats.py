@@ -10,8 +10,6 @@ Sources: A. Karpathy, L. Fei-Fei, "Deep visual-semantic alignments for generatin
 papers use, by P. Anderson et al., "Bottom-up and top-down attention", CVPR 2018.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

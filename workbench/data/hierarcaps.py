@@ -5,8 +5,6 @@ The last text of a chain is a caption that a person wrote for MS-COCO; the other
 language models.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 from collections.abc import Callable, Iterator

@@ -2,22 +2,17 @@
 row, and how rows that each name an image and a caption become a split.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from PIL import Image, ImageOps
 
 from workbench.records import Judgements, Rows, Split
 from workbench.records.shown import count
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 VARIABLE = "WORKBENCH_DATA"
 
@@ -90,8 +85,6 @@ def read_image(path: Path, where: str, *, small: bool = False) -> Image.Image:
         FileNotFoundError: there is no such file.
         ValueError: the file is not an image, or is cut off; both messages name file and row.
     """
-    from PIL import Image, ImageOps
-
     require_file(path, where)
     try:
         with Image.open(path) as image:

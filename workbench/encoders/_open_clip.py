@@ -7,8 +7,6 @@ as open_clip has them, either directly or under ``model_cfg`` beside ``preproces
 of open_clip's own local folders; ``vocabulary`` beside them lists the words of a model that reads words.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Mapping
@@ -199,5 +197,3 @@ def export(
     }
     save_file(weights, place / WEIGHTS)
     return place / WEIGHTS
-
-

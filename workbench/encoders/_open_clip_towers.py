@@ -12,8 +12,6 @@ copied branch a head says log sigma squared while the tower's own say the mean (
 "Improved probabilistic image-text representations", ICLR 2024).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -51,19 +49,30 @@ def image_joint(visual: Any, pixels: Tensor) -> tuple[Tensor, Tensor]:
     """
     if isinstance(visual, VisionTransformer):
         out = _vit(visual, pixels, pooled=True)
-        patches = out["image_intermediates"][0]
-        plain = visual.attn_pool is None and visual.proj is not None
-        return out["image_features"], patches @ visual.proj if plain else patches
-    if isinstance(visual, ModifiedResNet):
+        pooled, patches = out["image_features"], out["image_intermediates"][0]
+    elif isinstance(visual, ModifiedResNet):
         grid = _resnet(visual, pixels)
-        pool = visual.attnpool
-        return pool(grid), pool.c_proj(pool.v_proj(_attention_inputs(pool, grid)[:, 1:]))
-    trunk = _timm(visual)
-    features = trunk.forward_features(pixels)
-    patches = token_sequence(trunk, features)[:, getattr(trunk, "num_prefix_tokens", 0) :]
+        pooled, patches = visual.attnpool(grid), _attention_inputs(visual.attnpool, grid)[:, 1:]
+    else:
+        trunk = _timm(visual)
+        features = trunk.forward_features(pixels)
+        pooled = visual.head(trunk.forward_head(features))
+        patches = token_sequence(trunk, features)[:, getattr(trunk, "num_prefix_tokens", 0) :]
+    return pooled, _projected(_image_projection(visual), patches)
+
+
+def _image_projection(visual: Any) -> Any:
+    """What brings patch tokens into the joint space: a matrix or a module, or ``None`` where nothing does."""
+    if isinstance(visual, VisionTransformer):
+        return visual.proj if visual.attn_pool is None else None
+    if isinstance(visual, ModifiedResNet):
+        return nn.Sequential(visual.attnpool.v_proj, visual.attnpool.c_proj)
     last = getattr(visual.head, "proj", None)
-    fits = isinstance(last, nn.Linear) and last.in_features == patches.shape[-1]
-    return visual.head(trunk.forward_head(features)), last(patches) if last is not None and fits else patches
+    return last if isinstance(last, nn.Linear) and last.in_features == image_width(visual) else None
+
+
+def _text_projection(tower: Any) -> Any:
+    return tower.proj if isinstance(tower, HFTextEncoder) else tower.text_projection
 
 
 def image_tokens(visual: nn.Module, pixels: Tensor) -> Tensor:
@@ -99,10 +108,10 @@ def image_width(visual: nn.Module) -> int:
     )
 
 
-def _vit(visual: Any, pixels: Tensor, *, pooled: bool) -> dict[str, Any]:
+def _vit(visual: Any, pixels: Tensor, *, pooled: bool) -> Any:
     # The final norm of a tower with attentional pooling belongs to the pooled vectors, whose width may differ
     # from the tokens'.
-    out: dict[str, Any] = visual.forward_intermediates(
+    return visual.forward_intermediates(
         pixels,
         indices=1,
         normalize_intermediates=visual.attn_pool is None,
@@ -110,21 +119,17 @@ def _vit(visual: Any, pixels: Tensor, *, pooled: bool) -> dict[str, Any]:
         output_fmt="NLC",
         output_extra_tokens=True,
     )
-    return out
 
 
-def _resnet(visual: Any, pixels: Tensor) -> Tensor:
-    out: Tensor = visual.forward_intermediates(pixels, indices=1, intermediates_only=True)[
-        "image_intermediates"
-    ][0]
-    return out
+def _resnet(visual: Any, pixels: Tensor) -> Any:
+    found = visual.forward_intermediates(pixels, indices=1, intermediates_only=True)
+    return found["image_intermediates"][0]
 
 
 def _attention_inputs(pool: Any, grid: Tensor) -> Tensor:
     """The mean of the grid and its cells, with their positions, as the attention pooling reads them."""
     cells = grid.flatten(2).transpose(1, 2)
-    out: Tensor = torch.cat([cells.mean(1, keepdim=True), cells], dim=1) + pool.positional_embedding
-    return out
+    return torch.add(torch.cat([cells.mean(1, keepdim=True), cells], dim=1), pool.positional_embedding)
 
 
 def _timm(visual: nn.Module) -> Any:
@@ -161,8 +166,7 @@ def text_joint(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         and end included.
     """
     pooled, tokens, mask = _text(tower, ids)
-    projection = tower.proj if isinstance(tower, HFTextEncoder) else tower.text_projection
-    return pooled, _projected(projection, tokens), mask
+    return pooled, _projected(_text_projection(tower), tokens), mask
 
 
 def text_tokens(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -195,7 +199,7 @@ def _text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Pooled and projected vector, and tokens after the final norm (at least as many as ``ids`` has columns).
+    """Pooled and projected vector, and tokens after the final norm (at least as many as columns of ``ids``).
 
     A causal tower never looks at what follows a text, so texts of like length go together and their padding
     is left out; that is exact and takes a third of the time. A tower that looks both ways, or at the end of
@@ -218,7 +222,7 @@ def buckets(size: Tensor) -> tuple[Tensor, ...]:
 
 
 def in_order(values: list[Tensor], rows: tuple[Tensor, ...], length: int) -> Tensor:
-    """Tokens of groups of texts, padded to ``length`` and back in the order of the texts: ``(N, length, W)``."""
+    """``(N, length, W)`` tokens of groups of texts, padded to ``length``, in the order of the texts."""
     padded = [nn.functional.pad(one, (0, 0, 0, length - one.shape[1])) for one in values]
     return torch.cat(padded)[torch.cat(rows).argsort()]
 
@@ -252,11 +256,10 @@ def _pooled_and_tokens(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
     return pooled, tokens
 
 
-def _projected(projection: Any, values: Tensor) -> Tensor:
+def _projected(projection: Any, values: Tensor) -> Any:
     if projection is None:
         return values
-    out: Tensor = projection(values) if isinstance(projection, nn.Module) else values @ projection
-    return out
+    return projection(values) if isinstance(projection, nn.Module) else values @ projection
 
 
 def _require_readable(tower: Any, ids: Tensor) -> None:
@@ -281,8 +284,8 @@ def _require_readable(tower: Any, ids: Tensor) -> None:
 _BLOCK = re.compile(r"(?:^|\.)(?:resblocks|blocks|layers?|block|h)\.(\d+)\.")
 _STAGE = re.compile(r"^layer(\d+)\.")
 _STEM = (
-    "class_embedding", "positional_embedding", "conv1", "conv2", "conv3", "bn1", "bn2", "bn3", "ln_pre", "token_embedding",
-    "cls_emb", "transformer.embeddings", "transformer.shared", "transformer.embed_tokens",
+    "class_embedding", "positional_embedding", "conv1", "conv2", "conv3", "bn1", "bn2", "bn3", "ln_pre",
+    "token_embedding", "cls_emb", "transformer.embeddings", "transformer.shared", "transformer.embed_tokens",
 )  # fmt: skip
 
 
@@ -441,28 +444,9 @@ def joint_widths(network: Any, tower: Any) -> tuple[int, int]:
         tower: its text tower.
     """
     visual = network.visual
-    text: Any = tower.proj if isinstance(tower, HFTextEncoder) else tower.text_projection
-    return _image_joint_width(visual), _mapped_width(text, text_width(tower))
-
-
-def _image_joint_width(visual: Any) -> int:
-    if isinstance(visual, VisionTransformer):
-        plain = visual.attn_pool is None and visual.proj is not None
-        return int(visual.proj.shape[1]) if plain else image_width(visual)
-    if isinstance(visual, ModifiedResNet):
-        return int(visual.attnpool.c_proj.out_features)
-    last = getattr(visual.head, "proj", None)
-    width = image_width(visual)
-    return int(last.out_features) if isinstance(last, nn.Linear) and last.in_features == width else width
-
-
-def _mapped_width(projection: Any, width: int) -> int:
-    if projection is None:
-        return width
-    if isinstance(projection, nn.Module):
-        linear = [part for part in projection.modules() if isinstance(part, nn.Linear)]
-        return linear[-1].out_features if linear else width
-    return int(projection.shape[1])
+    sides = (_image_projection(visual), image_width(visual)), (_text_projection(tower), text_width(tower))
+    image, text = (_projected(projection, torch.zeros(width)).shape[0] for projection, width in sides)
+    return image, text
 
 
 def _blocks(tower: Any, count: int) -> list[nn.Module]:
@@ -475,16 +459,13 @@ def _blocks(tower: Any, count: int) -> list[nn.Module]:
     if not 0 < count <= len(found):
         raise ValueError(
             f"towers: log_var_blocks={count}, and {type(tower).__name__} has {len(found)} blocks that "
-            "can be copied; "
-            f"set log_var_blocks=0 for a head without a copy"
+            "can be copied; set log_var_blocks=0 for a head without a copy"
         )
     return found[-count:]
 
 
-def _norm(tower: Any) -> nn.Module:
+def _norm(tower: Any) -> Any:
     if isinstance(tower, VisionTransformer):
         # The final norm of a tower with attentional pooling belongs to the pooled vectors.
-        norm: nn.Module = tower.ln_post if tower.attn_pool is None else nn.Identity()
-        return norm
-    last: nn.Module = tower.trunk.norm if isinstance(tower, TimmModel) else tower.ln_final
-    return last
+        return tower.ln_post if tower.attn_pool is None else nn.Identity()
+    return tower.trunk.norm if isinstance(tower, TimmModel) else tower.ln_final

@@ -1,13 +1,11 @@
-"""Attention among the parts of one thing: regions that look at one another, a global vector that says how much
-each part counts, and a gate that mixes both.
+"""Attention among the parts of one thing: regions that look at one another, a global vector that says how
+much each part counts, and a gate that mixes both.
 
 Sources: AAHR, Eqs. 1-5; Fu et al., "Learning semantic relationship among instances for image-text matching"
 (HREM), CVPR 2023, for the layer in which local features meet; Pham et al., "Composing object relations and
 attributes for image-text matching" (CORA), CVPR 2024, section 3.2, and the released code, for regions (a code
 of each region's place, one attention layer, a feed-forward layer of the same width, both with a residual).
 """
-
-from __future__ import annotations
 
 import torch
 from torch import Tensor, nn

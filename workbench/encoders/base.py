@@ -1,7 +1,5 @@
 """What every encoder offers, how its parameters are grouped for the optimiser, and two encoders as a pair."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -56,11 +54,11 @@ class Encoder(Checked, nn.Module):
     - captions: set ``encodes_text = True``, name in ``signals`` what it reads from ``Batch.signals``, and
       implement ``texts``.
 
-    ``images`` and ``texts`` return an ``Embedding``: ``mean``, one unit vector of width ``embed_dim`` for each
-    image or caption; with ``parts`` (local features before pooling) and their ``mask`` where it has them.
-    ``gives`` lists the optional fields that it fills, ``groups`` the parameters by learning rate. Options are
-    keyword arguments of ``__init__``, held to their annotations. Like every module it is moved by ``.to``, and
-    makes new tensors on the device of its inputs.
+    ``images`` and ``texts`` return an ``Embedding``: ``mean (N, embed_dim)``, one unit vector for each image
+    or caption; with ``parts (N, P, W)`` (local features before pooling) and their ``mask (N, P)`` where it
+    has them. ``gives`` lists the optional fields that it fills, ``groups`` the parameters by learning rate.
+    Options are keyword arguments of ``__init__``, held to their annotations. Like every module it is moved by
+    ``.to``, and makes new tensors on the device of its inputs.
 
     >>> import torch
     >>> from torch.nn.functional import normalize

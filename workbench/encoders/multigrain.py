@@ -10,8 +10,6 @@ is normalised; where the global vector comes from a pre-trained pair of encoders
 identity, so that training starts from what that pair knows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ the weights ``theta`` sum to 1 and depend on the set's size ``n`` alone. Source:
 temperature 0.1 is that of the released code.
 """
 
-from __future__ import annotations
-
 from math import log
 from typing import Literal
 

@@ -7,8 +7,6 @@ Source: Chen et al., "Learning the best pooling strategy for visual semantic emb
 5.1.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize

@@ -8,8 +8,6 @@ Sources: Faghri et al., "VSE++", BMVC 2018, section 3; Chen et al., "Learning th
 visual semantic embedding", CVPR 2021, section 5.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence as Many
 from typing import Any, ClassVar, Literal
 

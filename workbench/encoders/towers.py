@@ -5,13 +5,12 @@ all output tokens of a tower, a linear map, GPO pooling, L2 norm (Chun, "Improve
 representations", ICLR 2024).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import torch
+from PIL import Image
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
@@ -38,9 +37,6 @@ from workbench.encoders.pooling import LogVar, PoolingName, pool
 from workbench.encoders.words import drop_tokens, touch_words
 from workbench.records import Batch, Embedding
 from workbench.registry import Count
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 UNKNOWN_WORD = 1
 CLIP = "ViT-B-32"
@@ -190,7 +186,7 @@ class Towers(Encoder):
         return Embedding(normalize(pooled, dim=-1), log_var, parts, mask)
 
     def train(self, mode: bool = True) -> Self:
-        """Training mode, except for frozen towers: their batch statistics and dropout stay as in evaluation."""
+        """Training mode, except for frozen towers: batch statistics and dropout stay as in evaluation."""
         super().train(mode)
         if self.freeze_image:
             self.network.visual.eval()

@@ -7,8 +7,6 @@ semantic embedding", CVPR 2021, section 4 and released code; the rates of ``drop
 are those of the released code of PCME++ (Chun, ICLR 2024), which DITM follows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path

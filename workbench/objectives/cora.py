@@ -5,7 +5,7 @@
 (an object with its attributes) against those of other images; and a caption, which says more, shall lie
 nearer to its image than its entities do.
 
-Reads with: encoders/graph.py, text/graph_tokens.py, losses/contrastive.py,
+Reads with: encoders/graph/, text/graph_tokens.py, losses/contrastive.py,
 losses/triplet.py. Departures:
 - the printed contrastive loss has no temperature and is unbounded below: as in the released code, the
   temperature is .01 and an item's own exponential stands in its denominator;

@@ -5,8 +5,7 @@ Index(gallery).top_k(query, 10)        exact
 Approximate(gallery).top_k(query, 10)  faiss; states the recall@10 that it measured against the exact answer
 """
 
-from workbench.retrieval._exact import Index, blocks, top_k
-from workbench.retrieval._faiss import Approximate
-from workbench.retrieval._found import Found
+from workbench.retrieval.approximate import Approximate
+from workbench.retrieval.exact import Found, Index, blocks, top_k
 
 __all__ = ["Approximate", "Found", "Index", "blocks", "top_k"]

@@ -5,8 +5,6 @@ Nothing is downloaded and nothing is stored: an image is made from its seed, spl
 it is opened.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """Backdrops: a sky, a ground, and what belongs to the place, in a few variants each."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -70,7 +68,7 @@ class Canvas:
             shade = mixed(colour, (30, 30, 70), 16)
             polygon(self.image, self.points(x, top, *foot, x + half // 5, _HORIZON), shade)
             d, w = (_HORIZON - top) // 3, half // 3
-            cap = (x, top, x + w, top + d, x + w // 3, top + d * 3 // 4, x, top + d * 11 // 10)
+            cap: Range = (x, top, x + w, top + d, x + w // 3, top + d * 3 // 4, x, top + d * 11 // 10)
             cap += (x - w // 3, top + d * 3 // 4, x - w, top + d)
             polygon(self.image, self.points(*cap), (250, 252, 255))
 

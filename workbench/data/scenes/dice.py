@@ -4,8 +4,6 @@ NumPy promises a stable stream only for its bit generators, not for ``Generator`
 below are made from the raw 64-bit words of PCG64 (the modulo bias is under 1e-16).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeVar
 

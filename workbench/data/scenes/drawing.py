@@ -8,8 +8,6 @@ What follows a line ``front`` covers a thing that is inside. Everything is drawn
 times too large and averaged down, so that the pixels do not depend on the machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

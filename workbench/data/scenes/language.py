@@ -11,8 +11,6 @@ sentence, later ones are added as further clauses or sentences that name a thing
 cat"), so that no phrase can be attached to the wrong noun.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from workbench.data.scenes.dice import Dice
@@ -214,7 +212,6 @@ def chain(dice: Dice, scene: SceneGraph) -> list[SceneGraph]:
     ]
 
 
-Triple = tuple[int, str, int]
 _FRAMES = (
     "",
     "",

@@ -2,8 +2,6 @@
 rest does.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from PIL import Image, ImageDraw
 

@@ -5,8 +5,6 @@ A *canonical* word stands in scene graphs (``"rabbit"``, ``"large"``, ``"left of
 its synonyms. A noun's ``kinds`` are its hypernyms from near to far: an apple is a fruit, a fruit is food.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 Range = tuple[int, int, int]

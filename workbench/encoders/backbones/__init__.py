@@ -9,8 +9,6 @@ path, or ``random``.
   from timm's hub; otherwise it is a checkpoint's path, or ``random``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import warnings
 from collections.abc import Callable

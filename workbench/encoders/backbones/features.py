@@ -5,8 +5,6 @@ the pixels of a few of them. It appears under that name when it is complete, nev
 exchanged under the same ids, the cache must be emptied by hand.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

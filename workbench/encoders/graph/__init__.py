@@ -12,8 +12,6 @@ context is one mean over both roles; ``residual=False`` and ``context="roles"`` 
 names come from the parser as lemmas, so that singular and plural are exchanged only when asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from collections.abc import Sequence as Many
 from dataclasses import asdict, dataclass

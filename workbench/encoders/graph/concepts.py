@@ -7,8 +7,6 @@ Source: Pham et al., "Composing object relations and attributes for image-text m
 section 3.3.1, and the released code, whose GRU reads in one direction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -10,8 +10,6 @@ Sources: Brody et al., "How attentive are graph attention networks?", ICLR 2022,
 released code, which adds residual and LayerNorm.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

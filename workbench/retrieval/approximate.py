@@ -4,17 +4,14 @@ An approximate answer without its recall is a guess, so that an index measures i
 answer states it.
 """
 
-from __future__ import annotations
-
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.retrieval._exact import Index, blocks
-from workbench.retrieval._found import Found
+from workbench.retrieval.exact import Found, Index, Vectors, blocks
 
-Vectors = NDArray[Any]
 ADDED_ROWS = 65_536
 
 
@@ -47,7 +44,11 @@ class Approximate:
         queries: Vectors | None = None,
         measured: int = 200,
     ) -> None:
-        faiss = _faiss()
+        try:
+            faiss: Any = import_module("faiss")
+        except ImportError as error:
+            remedy = "`pip install itm-workbench[faiss]`, or use the exact Index"
+            raise ImportError(f"faiss is not installed; {remedy}") from error
         exact = Index(gallery)
         try:
             self._index = faiss.index_factory(gallery.shape[1], kind, faiss.METRIC_INNER_PRODUCT)
@@ -95,13 +96,3 @@ class Approximate:
             raise ValueError(f"k = {k} must lie in 1..{len(self)}, the size of the gallery")
         scores, rows = self._search(query, k)
         return Found(np.where(rows < 0, -np.inf, scores), rows, self.method, self.recall, self.measured)
-
-
-def _faiss() -> Any:
-    try:
-        import faiss
-    except ImportError as error:
-        raise ImportError(
-            "faiss is not installed; `pip install itm-workbench[faiss]`, or use the exact Index"
-        ) from error
-    return faiss

@@ -5,10 +5,9 @@ digit may depend on the block's shape, so that two equal gallery vectors in diff
 rounding.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.records import Rows
-from workbench.retrieval._banned import Banned
-from workbench.retrieval._found import Found
+from workbench.records.shown import fixed
 
 Vectors = NDArray[Any]
 QUERIES = 1024
@@ -27,6 +25,58 @@ SCORES = 2**23
 # on shared cores
 SMALL_COPY = 2**15
 CONVERTED_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best gallery rows of each query.
+
+    Args:
+        scores: ``(Q, k)``, largest first.
+        rows: ``(Q, k)`` gallery rows.
+        method: how they were sought.
+        recall: share of the true ten nearest that the method finds, as it measured against the exact search;
+            1 = exact.
+        measured: on how many queries; 0 = nothing had to be measured.
+    """
+
+    scores: NDArray[Any]
+    rows: Rows
+    method: str = "exact"
+    recall: float = 1.0
+    measured: int = 0
+
+    def __str__(self) -> str:
+        """The method and its recall, as it should stand below every list.
+
+        >>> print(Found(scores=None, rows=None, method="faiss HNSW32", recall=0.9725, measured=200))
+        faiss HNSW32, recall@10 0.973 against the exact search on 200 queries
+        """
+        if not self.measured:
+            return self.method
+        recall = f"recall@10 {fixed(self.recall, 3)}"
+        return f"{self.method}, {recall} against the exact search on {self.measured} queries"
+
+
+class Banned:
+    """Rows that no answer may hold: the same for all queries, or each its own."""
+
+    def __init__(self, exclude: Rows | None, size: int, queries: int) -> None:
+        rows = np.zeros(0, dtype=np.int64) if exclude is None else np.asarray(exclude)
+        if rows.ndim not in (1, 2) or (rows.ndim == 2 and len(rows) != queries):
+            raise ValueError(f"exclude is (E,) or ({queries}, E), got {rows.shape}")
+        if rows.size and (rows.min() < 0 or rows.max() >= size):
+            raise ValueError(f"exclude names a row outside the {size} rows of the gallery")
+        self.most = max((len(np.unique(line)) for line in np.atleast_2d(rows)), default=0)
+        self.rows = torch.from_numpy(rows.astype(np.int64))
+
+    def hide(self, scores: Tensor, queries: slice, block: slice) -> None:
+        """Put the banned rows of a block of scores below all others."""
+        rows = self.rows if self.rows.ndim == 1 else self.rows[queries]
+        inside = ((rows >= block.start) & (rows < block.stop)).to(scores.device)
+        places = rows.to(scores.device)[inside] - block.start
+        lines = slice(None) if rows.ndim == 1 else inside.nonzero()[:, 0]
+        scores[lines, places] = -torch.inf
 
 
 def blocks(size: int, step: int) -> Iterator[slice]:
