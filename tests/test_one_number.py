@@ -48,22 +48,25 @@ def contracts(root):
 def test_the_terminal_prints_the_value_and_the_interval_that_the_run_keeps(root):
     kept = contracts(root)[1]
     for key in runs.headline({"own", "exact"}):
-        (line,) = [line for line in printed(root, "show", "00000001").splitlines() if f"{key} " in line]
+        (line,) = [
+            line for line in printed(root, "show", "00000001").splitlines() if line.split()[:1] == [key]
+        ]
         assert text(kept[key]) in line
     assert text(kept["rsum"]) in printed(root, "ls")
 
 
 def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(root):
     first, second = contracts(root)
-    lines = printed(root, "diff", "00000000", "00000001").splitlines()
-    told = {one.key: one for one in runs.differences(*runs.list_runs(root), list(first))}
-    for key in runs.headline({"own", "exact"}):
-        a, b = (shown.shown(kept[key]["value"], kept[key]["face"]) for kept in (first, second))
-        for line in lines:
-            if line.strip().startswith(f"{key} "):
-                assert line.split()[1:3] == [a, b]
-                assert told[key].verdict in line
-    assert any(line.strip().startswith("rsum ") for line in lines)
+    for more in ((), ("--all",)):
+        lines = [line.split() for line in printed(root, "diff", "00000000", "00000001", *more).splitlines()]
+        rows = {line[0]: line for line in lines if line and line[0] in first}
+        told = {one.key: one for one in runs.differences(*runs.list_runs(root), list(rows))}
+        assert {"rsum"} <= told.keys() & rows.keys()
+        for key, one in told.items():
+            values = [shown.shown(kept[key]["value"], one.unit) for kept in (first, second)]
+            paired = shown.with_interval(one.value, one.low, one.high, one.unit, sign=True)
+            assert rows[key][1:3] == values
+            assert f"{paired} {shown.heading(one.unit)} {one.mark} {one.verdict}" in " ".join(rows[key])
 
 
 def test_the_leaderboard_shows_them(root, tmp_path):

@@ -193,7 +193,8 @@ def differences(first: Run, second: Run, keys: Sequence[str] = ()) -> list[Diffe
         first: the run that the other is held against.
         second: the other.
         keys: numbers to compare; none = RSUM, R@1, and mAP@R by the densest judgements. All of them are
-            adjusted together. Those that a run does not keep are left out.
+            adjusted together. Those that a run does not keep are left out, and those that count other queries
+            in either run, such as a share of the run's own errors.
 
     Returns:
         One comparison a number; empty where a run keeps no values by query, or the runs were measured on
@@ -205,7 +206,8 @@ def differences(first: Run, second: Run, keys: Sequence[str] = ()) -> list[Diffe
     one, two = ByQuery.read(first.folder), ByQuery.read(second.folder)
     if one is None or two is None or (one.image_ids, one.caption_ids) != (two.image_ids, two.caption_ids):
         return []
-    both = [key for key in one.values if key in two.values]
+    unknown = [{key: np.isnan(column).tobytes() for key, column in of.values.items()} for of in (one, two)]
+    both = [key for key in one.values if unknown[0][key] == unknown[1].get(key)]
     asked = keys or headline({MetricKey.parse(key).judgements for key in both})
     names = [run.id if first.id != second.id else str(run.folder) for run in (first, second)]
     values = {key: dict(zip(names, (one.values[key], two.values[key]))) for key in asked if key in both}
