@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import time
@@ -214,3 +215,22 @@ def test_help_is_quick():
         subprocess.run([sys.executable, "-m", "workbench", "--help"], capture_output=True, check=True)
         seconds.append(time.perf_counter() - start)
     assert min(seconds) < 1.0
+
+
+# br, b, i and extra are left out: plotly reads them in labels and hover boxes
+ELEMENT = re.compile(
+    r"</?(a|article|aside|body|button|caption|code|details|div|em|fig\w+|footer|form|h\d|head|header|html|img|"
+    r"input|label|li|link|main|meta|ol|option|p|pre|q|script|section|select|small|span|strong|style|summary|svg|"
+    r"table|tbody|td|th|thead|title|tr|ul)\b[^<>]*>?"
+)
+
+
+def test_html_is_written_in_templates_alone():
+    found = []
+    for file in FILES:
+        nodes = list(ast.walk(ast.parse(file.read_text())))
+        prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        texts = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        marked = [node for node in texts if id(node) not in prose and ELEMENT.search(node.value)]
+        found += [f"{name_of(file)}:{node.lineno}: {node.value[:60]}" for node in marked]
+    assert found == []

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from workbench.cli import app
 from workbench.experiment import Config, compare, open_runs, run, runs
-from workbench.records import shown
+from workbench.records import readable, shown
 from workbench.views.pages import leaderboard
 from workbench.views.plots import tables
 
@@ -57,12 +57,15 @@ def test_the_terminal_prints_the_value_and_the_interval_that_the_run_keeps(root)
 
 def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(root):
     first, second = contracts(root)
-    for more in ((), ("--all",)):
+    # the interval is widened for all numbers that are compared, also for those that do not differ
+    for more, family in (((), readable.headline(first)), (("--all",), list(first))):
         lines = [line.split() for line in printed(root, "diff", "00000000", "00000001", *more).splitlines()]
         rows = {line[0]: line for line in lines if line and line[0] in first}
-        told = {one.key: one for one in runs.differences(*runs.list_runs(root), list(rows))}
+        told = {one.key: one for one in runs.differences(*runs.list_runs(root), family)}
         assert {"rsum"} <= told.keys() & rows.keys()
         for key, one in told.items():
+            if key not in rows:
+                continue
             values = [shown.shown(kept[key]["value"], one.unit) for kept in (first, second)]
             paired = shown.with_interval(one.value, one.low, one.high, one.unit, sign=True)
             assert rows[key][1:3] == values

@@ -15,6 +15,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, entry_points
@@ -33,6 +34,20 @@ Count = Annotated[int, Ge(0)]
 
 Made = TypeVar("Made")
 TYPES = ("_type", "_parsing", "is_instance_of")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Annotates an option that is itself a group of options, ``Annotated[Mapping[str, Any], Group(Fusion)]``, so
+    that they are held to the group's signature.
+
+    Args:
+        kind: a function or class; its annotations say what each option may be.
+    """
+
+    kind: Callable[..., Any]
+
+
 REFERENCE = re.compile(r"[^\W\d][\w.]*:\w+")
 OFFER = re.compile(r"^MEMBER = ", re.MULTILINE)
 
@@ -208,7 +223,11 @@ def check_options(what: str, member: Callable[..., Any], options: Mapping[str, A
             raise TypeError(
                 f"{where}{what} has no option {option!r}; {did_you_mean(option, list(parameters))}"
             )
-        check_value(f"{path}.{option}" if path else f"{what}: {option}", value, hints.get(option, Any))
+        place = f"{path}.{option}" if path else f"{what}: {option}"
+        check_value(place, value, hints.get(option, Any))
+        for mark in getattr(hints.get(option), "__metadata__", ()):
+            if isinstance(mark, Group) and isinstance(value, Mapping):
+                check_options(what, mark.kind, value, place)
 
 
 def check_value(where: str, value: Any, kind: Any) -> None:

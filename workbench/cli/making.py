@@ -9,30 +9,12 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli._common import (
-    AsJson,
-    Executor,
-    FromFile,
-    Jobs,
-    Out,
-    Pairs,
-    Resume,
-    Root,
-    SkipExisting,
-    WithPairs,
-    app,
-    columns,
-    emit,
-    facts,
-    headline,
-    numbers,
-    pairs,
-    usage,
-)
+from workbench.cli import _common
+from workbench.cli._common import app, emit, usage
 
 
 @app.command()
-def tour(root: Root = "runs", as_json: AsJson = False) -> None:
+def tour(root: _common.Root = "runs", as_json: _common.AsJson = False) -> None:
     """Run the notebooks on the embedded world and write one page that shows what came out."""
     from workbench.tour import check_stops
     from workbench.tour import tour as take
@@ -44,13 +26,13 @@ def tour(root: Root = "runs", as_json: AsJson = False) -> None:
     raise typer.Exit(result.exit_code)
 
 
-@app.command(cls=WithPairs)
+@app.command(cls=_common.WithPairs)
 def run(
     notebook: str,
-    parameter: Pairs = None,
-    file: FromFile = None,
-    root: Root = "runs",
-    as_json: AsJson = False,
+    parameter: _common.Pairs = None,
+    file: _common.FromFile = None,
+    root: _common.Root = "runs",
+    as_json: _common.AsJson = False,
 ) -> None:
     """Run one notebook strictly: by path or by name."""
     from workbench.execution import library, parameters
@@ -61,7 +43,7 @@ def run(
         path = execution.find(notebook)
         known = parameters.inspect(path)
         shared = read_options(library.find(file, "parameter file")) if file else {}
-        values = parameters.lay(known, shared, parameters.spelt(known, pairs(parameter)))
+        values = parameters.lay(known, shared, parameters.spelt(known, _common.pairs(parameter)))
         execution.check(path, values)
     result = execution.run_notebook(path, values, root=root, progress=sys.stderr.isatty() and not as_json)
     for note in (result.error, *result.warnings):
@@ -72,10 +54,13 @@ def run(
 
 @app.command()
 def explore(
-    run: Annotated[list[str] | None, typer.Argument(help="Runs of one data set; none takes the shipped encoder.")] = None,
-    root: Root = "runs", prepare: Annotated[bool, typer.Option("--prepare", help="Write the notebook, open nothing.")] = False,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
+    run: Annotated[
+        list[str] | None, typer.Argument(help="Runs of one data set; none takes the shipped encoder.")
+    ] = None,
+    root: _common.Root = "runs",
+    prepare: Annotated[bool, typer.Option("--prepare", help="Write the notebook, open nothing.")] = False,
+    as_json: _common.AsJson = False,
+) -> None:
     """Open JupyterLab on the retrieval explorer, with several runs side by side."""
     from workbench.execution import lab
 
@@ -87,7 +72,7 @@ def explore(
 
 
 @app.command()
-def notebooks(folder: Path, as_json: AsJson = False) -> None:
+def notebooks(folder: Path, as_json: _common.AsJson = False) -> None:
     """Copy the notebooks, configurations and grids into a folder, to change them there."""
     from workbench.execution import library
 
@@ -96,11 +81,17 @@ def notebooks(folder: Path, as_json: AsJson = False) -> None:
     emit([str(path) for path in written], as_json, [f"{len(written)} files  {folder}"])
 
 
-@app.command(cls=WithPairs)
+@app.command(cls=_common.WithPairs)
 def grid(
-    notebook: str, file: Path, parameter: Pairs = None, executor: Executor = "local", jobs: Jobs = 1,
-    skip_existing: SkipExisting = False, root: Root = "runs", as_json: AsJson = False,
-) -> None:  # fmt: skip
+    notebook: str,
+    file: Path,
+    parameter: _common.Pairs = None,
+    executor: _common.Executor = "local",
+    jobs: _common.Jobs = 1,
+    skip_existing: _common.SkipExisting = False,
+    root: _common.Root = "runs",
+    as_json: _common.AsJson = False,
+) -> None:
     """Run one notebook once for every arm of a grid file; -p goes over the values of all arms."""
     from workbench.execution import executors, library, parameters
     from workbench.execution import grid as execution
@@ -111,18 +102,22 @@ def grid(
         options = {**(described.get("executor") or {}), **({"jobs": jobs} if executor == "local" else {})}
         executors.check(executor, options)
         known = parameters.inspect(find(notebook))
-        arms = execution.plan(notebook, described, parameters.spelt(known, pairs(parameter)))
+        arms = execution.plan(notebook, described, parameters.spelt(known, _common.pairs(parameter)))
     done = execution.run_grid(
         notebook, arms, root=root, executor=executor, options=options, skip_existing=skip_existing
     )
     rows = ((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
-    emit([asdict(outcome) for outcome in done], as_json, columns(rows))
+    emit([asdict(outcome) for outcome in done], as_json, _common.columns(rows))
     raise typer.Exit(max(outcome.exit_code for outcome in done))
 
 
-@app.command(cls=WithPairs)
+@app.command(cls=_common.WithPairs)
 def train(
-    config: Path, parameter: Pairs = None, out: Out = "", resume: Resume = False, as_json: AsJson = False
+    config: Path,
+    parameter: _common.Pairs = None,
+    out: _common.Out = "",
+    resume: _common.Resume = False,
+    as_json: _common.AsJson = False,
 ) -> None:
     """Train and evaluate one experiment from a JSON file of configuration fields."""
     from workbench import experiment
@@ -132,22 +127,23 @@ def train(
 
     with usage():
         values = read_options(library.find(config, "configuration"))
-        values = parameters.lay((), values, parameters.spelt({}, pairs(parameter)))
+        values = parameters.lay((), values, parameters.spelt({}, _common.pairs(parameter)))
         standalone.check_folder(out, resume)
         ready = experiment.prepare(experiment.Config(**values), progress=standalone.leads())
     folder = standalone.train(ready, out=out, resume=resume)
     if not standalone.leads():
         return
     found = runs.read(folder)
-    emit(facts(found), as_json, [*headline(found.results), f"{found.status}  {found.folder}"])
+    emit(_common.facts(found), as_json, [*_common.headline(found.results), f"{found.status}  {found.folder}"])
 
 
 @app.command()
-def evaluate(run: list[str], split: str = "test", root: Root = "runs", as_json: AsJson = False) -> None:
+def evaluate(
+    run: list[str], split: str = "test", root: _common.Root = "runs", as_json: _common.AsJson = False
+) -> None:
     """Measure the model of a finished run again; of several runs, their ensemble (the mean of their scores)."""
     from workbench.experiment import runs, standalone
 
     with usage():
         measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)
-    rows = [m.as_dict() for m in measurements]
-    emit(rows, as_json, numbers(measurements))
+    emit([m.as_dict() for m in measurements], as_json, _common.numbers(measurements))

@@ -5,26 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pydantic import AfterValidator
 from torch import Tensor, nn
 
 from workbench.records import Batch, Embedding
-from workbench.registry import Checked, check_options
-
-
-def group(kind: type) -> AfterValidator:
-    """Annotates an option that is a group of options, e.g. ``Annotated[Mapping[str, Any] | None,
-    group(Fusion)]``, so that they are held to the group's fields.
-
-    Args:
-        kind: a dataclass; its annotations say what each field may be.
-    """
-
-    def check(given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        check_options(kind.__name__.lower(), kind, given or {})
-        return given
-
-    return AfterValidator(check)
+from workbench.registry import Checked
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ from torch.nn.functional import normalize
 
 from workbench.encoders import load, member
 from workbench.encoders.attention import Gate, GuidedPooling, meeting
-from workbench.encoders.base import Encoder, Pair, ParameterGroup, group
+from workbench.encoders.base import Encoder, Pair, ParameterGroup
 from workbench.encoders.pooling import Mean
 from workbench.records import Batch, Embedding
-from workbench.registry import Count, Dropped, Natural
+from workbench.registry import Count, Dropped, Group, Natural
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class MultiGrain(Encoder):
         embed_dim: Count = 0,
         guide: str = "auto",
         guide_options: Options | None = None,
-        fusion: Annotated[Options | None, group(Fusion)] = None,
+        fusion: Annotated[Options | None, Group(Fusion)] = None,
     ) -> None:
         super().__init__()
         how = Fusion(**(fusion or {}))

@@ -78,8 +78,8 @@ def read_grid(path: Path | str) -> dict[str, Any]:
 def expand(
     grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None, known: Container[str] = ()
 ) -> Arms:
-    """All arms by label, each with all its values, laid over one another by ``parameters.lay``: what all share,
-    the arm, the combination, the changes.
+    """All arms by label, each with all its values: what all share, the arm, the combination and the changes,
+    laid over one another by ``parameters.lay``.
 
     Args:
         grid: from ``read_grid``.

@@ -183,7 +183,8 @@ def lay(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:
         ParameterError: one layer gives a field twice, or settings that are no mapping.
 
     Example:
-        >>> lay({"seed", "settings"}, {"seed": 1, "settings": {"mix": 0.5}}, {"options.tau": 5, "settings.seed": 2})
+        >>> changes = {"options.tau": 5, "settings.seed": 2}
+        >>> lay({"seed", "settings"}, {"seed": 1, "settings": {"mix": 0.5}}, changes)
         {'seed': 2, 'settings': {'mix': 0.5, 'options': {'tau': 5}}}
     """
     out: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -10,6 +11,7 @@ import torch
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 from workbench import data, encoders, metrics, objectives, text
+from workbench.encoders import backbones
 from workbench.objectives import Objective
 from workbench.registry import Count, check_options, merge, read_options
 from workbench.training import Settings
@@ -104,8 +106,13 @@ class Config(Settings):
             )
         for name, options in {**made.signals(), **made.relevances()}.items():
             if name in text.names():  # the name of a relevance may also be that of judgements of the data
-                check_options(f"text {name!r}", text.member(name), options, "objective_options")
+                check_options(f"text {name!r}", text.member(name), options, self._place(options))
         return made
+
+    def _place(self, options: object) -> str:
+        """Where options that the objective hands on stand in the configuration."""
+        held = (name for name, value in self.objective_options.items() if value and value == options)
+        return ".".join(["objective_options", *held])
 
     def _encoders(self, objective: Objective) -> dict[str, Any]:
         """Encoders and options that give what the objective reads, with what was given laid over them."""
@@ -137,9 +144,22 @@ class Config(Settings):
         check_options(f"data {self.data!r}", data.member(self.data), self.data_options, "data_options")
         for side in ("image", "text"):
             name, options = getattr(self, f"{side}_encoder"), getattr(self, f"{side}_options")
-            check_options(f"encoder {name!r}", encoders.member(name), options, f"{side}_options")
+            _check_encoder(name, options, f"{side}_options")
+        if self.features:
+            backbones.check(self.features)
         for name in self.metrics:
             metrics.member(name)
+
+
+def _check_encoder(name: str, options: Mapping[str, Any], path: str) -> None:
+    """Hold options to an encoder, and those of the encoders that it is made of to theirs."""
+    check_options(f"encoder {name!r}", encoders.member(name), options, path)
+    known = inspect.signature(encoders.member(name)).parameters
+    for option in options.keys() & {f"{part}_options" for part in known}:
+        part = option.removesuffix("_options")
+        inner = options.get(part, known[part].default)
+        if inner in encoders.names():
+            _check_encoder(inner, options[option] or {}, f"{path}.{option}")
 
 
 def _variance_head(encoder: str) -> dict[str, Any]:

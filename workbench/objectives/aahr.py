@@ -24,7 +24,7 @@ something.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
@@ -35,7 +35,7 @@ from workbench.objectives.parts.bank import Bank, Contrast, momentum_contrast, n
 from workbench.objectives.parts.neighbourhood import Graph, Neighbourhood
 from workbench.objectives.parts.sinkhorn import Alignment, Prototypes
 from workbench.records import Batch, Embedding
-from workbench.registry import NotNegative, make
+from workbench.registry import Group, NotNegative, make
 
 
 class AAHR(Objective):
@@ -68,9 +68,9 @@ class AAHR(Objective):
         mcl: NotNegative = 1.0,
         nsi: NotNegative = 1.0,
         margin: NotNegative = 0.2,
-        alignment: Mapping[str, Any] | None = None,
-        contrast: Mapping[str, Any] | None = None,
-        graph: Mapping[str, Any] | None = None,
+        alignment: Annotated[Mapping[str, Any] | None, Group(Alignment)] = None,
+        contrast: Annotated[Mapping[str, Any] | None, Group(Contrast)] = None,
+        graph: Annotated[Mapping[str, Any] | None, Group(Graph)] = None,
     ) -> None:
         super().__init__()
         self.alignment = make("aahr: alignment", Alignment, alignment)

@@ -110,6 +110,18 @@ class Backbone:
         return self.tokens(ready)
 
 
+def check(name: str) -> None:
+    """Refuse a name that no backbone can have, without making one.
+
+    Raises:
+        ValueError: the message says how names are formed.
+    """
+    kind, _, rest = name.partition(":")
+    if name != LITE0 and not (kind in ("open_clip", "timm") and rest):
+        forms = [LITE0, "open_clip:MODEL/WEIGHTS", "timm:NAME/WEIGHTS"]
+        raise ValueError(f"features: no backbone {name!r}; {did_you_mean(name, forms)}")
+
+
 def load(name: str) -> Backbone:
     """Make a backbone.
 
@@ -117,16 +129,14 @@ def load(name: str) -> Backbone:
         ValueError: no such backbone; the message says how names are formed.
         ImportError, FileNotFoundError: its weights are not there; the message says where to get them.
     """
+    check(name)
     kind, _, rest = name.partition(":")
     if name == LITE0:
         made = _lite0()
-    elif kind == "open_clip" and rest:
+    elif kind == "open_clip":
         made = _open_clip(name, *_model_and_weights(rest))
-    elif kind == "timm" and rest:
-        made = _timm(name, *_model_and_weights(rest))
     else:
-        forms = [LITE0, "open_clip:MODEL/WEIGHTS", "timm:NAME/WEIGHTS"]
-        raise ValueError(f"features: no backbone {name!r}; known: {', '.join(forms)}")
+        made = _timm(name, *_model_and_weights(rest))
     made.network.requires_grad_(False).eval().to(memory_format=torch.channels_last)
     return made
 

@@ -23,7 +23,7 @@ from torch.nn.functional import normalize
 
 from workbench.encoders._open_clip_towers import depths
 from workbench.encoders.backbones.features import cache_folder
-from workbench.encoders.base import Encoder, ParameterGroup, group
+from workbench.encoders.base import Encoder, ParameterGroup
 from workbench.encoders.graph.concepts import ConceptEncoder, FrozenVectors, TextTower, WordGru
 from workbench.encoders.graph.layers import (
     GraphAttention,
@@ -37,7 +37,7 @@ from workbench.encoders.graph.layers import (
 from workbench.encoders.pooling import PoolingName, pool, position_code
 from workbench.encoders.towers import Towers
 from workbench.records import Batch, Embedding
-from workbench.registry import Count, Dropped, Natural, Share
+from workbench.registry import Count, Dropped, Group, Natural, Share
 
 
 @dataclass(frozen=True)
@@ -149,9 +149,9 @@ class Graph(Encoder):
         *,
         vocabulary: Many[str] | None = None,
         pretrained: str = "",
-        concepts: Annotated[Mapping[str, Any] | None, group(Concepts)] = None,
-        structure: Annotated[Mapping[str, Any] | None, group(Structure)] = None,
-        augmentation: Annotated[Mapping[str, Any] | None, group(Augmentation)] = None,
+        concepts: Annotated[Mapping[str, Any] | None, Group(Concepts)] = None,
+        structure: Annotated[Mapping[str, Any] | None, Group(Structure)] = None,
+        augmentation: Annotated[Mapping[str, Any] | None, Group(Augmentation)] = None,
         embed_dim: Count = 1024,
         dropout: Dropped = 0.15,
         pooling: PoolingName = "gpo",

@@ -96,7 +96,7 @@ def _group(key: Any, part: pd.DataFrame) -> dict[str, Any]:
     labels = [label for label in headline(measured) if _shown(MetricKey.parse(label))]
     title = f"{dataset}, {split}: {count(images, 'image')}, {count(captions, 'caption')}"
     rows = [
-        {"about": [row[name] for name in ABOUT], "cells": [_cell(row, label) for label in labels]}
+        {"about": [row[name] for name in ABOUT], "values": [_value(row, label) for label in labels]}
         for row in part.to_dict("records")
     ]
     return {"title": title, "names": [*ABOUT, *labels], "rows": rows}
@@ -107,9 +107,6 @@ def _shown(key: MetricKey) -> bool:
     return key.k in (None, 1)
 
 
-def _cell(row: Mapping[Any, Any], label: str) -> dict[str, Any]:
+def _value(row: Mapping[Any, Any], label: str) -> str:
     contract = {end: row[f"{label} {end}"] for end in ("low", "high")}
-    return {
-        "value": "" if pd.isna(row[label]) else readable(label, contract, row[label])["value"],
-        "best": False,
-    }
+    return "" if pd.isna(row[label]) else readable(label, contract, row[label])["value"]

@@ -129,10 +129,8 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     Returns:
         Figure; a metric whose whole interval lies left of 0 contradicts the truth and is drawn in orange.
     """
-    several, side = (
-        list(pairs.groupby(["better", "worse"], sort=False)),
-        MetricKey.parse(pairs.key.iloc[0]).direction,
-    )
+    several = list(pairs.groupby(["better", "worse"], sort=False))
+    side = next(side for side in DIRECTIONS if pairs.key.iloc[0].startswith(f"{side}/"))
     title = f"Neighbours in the truth's order, {DIRECTIONS[side]}"
     fig = panels([str(better) for (better, _), _ in several], title, "", "", spacing=0.05)
     for note, ((better, worse), _) in zip(fig.layout.annotations, several, strict=False):
