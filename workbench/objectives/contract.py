@@ -9,7 +9,7 @@ Everything is checked on a batch of four images and eight captions of random emb
 warm-up epochs, in double precision.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -68,7 +68,7 @@ def check_objective(objective: str | type[Objective], **options: Any) -> None:
 
 
 def hold(condition: bool | Tensor, problem: str) -> None:
-    """Raise ``AssertionError(problem)`` unless the condition holds; unlike ``assert``, also under ``python -O``."""
+    """Raise ``AssertionError(problem)`` unless the condition holds, also under ``python -O``."""
     if not condition:
         raise AssertionError(problem)
 
@@ -182,7 +182,7 @@ def loss(objective: Objective, image: Embedding, text: Embedding, given: Batch) 
 
 @torch.no_grad()
 def lead(objective: Objective, v: Tensor, u: Tensor, given: Batch) -> float:
-    """Mean score of the positives less that of the negatives, for images ``(I, D)`` and captions ``(T, D)``."""
+    """Mean score of the positives less that of the negatives; images are ``(I, D)``, captions ``(T, D)``."""
     scores = objective.scores(embedding(len(v), seed=1, mean=v), embedding(len(u), seed=2, mean=u))
     return float(scores[given.positives].mean() - scores[~given.positives].mean())
 
@@ -326,7 +326,7 @@ def _scores_of_pairs(objective: Objective, image: Embedding, text: Embedding, gi
     hold(alone, "a score must depend on its pair alone, since evaluation scores a block of pairs at a time")
 
 
-CHECKS = (
-    _terms, _gradient, _order, _direction, _finite, _same_image, _gradients_arrive, _repeatable, _half_precision,
-    _selected, _scores_of_pairs,
+CHECKS: tuple[Callable[..., None], ...] = (
+    _terms, _gradient, _order, _direction, _finite, _same_image, _gradients_arrive, _repeatable,
+    _half_precision, _selected, _scores_of_pairs,
 )  # fmt: skip
