@@ -16,7 +16,7 @@ from torch.nn.functional import normalize
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from workbench.encoders._open_clip import build, describe
-from workbench.encoders._open_clip_towers import text_joint, text_tower
+from workbench.encoders._open_clip_towers import read_text, text_tower
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, close_up, word_table
 
 KINDS = ("objects", "attributes", "relations")
@@ -163,7 +163,7 @@ class TextTower(ConceptEncoder):
 
     def read(self, ids: Tensor) -> Tensor:
         """``(n, width)`` unit vectors of phrases or captions, ``(n, L)`` token ids."""
-        return normalize(text_joint(self.tower, ids)[0], dim=-1)
+        return normalize(read_text(self.tower, ids, joint=True)[0], dim=-1)
 
 
 def numbers_of(vocabulary: Sequence[str]) -> dict[int, int]:
