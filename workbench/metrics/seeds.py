@@ -109,4 +109,3 @@ def _check(table: pd.DataFrame) -> None:
         raise ValueError(
             f"seed {twice.iloc[0]['seed']} of {twice.iloc[0]['objective']} comes twice for {twice.iloc[0]['key']}"
         )
-
