@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from workbench.objectives import Objective as Objective
     from workbench.records import Judgements as Judgements
     from workbench.records import Split as Split
+    from workbench.text import SignalMaker as SignalMaker
     from workbench.views.explorer import Explorer as Explorer
 
 __version__ = "0.1.0"
@@ -25,6 +26,7 @@ FACE = {
     "Explorer": "views.explorer",
     "Encoder": "encoders",
     "Objective": "objectives",
+    "SignalMaker": "text",
     **dict.fromkeys(("Split", "Judgements"), "records"),
 }
 

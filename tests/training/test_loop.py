@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -165,3 +166,24 @@ def test_the_loss_ramps_up_after_the_warm_up():
 def test_settings_outside_their_range_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         Settings(**changes)
+
+
+def test_an_optimiser_that_does_nothing_fails_every_test_of_training(monkeypatch):
+    monkeypatch.setattr(torch.optim.AdamW, "step", lambda *_, **__: None)
+    with pytest.raises(AssertionError, match="training changed nothing"):
+        toy.train(None, epochs=1)
+
+
+def test_after_training_captions_find_their_images_and_before_they_did_not():
+    def first_found(pair):
+        everything = toy.source().batch(np.arange(toy.IMAGES * toy.EACH))
+        pair.eval()
+        with torch.no_grad():
+            image, text = pair.image.images(everything).mean, pair.text.texts(everything).mean
+        return ((image @ text.T).argmax(0) == everything.own).float().mean().item()
+
+    start, _ = toy.train(None, epochs=0)
+    end, _ = toy.train(None, epochs=20, warmup_epochs=0, lr=0.01, rsum=iter(range(99)).__next__)
+    # By chance one in 24.
+    assert first_found(start) < 0.3
+    assert first_found(end) > 0.45

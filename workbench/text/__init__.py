@@ -9,5 +9,5 @@ from workbench.text.signal import Relevance, RelevanceMaker, SignalMaker
 
 __all__ = ["Relevance", "RelevanceMaker", "SignalMaker", "load", "member", "names"]
 
-_shelf = Shelf(__name__)
+_shelf = Shelf(__name__, SignalMaker="signal", RelevanceMaker="signal")
 names, load, member = _shelf.names, _shelf.load, _shelf.member

@@ -87,14 +87,13 @@ def recall_by_level(measurements: Sequence[Measurement]) -> go.Figure:
     """Share of chains whose text of a level was retrieved, one group of bars a level, one bar a protocol.
 
     Args:
-        measurements: those with keys like ``"hierarcaps_radius/R_level1"`` are drawn, with their intervals.
+        measurements: those with keys like ``"hierarcaps_radius_R_level@1"`` are drawn, with their intervals.
     """
     fig = figure("Recall by level", "level, 1 = most generic", f"images, {heading()}")
     protocols: dict[str, list[tuple[str, Measurement]]] = {}
     for m in measurements:
-        name, found, level = m.key.partition("/R_level")
-        if found:
-            protocols.setdefault(name, []).append((level, m))
+        if m.key.metric.endswith("_R_level"):
+            protocols.setdefault(m.key.metric.removesuffix("_R_level"), []).append((str(m.key.k), m))
     for (name, by_level), colour in zip(protocols.items(), CATEGORIES, strict=False):
         value, low, high = (
             on_axis([getattr(m, end) for _, m in by_level]) for end in ("value", "low", "high")

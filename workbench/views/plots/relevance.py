@@ -179,7 +179,7 @@ def correlations(
     fig = figure(title, f"{key.capitalize()} correlation", "", height=150 + 44 * len(found))
     parts = {"all pairs": key, "without own pairs": f"{key}{without}"}
     for (part, wanted), colour in zip(parts.items(), CATEGORIES, strict=False):
-        several = [(escape(name), m) for name, measured in found.items() for m in measured if m.key == wanted]
+        several = [(escape(name), m) for name, measured in found.items() for m in measured if m.key.local == wanted]
         value, low, high = ([getattr(m, end) for _, m in several] for end in ("value", "low", "high"))
         hover = [f"{name}: {with_interval(m.value, m.low, m.high, 'correlation')}" for name, m in several]
         dots = {"x": value, "y": [name for name, _ in several], "error_x": whiskers(value, low, high, colour)}
