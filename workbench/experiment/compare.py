@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Literal
@@ -17,12 +17,13 @@ import torch
 from numpy.typing import NDArray
 
 from workbench import metrics
+from workbench.experiment import runs
 from workbench.experiment.evaluation import measure
 from workbench.experiment.opened import OpenRun
 from workbench.metrics import comparison, published
-from workbench.metrics.intervals import ROUNDS, SEED, Draws
+from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
-from workbench.metrics.table import Evidence, Metric, report, walk
+from workbench.metrics.table import Evidence, Metric, walk
 from workbench.metrics.table import measure as measured_by
 from workbench.records import LazyJudgements, Measurement, MetricKey, Rows, Split, densest
 from workbench.records.shown import fixed, shown
@@ -34,37 +35,36 @@ Values = NDArray[np.float64]
 OTHERS = {"ECCV Caption": "eccv", "CxC": "cxc", "HierarCaps": ""}
 
 
-def default_keys(split: Split) -> list[str]:
-    """RSUM and R@1 by the split's own pairs, and mAP@R by the densest judgements that it has."""
-    keys = [MetricKey("rsum"), *(MetricKey("R", d, k=1) for d in ("i2t", "t2i"))]
-    dense = densest(split.judgements)
-    keys += [MetricKey("map_at_r", d, dense) for d in ("i2t", "t2i") if dense != "own"]
-    return [str(key) for key in keys]
+def numbers(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:
+    """Each number with its contract, and the values by query that it is made of.
 
-
-def per_query(run: OpenRun, keys: Sequence[str]) -> dict[str, Values]:
-    """One value a query for each number.
+    What the run keeps is taken as it is, so that no model is opened; what it does not keep is measured
+    now, by the same draws of images.
 
     Args:
         run: an open run.
-        keys: of any metric of the shelf, e.g. ``"rsum"``, ``"t2i/R@1"``, ``"exact:i2t/map_at_r"``.
+        keys: of any metric of the shelf, e.g. ``"rsum"``, ``"t2i/R@1"``, ``"exact:i2t/map_at_r"``, or of any
+            number that the run keeps.
 
     Returns:
-        Key -> values as ``intervals.Draws`` reads them, NaN where a query has nothing relevant.
+        Key -> measurement, and values as ``intervals.Draws`` reads them, NaN where a query has nothing
+        relevant.
 
     Raises:
         KeyError: judgements that the split does not have, or a metric that is none of the shelf's.
+        ValueError: no query has an answer.
     """
-    rows, split = {text: _row(text, run.split) for text in keys}, run.split
-    ranked = Ranked(run.scores, [split.judgements[name] for name in {key.judgements for key, _ in rows.values()} | {"own"}])
-    out = {}
+    kept = {m.label: (m, run.values[m.label]) for m in run.measurements if m.label in run.values}
+    rows, split = {text: _row(text, run.split) for text in keys if text not in kept}, run.split
+    names = {key.judgements for key, _ in rows.values()} | {"own"}
+    ranked = Ranked(run.scores, [split.judgements[name] for name in names]) if rows else None
     for text, (key, row) in rows.items():
         judged = split.judgements[key.judgements]
         evidence = Evidence(run.scores, judged, split.own, split.judgements["own"], ranked=ranked)
-        out |= {m.label: values for m, values in walk(evidence, [row], rounds=0) if m.label == text}
-        if text not in out:
+        kept |= {m.label: (m, values) for m, values in walk(evidence, [row])}
+        if text not in kept:
             raise ValueError(f"{text}: no query of {split.name} has an answer")
-    return out
+    return {text: kept[text] for text in keys}
 
 
 def _row(text: str, split: Split) -> tuple[MetricKey, Metric]:
@@ -82,61 +82,33 @@ def _row(text: str, split: Split) -> tuple[MetricKey, Metric]:
     return key, row
 
 
-def measured(
-    values: Mapping[str, Values], split: Split, *, rounds: int = ROUNDS, seed: int = SEED
-) -> list[Measurement]:
-    """The numbers of one run with bootstrap intervals; whole images are drawn, each with all its captions.
-
-    Args:
-        values: what ``per_query`` gave.
-        split: that was measured on.
-        rounds: bootstrap rounds; 0 = no intervals.
-        seed: of the bootstrap.
-    """
-    draws = Draws(split.own, len(split.image_ids), rounds, seed)
-    sizes, out = {"i2t": len(split.captions), "t2i": len(split.image_ids)}, []
-    for text, column in values.items():
-        key, row = _row(text, split)
-        gallery = sizes.get(key.direction, sum(sizes.values()))
-        out.append(report(row, key, column, key.direction, draws, gallery))
-    return out
-
-
 def table(
-    opened: Sequence[OpenRun],
-    keys: Sequence[str] = (),
-    *,
-    rounds: int = ROUNDS,
-    seed: int = SEED,
-    smallest: float = comparison.SMALLEST,
+    opened: Sequence[OpenRun], keys: Sequence[str] = (), *, smallest: float = comparison.SMALLEST
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All runs in one table, and each against the first.
 
     Args:
         opened: open runs of one split.
-        keys: see ``per_query``; none = ``default_keys``.
-        rounds: bootstrap rounds; 0 = no intervals.
-        seed: of the bootstrap.
+        keys: see ``numbers``; none = RSUM, R@1, and mAP@R by the densest judgements of the split.
         smallest: smallest effect of interest, in points of percent; see ``comparison.measure``.
 
     Returns:
         One row a run and number, with its contract, indexed by run and label; and one row a difference, with
         the fields of ``comparison.Difference`` and what follows from them.
     """
-    split = opened[0].split
-    keys = list(keys) or default_keys(split)
-    found = {run.name: per_query(run, keys) for run in opened}
-    numbers = [
-        {"run": name, "label": m.label, **m.as_dict()}
-        for name, values in found.items()
-        for m in measured(values, split, rounds=rounds, seed=seed)
+    split, more = opened[0].split, {name for run in opened for name in run.config.get("metrics", ())}
+    keys = list(keys) or runs.headline(split.judgements)
+    found = {run.name: numbers(run, keys) for run in opened}
+    contracts = [
+        {"run": name, "label": key, **m.as_dict()} for name, of in found.items() for key, (m, _) in of.items()
     ]
-    by_key = {key: {name: values[key] for name, values in found.items()} for key in keys}
-    draws = Draws(split.own, len(split.image_ids), rounds, seed)
-    rows = {key: _row(key, split)[1] for key in keys}
-    kinds = {key: comparison.Kind(row.face, row.statistic, row.smaller_is_better) for key, row in rows.items()}
-    told = comparison.measure(by_key, opened[0].name, draws, kinds=kinds, smallest=smallest)
-    return pd.DataFrame(numbers).set_index(["run", "label"]), pd.DataFrame([one.row() for one in told])
+    values = {key: {name: of[key][1] for name, of in found.items()} for key in keys}
+    known = [*(row() for row in metrics.rows().values()), *map(metrics.load, sorted(more))]
+    told = comparison.measure(
+        values, opened[0].name, Draws(split.own, len(split.image_ids)), smallest=smallest,
+        metrics={row.name: row for row in known},
+    )  # fmt: skip
+    return pd.DataFrame(contracts).set_index(["run", "label"]), pd.DataFrame([one.row() for one in told])
 
 
 def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int = 1) -> dict[str, list[str]]:
@@ -181,7 +153,8 @@ def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
         found = measure(run.scores, run.split, vectors=vectors, rounds=0)
     else:
         found = []
-    return {m.key.local: m.value for m in found if not m.key.subset and m.judgements == OTHERS.get(dataset, "own")}
+    name = OTHERS.get(dataset, "own")
+    return {m.key.local: m.value for m in found if not m.key.subset and m.judgements == name}
 
 
 def _percent(value: float | None) -> str:

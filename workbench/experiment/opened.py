@@ -52,6 +52,8 @@ class OpenRun:
         config: the resolved configuration as JSON values.
         measurements: every number with its contract.
         history: one mapping an epoch.
+        values: key -> the values by query that a number is made of, as ``metrics.intervals.Draws`` reads
+            them.
     """
 
     name: str
@@ -61,6 +63,7 @@ class OpenRun:
     config: Mapping[str, Any] = field(default_factory=dict)
     measurements: Sequence[Measurement] = ()
     history: Sequence[Mapping[str, float]] = ()
+    values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @cached_property
     def contents(self) -> Contents:
@@ -153,7 +156,7 @@ class OpenRun:
         }
 
     def save(self, folder: str | Path) -> Path:
-        """Write numbers, rankings, embeddings and the checkpoint into a run folder.
+        """Write numbers, values by query, rankings, embeddings and the checkpoint into a run folder.
 
         Returns:
             The path of ``results.json``, which is written last.
@@ -164,6 +167,8 @@ class OpenRun:
         runs.write_json(path / runs.STATES, states)
         checkpoint.write(path / runs.MODEL, checkpoint.weights(self.model.pair, self.model.objective), {})
         runs.write_table(path / "rankings.parquet", self.rankings())
+        split = self.split
+        runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
         for side, embedding, ids in (
             ("image", self.image, self.split.image_ids),
             ("text", self.text, self.split.caption_ids),

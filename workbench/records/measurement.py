@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from workbench.records.metric_key import MetricKey
@@ -40,6 +41,12 @@ class Measurement:
     face: Unit = "share"
     smaller_is_better: bool = False
     confidence: float = 0.95
+
+    @classmethod
+    def of(cls, contract: Mapping[str, Any]) -> Measurement:
+        """The measurement that ``as_dict`` wrote."""
+        known = {field.name: contract[field.name] for field in fields(cls) if field.name in contract}
+        return cls(**known | {"key": MetricKey.parse(contract["key"])})
 
     @property
     def label(self) -> str:
