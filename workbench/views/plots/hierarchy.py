@@ -87,14 +87,13 @@ def recall_by_level(measurements: Sequence[Measurement]) -> go.Figure:
     """Share of chains whose text of a level was retrieved, one group of bars a level, one bar a protocol.
 
     Args:
-        measurements: those with keys like ``"hierarcaps_radius/R_level1"`` are drawn, with their intervals.
+        measurements: those with keys like ``"hierarcaps_radius_R_level@1"`` are drawn, with their intervals.
     """
     fig = figure("Recall by level", "level, 1 = most generic", f"images, {heading()}")
     protocols: dict[str, list[tuple[str, Measurement]]] = {}
     for m in measurements:
-        name, found, level = m.key.partition("/R_level")
-        if found:
-            protocols.setdefault(name, []).append((level, m))
+        if m.key.metric.endswith("_R_level"):
+            protocols.setdefault(m.key.metric.removesuffix("_R_level"), []).append((str(m.key.k), m))
     for (name, by_level), colour in zip(protocols.items(), CATEGORIES, strict=False):
         ends = [[getattr(m, end) for _, m in by_level] for end in ("value", "low", "high")]
         fig.add_bar(
@@ -197,7 +196,8 @@ def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) ->
     fig.add_scatter(
         x=np.zeros(len(places)), y=places, mode="lines+markers+text", line={"color": GRID, "width": 3},
         marker={"size": 11, "color": [*inside, INK], "symbol": [*symbols, "square"], "line": line},
-        text=[lines([f"  {line}" for line in several]) for several in texts], textposition="middle right", showlegend=False, hoverinfo="skip", cliponaxis=False,
+        text=[lines([f"  {line}" for line in several]) for several in texts], textposition="middle right",
+        showlegend=False, hoverinfo="skip", cliponaxis=False,
     )  # fmt: skip
     if path.image is not None:
         add_picture(

@@ -181,11 +181,11 @@ def correlations(
     fig = figure(title, f"{key.capitalize()} correlation", "", height=150 + 44 * len(found))
     parts = {"all pairs": key, "without own pairs": f"{key}{without}"}
     for (part, wanted), colour in zip(parts.items(), CATEGORIES, strict=False):
-        several = [(escape(name), m) for name, measured in found.items() for m in measured if m.key == wanted]
+        several = [(escape(name), m) for name, one in found.items() for m in one if m.key.local == wanted]
         ends = [[getattr(m, end) for _, m in several] for end in ("value", "low", "high")]
         fig.add_scatter(
             x=ends[0], y=[name for name, _ in several], error_x=whiskers(*ends, colour, "correlation"),
-            hovertext=[f"{name}: {with_interval(*each, 'correlation')}" for (name, _), *each in zip(several, *ends)],
+            hovertext=[f"{name}: {with_interval(m.value, m.low, m.high, m.face)}" for name, m in several],
             mode="markers", name=part, hoverinfo="text", marker={"color": colour, "size": 9},
         )  # fmt: skip
     return fig.update_yaxes(autorange="reversed", type="category").update_xaxes(zeroline=True)

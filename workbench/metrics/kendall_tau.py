@@ -1,14 +1,46 @@
-"""Counting pairs of items that an order puts right or wrong, for all queries of a block at once.
+"""Kendall tau: "``1 - 2 discordant / pairs of different grades``: 1 for a perfect order, -1 for a reversed one".
 
-Both functions read ``codes (queries, gallery)``: the place of each item's grade among the distinct grades, in
-the order of the scores; 0 = not judged, and those items stand last (``_ranks.Ordered``).
+That is Somers' D of the scores given the grades; tau-b would also divide by the root of the share of pairs with
+different grades, and a perfect order of grades with ties would then stay below 1. An equally scored pair of
+different grades is discordant. A query whose judged items all have one grade does not count.
+
+Source: M. Kendall, A new measure of rank correlation, Biometrika 30, 1938; R. Somers, A new asymmetric measure of
+association for ordinal variables, American Sociological Review 27, 1962.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from workbench.metrics._ranks import Codes, Values
+from workbench.metrics.blocks import Codes
+from workbench.metrics.grades import Lists
+from workbench.metrics.intervals import Values
+from workbench.metrics.ndcg import GRADED_TIES
+from workbench.metrics.ranks import ratio
+from workbench.metrics.table import Metric
+
+
+class KendallTau(Metric):
+    """Agreement of the order with the grades."""
+
+    name = "kendall_tau"
+    hit = "1 - 2 discordant pairs / pairs of different grades"
+    requires = "lists"
+    directions = ("i2t", "t2i")
+    by = ("graded",)
+    face = "correlation"
+    ties = GRADED_TIES
+
+    def per_query(self, found: Lists, k: int | None = None) -> Values:
+        """``(queries,)`` in [-1, 1], NaN where the judged items all have one grade.
+
+        >>> from workbench.metrics.grades import lists
+        >>> (_, found), *_ = lists(np.array([[4.0, 3.0, 2.0, 1.0]]), np.array([[3.0, 1.0, 2.0, 1.0]]))
+        >>> KendallTau().per_query(found).tolist()  # 1 of 5 pairs discordant
+        [0.6]
+        """
+        codes = found.ordered.codes
+        return 1 - 2 * ratio(discordant(codes), pairs_of_different_grades(codes))
 
 
 def pairs_of_different_grades(codes: Codes) -> Values:
@@ -43,3 +75,6 @@ def discordant(codes: Codes) -> Values:
         codes = np.take_along_axis(codes, np.argsort(codes >> bit, axis=1, kind="stable"), axis=1)
         shared = codes >> bit
     return out
+
+
+MEMBER = KendallTau
