@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import shutil
 
 import numpy as np
 import pytest
 
-from workbench.experiment import Config, open_runs, run
+from workbench.experiment import Config, compare, open_runs, run, runs
+from workbench.metrics import load
+from workbench.metrics.intervals import Draws, interval
 
 SMALL = Config(train_images=32, val_images=16, test_images=24, epochs=1, batch_size=16, device="cpu")
 
@@ -17,10 +19,10 @@ def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("runs")
     made = {}
     for name, config in {
-        "vsepp": replace(SMALL, objective="vsepp"),
+        "vsepp": SMALL.replace(objective="vsepp"),
         "infonce": SMALL,
-        "again": replace(SMALL, seed=1),
-        "short": replace(SMALL, test_images=12),
+        "again": SMALL.replace(seed=1),
+        "short": SMALL.replace(test_images=12),
     }.items():
         folder = root / name
         folder.mkdir()
@@ -70,3 +72,52 @@ def test_runs_of_different_images_are_refused(folders):
 def test_a_run_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="nothing_here"):
         open_runs(["nothing_here"], root=str(tmp_path))
+
+
+def test_what_was_measured_is_read_as_it_was_and_of_a_part_of_the_images_nothing(folders):
+    folder, result = folders["infonce"]
+    (whole,), (part,) = open_runs([str(folder)]), open_runs([str(folder)], images=10)
+    assert {m.label: m for m in whole.measurements} == {m.label: m for m in result.measurements}
+    assert whole.table().sort_index().equals(result.table().sort_index())
+    assert whole["rsum"] == result["rsum"]
+    assert whole.values.keys() == result.values.keys()
+    for key, values in result.values.items():
+        np.testing.assert_array_equal(whole.values[key], values)
+    assert [row["loss"] for row in whole.history] == [row["loss"] for row in result.history]
+    assert (len(part.measurements), len(part.values)) == (0, 0)
+
+
+def test_the_intervals_of_a_run_follow_from_the_values_that_it_keeps(folders):
+    """A subset or another interval later needs no model."""
+    kept = runs.ByQuery.read(folders["infonce"][0])
+    draws = Draws(kept.own, len(kept.image_ids))
+    for m in folders["infonce"][1].measurements:
+        if m.label in kept.values:
+            row = load(m.key.metric)
+            value, resampled = row.number(kept.values[m.label], m.key.direction, draws)
+            assert (value, *interval(resampled)) == (m.value, m.low, m.high), m.label
+
+
+def test_runs_are_compared_without_their_checkpoints(folders, tmp_path):
+    names = ("vsepp", "infonce")
+    before = compare.table(open_runs([str(folders[name][0]) for name in names]))
+    bare = [shutil.copytree(folders[name][0], tmp_path / name) for name in names]
+    for folder in bare:
+        (folder / runs.MODEL).unlink()
+        shutil.rmtree(folder / "embeddings")
+    opened = open_runs([str(folder) for folder in bare])
+    after = compare.table(opened)
+    assert after[0].equals(before[0])
+    assert after[1].equals(before[1])
+    told = runs.differences(*(runs.read(folder) for folder in bare))
+    assert [(one.key, one.value, one.low, one.high, one.mark) for one in told] == list(
+        before[1][["key", "value", "low", "high", "mark"]].itertuples(index=False, name=None)
+    )
+    with pytest.raises(FileNotFoundError, match=r"model\.safetensors missing"):
+        _ = opened[0].model
+
+
+def test_runs_of_other_images_or_without_values_are_not_held_against_each_other(folders, tmp_path):
+    one, short = (runs.read(folders[name][0]) for name in ("infonce", "short"))
+    assert runs.differences(one, short) == []
+    assert runs.differences(one, runs.read(runs.new_run("nb", {}, tmp_path))) == []

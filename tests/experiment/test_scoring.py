@@ -9,12 +9,12 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
+from tests.metrics.families import recall
 from tests.objectives.worlds import embedding
 from workbench import objectives
 from workbench.experiment import scoring
 from workbench.experiment.scoring import ModelScores, scored
-from workbench.metrics import recall
-from workbench.metrics._rows import blocks
+from workbench.metrics.blocks import blocks
 from workbench.records import Judgements
 
 
@@ -66,7 +66,7 @@ def test_a_small_matrix_is_made_whole_and_a_large_one_by_rows(monkeypatch):
     monkeypatch.setattr(scoring, "WHOLE", 71)
     lazy = scored(asked, image, text)
     assert isinstance(lazy, ModelScores)
-    assert recall.measure(lazy, judged) == recall.measure(whole, judged)
-    assert recall.measure(lazy, judged, own=judged.images, folds=3) == recall.measure(
+    assert recall(lazy, judged) == recall(whole, judged)
+    assert recall(lazy, judged, own=judged.images, folds=3) == recall(
         whole, judged, own=judged.images, folds=3
     )

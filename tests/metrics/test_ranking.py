@@ -4,11 +4,23 @@ from numpy.testing import assert_allclose
 from scipy import stats
 from sklearn.metrics import average_precision_score, ndcg_score
 
+from tests.metrics.families import map_at_r, r_precision, ranking
 from tests.oracles import metrics as oracle
-from workbench.metrics import ranking
-from workbench.metrics._ranks import order, rank
-from workbench.metrics.ranking import kendall_tau, map_at_r, ndcg, r_precision
+from workbench import metrics
+from workbench.metrics.grades import Lists, grade_rows
+from workbench.metrics.ranks import rank
 from workbench.records import Judgements
+
+kendall_tau = metrics.load("kendall_tau").per_query
+
+
+def order(scores, grades):
+    """All queries in one block of lists."""
+    return Lists(scores, grades, grade_rows(grades))
+
+
+def ndcg(found, k=None, gain="linear"):
+    return metrics.load("ndcg", gain=gain).per_query(found, k)
 
 
 def scores_of(ranked, gallery=10):
@@ -132,7 +144,7 @@ def test_measure_reports_both_directions_with_their_contracts(rng):
     images, captions = np.nonzero(grades)
     judged = Judgements("graded", "x", (7, 12), images, captions, grades[images, captions], relevant_from=2)
     scores = rng.standard_normal((7, 12))
-    found = {m.key: m for m in ranking.measure(scores, judged, ks=(3,))}
+    found = {m.key.local: m for m in ranking(scores, judged, ks=(3,))}
     keys = ("map_at_r", "r_precision", "R@1", "ndcg", "ndcg@3", "kendall_tau")
     assert set(found) == {f"{direction}/{key}" for direction in ("i2t", "t2i") for key in keys}
     assert_allclose(
@@ -145,7 +157,7 @@ def test_measure_reports_both_directions_with_their_contracts(rng):
 
 
 def test_binary_judgements_can_be_measured_without_the_graded_metrics():
-    found = ranking.measure(np.eye(3), Judgements.own(np.arange(3), 3), graded=False, rounds=0)
-    assert [m.key for m in found] == [
+    found = ranking(np.eye(3), Judgements.own(np.arange(3), 3), graded=False, rounds=0)
+    assert [m.key.local for m in found] == [
         f"{d}/{key}" for d in ("i2t", "t2i") for key in ("map_at_r", "r_precision", "R@1")
     ]

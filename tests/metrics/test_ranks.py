@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tests.oracles import metrics as oracle
-from workbench.metrics._ranks import Relevant, order, rank
+from workbench.metrics.grades import order
+from workbench.metrics.ranks import Relevant, rank
 from workbench.records import Judgements
 
 

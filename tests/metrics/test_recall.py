@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from tests.metrics.families import hit_at_k, recall, recall_at_k
 from tests.oracles import metrics as oracle
-from workbench.metrics import recall
-from workbench.metrics._ranks import rank
-from workbench.metrics.recall import hit_at_k, recall_at_k
+from workbench.metrics.ranks import best_ranks, rank
 from workbench.records import Judgements
 
 # METHODS 11.1: two images, three captions each
@@ -15,7 +14,7 @@ RELEVANT = np.arange(2)[:, None] == OWN
 
 
 def values(measurements):
-    return {m.key: m.value for m in measurements}
+    return {m.key.local: m.value for m in measurements}
 
 
 def world(rng, images=20, captions=5, noise=1.0):
@@ -37,13 +36,13 @@ def test_the_worked_example_of_both_conventions():
 
 
 def test_measure_reports_both_directions_their_sum_and_the_contract():
-    found = recall.measure(SCORES, Judgements.own(OWN, 2), ks=(1, 2))
+    found = recall(SCORES, Judgements.own(OWN, 2), ks=(1, 2))
     numbers = values(found)
     assert_allclose([numbers[f"i2t/R@{k}"] for k in (1, 2)], [0.5, 1.0])
     assert_allclose([numbers[f"i2t/recall@{k}"] for k in (1, 2)], [1 / 6, 1 / 3])
     assert_allclose([numbers[f"t2i/R@{k}"] for k in (1, 2)], [0.5, 1.0])
     assert numbers["rsum"] == 5.0  # .5 + 1 + 1 in both directions: every list is shorter than 5
-    first = next(m for m in found if m.key == "t2i/R@1")
+    first = next(m for m in found if m.key.local == "t2i/R@1")
     assert (first.queries, first.gallery, first.left_out, first.folds, first.judgements) == (
         6,
         2,
@@ -56,19 +55,19 @@ def test_measure_reports_both_directions_their_sum_and_the_contract():
 
 def test_the_rank_of_the_best_relevant_item_is_given_in_both_directions():
     judged = Judgements.own(OWN, 2)
-    assert recall.best_ranks(SCORES, judged, "i2t").tolist() == [1.0, 2.0]
-    assert recall.best_ranks(SCORES, judged, "t2i").tolist() == [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]
+    assert best_ranks(SCORES, judged, "i2t").tolist() == [1.0, 2.0]
+    assert best_ranks(SCORES, judged, "t2i").tolist() == [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]
 
 
 def test_the_median_rank_is_rounded_down():
     # image ranks 1 and 2: median 1.5, printed 1; caption ranks 1 2 1 2 1 2: the same
-    numbers = values(recall.measure(SCORES, Judgements.own(OWN, 2)))
+    numbers = values(recall(SCORES, Judgements.own(OWN, 2)))
     assert (numbers["i2t/medr"], numbers["t2i/medr"]) == (1.0, 1.0)
 
 
 def test_a_query_with_nothing_relevant_is_left_out_and_counted():
     judged = Judgements("one", "x", (2, 2), np.array([0]), np.array([0]), np.ones(1, np.float32))
-    found = {m.key: m for m in recall.measure(np.array([[1.0, 0.0], [1.0, 0.0]]), judged, rounds=0)}
+    found = {m.key.local: m for m in recall(np.array([[1.0, 0.0], [1.0, 0.0]]), judged, rounds=0)}
     assert (found["i2t/R@1"].value, found["i2t/R@1"].queries, found["i2t/R@1"].left_out) == (1.0, 1, 1)
     assert (found["t2i/R@1"].value, found["t2i/R@1"].left_out) == (0.0, 1)  # image 1 ties with image 0
 
@@ -76,7 +75,7 @@ def test_a_query_with_nothing_relevant_is_left_out_and_counted():
 def test_judgements_without_any_relevant_pair_are_refused():
     nothing = Judgements("none", "x", (2, 2), np.zeros(0, int), np.zeros(0, int), np.zeros(0, np.float32))
     with pytest.raises(ValueError, match="no query has an answer"):
-        recall.measure(np.eye(2), nothing)
+        recall(np.eye(2), nothing)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -102,7 +101,7 @@ def test_hit_rates_folds_and_rsum_equal_the_double_loop_with_ties_negative_score
         own == np.arange(25)[:, None]
     )
     expected = oracle.rates(scores.tolist(), own.tolist(), folds)
-    found = values(recall.measure(scores, Judgements.own(own, 25), own=own, folds=folds, rounds=0))
+    found = values(recall(scores, Judgements.own(own, 25), own=own, folds=folds, rounds=0))
     assert_allclose(
         [found[f"{d}/R@{k}"] for d in ("i2t", "t2i") for k in (1, 5, 10)], [*expected.values()][:-1]
     )
@@ -111,12 +110,12 @@ def test_hit_rates_folds_and_rsum_equal_the_double_loop_with_ties_negative_score
 
 def test_five_folds_are_the_mean_of_five_separate_galleries(rng):
     scores, own, judged = world(rng)
-    whole = values(recall.measure(scores, judged, own=own, folds=5, rounds=0))
+    whole = values(recall(scores, judged, own=own, folds=5, rounds=0))
     parts = []
     for fold in range(5):
         rows, columns = slice(4 * fold, 4 * fold + 4), slice(20 * fold, 20 * fold + 20)
         cut = Judgements.own(own[columns] - 4 * fold, 4)
-        parts.append(values(recall.measure(scores[rows, columns], cut, rounds=0)))
+        parts.append(values(recall(scores[rows, columns], cut, rounds=0)))
     assert whole.keys() == parts[0].keys()
     for key, value in whole.items():
         assert_allclose(value, np.mean([part[key] for part in parts]))
@@ -124,21 +123,21 @@ def test_five_folds_are_the_mean_of_five_separate_galleries(rng):
 
 def test_folds_report_the_gallery_of_one_fold_and_the_queries_of_all(rng):
     scores, own, judged = world(rng)
-    found = {m.key: m for m in recall.measure(scores, judged, own=own, folds=5, rounds=0)}
+    found = {m.key.local: m for m in recall(scores, judged, own=own, folds=5, rounds=0)}
     assert (found["i2t/R@1"].gallery, found["i2t/R@1"].queries, found["i2t/R@1"].folds) == (20, 20, 5)
     assert (found["t2i/R@1"].gallery, found["t2i/R@1"].queries) == (4, 100)
 
 
 @pytest.mark.parametrize(("own", "folds"), [(None, 5), (OWN, 4)])
 def test_folds_that_cannot_be_cut_are_refused(own, folds):
-    with pytest.raises(ValueError, match="folds need own of 6 captions"):
-        recall.measure(SCORES, Judgements.own(OWN, 2), own=own, folds=folds)
+    with pytest.raises(ValueError, match="folds do not divide 2 images"):
+        recall(SCORES, Judgements.own(OWN, 2), own=own, folds=folds)
 
 
 def test_a_collapsed_model_scores_nothing_and_a_perfect_one_everything(rng):
     scores, _, judged = world(rng)
-    assert values(recall.measure(np.zeros_like(scores), judged))["rsum"] == 0.0
-    assert values(recall.measure(judged.dense(), judged))["rsum"] == 6.0
+    assert values(recall(np.zeros_like(scores), judged))["rsum"] == 0.0
+    assert values(recall(judged.dense(), judged))["rsum"] == 6.0
 
 
 @pytest.mark.parametrize("folds", [1, 5])
@@ -146,20 +145,20 @@ def test_a_model_that_gives_all_captions_one_place_scores_chance_in_both_directi
     # 50 images, 5 captions each: every caption finds the same image first, every image the same caption
     own = np.repeat(np.arange(50), 5)
     judged, options = Judgements.own(own, 50), {"own": own, "folds": folds, "rounds": 0}
-    images = values(recall.measure(np.repeat(rng.permutation(50)[:, None], 250, axis=1), judged, **options))
-    captions = values(recall.measure(np.repeat(rng.permutation(250)[None], 50, axis=0), judged, **options))
+    images = values(recall(np.repeat(rng.permutation(50)[:, None], 250, axis=1), judged, **options))
+    captions = values(recall(np.repeat(rng.permutation(250)[None], 50, axis=0), judged, **options))
     gallery = 50 // folds
     assert_allclose([images[f"t2i/R@{k}"] for k in (1, 5, 10)], [k / gallery for k in (1, 5, 10)])
     assert_allclose(captions["i2t/R@1"], 1 / gallery)
     # where all scores are equal a tie counts against the model: its own image is last, found where the whole
     # gallery is looked at
-    equal = values(recall.measure(np.zeros((50, 250)), judged, **options))
+    equal = values(recall(np.zeros((50, 250)), judged, **options))
     assert [equal[f"t2i/R@{k}"] for k in (1, 5, 10)] == [float(k >= gallery) for k in (1, 5, 10)]
 
 
 def test_the_interval_of_rsum_is_that_of_the_joint_sample(rng):
     scores, _, judged = world(rng)
-    found = {m.key: m for m in recall.measure(scores, judged, seed=3)}
+    found = {m.key.local: m for m in recall(scores, judged, seed=3)}
     rates = [found[f"{d}/R@{k}"] for d in ("i2t", "t2i") for k in (1, 5, 10)]
     assert_allclose(found["rsum"].value, sum(m.value for m in rates))
     width = found["rsum"].high - found["rsum"].low
@@ -168,6 +167,6 @@ def test_the_interval_of_rsum_is_that_of_the_joint_sample(rng):
 
 def test_the_same_seed_gives_the_same_numbers_and_no_rounds_no_interval(rng):
     scores, _, judged = world(rng)
-    assert recall.measure(scores, judged, seed=1) == recall.measure(scores, judged, seed=1)
-    assert recall.measure(scores, judged, seed=1) != recall.measure(scores, judged, seed=2)
-    assert all(m.low is None and m.high is None for m in recall.measure(scores, judged, rounds=0))
+    assert recall(scores, judged, seed=1) == recall(scores, judged, seed=1)
+    assert recall(scores, judged, seed=1) != recall(scores, judged, seed=2)
+    assert all(m.low is None and m.high is None for m in recall(scores, judged, rounds=0))

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from tests.metrics.families import by_key, semantic
 from tests.oracles import semantic as oracle
-from workbench.metrics import semantic
-from workbench.metrics._grades import Made, WithoutOwn, grade_rows
-from workbench.metrics._retrieved import retrieve
-from workbench.metrics._rows import Products, by_rows
-from workbench.metrics._votes import votes
-from workbench.metrics.semantic import average_semantic_precision, ncs, ncs_top, semantic_recall
+from workbench import metrics
+from workbench.metrics.blocks import Products, WithoutOwn, by_rows
+from workbench.metrics.grades import Lists, Matrix, grade_rows
+from workbench.metrics.semantic import NcsTop, SemanticRecall, curves, votes
+from workbench.metrics.table import Evidence
 from workbench.records import Judgements
 
 # METHODS 10 and 11.7: six captions, two an image, against three images
@@ -33,15 +33,28 @@ class Captions:
     def __init__(self, matrix):
         self.matrix, self.shape = matrix, matrix.shape
 
-    def columns(self, captions):
-        return self.matrix[:, captions]
-
-    def pairs(self, images, captions):
+    def take(self, images, captions):
         return self.matrix[np.ix_(images, captions)]
 
 
-def by_key(found):
-    return {m.key: m for m in found}
+def lists(scores, grades, depth, width=0):
+    """All queries in one block of lists."""
+    return Lists(scores, grades, grade_rows(grades), depth, max(depth, width))
+
+
+ncs = metrics.load("ncs").per_query
+
+
+def ncs_top(found, k, m):
+    return NcsTop(m=m).per_query(found, k)
+
+
+def semantic_recall(found, k, m):
+    return SemanticRecall(m=m).per_query(found, k)
+
+
+def average_semantic_precision(scores, grades):
+    return metrics.load("asp").per_query(lists(scores, grades, 1))
 
 
 def judged(matrix, unlisted=0.0):
@@ -55,7 +68,7 @@ def judged(matrix, unlisted=0.0):
     [("i2t/ncs@1", 100), ("t2i/ncs@1", 66.979154), ("i2t/ncs@2", 83.333333), ("t2i/ncs@2", 99.428855)],
 )
 def test_the_worked_ncs_with_ground_truth(key, percent):
-    found = by_key(semantic.measure(SCORES, PHI, ks=(1, 2), rounds=0))
+    found = by_key(semantic(SCORES, PHI, ks=(1, 2), rounds=0))
     assert_allclose(100 * found[key].value, percent, atol=2e-6)
 
 
@@ -64,12 +77,12 @@ def test_the_worked_ncs_with_ground_truth(key, percent):
     [("i2t/ncs@1", 33.333333), ("t2i/ncs@1", 50), ("i2t/ncs@2", 42.552426), ("t2i/ncs@2", 83.333333)],
 )
 def test_the_worked_ncs_without_ground_truth(key, percent):
-    found = by_key(semantic.measure(SCORES, PHI, own=OWN, ground_truth=False, ks=(1, 2), rounds=0))
+    found = by_key(semantic(SCORES, PHI, own=OWN, ground_truth=False, ks=(1, 2), rounds=0))
     assert_allclose(100 * found[f"{key}[without own]"].value, percent, atol=2e-6)
 
 
 def test_the_worked_semantic_recall_of_the_best_m():
-    found = by_key(semantic.measure(SCORES, PHI, ks=(2,), rounds=0))
+    found = by_key(semantic(SCORES, PHI, ks=(2,), rounds=0))
     assert_allclose(
         [found[f"i2t/sr_top{m}@2"].value for m in (1, 2, 3)], [1.0, 0.833333, 0.555556], atol=5e-7
     )
@@ -78,7 +91,7 @@ def test_the_worked_semantic_recall_of_the_best_m():
 def test_printed_ncs_by_hand():
     # m = 2: the two own captions of each image; image 0 retrieves captions 0 and 2 first: 5.34 of 10.68; the
     # others both
-    found = retrieve(SCORES, grade_rows(PHI), 2)
+    found = lists(SCORES, PHI, 2)
     assert_allclose(ncs_top(found, 2, 2), [0.5, 1.0, 1.0])
     assert_allclose(ncs_top(found, 1, 2), [0.5, 0.5, 0.5])
 
@@ -86,7 +99,7 @@ def test_printed_ncs_by_hand():
 def test_the_worked_asp():
     scores = np.array([[0.80, 0.70, 0.10], [0.30, 0.60, 0.55], [0.65, 0.20, 0.50]])
     relevance = np.array([[1, 0.6, 0.1], [0.5, 1, 0.2], [0.1, 0.3, 1]])
-    found = by_key(semantic.measure(scores, relevance, rounds=0))
+    found = by_key(semantic(scores, relevance, rounds=0))
     assert_allclose(
         [100 * found[f"{d}/asp"].value for d in ("i2t", "t2i")], [75.925926, 70.370370], atol=5e-7
     )
@@ -96,7 +109,7 @@ def test_released_semantic_recall_by_hand():
     # by its captions image 0 votes for itself, then image 1 (.100164 of caption 1; image 2 has .087219 of
     # caption 0)
     assert votes(grade_rows(PHI), OWN, 2).tolist() == [[0, 1], [1, 0], [2, 0]]
-    found = by_key(semantic.measure(SCORES, PHI, own=OWN, ks=(2,), ms=(2,), rounds=0))
+    found = by_key(semantic(SCORES, PHI, own=OWN, ks=(2,), ms=(2,), rounds=0))
     # two best of image 0: captions 0 and 2, both of images 0 and 1: 2 of 4; of image 1: 2 and 3; of image 2:
     # 5 and 4
     assert found["i2t/sr_votes2@2"].value == 0.5
@@ -128,7 +141,7 @@ def numbers(values):
 def test_all_forms_equal_the_double_loops_with_ties_and_unjudged_pairs(case, k, m):
     scores, grades = case
     found, rows = (
-        retrieve(scores, grade_rows(grades), k, max(k, m)),
+        lists(scores, grades, k, max(k, m)),
         list(zip(scores, listed(grades), strict=True)),
     )
     assert_allclose(ncs(found, k), [oracle.ncs(s, g, k) for s, g in rows])
@@ -137,7 +150,7 @@ def test_all_forms_equal_the_double_loops_with_ties_and_unjudged_pairs(case, k, 
         semantic_recall(found, k, m), numbers(oracle.semantic_recall(s, g, k, m) for s, g in rows)
     )
     assert_allclose(
-        average_semantic_precision(scores, grade_rows(grades)), numbers(oracle.asp(s, g) for s, g in rows)
+        average_semantic_precision(scores, grades), numbers(oracle.asp(s, g) for s, g in rows)
     )
 
 
@@ -145,7 +158,7 @@ def test_without_ground_truth_equals_the_double_loops(case):
     scores, grades = case
     grades, own = np.nan_to_num(grades), np.arange(14) % 9
     found = by_key(
-        semantic.measure(scores, grades, own=own, ground_truth=False, ks=(1, 3), ms=(2,), rounds=0)
+        semantic(scores, grades, own=own, ground_truth=False, ks=(1, 3), ms=(2,), rounds=0)
     )
     sides = {
         "i2t": (scores, grades, [np.flatnonzero(own == i) for i in range(9)]),
@@ -173,7 +186,7 @@ def test_votes_equal_the_double_loops(case, ground_truth):
     kept = [oracle.voted_images(grades, own, i, 3, ballots=4) for i in range(9)]
     assert_array_equal(votes(grade_rows(grades), own, 3, ballots=4), kept)
     kept = [oracle.voted_images(grades, own, i, 3) for i in range(9)]
-    found = by_key(semantic.measure(scores, grades, own=own, ground_truth=ground_truth, ks=(4,), rounds=0))
+    found = by_key(semantic(scores, grades, own=own, ground_truth=ground_truth, ks=(4,), rounds=0))
     gone = [[] if ground_truth else np.flatnonzero(own == i) for i in range(9)]
     of = [[t for t in range(14) if own[t] in images] for images in kept]
     i2t = [oracle.recall_of_set(scores[i], of[i], 4, gone[i]) for i in range(9)]
@@ -188,7 +201,7 @@ def test_votes_equal_the_double_loops(case, ground_truth):
 
 def test_curves_are_semantic_recall_by_m(case):
     scores, grades = case
-    found = semantic.curves(scores, grades, [1, 3, 7], k=4)
+    found = curves(scores, grades, [1, 3, 7], k=4)
     for direction, rows, worth in (("i2t", scores, grades), ("t2i", scores.T, grades.T)):
         several = [
             numbers(oracle.semantic_recall(s, g, 4, m) for s, g in zip(rows, listed(worth), strict=True))
@@ -199,7 +212,7 @@ def test_curves_are_semantic_recall_by_m(case):
 
 def test_retrieving_by_phi_itself_is_ideal(rng):
     phi = rng.random((6, 20))
-    found = by_key(semantic.measure(phi, phi, ms=(1, 5), ks=(5,), rounds=0))
+    found = by_key(semantic(phi, phi, ms=(1, 5), ks=(5,), rounds=0))
     assert_allclose(
         [found[f"{d}/{key}"].value for d in ("i2t", "t2i") for key in ("ncs@5", "sr_top5@5", "asp")], 1
     )
@@ -210,17 +223,17 @@ def test_retrieving_by_phi_itself_is_ideal(rng):
 def test_only_the_order_of_the_scores_matters(case, change):
     scores, grades = case
     grades = np.nan_to_num(grades)
-    before, after = (semantic.measure(s, grades, rounds=0) for s in (scores, change(scores)))
+    before, after = (semantic(s, grades, rounds=0) for s in (scores, change(scores)))
     assert_allclose([m.value for m in after], [m.value for m in before])
 
 
 def test_a_collapsed_model_is_never_better_than_any_other(case):
     scores, grades = case
-    collapsed, other = (retrieve(s, grade_rows(grades), 4) for s in (np.zeros_like(scores), scores))
+    collapsed, other = (lists(s, grades, 4) for s in (np.zeros_like(scores), scores))
     assert (ncs(collapsed, 4) <= ncs(other, 4)).all()
     # in ASP it counts as the order that contradicts every grade
     asp = [
-        average_semantic_precision(s, grade_rows(grades))
+        average_semantic_precision(s, grades)
         for s in (np.zeros_like(scores), -np.nan_to_num(grades))
     ]
     assert_allclose(asp[0], asp[1])
@@ -229,7 +242,7 @@ def test_a_collapsed_model_is_never_better_than_any_other(case):
 def test_binary_grades_make_ncs_the_share_of_relevant_items_and_printed_ncs_semantic_recall(rng):
     scores, grades = rng.standard_normal((5, 12)), np.zeros((5, 12))
     grades[:, :4] = 1
-    found = retrieve(scores, grade_rows(grades), 4)
+    found = lists(scores, grades, 4)
     assert_allclose(ncs(found, 4), [np.isin(np.argsort(-row)[:4], range(4)).mean() for row in scores])
     assert_allclose(ncs_top(found, 4, 4), semantic_recall(found, 4, 4))
 
@@ -238,11 +251,11 @@ def test_judgements_a_matrix_and_a_relevance_give_the_same_numbers(rng, monkeypa
     phi = np.round(rng.random((7, 11)), 1).astype(np.float32)
     scores = rng.standard_normal((7, 11))
     matrix, sparse_, held = (
-        semantic.measure(scores, one, rounds=0) for one in (phi, judged(phi), Captions(phi))
+        semantic(scores, one, rounds=0) for one in (phi, judged(phi), Captions(phi))
     )
-    monkeypatch.setattr("workbench.metrics._grades.HELD", 0)
-    made = semantic.measure(scores, Captions(phi), rounds=0)
-    assert isinstance(grade_rows(Captions(phi)), Made)
+    monkeypatch.setattr("workbench.metrics.grades.HELD", 0)
+    made = semantic(scores, Captions(phi), rounds=0)
+    assert not isinstance(grade_rows(Captions(phi)).graded, Matrix)
     for others in (sparse_, held, made):
         assert_allclose([m.value for m in others], [m.value for m in matrix])
     assert [one[0].judgements for one in (matrix, sparse_, held)] == ["grades", "human", "cider-d"]
@@ -252,7 +265,7 @@ def test_scores_may_come_by_blocks_of_embeddings(rng):
     image, text = rng.standard_normal((8, 4)), rng.standard_normal((13, 4))
     phi, own = rng.random((8, 13)), np.arange(13) % 8
     whole, blocks = (
-        semantic.measure(s, phi, own=own, ground_truth=False, rounds=0)
+        semantic(s, phi, own=own, ground_truth=False, rounds=0)
         for s in (image @ text.T, Products(image, text))
     )
     assert_allclose([m.value for m in blocks], [m.value for m in whole])
@@ -272,7 +285,7 @@ def test_removed_items_stay_removed_when_scores_are_turned_or_cut(rng):
 
 def test_intervals_and_contracts_are_filled_in(rng):
     found = by_key(
-        semantic.measure(rng.standard_normal((9, 20)), judged(rng.random((9, 20))), own=np.arange(20) % 9)
+        semantic(rng.standard_normal((9, 20)), judged(rng.random((9, 20))), own=np.arange(20) % 9)
     )
     assert all(m.low <= m.value <= m.high for m in found.values())
     one = found["t2i/ncs_top2@5"]
@@ -282,9 +295,9 @@ def test_intervals_and_contracts_are_filled_in(rng):
 
 
 def test_what_cannot_be_measured_is_refused(rng):
-    with pytest.raises(ValueError, match="say what it is: own"):
-        semantic.measure(SCORES, PHI, ground_truth=False)
+    with pytest.raises(ValueError, match="give own, the image row of each caption"):
+        Evidence(SCORES, PHI, without_own=True)
     with pytest.raises(ValueError, match="at least 0 to be summed, the least is -1"):
-        semantic.measure(SCORES, np.full((3, 6), -1.0))
+        semantic(SCORES, np.full((3, 6), -1.0))
     with pytest.raises(ValueError, match=r"scores are \(3, 6\)"):
-        semantic.measure(SCORES, PHI[:, :5])
+        semantic(SCORES, PHI[:, :5])

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.nn import functional
 
+from tests.metrics.families import recall
 from tests.objectives.worlds import batch, embedding, loss
 from tests.oracles import cora as oracle
 from tests.toys import S4, close, eye
@@ -14,7 +15,6 @@ from workbench import encoders, objectives
 from workbench.encoders.base import Pair
 from workbench.experiment.needs import check_reads
 from workbench.losses.contrastive import contrastive
-from workbench.metrics import recall
 from workbench.objectives.cora import (
     choose_beta,
     entity_positives,
@@ -198,7 +198,7 @@ def test_beta_is_chosen_on_the_validation_split_and_kept_with_the_weights():
 
     def rsum(scores):
         return next(
-            m.value for m in recall.measure(scores.numpy(), own, ks=(1,), rounds=0) if m.key == "t2i/R@1"
+            m.value for m in recall(scores.numpy(), own, ks=(1,), rounds=0) if m.label == "t2i/R@1"
         )
 
     objective = objectives.load("cora", beta=None)

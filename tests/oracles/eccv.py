@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from tests.metrics.families import crossed, ranking, recall
 from workbench import data
 from workbench.data import eccv_caption
-from workbench.metrics import cxc, ranking, recall
-from workbench.metrics._ranks import Ranked
+from workbench.metrics.ranks import Ranked
 
 TARGETS = ("coco_1k_recalls", "coco_5k_recalls", "cxc_recalls", "eccv_map_at_r", "eccv_rprecision", "eccv_r1")
 DISTINCT = 2**22
@@ -24,7 +24,7 @@ def word(number):
 
 def whole_split(folder):
     """The Karpathy test split by the package's ids; its captions only name their image."""
-    own = eccv_caption._positives(eccv_caption._package(), "original").by_caption
+    own = eccv_caption._positives(eccv_caption._package(), "original")[1]
     ids = np.load(eccv_caption._package() / "coco_test_ids.npy").reshape(-1, 5).tolist()
     records = [
         {
@@ -91,16 +91,16 @@ def ours(scores, split):
     own, rated, eccv = (split.judgements[name] for name in ("own", "cxc", "eccv"))
     ranked = Ranked(scores, [own, rated, eccv])
     groups = {
-        "coco_1k": recall.measure(scores, own, own=split.own, folds=5, rounds=0),
-        "coco_5k": recall.measure(ranked, own, rounds=0),
-        "cxc": cxc.measure(ranked, rated, rounds=0),
-        "eccv": ranking.measure(scores, eccv, ranked=ranked, graded=False, rounds=0),
+        "coco_1k": recall(scores, own, own=split.own, folds=5, rounds=0),
+        "coco_5k": recall(ranked, own, rounds=0),
+        "cxc": crossed(ranked, rated, rounds=0),
+        "eccv": ranking(scores, eccv, ranked=ranked, graded=False, rounds=0),
     }
     names = {"R@1": "r1", "R@5": "r5", "R@10": "r10", "map_at_r": "map_at_r", "r_precision": "rprecision"}
     out = {}
     for group, measurements in groups.items():
         for m in measurements:
-            direction, _, key = m.key.partition("/")
+            direction, _, key = m.key.local.partition("/")
             if key in names:
                 out[f"{group}_{names[key]}/{direction}"] = m.value
     return out

@@ -17,10 +17,10 @@ import time
 
 import numpy as np
 
+from tests.metrics.families import ranking, recall
 from tests.performance.recorded import record
-from workbench.metrics import ranking, recall
-from workbench.metrics._ranks import Ranked
-from workbench.metrics._rows import Products
+from workbench.metrics.blocks import Products
+from workbench.metrics.ranks import Ranked
 from workbench.records import Judgements
 
 
@@ -63,9 +63,9 @@ def main(captions: int = 100_000, images: int = 20_000, width: int = 512) -> Non
     dense = _dense(rng, own, 3 * captions)
     ranked = Ranked(Products(image, text), [own, dense])
     passed = time.perf_counter()
-    found = recall.measure(ranked, own, rounds=100)
+    found = recall(ranked, own, rounds=100)
     for judged in (own, dense):
-        found += ranking.measure(Products(image, text), judged, ranked=ranked, graded=False, rounds=100)
+        found += ranking(Products(image, text), judged, ranked=ranked, graded=False, rounds=100)
     end = time.perf_counter()
     lines = [f"{m.value:12.6f}  {m.label}, {m.queries:,} queries, gallery {m.gallery:,}" for m in found]
     lines += [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -87,23 +86,33 @@ def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_
     found = runs.diff(one, two)
     parts = found if every else {"params": found["params"]}
     rows = [(f"{part}: {key}", a, b) for part, keys in parts.items() for key, (a, b) in keys.items()]
-    lines = columns(rows) + _changed(one.results, two.results, every)
+    lines = columns(rows) + _changed(one, two, every)
     emit(found, as_json, lines if any(found.values()) else ["no difference"])
 
 
-def _changed(first: Mapping[str, Any], second: Mapping[str, Any], every: bool) -> list[str]:
-    """The numbers that differ between two runs, beside each other, and their difference."""
+def _changed(first: Any, second: Any, every: bool) -> list[str]:
+    """The numbers that differ between two runs, beside each other, and their difference: with interval and
+    verdict where both runs keep values by query of the same images.
+    """
+    from workbench.experiment import runs
     from workbench.records import readable
-    from workbench.records.shown import heading, shown
+    from workbench.records.shown import heading, shown, with_interval
 
-    one, two = (dict(readable.of_results(results)) for results in (first, second))
-    rows = [("number", "A", "B", "B - A", "in")]
-    for label in list(one | two) if every else readable.headline(one | two):
+    one, two = (dict(readable.of_results(run.results)) for run in (first, second))
+    labels = list(one | two) if every else readable.headline(one | two)
+    told = {found.key: found for found in runs.differences(first, second, labels)}
+    rows = [("number", "A", "B", "B - A", "in", "verdict")]
+    for label in labels:
         unit = readable.unit_of(label, one.get(label, two.get(label)))
         a, b = (found.get(label, {}).get("value") for found in (one, two))
         if a != b:
             change = "" if a is None or b is None else shown(b - a, unit, sign=True)
-            rows.append((label, shown(a, unit), shown(b, unit), change, heading(unit)))
+            verdict = ""
+            if label in told:
+                paired = told[label]
+                change = with_interval(paired.value, paired.low, paired.high, unit, sign=True)
+                verdict = f"{paired.mark} {paired.verdict}"
+            rows.append((label, shown(a, unit), shown(b, unit), change, heading(unit), verdict))
     return columns(rows) if len(rows) > 1 else []
 
 

@@ -146,5 +146,4 @@ def evaluate(
 
     with usage():
         measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)
-    rows = [asdict(m) for m in measurements]
-    emit(rows, as_json, _common.numbers(measurements))
+    emit([m.as_dict() for m in measurements], as_json, _common.numbers(measurements))

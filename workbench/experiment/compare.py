@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Literal
 
@@ -16,137 +16,99 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
+from workbench import metrics
+from workbench.experiment import runs
 from workbench.experiment.evaluation import measure
 from workbench.experiment.opened import OpenRun
-from workbench.metrics import comparison, published, ranking, recall
-from workbench.metrics._ranks import Direction, Ranks, both
-from workbench.metrics.intervals import ROUNDS, SEED, Draws, interval
+from workbench.metrics import comparison, published
+from workbench.metrics.intervals import Draws
+from workbench.metrics.ranks import Ranked
+from workbench.metrics.table import Evidence, Metric, walk
+from workbench.metrics.table import measure as measured_by
 from workbench.records import LazyJudgements, Measurement, MetricKey, Rows, Split, densest
 from workbench.records.shown import fixed, shown
 from workbench.training import checkpoint
 
 Values = NDArray[np.float64]
-METRICS: dict[str, tuple[Callable[..., Values], str]] = {
-    "R": (recall.hit_at_k, "at least one relevant item among the {} best"),
-    "recall": (recall.recall_at_k, "share of the relevant items among the {} best"),
-    "map_at_r": (
-        ranking.map_at_r,
-        "precision at each relevant item among the R best, summed and divided by R",
-    ),
-    "r_precision": (ranking.r_precision, "share of relevant items among the R best"),
-}
-RSUM = "sum of the hit rates at 1, 5 and 10 of both directions"
 # printed rows that are not measured by a caption's own image, and the judgements that they are measured by,
 # where we have them
 OTHERS = {"ECCV Caption": "eccv", "CxC": "cxc", "HierarCaps": ""}
 
 
-def default_keys(split: Split) -> list[str]:
-    """RSUM and R@1 by the split's own pairs, and mAP@R by the densest judgements that it has."""
-    keys = [MetricKey("rsum"), *(MetricKey("R", d, k=1) for d in ("i2t", "t2i"))]
-    dense = densest(split.judgements)
-    keys += [MetricKey("map_at_r", d, dense) for d in ("i2t", "t2i") if dense != "own"]
-    return [str(key) for key in keys]
+def numbers(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:
+    """Each number with its contract, and the values by query that it is made of.
 
-
-def per_query(run: OpenRun, keys: Sequence[str]) -> dict[str, Values]:
-    """One value a query for each number.
+    What the run keeps is taken as it is, so that no model is opened; what it does not keep is measured
+    now, by the same draws of images.
 
     Args:
         run: an open run.
-        keys: ``rsum`` or ``[judgements:]direction/metric`` with the metrics ``R@K``, ``recall@K``,
-            ``map_at_r`` and ``r_precision``, e.g. ``"t2i/R@1"``, ``"exact:i2t/map_at_r"``.
+        keys: of any metric of the shelf, e.g. ``"rsum"``, ``"t2i/R@1"``, ``"exact:i2t/map_at_r"``, or of any
+            number that the run keeps.
 
     Returns:
-        Key -> values as ``intervals.Draws`` reads them, NaN where a query has nothing relevant.
+        Key -> measurement, and values as ``intervals.Draws`` reads them, NaN where a query has nothing
+        relevant.
 
     Raises:
-        KeyError: judgements that the split does not have, or a metric that is none of these.
+        KeyError: judgements that the split does not have, or a metric that is none of the shelf's.
+        ValueError: no query has an answer.
     """
-    parsed = {key: _parsed(key, run.split) for key in keys}
-    names = {key.judgements for key in parsed.values()}
-    ranked = {name: both(run.scores, run.split.judgements[name]) for name in names}
-    return {text: _values(ranked[key.judgements], key) for text, key in parsed.items()}
+    kept = {m.label: (m, run.values[m.label]) for m in run.measurements if m.label in run.values}
+    rows, split = {text: _row(text, run.split) for text in keys if text not in kept}, run.split
+    names = {key.judgements for key, _ in rows.values()} | {"own"}
+    ranked = Ranked(run.scores, [split.judgements[name] for name in names]) if rows else None
+    for text, (key, row) in rows.items():
+        judged = split.judgements[key.judgements]
+        evidence = Evidence(run.scores, judged, split.own, split.judgements["own"], ranked=ranked)
+        kept |= {m.label: (m, values) for m, values in walk(evidence, [row])}
+        if text not in kept:
+            raise ValueError(f"{text}: no query of {split.name} has an answer")
+    return {text: kept[text] for text in keys}
 
 
-def _parsed(text: str, split: Split) -> MetricKey:
+def _row(text: str, split: Split) -> tuple[MetricKey, Metric]:
+    """The key and its metric, at the depth that the key names."""
     key = MetricKey.parse(text)
     if key.judgements not in split.judgements:
         known = ", ".join(split.judgements)
         raise KeyError(f"{text}: the split has no judgements {key.judgements!r}; it has {known}")
-    at_k = key.metric in ("R", "recall")
-    if str(key) != "rsum" and (key.metric not in METRICS or not key.direction or at_k != bool(key.k)):
-        there = f"rsum, and i2t/ or t2i/ with R@K, recall@K, {', '.join(list(METRICS)[2:])}"
-        raise KeyError(f"no number {text!r}; there are {there}")
-    return key
-
-
-def _values(ranked: Mapping[Direction, Ranks], key: MetricKey) -> Values:
-    if not key.direction:
-        parts = [recall.hit_at_k(ranked[d], k) for k in recall.SUMMED for d in ("i2t", "t2i")]
-        return np.concatenate(parts)
-    return METRICS[key.metric][0](ranked[key.direction], *([key.k] if key.k else []))
-
-
-def measured(
-    values: Mapping[str, Values], split: Split, *, rounds: int = ROUNDS, seed: int = SEED
-) -> list[Measurement]:
-    """The numbers of one run with bootstrap intervals; whole images are drawn, each with all its captions.
-
-    Args:
-        values: what ``per_query`` gave.
-        split: that was measured on.
-        rounds: bootstrap rounds; 0 = no intervals.
-        seed: of the bootstrap.
-    """
-    draws, out = Draws(split.own, len(split.image_ids), rounds, seed), []
-    sizes = {"i2t": len(split.captions), "t2i": len(split.image_ids)}
-    for text, column in values.items():
-        key = MetricKey.parse(text)
-        gallery = sizes.get(key.direction, sum(sizes.values()))
-        low, high = interval(draws.of(column, key.direction))
-        known, parts = int((~np.isnan(column)).sum()), 1 if key.direction else len(recall.SUMMED)
-        about = {"judgements": key.judgements, "queries": known // parts, "gallery": gallery}
-        about |= {"left_out": (len(column) - known) // parts, "low": low, "high": high}
-        hit = METRICS[key.metric][1].format(key.k) if key.direction else RSUM
-        out.append(Measurement(key.local, draws.value(column, key.direction), hit=hit, **about))
-    return out
+    row = metrics.load(key.metric)
+    whole = key.k is None and None in row.ks
+    if not (whole or (key.k and any(row.ks))) or (row.summed == bool(key.direction)):
+        form = "" if row.summed else "i2t/ or t2i/ before it" + (" and @K behind it" if any(row.ks) else "")
+        raise KeyError(f"no number {text!r}; {key.metric} has {form or 'no direction'}")
+    row.ks = (key.k,)
+    return key, row
 
 
 def table(
-    opened: Sequence[OpenRun],
-    keys: Sequence[str] = (),
-    *,
-    rounds: int = ROUNDS,
-    seed: int = SEED,
-    smallest: float = comparison.SMALLEST,
+    opened: Sequence[OpenRun], keys: Sequence[str] = (), *, smallest: float = comparison.SMALLEST
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All runs in one table, and each against the first.
 
     Args:
         opened: open runs of one split.
-        keys: see ``per_query``; none = ``default_keys``.
-        rounds: bootstrap rounds; 0 = no intervals.
-        seed: of the bootstrap.
+        keys: see ``numbers``; none = RSUM, R@1, and mAP@R by the densest judgements of the split.
         smallest: smallest effect of interest, in points of percent; see ``comparison.measure``.
 
     Returns:
         One row a run and number, with its contract, indexed by run and label; and one row a difference, with
         the fields of ``comparison.Difference`` and what follows from them.
     """
-    split = opened[0].split
-    keys = list(keys) or default_keys(split)
-    found = {run.name: per_query(run, keys) for run in opened}
-    numbers = [
-        {"run": name, "label": m.label, **asdict(m)}
-        for name, values in found.items()
-        for m in measured(values, split, rounds=rounds, seed=seed)
+    split, more = opened[0].split, {name for run in opened for name in run.config.get("metrics", ())}
+    keys = list(keys) or runs.headline(split.judgements)
+    found = {run.name: numbers(run, keys) for run in opened}
+    contracts = [
+        {"run": name, "label": key, **m.as_dict()} for name, of in found.items() for key, (m, _) in of.items()
     ]
-    by_key = {key: {name: values[key] for name, values in found.items()} for key in keys}
-    draws = Draws(split.own, len(split.image_ids), rounds, seed)
-    kinds = {"rsum": comparison.Kind("sum")}
-    told = comparison.measure(by_key, opened[0].name, draws, kinds=kinds, smallest=smallest)
-    return pd.DataFrame(numbers).set_index(["run", "label"]), pd.DataFrame([one.row() for one in told])
+    values = {key: {name: of[key][1] for name, of in found.items()} for key in keys}
+    known = [*(row() for row in metrics.rows().values()), *map(metrics.load, sorted(more))]
+    told = comparison.measure(
+        values, opened[0].name, Draws(split.own, len(split.image_ids)), smallest=smallest,
+        metrics={row.name: row for row in known},
+    )  # fmt: skip
+    return pd.DataFrame(contracts).set_index(["run", "label"]), pd.DataFrame([one.row() for one in told])
 
 
 def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int = 1) -> dict[str, list[str]]:
@@ -184,13 +146,15 @@ def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
     """Key -> value, by the judgements that the data set's printed rows are measured by."""
     if dataset not in OTHERS:
         own = run.split.judgements["own"]
-        found = recall.measure(run.scores, own, own=run.split.own, folds=folds, rounds=0)
+        evidence = Evidence(run.scores, own, run.split.own, folds=folds)
+        found = measured_by(evidence, ["R", "recall", "medr", "rsum"], rounds=0)
     elif OTHERS[dataset] in run.split.judgements:
         vectors = (run.image.mean.numpy(), run.text.mean.numpy())
         found = measure(run.scores, run.split, vectors=vectors, rounds=0)
     else:
         found = []
-    return {m.key: m.value for m in found if m.judgements == OTHERS.get(dataset, "own")}
+    name = OTHERS.get(dataset, "own")
+    return {m.key.local: m.value for m in found if not m.key.subset and m.judgements == name}
 
 
 def _percent(value: float | None) -> str:

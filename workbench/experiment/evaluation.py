@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +10,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from workbench import metrics as shelf
 from workbench.experiment.model import Model
 from workbench.experiment.scoring import scored
-from workbench.metrics import correlation, cxc, judgement, ranking, recall
-from workbench.metrics._ranks import AnyScores, Ranked
-from workbench.metrics._rows import Products, at_pairs
+from workbench.metrics import correlation, cxc, pmrp
+from workbench.metrics.blocks import AnyScores, Products, at_pairs
+from workbench.metrics.intervals import ROUNDS, SEED, Values
+from workbench.metrics.ranks import Ranked, Ranks
+from workbench.metrics.table import Evidence, Metric, Subset, walk
+from workbench.metrics.table import measure as measured
 from workbench.records import Embedding, Judgements, Measurement, Split
 from workbench.training.batches import Source
 
@@ -27,11 +30,20 @@ CXC = ("cxc", "sits")
 COCO, FOLDED, FOLDS = ("coco", "cxc", "eccv_caption"), 5000, 5
 
 
-class Draws(NamedTuple):
-    """Bootstrap rounds, 0 = no intervals, and the seed of the draws."""
+class Evaluation(NamedTuple):
+    """What an evaluation found.
 
-    rounds: int
-    seed: int
+    Args:
+        measurements: every number with its contract.
+        values: text of the key -> ``(queries,)`` the values that the number is made of, NaN for a query that
+            does not count; of a sum over directions those of the images and then those of the captions.
+        image, text: embeddings.
+    """
+
+    measurements: list[Measurement]
+    values: dict[str, Values]
+    image: Embedding
+    text: Embedding
 
 
 def calibrate(model: Model, source: Source) -> None:
@@ -42,8 +54,7 @@ def calibrate(model: Model, source: Source) -> None:
     image, text = (one.in_float32(model.device) for one in model.embed(source))
 
     def rsum(scores: Tensor) -> float:
-        numbers = recall.measure(scores.float().cpu().numpy(), own, rounds=0)
-        return next(m.value for m in numbers if m.key == "rsum")
+        return measured(Evidence(scores.float().cpu().numpy(), own), ["rsum"], rounds=0)[0].value
 
     with torch.no_grad():
         model.objective.calibrate(image, text, rsum)
@@ -51,31 +62,28 @@ def calibrate(model: Model, source: Source) -> None:
 
 def validation_rsum(model: Model, source: Source) -> dict[str, float]:
     """RSUM on the validation split, in [0, 6], by which the best epoch is chosen."""
-    numbers = recall.measure(scored(model, *model.embed(source)), source.split.judgements["own"], rounds=0)
-    return {m.key: m.value for m in numbers if m.key == "rsum"}
+    evidence = Evidence(scored(model, *model.embed(source)), source.split.judgements["own"])
+    return {m.label: m.value for m in measured(evidence, ["rsum"], rounds=0)}
 
 
 def evaluate(
-    model: Model, source: Source, *, rounds: int = 1000, seed: int = 0
-) -> tuple[list[Measurement], Embedding, Embedding]:
-    """All metrics that the split's judgements allow.
+    model: Model, source: Source, *, metrics: Sequence[str] = (), rounds: int = ROUNDS, seed: int = SEED
+) -> Evaluation:
+    """All metrics that the split's judgements allow, of a model.
 
     Args:
         model: encoders and objective.
         source: the split, its inputs and signals.
+        metrics: names of further metrics, from the shelf or as ``"my_module:MyMetric"``.
         rounds: bootstrap rounds of the intervals; 0 = none.
         seed: of the bootstrap.
-
-    Returns:
-        The measurements, and the embeddings of images and captions.
     """
     image, text = model.embed(source)
     vectors = (image.mean.numpy(), text.mean.numpy())
-    return (
-        measure(scored(model, image, text), source.split, vectors=vectors, rounds=rounds, seed=seed),
-        image,
-        text,
+    found = measure_with_values(
+        scored(model, image, text), source.split, vectors=vectors, metrics=metrics, rounds=rounds, seed=seed
     )
+    return Evaluation(*found, image, text)
 
 
 def measure(
@@ -83,35 +91,65 @@ def measure(
     split: Split,
     *,
     vectors: tuple[Vectors, Vectors] | None = None,
-    rounds: int = 1000,
-    seed: int = 0,
+    metrics: Sequence[str] = (),
+    rounds: int = ROUNDS,
+    seed: int = SEED,
 ) -> list[Measurement]:
-    """All metrics that the split's judgements allow, of any scores.
+    """The measurements alone, see ``measure_with_values``."""
+    return measure_with_values(
+        scores, split, vectors=vectors, metrics=metrics, rounds=rounds, seed=seed
+    )[0]  # fmt: skip
+
+
+def measure_with_values(
+    scores: AnyScores,
+    split: Split,
+    *,
+    vectors: tuple[Vectors, Vectors] | None = None,
+    metrics: Sequence[str] = (),
+    rounds: int = ROUNDS,
+    seed: int = SEED,
+) -> tuple[list[Measurement], dict[str, Values]]:
+    """All metrics that the split's judgements allow, of any scores: a walk over the table of metrics.
 
     One pass a direction ranks by all judgements. Of the test split of MS-COCO the five folds of its 1K
-    protocol are measured as well, marked ``[1K]``; of Crisscrossed Captions retrieval in two directions, in
-    four where vectors are given, and the correlations with the ratings.
+    protocol are measured as well, marked ``[5 folds]``; of Crisscrossed Captions retrieval in two directions,
+    in four where vectors are given, and the correlations with the ratings.
 
     Args:
         scores: ``(I, T)``, larger = more alike; a matrix, or rows made when they are asked for.
         split: whose images and captions are scored.
         vectors: ``(I, D)`` and ``(T, D)`` unit vectors of images and of captions, for judgements of pairs of
             one kind.
+        metrics: names of metrics beyond those that every evaluation measures.
         rounds: bootstrap rounds of the intervals; 0 = none.
         seed: of the bootstrap.
+
+    Returns:
+        The measurements, and by the text of the key the values by query.
+
+    Raises:
+        KeyError: no such metric. ValueError: the split has nothing that an asked metric is measured by.
     """
-    judgements, draws = dict(split.judgements), Draws(rounds, seed)
-    ranked = Ranked(scores, list(judgements.values()))
-    out = recall.measure(ranked, judgements["own"], rounds=rounds, seed=seed) + _one_k(scores, split, draws)
-    for name, judged in judgements.items():
-        if name in CXC:
-            out += _cxc(ranked, split, judged, vectors, draws)
-        if name not in ("own", "cxc"):
-            graded = len(np.unique(judged.grades)) > 1
-            out += ranking.measure(scores, judged, ranked=ranked, graded=graded, rounds=rounds, seed=seed)
-    if "exact" in judgements:
-        out += _false_negatives(ranked, split, rounds, seed)
-    return out + _correlations(scores, split, vectors, draws)
+    more = [shelf.load(name) for name in metrics]
+    names = {row.name for row in more}
+    table = [row() for row in shelf.rows().values() if row.default and row.name not in names] + more
+    found = [
+        pair
+        for evidence, rows, subset in _walks(scores, split, vectors, table)
+        for pair in walk(evidence, rows, subset=subset, rounds=rounds, seed=seed)
+    ]
+    measurements = [m for m, _ in found]
+    measurements += _correlations(
+        scores, split, vectors, [row for row in table if "rated" in row.by], (rounds, seed)
+    )
+    for row in more:
+        if row.name not in {m.key.metric for m in measurements}:
+            raise ValueError(
+                f"metric {row.name!r} is measured by {' or '.join(row.by)}, and {split.name} has only "
+                f"the judgements {', '.join(split.judgements)}"
+            )
+    return measurements, {m.label: values for m, values in found}
 
 
 def ensemble(members: Sequence[tuple[Model, Source]]) -> NDArray[np.float32]:
@@ -136,75 +174,85 @@ def ensemble(members: Sequence[tuple[Model, Source]]) -> NDArray[np.float32]:
         split = source.split
         if (split.image_ids, split.caption_ids) != (first.image_ids, first.caption_ids):
             raise ValueError(
-                f"an ensemble scores one split: {split.name} and {first.name} differ in their images or captions"
+                f"an ensemble scores one split: {split.name} and {first.name} differ in their images "
+                "or captions"
             )
     total = sum(model.scores(*model.embed(source)).astype(np.float64) for model, source in members)
     return np.asarray(total / len(members), dtype=np.float32)
 
 
-def _one_k(scores: AnyScores, split: Split, draws: Draws) -> list[Measurement]:
-    """The mean over five galleries of 1,000 images, for the test split of MS-COCO."""
-    if split.name.partition("/")[0] not in COCO or len(split.image_ids) != FOLDED:
-        return []
-    found = recall.measure(
-        scores, split.judgements["own"], own=split.own, folds=FOLDS, rounds=draws.rounds, seed=draws.seed
-    )
-    return [replace(m, key=f"{m.key}[1K]") for m in found]
+def _walks(
+    scores: AnyScores, split: Split, vectors: tuple[Vectors, Vectors] | None, table: Sequence[Metric]
+) -> Iterator[tuple[Evidence, list[Metric], Subset | None]]:
+    """Evidence, the metrics that are measured by it, and the queries that are asked."""
+    judgements = dict(split.judgements)
+    ranked, labels = Ranked(scores, list(judgements.values())), judgements["own"]
+
+    def rows(*by: str) -> list[Metric]:
+        return [row for row in table if set(by) & set(row.by)]
+
+    yield Evidence(scores, labels, split.own, ranked=ranked), rows("own"), None
+    if split.name.partition("/")[0] in COCO and len(split.image_ids) == FOLDED:
+        yield Evidence(scores, labels, split.own, folds=FOLDS), rows("own"), None
+    for name, judged in judgements.items():
+        evidence = Evidence(scores, judged, split.own, labels, ranked=ranked)
+        if name in CXC:
+            within = _within(split, vectors)
+            crossed = Evidence(scores, judged, split.own, name=cxc.NAME, ranked=ranked, within=within)
+            yield crossed, rows(cxc.NAME), None
+        if name not in ("own", cxc.NAME):
+            graded = ["graded"] if len(np.unique(judged.grades)) > 1 else []
+            yield evidence, rows("others", name, *graded), None
+        if name == "exact" and split.level is not None:
+            specific = Subset("most specific", captions=split.level == split.level.max(), directions=("t2i",))
+            yield evidence, rows(name), specific
+    if split.image_graphs is not None and rows("categories"):
+        categories = pmrp.Categories(
+            pmrp.presence([graph.objects for graph in split.image_graphs]), split.own
+        )
+        yield Evidence(scores, categories, split.own), rows("categories"), None
 
 
-def _cxc(
-    ranked: Ranked, split: Split, judged: Judgements, vectors: tuple[Vectors, Vectors] | None, draws: Draws
-) -> list[Measurement]:
-    """Retrieval of Crisscrossed Captions, within a modality where its ratings and the vectors are there."""
-    images = captions = None
+def _within(split: Split, vectors: tuple[Vectors, Vectors] | None) -> dict[str, Ranks]:
+    """Retrieval of Crisscrossed Captions within a modality, where its ratings and the vectors are there."""
+    found = {}
     if vectors is not None and "sis" in split.image_judgements:
         images = cxc.within(Products(vectors[0], vectors[0]), split.image_judgements["sis"])
         # a small part of the split may have no pair of images that is positive
-        images = images if images.counts.any() else None
+        found |= {"i2i": images} if images.counts.any() else {}
     if vectors is not None and "sts" in split.caption_judgements:
-        captions = cxc.within(Products(vectors[1], vectors[1]), split.caption_judgements["sts"], split.own)
-    return cxc.measure(ranked, judged, images=images, captions=captions, rounds=draws.rounds, seed=draws.seed)
+        rated = split.caption_judgements["sts"]
+        found["t2t"] = cxc.within(Products(vectors[1], vectors[1]), rated, split.own)
+    return found
 
 
 def _correlations(
-    scores: AnyScores, split: Split, vectors: tuple[Vectors, Vectors] | None, draws: Draws
+    scores: AnyScores,
+    split: Split,
+    vectors: tuple[Vectors, Vectors] | None,
+    rows: Sequence[Metric],
+    draws: tuple[int, int],
 ) -> list[Measurement]:
     """Agreement with ratings that list what was rated and leave the rest open; one that is undefined is left
     out.
     """
-    out: list[Measurement] = []
-    for judged in split.judgements.values():
-        if judged.unlisted is None and len(judged.grades):
-            values = at_pairs(scores, judged.images, judged.captions)
-            out += correlation.measure(values, judged, own=split.own, rounds=draws.rounds, seed=draws.seed)
-    if vectors is None:
-        return _defined(out)
-    sides: tuple[tuple[Mapping[str, Judgements], Vectors, correlation.Query], ...] = (
-        (split.image_judgements, vectors[0], "i2i"),
-        (split.caption_judgements, vectors[1], "t2t"),
-    )
-    for by_name, side, query in sides:
-        for judged in (one for one in by_name.values() if len(one.grades)):
-            values = correlation.cosines(side, side, judged)
-            out += correlation.measure(values, judged, queries=(query,), rounds=draws.rounds, seed=draws.seed)
-    return _defined(out)
-
-
-def _defined(found: list[Measurement]) -> list[Measurement]:
-    """The numbers that are one: no correlation exists with what is constant."""
-    return [m for m in found if not np.isnan(m.value)]
-
-
-def _false_negatives(ranked: Ranked, split: Split, rounds: int, seed: int) -> list[Measurement]:
-    """How many of the binary metric's errors are true, over all captions and over the most specific ones
-    alone.
-    """
-    own, exact = split.judgements["own"], split.judgements["exact"]
-    out = judgement.measure(ranked, own, exact, rounds=rounds, seed=seed)
-    if split.level is not None:
-        specific = split.level == split.level.max()
-        part = judgement.measure(
-            ranked, own, exact, captions=specific, part="most specific", rounds=rounds, seed=seed
+    asked: list[tuple[NDArray[Any], Judgements, tuple[str, ...]]] = [
+        (at_pairs(scores, one.images, one.captions), one, ("i2t", "t2i"))
+        for one in split.judgements.values()
+        if one.unlisted is None
+    ]
+    if vectors is not None:
+        for by_name, side, way in (
+            (split.image_judgements, vectors[0], "i2i"),
+            (split.caption_judgements, vectors[1], "t2t"),
+        ):
+            asked += [(correlation.cosines(side, side, one), one, (way,)) for one in by_name.values()]
+    return [
+        m
+        for values, judged, ways in asked
+        if len(judged.grades)
+        for m in correlation.measure(
+            values, judged, split.own, directions=ways, rows=rows, rounds=draws[0], seed=draws[1]
         )
-        out += [m for m in part if m.key.startswith("t2i/")]
-    return out
+        if not np.isnan(m.value)
+    ]

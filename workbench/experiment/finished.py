@@ -18,7 +18,7 @@ from workbench.experiment import runs
 from workbench.experiment.config import Config
 from workbench.experiment.opened import Contents, OpenRun
 from workbench.experiment.running import load_model, load_split
-from workbench.records import Embedding, Split
+from workbench.records import Embedding, Measurement, Split
 
 SHIPPED = "pre-trained"
 
@@ -63,14 +63,20 @@ def _open(name: str, root: str, images: int, device: str) -> OpenRun:
         split = load_split(config, "test")
         load = cache(lambda: _contents(None, split, device))
         return OpenRun(SHIPPED, split, load, config=config.as_dict())
-    folder = runs.find(name, root).folder
-    if not (folder / runs.CONFIG).is_file():
-        raise FileNotFoundError(f"{folder} keeps no model; open the folder of a finished training run")
-    config = Config.read(folder / runs.CONFIG)
+    run = runs.find(name, root)
+    if not (run.folder / runs.CONFIG).is_file():
+        raise FileNotFoundError(f"{run.folder} keeps no model; open the folder of a finished training run")
+    config = Config.read(run.folder / runs.CONFIG)
     config = config.replace(test_images=images) if images else config
-    split = load_split(config, "test")
-    load = cache(lambda: _contents(folder, split, device))
-    return OpenRun(config.objective, split, load, folder, config.as_dict())
+    split, kept = load_split(config, "test"), runs.ByQuery.read(run.folder)
+    load = cache(lambda: _contents(run.folder, split, device))
+    history = run.results.get("history", ())
+    one = OpenRun(config.objective, split, load, run.folder, config.as_dict(), history=history)
+    # of a part of the images, other numbers are true
+    if kept is None or (kept.image_ids, kept.caption_ids) != (split.image_ids, split.caption_ids):
+        return one
+    measured = [Measurement.of(contract) for contract in run.results.get("contracts", {}).values()]
+    return replace(one, measurements=measured, values=kept.values)
 
 
 def _contents(folder: Path | None, split: Split, device: str) -> Contents:

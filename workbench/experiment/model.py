@@ -9,17 +9,18 @@ training is the score of evaluation.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
 from workbench.encoders.base import Pair
 from workbench.objectives.base import Objective
-from workbench.records import Batch, Embedding, Split
+from workbench.records import Batch, Embedding, Rows, Split
 from workbench.text.signal import SignalMaker
 from workbench.training import batches
 from workbench.training.batches import Pixels, Reader, Source
@@ -51,17 +52,13 @@ class Model:
             split: any split with what the image encoder reads (images, or region features).
             every_signal: also compute the objective's signals; evaluation needs those of the encoder only.
         """
-        names = self.makers if every_signal else self.reads
-        return Source(
-            split, self._inputs(split), {name: self.makers[name].of(split.captions) for name in names}
-        )
-
-    def _inputs(self, split: Split) -> dict[str, Reader]:
         readers: dict[str, Callable[[], Reader]] = {
             "pixels": lambda: Pixels(split, self.pair.image.transform),
             "regions": lambda: batches.regions(split),
         }
-        return {kind: readers[kind]() for kind in (self.pair.image.image_input or "").split("+")}
+        inputs = {kind: readers[kind]() for kind in (self.pair.image.image_input or "").split("+")}
+        names = self.makers if every_signal else self.reads
+        return Source(split, inputs, {name: self.makers[name].of(split.captions) for name in names})
 
     def embed(
         self, source: Source, *, size: int = 256, parts: bool | None = None
@@ -75,46 +72,34 @@ class Model:
             parts: keep token-level parts, which need far more memory than the pooled vectors; ``None`` =
                 where ``scores`` reads them.
         """
-        captions = len(source.split.captions)
         image = self.embed_images_of(source, size=size, parts=parts)
-        text = self._embed(
-            lambda rows: self.pair.text.texts(self._on_device(source.of_captions(rows))),
-            captions,
-            size,
-            parts,
-        )
-        return image, text
+        captions = len(source.split.captions)
+        return image, self._embed(self.pair.text.texts, source.of_captions, captions, size, parts)
 
     def embed_images_of(self, source: Source, *, size: int = 256, parts: bool | None = None) -> Embedding:
         """Embed all images of a split; for the arguments see ``embed``."""
-        count = len(source.split.image_ids)
-        return self._embed(
-            lambda rows: self.pair.image.images(self._on_device(source.of_images(rows))), count, size, parts
-        )
+        images = len(source.split.image_ids)
+        return self._embed(self.pair.image.images, source.of_images, images, size, parts)
 
     def embed_texts(self, captions: Sequence[str], *, parts: bool | None = None) -> Embedding:
         """Embed loose captions; the empty string is allowed (it is the root of the hierarchy)."""
         signals = {name: self.makers[name].of(captions) for name in self.reads}
 
-        def one(rows: NDArray[np.int64]) -> Embedding:
+        def batch(rows: Rows) -> Batch:
             taken = {name: signal.take(rows) for name, signal in signals.items()}
-            batch = Batch([], [str(row) for row in rows], torch.from_numpy(rows), signals=taken)
-            return self.pair.text.texts(self._on_device(batch))
+            return Batch([], [str(row) for row in rows], torch.from_numpy(rows), signals=taken)
 
-        return self._embed(one, len(captions), 256, parts)
+        return self._embed(self.pair.text.texts, batch, len(captions), 256, parts)
 
     def embed_images(self, images: Sequence[Image.Image], *, parts: bool | None = None) -> Embedding:
         """Embed loose images; for encoders that read pixels."""
-        transform = self.pair.image.transform
+        transform, none = self.pair.image.transform, torch.empty(0, dtype=torch.long)
 
-        def one(rows: NDArray[np.int64]) -> Embedding:
+        def batch(rows: Rows) -> Batch:
             pixels = torch.stack([transform(images[row]) for row in rows])
-            batch = Batch(
-                [str(row) for row in rows], [], torch.empty(0, dtype=torch.long), {"pixels": pixels}
-            )
-            return self.pair.image.images(self._on_device(batch))
+            return Batch([str(row) for row in rows], [], none, {"pixels": pixels})
 
-        return self._embed(one, len(images), 256, parts)
+        return self._embed(self.pair.image.images, batch, len(images), 256, parts)
 
     @torch.no_grad()
     def scores(self, image: Embedding, text: Embedding) -> NDArray[np.float32]:
@@ -131,19 +116,21 @@ class Model:
         """Where the encoders' weights are."""
         return next(self.pair.parameters()).device
 
-    def _on_device(self, batch: Batch) -> Batch:
-        return batches.to(batch, self.device)
-
     @torch.no_grad()
     def _embed(
-        self, one: Callable[[NDArray[np.int64]], Embedding], count: int, size: int, parts: bool | None
+        self,
+        encode: Callable[[Batch], Embedding],
+        batch: Callable[[Rows], Batch],
+        count: int,
+        size: int,
+        parts: bool | None,
     ) -> Embedding:
         was_training = self.pair.training
         parts = self.objective.scores_parts if parts is None else parts
         self.pair.eval()
         chunks = []
-        for start in range(0, count, size):
-            made = one(np.arange(start, min(start + size, count), dtype=np.int64))
+        for rows in np.split(np.arange(count), range(size, count, size)):
+            made = encode(batches.to(batch(rows), self.device))
             made = made if parts else replace(made, parts=None, mask=None)
             chunks.append(made.in_float32(torch.device("cpu")))
         self.pair.train(was_training)
@@ -153,29 +140,14 @@ class Model:
 def _concatenate(chunks: list[Embedding]) -> Embedding:
     """One embedding of all chunks; parts are padded to the longest, owners are counted on."""
     longest = max(0 if chunk.parts is None else chunk.parts.shape[1] for chunk in chunks)
-    starts = np.cumsum([0, *[len(chunk) for chunk in chunks]])
-
-    def joined(name: str, prepare: Callable[[Tensor, int], Tensor]) -> Any:
+    starts, joined = np.cumsum([0, *map(len, chunks)]).tolist(), {}
+    for name in (field.name for field in fields(Embedding)):
         values = [getattr(chunk, name) for chunk in chunks]
-        return (
-            None
-            if values[0] is None
-            else torch.cat([prepare(v, int(start)) for v, start in zip(values, starts, strict=False)])
-        )
-
-    def same(value: Tensor, _: int) -> Tensor:
-        return value
-
-    def padded(value: Tensor, _: int) -> Tensor:
-        missing = longest - value.shape[1]
-        return torch.cat([value, value.new_zeros(len(value), missing, *value.shape[2:])], dim=1)
-
-    return Embedding(
-        joined("mean", same),
-        joined("log_var", same),
-        joined("parts", padded),
-        joined("mask", padded),
-        joined("entities", same),
-        joined("owner", lambda value, start: value + start),
-        joined("labels", same),
-    )
+        if values[0] is None:
+            continue
+        if name in ("parts", "mask"):
+            values = [pad(v, (0, 0) * (v.ndim - 2) + (0, longest - v.shape[1])) for v in values]
+        elif name == "owner":
+            values = [value + start for value, start in zip(values, starts, strict=False)]
+        joined[name] = torch.cat(values)
+    return Embedding(**joined)

@@ -7,7 +7,7 @@ explorer look into them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from workbench.experiment import runs
 from workbench.experiment.model import Model
 from workbench.experiment.scoring import WHOLE, scored
-from workbench.metrics import recall
-from workbench.metrics._ranks import AnyScores, by_rows
-from workbench.metrics._rows import best
+from workbench.metrics.blocks import AnyScores, best, by_rows
+from workbench.metrics.ranks import best_ranks
 from workbench.records import Embedding, Measurement, Split
 from workbench.records.writing import replacing
 from workbench.training import checkpoint
@@ -53,6 +52,8 @@ class OpenRun:
         config: the resolved configuration as JSON values.
         measurements: every number with its contract.
         history: one mapping an epoch.
+        values: key -> the values by query that a number is made of, as ``metrics.intervals.Draws`` reads
+            them.
     """
 
     name: str
@@ -62,6 +63,7 @@ class OpenRun:
     config: Mapping[str, Any] = field(default_factory=dict)
     measurements: Sequence[Measurement] = ()
     history: Sequence[Mapping[str, float]] = ()
+    values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @cached_property
     def contents(self) -> Contents:
@@ -99,7 +101,7 @@ class OpenRun:
 
     def table(self) -> pd.DataFrame:
         """The measurements with their contracts, one a row, indexed by label."""
-        return pd.DataFrame([{"label": m.label, **asdict(m)} for m in self.measurements]).set_index("label")
+        return pd.DataFrame([{"label": m.label, **m.as_dict()} for m in self.measurements]).set_index("label")
 
     def curves(self) -> pd.DataFrame:
         """The history, one epoch a row."""
@@ -116,7 +118,7 @@ class OpenRun:
             direction: image to text or text to image.
             judgements: name of the split's judgements that say what is relevant.
         """
-        return recall.best_ranks(self._scored(), self.split.judgements[judgements], direction)
+        return best_ranks(self._scored(), self.split.judgements[judgements], direction)
 
     def rankings(self, k: int = 10) -> pd.DataFrame:
         """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the
@@ -146,7 +148,7 @@ class OpenRun:
             "objective": self.config["objective"],
             "seed": self.config["seed"],
             "metrics": {m.label: m.value for m in self.measurements},
-            "contracts": {m.label: asdict(m) for m in self.measurements},
+            "contracts": {m.label: m.as_dict() for m in self.measurements},
             "history": [
                 {name: value for name, value in row.items() if name != "seconds"} for row in self.history
             ],
@@ -154,7 +156,7 @@ class OpenRun:
         }
 
     def save(self, folder: str | Path) -> Path:
-        """Write numbers, rankings, embeddings and the checkpoint into a run folder.
+        """Write numbers, values by query, rankings, embeddings and the checkpoint into a run folder.
 
         Returns:
             The path of ``results.json``, which is written last.
@@ -165,6 +167,8 @@ class OpenRun:
         runs.write_json(path / runs.STATES, states)
         checkpoint.write(path / runs.MODEL, checkpoint.weights(self.model.pair, self.model.objective), {})
         runs.write_table(path / "rankings.parquet", self.rankings())
+        split = self.split
+        runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
         for side, embedding, ids in (
             ("image", self.image, self.split.image_ids),
             ("text", self.text, self.split.caption_ids),

@@ -98,9 +98,9 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
             folder=Path(folder) if folder else None, progress=progress,
         )  # fmt: skip
     calibrate(model, ready.val)
-    measurements, image, texts = evaluate(model, ready.test, seed=config.seed)
-    load, split = partial(Contents, model, image, texts), ready.test.split
-    return OpenRun(config.objective, split, load, None, config.as_dict(), measurements, history)
+    measurements, values, *embedded = evaluate(model, ready.test, metrics=config.metrics)
+    load, split = partial(Contents, model, *embedded), ready.test.split
+    return OpenRun(config.objective, split, load, None, config.as_dict(), measurements, history, values)
 
 
 def _clusters(config: Config, model: Model, train: Source) -> Rows | None:

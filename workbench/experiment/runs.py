@@ -16,7 +16,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,12 +24,18 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records import MetricKey, Rows, densest
 from workbench.records.writing import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RESULTS, PARAMS, ENV, STATUS = "results.json", "params.json", "env.json", "STATUS"
+    from workbench.metrics.comparison import Difference
+
+RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values"
 # what a run keeps of its model: the resolved configuration, what the signal makers learnt, the weights
 CONFIG, STATES, MODEL = "config.json", "text.json", "model.safetensors"
 SCRAP = "application/scrapbook.scrap.json+json"
@@ -131,6 +137,96 @@ def diff(first: Run, second: Run) -> dict[str, dict[str, tuple[Any, Any]]]:
         a, b = flat(getattr(first, name)), flat(getattr(second, name))
         out[name] = {key: (a.get(key), b.get(key)) for key in sorted(a | b) if a.get(key) != b.get(key)}
     return out
+
+
+@dataclass(frozen=True)
+class ByQuery:
+    """The values by query that a run keeps: what its numbers are the means (or another statistic) of.
+
+    Args:
+        image_ids: ``(I,)``; caption_ids: ``(T,)``.
+        own: ``(T,)`` image row of each caption.
+        values: key -> values as ``metrics.intervals.Draws`` reads them, NaN = the query does not count.
+    """
+
+    image_ids: tuple[str, ...]
+    caption_ids: tuple[str, ...]
+    own: Rows
+    values: Mapping[str, NDArray[np.float64]]
+
+    def write(self, folder: Path | str) -> None:
+        """Write ``values/i2t.parquet``, ``values/t2i.parquet``, ...: one row a query with its ``id`` and its
+        ``image``, one column a number; ``values/both.parquet`` for numbers of both directions together.
+        """
+        import pandas as pd
+
+        sides = {
+            "i": pd.DataFrame({"id": self.image_ids, "image": self.image_ids}),
+            "t": pd.DataFrame({"id": self.caption_ids, "image": np.array(self.image_ids)[self.own]}),
+        }
+        sides[""] = pd.concat([sides["i"], sides["t"]], ignore_index=True)
+        of = {text: MetricKey.parse(text).direction for text in self.values}
+        for direction in sorted(set(of.values())):
+            columns = {text: column for text, column in self.values.items() if of[text] == direction}
+            table = sides[direction[:1]].join(pd.DataFrame(columns))
+            write_table(Path(folder) / VALUES / f"{direction or 'both'}.parquet", table)
+
+    @classmethod
+    def read(cls, folder: Path | str) -> ByQuery | None:
+        """What a run folder keeps; ``None`` = nothing, as in runs of older versions."""
+        import pandas as pd
+
+        tables = {path.stem: pd.read_parquet(path) for path in (Path(folder) / VALUES).glob("*.parquet")}
+        if not {"i2t", "t2i"} <= tables.keys():
+            return None
+        images, captions = tables["i2t"]["id"], tables["t2i"]
+        values = {name: table[name].to_numpy() for table in tables.values() for name in table.columns[2:]}
+        own = pd.Index(images).get_indexer(pd.Index(captions["image"]))
+        return cls(tuple(images), tuple(captions["id"]), own, values)
+
+
+def differences(first: Run, second: Run, keys: Sequence[str] = ()) -> list[Difference]:
+    """The second run held against the first on the same queries, by the values that both keep: no model is
+    opened.
+
+    Args:
+        first: the run that the other is held against.
+        second: the other.
+        keys: numbers to compare; none = RSUM, R@1, and mAP@R by the densest judgements. All of them are
+            adjusted together. Those that a run does not keep are left out, and those that count other queries
+            in either run, such as a share of the run's own errors.
+
+    Returns:
+        One comparison a number; empty where a run keeps no values by query, or the runs were measured on
+        different images or captions.
+    """
+    from workbench.metrics import comparison
+    from workbench.metrics.intervals import Draws
+
+    one, two = ByQuery.read(first.folder), ByQuery.read(second.folder)
+    if one is None or two is None or (one.image_ids, one.caption_ids) != (two.image_ids, two.caption_ids):
+        return []
+    unknown = [{key: np.isnan(column).tobytes() for key, column in of.values.items()} for of in (one, two)]
+    both = [key for key in one.values if unknown[0][key] == unknown[1].get(key)]
+    asked = keys or headline({MetricKey.parse(key).judgements for key in both})
+    names = [run.id if first.id != second.id else str(run.folder) for run in (first, second)]
+    values = {key: dict(zip(names, (one.values[key], two.values[key]))) for key in asked if key in both}
+    return comparison.measure(values, names[0], Draws(one.own, len(one.image_ids)))
+
+
+def headline(judgements: Iterable[str]) -> list[str]:
+    """The numbers that stand first: RSUM and R@1 by a data set's own pairs, mAP@R by the densest judgements.
+
+    Args:
+        judgements: names of those that there are.
+
+    >>> headline(["own", "exact"])
+    ['rsum', 'i2t/R@1', 't2i/R@1', 'exact:i2t/map_at_r', 'exact:t2i/map_at_r']
+    """
+    dense, ways = densest(judgements), ("i2t", "t2i")
+    keys = [MetricKey("rsum"), *(MetricKey("R", way, k=1) for way in ways)]
+    keys += [MetricKey("map_at_r", way, dense) for way in ways if dense != "own"]
+    return [str(key) for key in keys]
 
 
 def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs", code: str = "") -> Path:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.experiment.model import Model
-from workbench.metrics._rows import COMPUTED, Scores, Whole
+from workbench.metrics.blocks import COMPUTED, Scores, Whole
 from workbench.records import Embedding, Rows
 
 # scores that are made at once and kept: 1 GiB of float32, more than 5,000 x 25,000
@@ -17,7 +17,7 @@ WHOLE = 2**28
 
 @dataclass(frozen=True)
 class ModelScores:
-    """Scores ``(I, T)`` that a model makes when they are asked for, see ``metrics._rows``.
+    """Scores ``(I, T)`` that a model makes when they are asked for, see ``metrics.blocks``.
 
     An objective scores pair by pair, so that slices give what the whole gives, up to rounding of the matrix
     product.

@@ -98,4 +98,4 @@ def evaluate_run(*folders: Path | str, split: str = "test") -> list[Measurement]
     members = [
         (model, model.source(one, every_signal=False)) for model, one in zip(models, splits, strict=True)
     ]
-    return measure(ensemble(members), splits[0], seed=configs[0].seed)
+    return measure(ensemble(members), splits[0], metrics=configs[0].metrics)

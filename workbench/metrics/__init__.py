@@ -1,6 +1,5 @@
-"""Metrics: ``load(name)`` gives the function that turns scores and judgements into ``Measurement`` records."""
+"""Metrics: ``names()`` lists them, ``load(name, **options)`` makes one, see ``table.Metric``."""
 
-from workbench.registry import Shelf
+from workbench.metrics.table import Metric, load, member, names, rows
 
-_shelf = Shelf(__name__)
-names, load, member = _shelf.names, _shelf.member, _shelf.member
+__all__ = ["Metric", "load", "member", "names", "rows"]

@@ -1,7 +1,7 @@
 """How far a cheaper metric lies from the truth when several models are put in order.
 
 "The models are ordered by the truth, mAP@R with all that is relevant, over all queries. A metric is computed
-again on resamples of the queries, and Kendall's tau between its order and the truth's is the share of pairs
+again on resamples of the images, and Kendall's tau between its order and the truth's is the share of pairs
 of models in the same order less the share in the opposite order; equal values count as neither." 1 = the same
 order, -1 = the reversed one. The truth's own tau under resampling is the ceiling: where it is far from 1, the
 models are too close together for any metric to order them. All metrics of one direction see the same
@@ -24,15 +24,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.metrics._bootstrap import interval, resamples
-from workbench.metrics._grades import AnyPhi, Scored, grade_rows
-from workbench.metrics._ranks import Direction, Ranked
-from workbench.metrics._retrieved import retrieve
-from workbench.metrics._rows import AnyScores, RowScores, Values, best, by_rows
-from workbench.metrics.pmrp import Codes, r_precision
-from workbench.metrics.ranking import map_at_r
-from workbench.metrics.recall import SUMMED, hit_at_k
-from workbench.metrics.semantic import ncs
+from workbench.metrics.blocks import AnyScores, RowScores, best, by_rows
+from workbench.metrics.grades import AnyGrades, grade_rows
+from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values, interval
+from workbench.metrics.map_at_r import MapAtR
+from workbench.metrics.pmrp import Categories, Codes, Pmrp
+from workbench.metrics.ranks import Ranked
+from workbench.metrics.recall import HitRate
+from workbench.metrics.semantic import Ncs
+from workbench.metrics.table import Evidence, Metric, walk
 from workbench.records import Judgements, Rows
 
 TRUTH = "mAP@R, truth"
@@ -73,7 +73,8 @@ def pooled(
         pairs.append(item * shape[1] + query)
     rows, columns = np.divmod(np.unique(np.concatenate(pairs)), shape[1])
     good = (truth.at(rows, columns) >= truth.relevant_from) | (own[columns] == rows)
-    rule = f"relevant by {truth.name!r} and among the {depth} first of {len(pool)} models, or the caption was written for the image"
+    found_by = f"relevant by {truth.name!r} and among the {depth} first of {len(pool)} models"
+    rule = f"{found_by}, or the caption was written for the image"
     listed = rows[good], columns[good], np.ones(int(good.sum()), dtype=np.float32)
     return Judgements(
         "pooled", rule, shape, *listed, source=truth.source, image_queries=asked[0], caption_queries=asked[1]
@@ -87,7 +88,7 @@ def _first(scores: RowScores, queries: Rows, depth: int) -> tuple[Rows, Rows]:
     return np.repeat(queries, [len(items) for items in found]), np.concatenate(found)
 
 
-def true_share(phi: AnyPhi, truth: Judgements, ms: Sequence[int]) -> dict[str, Values]:
+def true_share(phi: AnyGrades, truth: Judgements, ms: Sequence[int]) -> dict[str, Values]:
     """Which share of the m best items by phi is truly relevant; equal phi counts against it.
 
     Args:
@@ -98,7 +99,7 @@ def true_share(phi: AnyPhi, truth: Judgements, ms: Sequence[int]) -> dict[str, V
     Returns:
         For ``"i2t"`` and ``"t2i"`` ``(len(ms),)`` means over queries.
     """
-    ranked, out = Ranked(Scored(grade_rows(phi)), [truth]).by(truth), {}
+    ranked, out = Ranked(grade_rows(phi), [truth]).by(truth), {}
     for side, ranks in ranked.items():
         found = np.stack(
             [np.bincount(ranks.query[ranks.rank <= m], minlength=len(ranks.counts)) for m in ms], axis=1
@@ -113,9 +114,9 @@ def per_query(
     truth: Judgements,
     *,
     labels: Judgements | None = None,
-    phi: AnyPhi | None = None,
+    phi: AnyGrades | None = None,
     categories: Codes | None = None,
-    ks: Sequence[int] = SUMMED,
+    ks: tuple[int, ...] = (1, 5, 10),
 ) -> dict[str, Values]:
     """What each metric says of each query of one model, by direction: ``i2t/mAP@R, truth``, ``i2t/R@1``,
     ``i2t/NCS@1``, ...
@@ -133,30 +134,31 @@ def per_query(
         ``(queries,)`` by key; NaN where a query does not count.
     """
     binary, rows = Judgements.own(own, truth.shape[0]), by_rows(scores)
+    asked: list[tuple[str, AnyGrades, Metric]] = [(TRUTH, truth, MapAtR()), ("R", binary, HitRate(ks=ks))]
+    if labels:
+        asked.append((f"mAP@R, {labels.name}", labels, MapAtR()))
+    if phi is not None:
+        asked.append(("NCS", phi, Ncs(ks=ks)))
+    if categories is not None:
+        asked.append(("PMRP", Categories(categories, own), Pmrp()))
     ranked, out = Ranked(rows, [binary, truth, *([labels] if labels else [])]), dict[str, Values]()
-    sides: tuple[tuple[Direction, bool], ...] = (("i2t", False), ("t2i", True))
-    for direction, turned in sides:
-        values, lists = {TRUTH: map_at_r(ranked.by(truth)[direction])}, rows.T if turned else rows
-        values |= {f"R@{k}": hit_at_k(ranked.by(binary)[direction], k) for k in ks}
-        if labels:
-            values[f"mAP@R, {labels.name}"] = map_at_r(ranked.by(labels)[direction])
-        if phi is not None:
-            found = retrieve(lists, grade_rows(phi).T if turned else grade_rows(phi), max(ks))
-            values |= {f"NCS@{k}": ncs(found, k) for k in ks}
-        if categories is not None:
-            codes = (categories[own], categories) if turned else (categories, categories[own])
-            values["PMRP"] = np.mean(list(r_precision(lists, *codes).values()), axis=0)
-        out |= {f"{direction}/{key}": value for key, value in values.items()}
-    return out
+    for name, judged, metric in asked:
+        for found, values in walk(Evidence(rows, judged, own, ranked=ranked), [metric], rounds=0):
+            depth = f"@{found.key.k}" if found.key.k else ""
+            out[f"{found.key.direction}/{name}{depth}"] = values
+    return {key: out[key] for side in ("i2t", "t2i") for key in out if key.startswith(side)}
 
 
-def measure(table: Table, *, truth: str = TRUTH, rounds: int = 1000, seed: int = 0) -> pd.DataFrame:
+def measure(
+    table: Table, own: Rows, *, truth: str = TRUTH, rounds: int = ROUNDS, seed: int = SEED
+) -> pd.DataFrame:
     """How well each metric puts the models into the truth's order.
 
     Args:
         table: model -> key -> ``(queries,)``, as ``per_query`` gives it; at least two models.
+        own: ``(T,)`` row of each caption's image: images are drawn with all their captions.
         truth: the key, without direction, that decides.
-        rounds: resamples of the queries; 0 = no intervals and no shares.
+        rounds: resamples of the images; 0 = no intervals and no shares.
         seed: of the resamples.
 
     Returns:
@@ -170,7 +172,7 @@ def measure(table: Table, *, truth: str = TRUTH, rounds: int = 1000, seed: int =
     """
     if len(table) < 2:
         raise ValueError(f"{len(table)} model has no order; give at least two")
-    means = _means(table, rounds, seed)
+    means = _means(table, Draws(own, int(own.max()) + 1, rounds, seed))
     rows = {}
     for key, (value, drawn, queries) in means.items():
         right, right_drawn, _ = means[f"{key.partition('/')[0]}/{truth}"]
@@ -179,26 +181,30 @@ def measure(table: Table, *, truth: str = TRUTH, rounds: int = 1000, seed: int =
         near, far = interval(apart)
         rows[key] = {
             "tau": float(_tau(value[None], right)[0]), "low": low, "high": high,
-            "order": _share(taus == _tau(right[None], right)), "best": _share(_on_top(drawn, int(right.argmax()))),
-            "distance": float((value - right).mean()), "distance_low": near, "distance_high": far, "queries": queries,
+            "order": _share(taus == _tau(right[None], right)),
+            "best": _share(_on_top(drawn, int(right.argmax()))), "queries": queries,
+            "distance": float((value - right).mean()), "distance_low": near, "distance_high": far,
         }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def differences(table: Table, *, truth: str = TRUTH, rounds: int = 1000, seed: int = 0) -> pd.DataFrame:
+def differences(
+    table: Table, own: Rows, *, truth: str = TRUTH, rounds: int = ROUNDS, seed: int = SEED
+) -> pd.DataFrame:
     """Differences between neighbours in the truth's order, better less worse, with paired intervals.
 
     Args:
         table: model -> key -> ``(queries,)``, as ``per_query`` gives it; at least two models.
+        own: ``(T,)`` row of each caption's image: images are drawn with all their captions.
         truth: the key, without direction, that decides who is better.
-        rounds: resamples of the queries.
+        rounds: resamples of the images.
         seed: of the resamples.
 
     Returns:
         One row for each key and pair: ``key``, ``better``, ``worse``, ``difference``, ``low``, ``high``. By
         the truth it is at least 0; a metric whose interval lies below 0 contradicts it.
     """
-    names, means, rows = list(table), _means(table, rounds, seed), []
+    names, means, rows = list(table), _means(table, Draws(own, int(own.max()) + 1, rounds, seed)), []
     for key, (value, drawn, _) in means.items():
         order = np.argsort(-means[f"{key.partition('/')[0]}/{truth}"][0], kind="stable").tolist()
         for better, worse in pairwise(order):
@@ -208,19 +214,18 @@ def differences(table: Table, *, truth: str = TRUTH, rounds: int = 1000, seed: i
     return pd.DataFrame(rows)
 
 
-def _means(table: Table, rounds: int, seed: int) -> dict[str, tuple[Values, Values, int]]:
+def _means(table: Table, draws: Draws) -> dict[str, tuple[Values, Values, int]]:
     """By key: ``(models,)`` means over the queries that count, ``(rounds, models)`` those of resamples, and
     how many count.
     """
     out = {}
     for key in next(iter(table.values())):
         values = np.stack([model[key] for model in table.values()], axis=1)
-        counts = np.where(np.isnan(values).any(axis=1), 0.0, 1.0)
-        kept, drawn = np.where(counts[:, None] > 0, values, 0.0), [np.zeros((0, len(table)))]
-        # the same seed for every key: queries are drawn alike
-        for weights in resamples(len(values), rounds, np.random.default_rng(seed)):
-            drawn.append(weights @ kept / np.maximum(weights @ counts, 1)[:, None])
-        out[key] = (kept.sum(axis=0) / max(counts.sum(), 1), np.concatenate(drawn), int(counts.sum()))
+        known, direction = ~np.isnan(values).any(axis=1), key.partition("/")[0]
+        columns = np.where(known[:, None], values, np.nan).T
+        means = np.array([draws.value(column, direction) for column in columns])
+        drawn = np.stack([draws.of(column, direction) for column in columns], axis=1)
+        out[key] = (means, drawn, int(known.sum()))
     return out
 
 
@@ -238,6 +243,3 @@ def _tau(drawn: Values, right: Values) -> Values:
     first, second = np.array(list(combinations(range(len(right)), 2))).T
     agree: NDArray[Any] = np.sign(drawn[:, first] - drawn[:, second]) * np.sign(right[first] - right[second])
     return np.asarray(agree.mean(axis=1))
-
-
-MEMBER = measure

@@ -40,7 +40,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, stdtr, stdtrit
 
-from workbench.metrics.intervals import Draws, Statistic
+from workbench.metrics import rows
+from workbench.metrics.intervals import Draws
+from workbench.metrics.table import Metric
 from workbench.records import MetricKey, Rows
 
 Values = NDArray[np.float64]
@@ -50,21 +52,6 @@ SMALLEST = 0.5
 SCALE = {"share": 0.01, "sum": 0.06, "rank": 2.0, "correlation": 0.01}
 BETTER, WORSE, ALIKE, UNDECIDED = "better", "worse", "no difference worth noting", "undecided"
 MARKS = {BETTER: "▲", WORSE: "▼", ALIKE: "=", UNDECIDED: "?"}
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What a number is.
-
-    Args:
-        unit: of ``records.shown.UNITS``.
-        statistic: how the values by query become the number.
-        smaller_is_better: e.g. of a median rank.
-    """
-
-    unit: str = "share"
-    statistic: Statistic = "mean"
-    smaller_is_better: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,7 +68,7 @@ class Difference:
         p: of the two-sided exact sign test over images; p_holm: adjusted for all comparisons made together.
         comparisons: how many those were.
         queries, left_out: queries that count, and queries that have no answer.
-        unit, smaller_is_better: see ``Kind``.
+        unit: how it is shown, of ``records.shown.UNITS``; smaller_is_better: e.g. of a median rank.
         confidence: that no run in the table is called better or worse by chance.
     """
 
@@ -188,7 +175,7 @@ def measure(
     against: str,
     draws: Draws,
     *,
-    kinds: Mapping[str, Kind] | None = None,
+    metrics: Mapping[str, Metric] | None = None,
     smallest: float = SMALLEST,
     confidence: float = 0.95,
 ) -> list[Difference]:
@@ -199,7 +186,7 @@ def measure(
             not count.
         against: name of the run that the others are held against.
         draws: the resamples; without rounds there are no intervals.
-        kinds: key -> what the number is; a key that is missing is the mean of a share.
+        metrics: by name; ``None`` = those of the shelf. One that is missing is taken as the mean of shares.
         smallest: smallest effect of interest in points of percent; of RSUM, a sum of six shares, six times as
             much; of correlations a hundredth of it; of ranks, ``0.5`` is one rank.
         confidence: that no run is called better or worse by chance.
@@ -211,48 +198,53 @@ def measure(
         KeyError: ``against`` is not among the runs of a key.
         ValueError: runs that answered different queries, or no query that counts.
     """
+    known = {name: row() for name, row in rows().items()} if metrics is None else metrics
     found, errors = [], []
-    for key, by_run in values.items():
+    for text, by_run in values.items():
         if against not in by_run:
-            raise KeyError(f"{key}: no run {against!r} to compare with; there are {', '.join(by_run)}")
-        kind, direction = (kinds or {}).get(key, Kind()), MetricKey.parse(key).direction
-        others = [name for name in by_run if name != against]
-        checked = [_compared(key, name, against, by_run, draws, kind) for name in others]
-        drawn = {name: draws.of(column, direction, kind.statistic) for name, column in by_run.items()}
-        for one, images, largest in checked:
-            spread = float(np.nanstd(drawn[one.run] - drawn[against])) if draws.rounds else np.nan
-            free, imagined = max(images - 1, 1), 2 * largest**2 if kind.statistic == "mean" else 0.0
+            raise KeyError(f"{text}: no run {against!r} to compare with; there are {', '.join(by_run)}")
+        key = MetricKey.parse(text)
+        row, within = known.get(key.metric, Metric()), replace(draws, folds=key.folds)
+        for name in by_run:
+            _same_queries(text, name, against, by_run)
+        numbers = {name: row.number(column, key.direction, within) for name, column in by_run.items()}
+        for name in [name for name in by_run if name != against]:
+            (first, drawn), (second, base) = numbers[name], numbers[against]
+            one, images, largest = _signs(
+                Difference(text, name, against, first - second, unit=row.face),
+                by_run[name] - by_run[against], within, row,
+            )  # fmt: skip
+            spread = float(np.nanstd(drawn - base)) if draws.rounds else np.nan
+            free, imagined = max(images - 1, 1), 2 * largest**2 if row.statistic == "mean" else 0.0
             errors.append((float(np.sqrt(spread**2 * images / free + imagined)), free))
-            found.append(replace(one, smallest=smallest * SCALE[kind.unit], confidence=confidence))
+            found.append(replace(one, smallest=smallest * SCALE[row.face], confidence=confidence))
     return _adjusted(found, errors, 1 - confidence)
 
 
-def _compared(
-    key: str, run: str, against: str, values: Mapping[str, Values], draws: Draws, kind: Kind
-) -> tuple[Difference, int, float]:
-    """The difference without its interval, the images that count, and how far one image moves it at most."""
-    first, second, direction = values[run], values[against], MetricKey.parse(key).direction
+def _same_queries(key: str, run: str, against: str, values: Mapping[str, Values]) -> None:
+    first, second = values[run], values[against]
     if first.shape != second.shape or (np.isnan(first) != np.isnan(second)).any():
         raise ValueError(
             f"{key}: {run} and {against} did not answer the same queries: "
             "measure both on one split by the same judgements"
         )
-    known = ~np.isnan(first)
-    if not known.any():
+    if np.isnan(first).all():
         raise ValueError(f"{key}: no query counts for {run} and {against}, so that they cannot be compared")
-    value = draws.value(first, direction, kind.statistic) - draws.value(second, direction, kind.statistic)
-    by_image = draws.by_image(first - second, direction)
+
+
+def _signs(one: Difference, difference: Values, draws: Draws, row: Metric) -> tuple[Difference, int, float]:
+    """The difference with its sign test, the images that count, and how far one image moves it at most."""
+    direction, known = MetricKey.parse(one.key).direction, ~np.isnan(difference)
+    by_image = draws.by_image(difference, direction)
     images = int((draws.by_image(np.where(known, 1.0, np.nan), direction) > 0).sum())
-    parts = 1 if direction else len(first) // (draws.images + len(draws.own))
-    gain = -by_image if kind.smaller_is_better else by_image
+    gain = -by_image if row.smaller_is_better else by_image
     # sums of equal values in another order may differ in the last bit
     wins, losses = int((gain > EQUAL).sum()), int((gain < -EQUAL).sum())
-    one = Difference(
-        key, run, against, value, wins=wins, losses=losses, ties=images - wins - losses, p=sign_test(wins, losses),
-        queries=int(known.sum()) // parts, left_out=int((~known).sum()) // parts,
-        unit=kind.unit, smaller_is_better=kind.smaller_is_better,
+    signed = replace(
+        one, wins=wins, losses=losses, ties=images - wins - losses, p=sign_test(wins, losses),
+        queries=int(known.sum()), left_out=int((~known).sum()), smaller_is_better=row.smaller_is_better,
     )  # fmt: skip
-    return one, images, float(np.abs(by_image).max()) / (known.sum() if direction else draws.images)
+    return signed, images, float(np.abs(by_image).max()) / (known.sum() if direction else draws.images)
 
 
 def _adjusted(
@@ -298,6 +290,3 @@ def most_different(ranks: Values, count: int, groups: Rows | None = None) -> lis
     if groups is not None:
         order = order[np.sort(np.unique(groups[order], return_index=True)[1])]
     return [int(row) for row in order[:count]]
-
-
-MEMBER = measure

@@ -1,7 +1,7 @@
 """Correlation of scores with graded judgements of pairs, such as people's ratings.
 
 "Pearson and Spearman correlation over all judged pairs", with equal values given their average rank.
-Intervals come from drawing queries with all their pairs, since pairs of one query are not independent. Beside
+A resample draws images with all their pairs, since pairs of one image are not independent. Beside
 them the bootstrap of Crisscrossed Captions (``spearman_half``): the mean of 1,000 rounds, each drawing half
 of the queries and one judged partner of each. Without own pairs, binary labels are constant, and such a
 correlation is not defined: it is NaN here, where papers print 0.
@@ -13,21 +13,22 @@ pairs).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.metrics._bootstrap import Estimate, resamples
-from workbench.metrics._grades import Phi
-from workbench.metrics._rows import Values
-from workbench.records import Judgements, Measurement, Rows
+from workbench.metrics import load
+from workbench.metrics.grades import AnyGrades, grade_rows
+from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values
+from workbench.metrics.table import WITHOUT_OWN, Metric, report
+from workbench.records import Judgements, Measurement, MetricKey, Rows
 
 EMPTY = 1e-12  # share of the sum of squares that is rounding alone
 LEAST = 4  # queries, half of which are a sample
 TIES = "equal values have their average rank"
-Query = Literal["i2t", "t2i", "i2i", "t2t"]
 
 
 def pearson(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
@@ -42,7 +43,7 @@ def pearson(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | N
     0.960776
     """
     counted = np.ones(len(first)) if weights is None else weights
-    if any(np.ptp(side[counted > 0]) == 0 for side in (first, second)):
+    if not counted.any() or any(np.ptp(side[counted > 0]) == 0 for side in (first, second)):
         return float("nan")
     x, y = (values - np.average(values, weights=counted) for values in (first, second))
     return float(np.clip(counted @ (x * y) / np.sqrt((counted @ x**2) * (counted @ y**2)), -1, 1))
@@ -58,7 +59,7 @@ def spearman(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | 
 
 
 def ranks(values: NDArray[Any], weights: NDArray[Any] | None = None) -> Values:
-    """``(N,)`` average ranks from 1 for the smallest value, counting each value as often as its weight says."""
+    """``(N,)`` average ranks, 1 = the smallest value; each value counts as often as its weight says."""
     return _average_ranks(
         np.unique(values, return_inverse=True)[1], np.ones(len(values)) if weights is None else weights
     )
@@ -100,31 +101,31 @@ def half_of_the_queries(
     return out
 
 
-def at_pairs(phi: Phi | NDArray[Any] | Judgements, judgements: Judgements, *, block: int = 512) -> Values:
-    """``(N,)`` the values of a matrix, a relevance or other judgements at the pairs that the judgements list.
+def at_pairs(graded: AnyGrades, judgements: Judgements, *, block: int = 512) -> Values:
+    """``(N,)`` the values of any grades at the pairs that the judgements list.
 
     Args:
-        phi: ``(I, T)``; a relevance is made by blocks of captions.
+        graded: ``(I, T)`` a matrix, judgements or relevance, which is made by blocks of captions.
         judgements: whose pairs are asked for.
         block: captions at a time.
 
     Raises:
         ValueError: shapes differ.
     """
-    if tuple(phi.shape) != judgements.shape:
+    if tuple(graded.shape) != judgements.shape:
         raise ValueError(
-            f"values are {tuple(phi.shape)}, the judgements {judgements.name!r} are {judgements.shape}"
+            f"values are {tuple(graded.shape)}, the judgements {judgements.name!r} are {judgements.shape}"
         )
     images, captions = judgements.images, judgements.captions
-    if isinstance(phi, Judgements):
-        return phi.at(images, captions).astype(np.float64)
-    if isinstance(phi, np.ndarray):
-        return np.asarray(phi[images, captions], dtype=np.float64)
-    out = np.empty(len(images))
+    if isinstance(graded, Judgements):
+        return graded.at(images, captions).astype(np.float64)
+    if isinstance(graded, np.ndarray):
+        return np.asarray(graded[images, captions], dtype=np.float64)
+    out, turned = np.empty(len(images)), grade_rows(graded).T
     for first in range(0, judgements.shape[1], block):
         here = np.flatnonzero((captions >= first) & (captions < first + block))
         if len(here):
-            out[here] = phi.columns(slice(first, first + block))[images[here], captions[here] - first]
+            out[here] = turned.rows(slice(first, first + block))[captions[here] - first, images[here]]
     return out
 
 
@@ -171,28 +172,124 @@ def judged_sample(judgements: Judgements, own: Rows, others: int, rng: np.random
     )
 
 
+@dataclass(frozen=True)
+class Pairs:
+    """Judged pairs.
+
+    Args:
+        values: ``(N,)`` of the model.
+        ratings: ``(N,)`` grades.
+        query: ``(N,)`` which query each pair belongs to.
+    """
+
+    values: Values
+    ratings: Values
+    query: Rows
+
+
+class Pearson(Metric):
+    """Pearson correlation of scores and ratings over all judged pairs."""
+
+    name = "pearson"
+    hit = "pearson correlation over the pairs; gallery = pairs"
+    requires = "pairs"
+    directions = ("",)
+    by = ("rated",)
+    face = "correlation"
+    ties = TIES
+
+    def per_query(self, found: Pairs, k: int | None = None) -> Values:
+        """``(N, 2)`` value and rating of each pair; a correlation is no mean of values by query."""
+        return np.stack([found.values, found.ratings], axis=1)
+
+    def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
+        """The correlation, and that of each resample; a resample in which a side is constant is NaN."""
+        if isinstance(at, str) or min(np.ptp(values, axis=0)) == 0:
+            return float("nan"), np.zeros(0)
+        return self.of_pairs(*values.T), self.of_resamples(values, at, draws)
+
+    def of_pairs(self, x: Values, y: Values) -> float:
+        """The correlation of all pairs."""
+        return pearson(x, y)
+
+    def of_resamples(self, values: Values, image: Rows, draws: Draws) -> Values:
+        """``(rounds,)`` from sums over each image's pairs."""
+        x, y = (values - values.mean(axis=0)).T
+        columns = (np.ones(len(x)), x, y, x * x, y * y, x * y)
+        sums = np.stack([np.bincount(image, one, draws.images) for one in columns], axis=1)
+        drawn = np.concatenate([np.zeros((0, 6)), *(block @ sums for block in draws.blocks())])
+        n, sx, sy, sxx, syy, sxy = drawn.T
+        known = np.maximum(n, 1)
+        across, along = sxx - sx**2 / known, syy - sy**2 / known
+        varies = (across > EMPTY * sxx) & (along > EMPTY * syy)
+        out = np.full(len(n), np.nan)
+        return np.divide(sxy - sx * sy / known, np.sqrt(np.abs(across * along)), out=out, where=varies)
+
+
+class Spearman(Pearson):
+    """Spearman correlation of scores and ratings over all judged pairs."""
+
+    name, hit = "spearman", "spearman correlation over the pairs; gallery = pairs"
+
+    def of_pairs(self, x: Values, y: Values) -> float:
+        """The correlation of all pairs."""
+        return spearman(x, y)
+
+    def of_resamples(self, values: Values, image: Rows, draws: Draws) -> Values:
+        """``(rounds,)`` ranked anew in each resample."""
+        places = [np.unique(side, return_inverse=True)[1] for side in values.T]
+        weights = (row[image] for block in draws.blocks() for row in block)
+        found = (pearson(*(_average_ranks(place, one) for place in places), one) for one in weights)
+        return np.fromiter(found, dtype=np.float64, count=draws.rounds)
+
+
+class SpearmanHalf(Pearson):
+    """The bootstrap of Crisscrossed Captions: the mean over rounds of half the queries with one pair each."""
+
+    name = "spearman_half"
+    hit = "mean over the rounds, each half of the queries with one judged partner of each"
+    directions = ("i2t", "t2i", "i2i", "t2t")
+
+    def per_query(self, found: Pairs, k: int | None = None) -> Values:
+        """``(N, 3)`` value, rating and query of each pair."""
+        return np.column_stack([found.values, found.ratings, found.query])
+
+    def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
+        """The mean over the rounds, and each of them; NaN without rounds or with fewer than four queries."""
+        x, y, query = values.T
+        if not draws.rounds or min(np.ptp(x), np.ptp(y)) == 0 or len(np.unique(query)) < LEAST:
+            return float("nan"), np.zeros(0)
+        rng = np.random.default_rng(draws.seed)
+        half = half_of_the_queries(x, y, query.astype(np.int64), rounds=draws.rounds, rng=rng)
+        return float(np.nanmean(half)), half
+
+
 def measure(
-    values: NDArray[Any] | Phi | Judgements,
+    values: AnyGrades,
     judgements: Judgements,
+    own: Rows,
     *,
-    own: Rows | None = None,
-    queries: tuple[Query, ...] = ("i2t", "t2i"),
-    rounds: int = 1000,
-    seed: int = 0,
+    directions: tuple[str, ...] = ("i2t", "t2i"),
+    rows: Iterable[str | Metric] = ("pearson", "spearman", "spearman_half"),
+    rounds: int = ROUNDS,
+    seed: int = SEED,
 ) -> list[Measurement]:
     """``pearson`` and ``spearman`` over the listed pairs, and ``i2t/spearman_half``, ``t2i/spearman_half``,
-    the bootstrap of CxC.
+    the bootstrap of CxC; of images and captions the same without own pairs, marked ``[without own]``.
 
     Args:
         values: ``(N,)`` one for each listed pair, or ``(I, T)`` scores, relevance or judgements that grade
             them all.
         judgements: graded pairs, larger = more alike.
-        own: ``(T,)`` row of each caption's image; the same numbers without own pairs, marked ``[without
-            own]``, are added.
-        queries: which sides are drawn; for pairs of one kind ``("i2i",)`` or ``("t2t",)``, where the first of
+        own: ``(T,)`` row of each caption's image.
+        directions: which sides ask; for pairs of one kind ``("i2i",)`` or ``("t2t",)``, where the first of
             a pair asks.
+        rows: metrics that read pairs, or their names.
         rounds: bootstrap rounds; 0 = no intervals and no ``spearman_half``, which needs four queries as well.
         seed: of the bootstrap.
+
+    Returns:
+        The measurements; a correlation with what is constant is NaN.
 
     Raises:
         ValueError: shapes differ.
@@ -203,68 +300,24 @@ def measure(
         raise ValueError(
             f"{len(at)} values for the {len(judgements.grades)} pairs of the judgements {judgements.name!r}"
         )
-    out = list(_of(at, judgements, np.ones(len(at), dtype=bool), queries, "", (rounds, seed)))
-    if own is not None:
-        others = own[judgements.captions] != judgements.images
-        out += _of(at, judgements, others, queries, "[without own]", (rounds, seed))
+    image = own[judgements.images] if directions == ("t2t",) else judgements.images
+    draws = Draws(own, int(own.max(initial=-1)) + 1, rounds, seed)
+    table = [load(row) if isinstance(row, str) else row for row in rows]
+    kept = {"": np.ones(len(at), dtype=bool)}
+    if "t2i" in directions:
+        kept[WITHOUT_OWN] = own[judgements.captions] != judgements.images
+    out = []
+    for part, pairs in kept.items():
+        x, y = at[pairs], judgements.grades[pairs].astype(np.float64)
+        for row in table:
+            for direction in [one for one in row.directions if one in ("", *directions)]:
+                query = (judgements.captions if direction == "t2i" else judgements.images)[pairs]
+                key = MetricKey(row.name, direction, judgements.name, subset=part)
+                found = report(row, key, row.per_query(Pairs(x, y, query)), image[pairs], draws, len(x))
+                # a number of one direction that four queries are too few for is none
+                if not (direction and np.isnan(found.value)):
+                    out.append(replace(found, queries=len(np.unique(query))))
     return out
 
 
-def _of(
-    values: Values,
-    judged: Judgements,
-    kept: NDArray[np.bool_],
-    queries: tuple[Query, ...],
-    part: str,
-    draws: tuple[int, int],
-) -> Iterator[Measurement]:
-    """The numbers over some of the pairs."""
-    rounds, rng = draws[0], np.random.default_rng(draws[1])
-    x, y = values[kept], judged.grades[kept].astype(np.float64)
-    asked = {query: (judged.captions if query == "t2i" else judged.images)[kept] for query in queries}
-    _, query = np.unique(asked[queries[0]], return_inverse=True)
-    contract = Measurement("", 0.0, judgements=judged.name, gallery=len(x), ties=TIES)
-    varies = np.ptp(x) > 0 and np.ptp(y) > 0
-    drawn = _drawn(x, y, query, rounds if varies else 0, rng)
-    for key, value in (("pearson", pearson(x, y)), ("spearman", spearman(x, y))):
-        estimate = Estimate(value, drawn[key], int(query.max(initial=-1)) + 1)
-        yield estimate.report(contract, f"{key}{part}", f"{key} correlation over the pairs; gallery = pairs")
-    for name, rows in asked.items():
-        if rounds and varies and len(np.unique(rows)) >= LEAST:
-            half = half_of_the_queries(x, y, rows, rounds=rounds, rng=rng)
-            hit = f"mean over {rounds} rounds, each half of the queries with one pair; standard deviation {np.nanstd(half):.4f}"
-            estimate = Estimate(float(np.nanmean(half)), half[~np.isnan(half)], len(np.unique(rows)))
-            yield estimate.report(contract, f"{name}/spearman_half{part}", hit)
-
-
-def _drawn(x: Values, y: Values, query: Rows, rounds: int, rng: np.random.Generator) -> dict[str, Values]:
-    """Both correlations of each resample of the queries; a resample in which a side is constant is left out."""
-    places = [np.unique(side, return_inverse=True)[1] for side in (x, y)]
-    straight, ranked = [np.zeros(0)], [np.zeros(0)]
-    for block in resamples(int(query.max(initial=-1)) + 1, rounds, rng):
-        straight.append(_of_resamples(x, y, query, block))
-        weights = (row[query] for row in block)
-        ranked.append(
-            np.array(
-                [pearson(_average_ranks(places[0], w), _average_ranks(places[1], w), w) for w in weights]
-            )
-        )
-    out = {"pearson": np.concatenate(straight), "spearman": np.concatenate(ranked)}
-    return {key: values[~np.isnan(values)] for key, values in out.items()}
-
-
-def _of_resamples(x: Values, y: Values, query: Rows, block: Values) -> Values:
-    """Pearson correlations from sums over each query's pairs, ``(rounds,)``; NaN where a side is constant."""
-    x, y = x - x.mean(), y - y.mean()
-    sums = np.stack(
-        [np.bincount(query, v, block.shape[1]) for v in (np.ones(len(x)), x, y, x * x, y * y, x * y)], axis=1
-    )
-    n, sx, sy, sxx, syy, sxy = (block @ sums).T
-    across, along = sxx - sx**2 / n, syy - sy**2 / n
-    varies = (across > EMPTY * sxx) & (along > EMPTY * syy)
-    out = np.full(len(n), np.nan)
-    np.divide(sxy - sx * sy / n, np.sqrt(np.abs(across * along)), out=out, where=varies)
-    return out
-
-
-MEMBER = measure
+MEMBER = (Pearson, Spearman, SpearmanHalf)

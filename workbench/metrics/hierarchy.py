@@ -1,172 +1,153 @@
 """HierarCaps: whether a model orders texts from generic to specific around the images they describe.
 
-Two protocols that do not agree retrieve a set of texts for an image and compare it, as strings, with the
-image's chain. "P is the share of retrieved texts that belong to the image's chain, R the share of the chain's
-levels retrieved; both are means over chains." Per-level recall is R of one level.
-
-``hierarcaps_radius`` (released code): 50 equally spaced thresholds between the smallest and the largest
-distance from the root; at each the text nearest the image among those within the threshold.
-``hierarcaps_traversal`` (the DITM paper, after MERU): 50 equally spaced points from the text nearest the
-image to the root, both included; each point retrieves its nearest text. The root, the embedding of the empty
-string, is in the pool but never counted; without it every image retrieves the same few texts near the end.
+A set of texts is retrieved for an image, by one of two protocols (``chains``), and compared, as strings, with
+the image's chain. "P is the share of retrieved texts that belong to the image's chain, R the share of the
+chain's levels retrieved; both are means over chains." Recall by level is R of one level, 1 = the most
+generic.
 
 ``d_corr_radius`` and ``d_corr_image``: Kendall tau, chain by chain, of the level with the distance from the
-root, and with the nearness to the image. Among equally near texts the first of the list is retrieved; equal
-distances count 0 in tau.
+root, and with the nearness to the image; equal distances count 0.
 
 Source: M. Alper, H. Averbuch-Elor, Emergent visual-semantic hierarchies in image-text representations, ECCV
-2024, and its released code (radius); K. Desai et al., Hyperbolic image-text representations (MERU), ICML 2023
-(image traversals); DITM's description of its HierarCaps experiment (traversal, d_corr). Departure from the
-released
-radius code: equal strings are one candidate, which changes no set.
+2024 (P, R); DITM's description of its HierarCaps experiment (d_corr).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.metrics._bootstrap import columns
-from workbench.metrics._chains import Chains, Values
-from workbench.records import Measurement, Rows
-
-ROOT = -1
-TIES = "among equally near texts the first of the list is retrieved; equal distances count 0 in tau"
-D_CORR = {
-    "d_corr_radius": "Kendall tau of level and distance from the root, mean over chains",
-    "d_corr_image": "Kendall tau of level and nearness to the image, mean over chains",
-}
+from workbench.metrics import load
+from workbench.metrics.chains import ROOT, Chains, hierarcaps_radius, hierarcaps_traversal
+from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values
+from workbench.metrics.table import Metric, report
+from workbench.records import Measurement, MetricKey, Rows
+from workbench.registry import Natural
 
 
-def hierarcaps_radius(chains: Chains, *, steps: int = 50) -> list[Rows]:
-    """Texts retrieved by growing a ball around the root.
+class OfChains(Metric):
+    """A metric of chains of texts: one value a chain."""
 
-    Args:
-        chains: embeddings and chains.
-        steps: number of thresholds.
-
-    Returns:
-        For each chain the caption rows of the distinct texts, in the order they were found.
-    """
-    radius = chains.radius[chains.pool]
-    inside = radius <= np.linspace(radius.min(), radius.max(), steps)[:, None]
-
-    def picks(images: Values) -> Rows:
-        scores = images @ chains.text[chains.pool].T
-        return np.stack([np.where(within, scores, -np.inf).argmax(axis=1) for within in inside], axis=1)
-
-    return _retrieved(chains, picks)
+    requires = "chains"
+    directions = ("",)
+    by = ("chains",)
+    ties = "among equally near texts the first of the list is retrieved; equal distances count 0 in tau"
+    default = False
 
 
-def hierarcaps_traversal(
-    chains: Chains, *, start: Literal["text", "image"] = "text", root_in_pool: bool = True, steps: int = 50
-) -> list[Rows]:
-    """Texts retrieved on the straight way to the root.
+class RadiusCorrelation(OfChains):
+    """Kendall tau between a text's level and its distance from the root."""
 
-    Args:
-        chains: embeddings and chains.
-        start: from the text nearest the image (DITM), or from the image itself (MERU).
-        root_in_pool: whether a point may retrieve the root.
-        steps: number of points, both ends included.
+    name = "d_corr_radius"
+    hit = "Kendall tau of level and distance from the root, mean over chains"
+    face = "correlation"
 
-    Returns:
-        For each chain the caption rows of the distinct texts, in the order they were found; -1 stands for the
-        root.
-
-    Raises:
-        ValueError: ``start`` is neither ``"text"`` nor ``"image"``.
-    """
-    if start not in ("text", "image"):
-        raise ValueError(f"start={start!r}: choose 'text' or 'image'")
-    pool = chains.text[chains.pool].astype(np.float64)
-    candidates = np.concatenate([pool, chains.root[None]]) if root_in_pool else pool
-    of_root = candidates @ chains.root
-
-    def picks(images: Values) -> Rows:
-        begin = images if start == "image" else pool[(images @ pool.T).argmax(axis=1)]
-        # a point's length does not change which unit vector is nearest, so that points need not be normalised
-        scores = begin @ candidates.T
-        found = [((1 - t) * scores + t * of_root).argmax(axis=1) for t in np.linspace(0, 1, steps)]
-        index = np.stack(found, axis=1)
-        return np.where(index < len(pool), index, ROOT)
-
-    return _retrieved(chains, picks)
+    def per_query(self, found: Chains, k: int | None = None) -> Values:
+        """``(C,)`` in [-1, 1]."""
+        return _tau(found.radius[found.rows])
 
 
-def _retrieved(chains: Chains, picks: Callable[[Values], Rows], block: int = 256) -> list[Rows]:
-    """Distinct picks of each chain as caption rows, in order; by blocks, since a block is scored against the
-    whole pool.
-    """
-    out = []
-    for first in range(0, len(chains.image_of), block):
-        images = chains.image[chains.image_of[first : first + block]].astype(np.float64)
-        for picked in picks(images):
-            distinct = np.array(list(dict.fromkeys(picked.tolist())))
-            out.append(np.where(distinct == ROOT, ROOT, chains.pool[distinct]))
-    return out
+class ImageCorrelation(OfChains):
+    """Kendall tau between a text's level and its nearness to the image: 1 = the most specific is nearest."""
+
+    name = "d_corr_image"
+    hit = "Kendall tau of level and nearness to the image, mean over chains"
+    face = "correlation"
+
+    def per_query(self, found: Chains, k: int | None = None) -> Values:
+        """``(C,)`` in [-1, 1]."""
+        return _tau(found.cosine[found.rows])
 
 
-def described(
-    chains: Chains, retrieved: Rows, chain: int, true: NDArray[np.bool_] | None = None
-) -> tuple[list[str], list[int], list[bool]]:
-    """What one chain's image retrieved, in words.
+class RadiusPrecision(OfChains):
+    """Share of the retrieved texts that belong to the chain; 0 where only the root was retrieved.
 
     Args:
-        chains: embeddings and chains.
-        retrieved: caption rows, from either protocol.
-        chain: number of the chain.
-        true: ``(I, T)`` which texts are true of which images; ``None`` = only those of an image's own chain.
-
-    Returns:
-        The texts without the root, their levels in the chain (0 = not in it), and whether they are true of
-        the image.
+        steps: thresholds, or points on the way to the root.
+        start: of the traversal, see ``chains.hierarcaps_traversal``.
+        root_in_pool: of the traversal.
     """
-    level = dict(
-        zip(chains.first[chains.rows[chain]].tolist(), chains.level[chains.rows[chain]].tolist(), strict=True)
-    )
-    rows = [row for row in retrieved.tolist() if row != ROOT]
-    holds = [row in level or (true is not None and bool(true[chains.image_of[chain], row])) for row in rows]
-    return [chains.captions[row] for row in rows], [level.get(row, 0) for row in rows], holds
+
+    name = "hierarcaps_radius_P"
+    hit = "a text of the image's chain, compared as a string; {way}"
+
+    def __init__(
+        self, *, steps: Natural = 50, start: Literal["text", "image"] = "text", root_in_pool: bool = True
+    ) -> None:
+        super().__init__()
+        self.steps, self.start, self.root_in_pool = steps, start, root_in_pool
+
+    def phrase(self, k: int | None, judgements: str) -> str:
+        """What counts as a hit, and how texts are retrieved."""
+        way = f"{self.steps} thresholds of the distance from the root"
+        if "traversal" in self.name:
+            pool = "in" if self.root_in_pool else "not in"
+            way = f"{self.steps} points from the {self.start} to the root, root {pool} the pool"
+        return self.hit.format(way=way)
+
+    def retrieved(self, chains: Chains) -> list[Rows]:
+        """Caption rows of the texts that each chain's image retrieves."""
+        if "traversal" not in self.name:
+            return chains.kept(("radius", self.steps), lambda: hierarcaps_radius(chains, steps=self.steps))
+        options = {"start": self.start, "root_in_pool": self.root_in_pool, "steps": self.steps}
+        return chains.kept(tuple(options.values()), lambda: hierarcaps_traversal(chains, **options))
+
+    def per_query(self, found: Chains, k: int | None = None) -> Values:
+        """``(C,)`` in [0, 1]."""
+        several = list(zip(self.retrieved(found), found.first[found.rows], strict=True))
+        sizes = [max(1, np.count_nonzero(texts != ROOT)) for texts, _ in several]
+        return np.array([np.isin(texts, names).sum() for texts, names in several]) / np.array(sizes)
 
 
-def precision(chains: Chains, retrieved: list[Rows]) -> Values:
-    """``(C,)`` share of the retrieved texts that belong to the chain; 0 where only the root was retrieved."""
-    hits = [
-        np.isin(found, names).sum() for found, names in zip(retrieved, chains.first[chains.rows], strict=True)
-    ]
-    sizes = [max(1, np.count_nonzero(found != ROOT)) for found in retrieved]
-    share: Values = np.array(hits, dtype=np.float64) / np.array(sizes)
-    return share
+class RadiusRecall(RadiusPrecision):
+    """Share of the chain's levels whose text was retrieved."""
+
+    name = "hierarcaps_radius_R"
+
+    def per_query(self, found: Chains, k: int | None = None) -> Values:
+        """``(C,)`` in [0, 1]; with a level ``k`` whether the chain's text of this level was retrieved."""
+        several = zip(self.retrieved(found), found.first[found.rows], strict=True)
+        levels = np.array([np.isin(names, texts) for texts, names in several], dtype=np.float64)
+        return np.asarray(levels.mean(axis=1) if k is None else levels[:, k - 1])
 
 
-def level_recall(chains: Chains, retrieved: list[Rows]) -> Values:
-    """``(C, L)`` whether the chain's text of each level was retrieved, generic first; its mean over levels is
-    R.
-    """
-    rows = zip(retrieved, chains.first[chains.rows], strict=True)
-    return np.array([np.isin(names, found) for found, names in rows], dtype=np.float64)
+class RadiusLevelRecall(RadiusRecall):
+    """Recall of each level."""
+
+    name = "hierarcaps_radius_R_level"
+    ks = (1, 2, 3, 4)
 
 
-def d_corr_radius(chains: Chains) -> Values:
-    """``(C,)`` Kendall tau between a text's level and its distance from the root."""
-    return _tau(chains.radius[chains.rows])
+class TraversalPrecision(RadiusPrecision):
+    """The same on the straight way to the root."""
+
+    name = "hierarcaps_traversal_P"
 
 
-def d_corr_image(chains: Chains) -> Values:
-    """``(C,)`` Kendall tau between a text's level and its nearness to the image: 1 = the most specific text
-    is nearest.
-    """
-    return _tau(chains.cosine[chains.rows])
+class TraversalRecall(RadiusRecall):
+    """The same on the straight way to the root."""
+
+    name = "hierarcaps_traversal_R"
+
+
+class TraversalLevelRecall(RadiusLevelRecall):
+    """The same on the straight way to the root."""
+
+    name = "hierarcaps_traversal_R_level"
 
 
 def _tau(values: Values) -> Values:
     """Kendall tau of each row with its columns' order."""
     earlier, later = np.triu_indices(values.shape[1], k=1)
-    signs: Values = np.sign(values[:, later] - values[:, earlier])
-    return np.asarray(signs.mean(axis=1))
+    return np.asarray(np.sign(values[:, later] - values[:, earlier]).mean(axis=1))
+
+
+MEMBER = (
+    RadiusCorrelation, ImageCorrelation, RadiusPrecision, RadiusRecall, RadiusLevelRecall, TraversalPrecision,
+    TraversalRecall, TraversalLevelRecall,
+)  # fmt: skip
 
 
 def measure(
@@ -174,46 +155,28 @@ def measure(
     *,
     start: Literal["text", "image"] = "text",
     root_in_pool: bool = True,
-    steps: int = 50,
-    rounds: int = 1000,
-    seed: int = 0,
+    steps: Natural = 50,
+    more: Iterable[str | Metric] = (),
+    rounds: int = ROUNDS,
+    seed: int = SEED,
 ) -> list[Measurement]:
-    """Both protocols with P, R and R by level, and both d_corr: ``hierarcaps_radius/P`` ...,
-    ``d_corr_image``.
+    """Both protocols with P, R and R by level, and both d_corr.
 
     Args:
         chains: embeddings and chains.
-        start: of the traversal, see ``hierarcaps_traversal``.
+        start: of the traversal, see ``chains.hierarcaps_traversal``.
         root_in_pool: of the traversal.
         steps: thresholds and points.
-        rounds: bootstrap rounds over chains; 0 = no intervals.
+        more: further metrics that read chains, or their names.
+        rounds: bootstrap rounds; images are drawn, each with its chains; 0 = no intervals.
         seed: of the bootstrap.
     """
-    way = f"{steps} points from the {start} to the root, root {'in' if root_in_pool else 'not in'} the pool"
-    ball = f"{steps} thresholds of the distance from the root"
-    traversal = hierarcaps_traversal(chains, start=start, root_in_pool=root_in_pool, steps=steps)
-    values, hits = (
-        {"d_corr_radius": d_corr_radius(chains), "d_corr_image": d_corr_image(chains)},
-        dict(D_CORR),
-    )
-    for name, hit, retrieved in (
-        ("hierarcaps_radius", ball, hierarcaps_radius(chains, steps=steps)),
-        ("hierarcaps_traversal", way, traversal),
-    ):
-        table = {f"{name}/{key}": column for key, column in _table(chains, retrieved).items()}
-        values, hits = (
-            values | table,
-            hits | dict.fromkeys(table, f"a text of the image's chain, compared as a string; {hit}"),
-        )
-    contract = Measurement("", 0.0, judgements="chains", gallery=len(chains.pool), ties=TIES)
-    estimates = columns(values, rounds, np.random.default_rng(seed))
-    return [estimate.report(contract, key, hits[key]) for key, estimate in estimates.items()]
-
-
-def _table(chains: Chains, retrieved: list[Rows]) -> dict[str, Values]:
-    levels = level_recall(chains, retrieved)
-    by_level = {f"R_level{number}": found for number, found in enumerate(levels.T, start=1)}
-    return {"P": precision(chains, retrieved), "R": levels.mean(axis=1)} | by_level
-
-
-MEMBER = measure
+    draws, depth = Draws(chains.own, len(chains.image), rounds, seed), chains.rows.shape[1]
+    rows = [row(steps=steps, start=start, root_in_pool=root_in_pool) for row in MEMBER[2:]]
+    rows = [row() for row in MEMBER[:2]] + rows + [load(row) if isinstance(row, str) else row for row in more]
+    return [
+        report(row, MetricKey(row.name, judgements="chains", k=k), row.per_query(chains, k), chains.image_of,
+               draws, len(chains.pool))
+        for row in rows
+        for k in (row.ks if row.ks == (None,) else range(1, depth + 1))
+    ]  # fmt: skip

@@ -4,7 +4,7 @@
 seeds lies with 95 % confidence if single seeds scatter normally: ``mean +- t(seeds - 1) * sd /
 sqrt(seeds)``." With three seeds the factor t is 4.30, so that the interval reaches 2.48 standard deviations
 to either side. It says how far chance in training moves the number; how far another sample of queries would
-move it is the bootstrap's question (``comparison``, ``recall``).
+move it is the bootstrap's question (``intervals``).
 
 The starting point is one fixed model, so that the difference from it has the mean's interval, shifted.
 
@@ -66,49 +66,28 @@ def measure(
         ValueError: a column is missing, a value is not finite, or a seed comes twice.
     """
     _check(table)
-    rows = []
-    for (key, objective), part in table.groupby(["key", "objective"], sort=True):
-        values = part["value"].to_numpy(np.float64)
-        low, high = t_interval(values, confidence)
-        numbers = {"seeds": len(values), "mean": values.mean(), "sd": _sd(values), "low": low, "high": high}
-        begin = (start or {}).get(str(key), float("nan"))
-        gained = {
-            "difference": values.mean() - begin,
-            "difference_low": low - begin,
-            "difference_high": high - begin,
-        }
-        told = {"verdict": _verdict(low, high, begin)}
-        rows.append({"key": key, "objective": objective, **numbers, "start": begin, **gained, **told})
-    found = pd.DataFrame(rows).sort_values(["key", "mean"], ascending=[True, False], kind="stable")
-    return found.set_index(["key", "objective"])
-
-
-def _sd(values: NDArray[np.float64]) -> float:
-    return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-
-
-def _verdict(low: float, high: float, start: float) -> str:
-    if np.isnan([low, high, start]).any():
-        return ""
-    return "above" if low > start else "below" if high < start else "undecided"
+    grouped = table.groupby(["key", "objective"])["value"]
+    found = grouped.agg(seeds="count", mean="mean", sd="std")
+    ends = {where: t_interval(part.to_numpy(np.float64), confidence) for where, part in grouped}
+    found[["low", "high"]] = [ends[where] for where in found.index]
+    found["start"] = found.index.get_level_values("key").map(dict(start or {})).astype(float)
+    for name, column in (("", "mean"), ("_low", "low"), ("_high", "high")):
+        found[f"difference{name}"] = found[column] - found["start"]
+    sides = [found["difference_low"] > 0, found["difference_high"] < 0, found["difference_low"].notna()]
+    found["verdict"] = np.select(sides, ["above", "below", "undecided"], "")
+    return found.sort_values(["key", "mean"], ascending=[True, False], kind="stable")
 
 
 def _check(table: pd.DataFrame) -> None:
     missing = [name for name in COLUMNS if name not in table]
     if missing or not len(table):
-        raise ValueError(
-            f"a table over seeds has the columns {', '.join(COLUMNS)} and rows; missing: {missing or 'all rows'}"
-        )
+        said = f"missing: {missing or 'all rows'}"
+        raise ValueError(f"a table over seeds has the columns {', '.join(COLUMNS)} and rows; {said}")
     bad = table[~np.isfinite(table["value"].to_numpy(np.float64))]
     if len(bad):
         raise ValueError(
-            f"{len(bad)} values are not finite, first {bad.iloc[0].to_dict()}; leave out what could not be measured"
+            f"{len(bad)} values are not finite, first {bad.iloc[0].to_dict()}; "
+            "leave out what could not be measured"
         )
-    twice = table[table.duplicated(["objective", "seed", "key"])]
-    if len(twice):
-        raise ValueError(
-            f"seed {twice.iloc[0]['seed']} of {twice.iloc[0]['objective']} comes twice for {twice.iloc[0]['key']}"
-        )
-
-
-MEMBER = measure
+    for row in table[table.duplicated(["objective", "seed", "key"])].itertuples():
+        raise ValueError(f"seed {row.seed} of {row.objective} comes twice for {row.key}")

@@ -1,90 +1,134 @@
-"""Semantic Recall, NCS and ASP: retrieval against graded relevance phi, such as CIDEr with an image's
-captions.
+"""Semantic Recall and NCS: retrieval against graded relevance phi, such as CIDEr with an image's captions.
 
 "NCS at K is the sum of phi over the K items retrieved, divided by the largest sum that K items can have."
 That is the released code (``ncs``). The printed equation counts retrieved items of the m best by phi only and
 divides by the sum over all m (``ncs_top``). "Semantic Recall at K is the share of the m best items by phi
-that are among the K best scored": the paper (``semantic_recall``); in the released code the relevant items
-are voted for (``votes``). ASP compares two whole rankings.
+that are among the K best scored": the paper (``sr_top``); in the released code the relevant items are voted
+for by an image's captions (``sr_votes``). ``nsum`` is the sum of NCS at 1, 5 and 10 of both directions.
 
-Any grades may be phi. A tie of scores counts against the model (``_retrieved``); among equal grades the
-earlier row of the gallery is the better one, and an item of grade 0 is not among the m best. Without ground
-truth each query's own items leave both lists.
+Any grades may be phi. A tie of scores counts against the model (``grades``); among equal grades the earlier
+row of the gallery is the better one, and an item of grade 0 is not among the m best. Without a query's own
+items in the lists the keys end in ``[without own]``.
 
-Source: NCS and Semantic Recall: the SAM paper, "Is an image worth five sentences?", equation 5, and its
-released code. ASP: Li et
-al., DAA, NeurIPS 2022, equation 8. Departures: NCS divides by the sum as it is and not by the sum + 1e-10; an
-item of grade 0 does not fill up a set of m; in ASP a tie of scores counts against the model, and equal grades
-may stand in any order.
+Source: the SAM paper, "Is an image worth five sentences?", equation 5, and its released code. Departures: NCS
+divides by the sum as it is and not by the sum + 1e-10; an item of grade 0 does not fill up a set of m.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from scipy import sparse
 
-from workbench.metrics._bootstrap import Estimate, columns, total
-from workbench.metrics._grades import AnyPhi, GradeRows, WithoutOwn, grade_rows, name_of
-from workbench.metrics._ranks import rank, ratio
-from workbench.metrics._retrieved import Retrieved, retrieve, small_blocks
-from workbench.metrics._rows import AnyScores, RowScores, Values, by_rows
-from workbench.metrics._votes import voted, votes
-from workbench.metrics.recall import SUMMED, recall_at_k
-from workbench.records import Measurement, Rows
+from workbench.metrics.blocks import AnyScores, by_rows
+from workbench.metrics.grades import AnyGrades, GradeRows, Lists, grade_rows, lists
+from workbench.metrics.intervals import Values
+from workbench.metrics.ranks import Relevant, rank, ratio
+from workbench.metrics.recall import Recall
+from workbench.metrics.table import Metric, Side
+from workbench.records import Rows
+from workbench.registry import Natural
 
 TIES = "among equal scores the lower grade ranks above"
-WITHOUT = "[without own]"
+BALLOTS = 30
 
 
-def ncs(found: Retrieved, k: int) -> Values:
-    """Released NCS: grades of the K best scored items against the K largest grades.
+class Ncs(Metric):
+    """Released NCS: grades of the K best scored items against the K largest grades."""
+
+    name = "ncs"
+    hit = "phi of the {k} best scored against the largest sum of {k}"
+    requires = "lists"
+    directions = ("i2t", "t2i")
+    ks = (1, 5, 10)
+    by = ("graded",)
+    ties = TIES
+    default = False
+
+    def per_query(self, found: Lists, k: int | None = None) -> Values:
+        """``(queries,)`` in [0, 1]; 0 where no grade is positive, as in the released code.
+
+        >>> (_, found), *_ = lists(np.array([[0.2, 0.9, 0.5]]), np.array([[3.0, 1.0, 0.0]]))
+        >>> Ncs().per_query(found, 2).tolist()  # (1 + 0) / (3 + 1)
+        [0.25]
+        """
+        retrieved = found.retrieved
+        return np.nan_to_num(ratio(retrieved.grade[:, :k].sum(axis=1), retrieved.best[:, :k].sum(axis=1)))
+
+
+class NcsSum(Ncs):
+    """Sum of NCS at 1, 5 and 10 of both directions."""
+
+    name, hit = "nsum", "sum of NCS at 1, 5 and 10 of both directions; gallery = images + captions"
+    ks = (None,)
+    width = 10
+    face = "sum"
+    summed = True
+
+    def per_query(self, found: Lists, k: int | None = None) -> Values:
+        """``(queries,)`` sum over the three depths."""
+        return np.sum([super(NcsSum, self).per_query(found, depth) for depth in Ncs.ks], axis=0)
+
+
+class NcsTop(Ncs):
+    """Printed NCS (equation 5): grades of the retrieved items among the m best by phi, against all m.
 
     Args:
-        found: from ``_retrieved.retrieve``.
-        k: how many items are retrieved.
-
-    Returns:
-        ``(queries,)`` in [0, 1]; 0 where no grade is positive, as in the released code.
-
-    >>> grades = grade_rows(np.array([[3.0, 1.0, 0.0]]))
-    >>> ncs(retrieve(np.array([[0.2, 0.9, 0.5]]), grades, 2), 2).tolist()  # (1 + 0) / (3 + 1)
-    [0.25]
+        m: size of the set; its number ends the name: ``ncs_top3``.
+        ks: depths.
     """
-    return np.nan_to_num(ratio(found.grade[:, :k].sum(axis=1), found.best[:, :k].sum(axis=1)))
+
+    name = "ncs_top"
+    hit = "phi of those of the {m} best by phi that are among the {k} best scored, against the sum of all {m}"
+
+    def __init__(self, *, m: Natural = 3, ks: tuple[Natural, ...] = (1, 5, 10)) -> None:
+        super().__init__(ks=ks)
+        self.m, self.width, self.name = m, m, f"{self.name}{m}"
+
+    def phrase(self, k: int | None, judgements: str) -> str:
+        """What counts as a hit at a depth."""
+        return self.hit.format(k=k, m=self.m)
+
+    def per_query(self, found: Lists, k: int | None = None) -> Values:
+        """``(queries,)`` in [0, 1], NaN where no grade is positive."""
+        retrieved = found.retrieved
+        counted = np.where(retrieved.place[:, :k] <= self.m, retrieved.grade[:, :k], 0).sum(axis=1)
+        return ratio(counted, retrieved.best[:, : self.m].sum(axis=1))
 
 
-def ncs_top(found: Retrieved, k: int, m: int) -> Values:
-    """Printed NCS (equation 5): grades of the retrieved items among the m best, against all m.
+class SemanticRecall(NcsTop):
+    """Share of the m best items by phi (of those above 0) that are among the K best scored."""
 
-    Args:
-        found: from ``_retrieved.retrieve`` with ``width`` at least ``m``.
-        k: how many items are retrieved.
-        m: size of the extended set.
+    name = "sr_top"
+    hit = "share of the {m} best by phi that are among the {k} best scored"
 
-    Returns:
-        ``(queries,)`` in [0, 1], NaN where no grade is positive.
-    """
-    counted = np.where(found.place[:, :k] <= m, found.grade[:, :k], 0).sum(axis=1)
-    return ratio(counted, found.best[:, :m].sum(axis=1))
+    def per_query(self, found: Lists, k: int | None = None) -> Values:
+        """``(queries,)`` in [0, 1], NaN where no grade is positive."""
+        retrieved = found.retrieved
+        hits = ((retrieved.place[:, :k] <= self.m) & (retrieved.grade[:, :k] > 0)).sum(axis=1)
+        return ratio(hits, (retrieved.best[:, : self.m] > 0).sum(axis=1))
 
 
-def semantic_recall(found: Retrieved, k: int, m: int) -> Values:
-    """Share of the m best items by phi that are among the K best scored.
+class VotedRecall(NcsTop):
+    """Released Semantic Recall: an image's captions vote for the m images that are relevant to it."""
 
-    Args:
-        found: from ``_retrieved.retrieve`` with ``width`` at least ``m``.
-        k: how many items are retrieved.
-        m: how many items are relevant; fewer where fewer have a positive grade.
+    name = "sr_votes"
+    hit = (
+        "share of the captions of the {m} images that an image's captions vote for, or of these images, "
+        "among the {k} best scored"
+    )
+    requires = "scores"
 
-    Returns:
-        ``(queries,)`` in [0, 1], NaN where no grade is positive.
-    """
-    hits = ((found.place[:, :k] <= m) & (found.grade[:, :k] > 0)).sum(axis=1)
-    return ratio(hits, (found.best[:, :m] > 0).sum(axis=1))
+    def per_query(self, found: Side, k: int | None = None) -> Values:
+        """``(queries,)`` in [0, 1]; own items that the lists lack leave the relevant set as well."""
+        turned = found.direction == "t2i"
+        kept = votes(found.grades.T if turned else found.grades, found.own, self.m)
+        relevant = voted(kept, found.own, found.direction, without_own=found.without_own)
+        return Recall().per_query(rank(found.scores, relevant), k)
 
 
-def curves(scores: AnyScores, phi: AnyPhi, ms: Sequence[int], *, k: int = 10) -> dict[str, Values]:
+def curves(scores: AnyScores, phi: AnyGrades, ms: Sequence[int], *, k: int = 10) -> dict[str, Values]:
     """Semantic Recall at K as the set of relevant items grows.
 
     Args:
@@ -96,151 +140,64 @@ def curves(scores: AnyScores, phi: AnyPhi, ms: Sequence[int], *, k: int = 10) ->
     Returns:
         For ``"i2t"`` and ``"t2i"`` ``(len(ms),)`` means over queries.
     """
-    rows, grades = by_rows(scores), grade_rows(phi)
-    found = {"i2t": retrieve(rows, grades, k, max(ms)), "t2i": retrieve(rows.T, grades.T, k, max(ms))}
-    return {
-        side: np.array([np.nanmean(semantic_recall(one, k, m)) for m in ms]) for side, one in found.items()
-    }
+    rows, grades, out = by_rows(scores), grade_rows(phi), {}
+    for side, sides in (("i2t", (rows, grades)), ("t2i", (rows.T, grades.T))):
+        parts = [part for _, part in lists(*sides, depth=k, width=max(ms))]
+        by_m = [[SemanticRecall(m=m).per_query(part, k) for part in parts] for m in ms]
+        out[side] = np.array([np.nanmean(np.concatenate(values)) for values in by_m])
+    return out
 
 
-def average_semantic_precision(scores: AnyScores, grades: GradeRows) -> Values:
-    """ASP: mean over candidates of the smaller by the larger of its two ranks, by score and by grade.
+def votes(phi: GradeRows, own: Rows, m: int, *, ballots: int = BALLOTS) -> Rows:
+    """Released Semantic Recall: the m images that an image's captions vote for.
 
-    Args:
-        scores: ``(queries, gallery)``, larger = more alike.
-        grades: of the same shape; NaN = not judged.
-
-    Returns:
-        ``(queries,)`` in (0, 1], 1 where the order of the scores does not contradict the grades; NaN where
-        nothing is judged.
-
-    >>> s, y = np.array([[0.3, 0.6, 0.55]]), np.array([[0.5, 1.0, 0.2]])
-    >>> average_semantic_precision(s, grade_rows(y)).round(4).tolist()  # ranks 3 1 2 and 2 1 3: (2/3 + 1 + 2/3) / 3
-    [0.7778]
-    """
-    out = [np.zeros(0)]
-    for first, rows in small_blocks(scores, grades.shape):
-        grade = grades.rows(first, len(rows))
-        listed = ~np.isnan(grade) & (rows > -np.inf)
-        grade = np.where(listed, grade, -np.inf)
-        by_score = np.lexsort((grade, -np.where(listed, rows, -np.inf)), axis=1)
-        # a stable sort: equal grades keep the order of the scores
-        by_grade = np.argsort(-np.take_along_axis(grade, by_score, axis=1), axis=1, kind="stable")
-        places, ranks = np.empty_like(by_grade), np.arange(1, grade.shape[1] + 1)
-        np.put_along_axis(places, by_grade, ranks[None], axis=1)
-        shares = np.minimum(ranks, places) / np.maximum(ranks, places)
-        counted = np.take_along_axis(listed, by_score, axis=1)
-        out.append(ratio((shares * counted).sum(axis=1), counted.sum(axis=1)))
-    return np.concatenate(out)
-
-
-def measure(
-    scores: AnyScores,
-    phi: AnyPhi,
-    *,
-    own: Rows | None = None,
-    ground_truth: bool = True,
-    ks: Sequence[int] = SUMMED,
-    ms: Sequence[int] = (1, 2, 3),
-    rounds: int = 1000,
-    seed: int = 0,
-) -> list[Measurement]:
-    """Both directions: ``ncs@1``, ``sr_votes3@1`` (released), ``ncs_top3@1``, ``sr_top3@1`` (printed),
-    ``asp``; and ``nsum``.
+    Each caption gives its ``ballots`` best images its grade with them; the votes of an image's captions are
+    summed.
 
     Args:
-        scores: ``(I, T)``, larger = more alike.
-        phi: ``(I, T)`` grades of at least 0: judgements, relevance told from captions, or a matrix.
-        own: ``(T,)`` row of each caption's image; without it there are no ``sr_votes``.
-        ground_truth: whether a query's own items stay in the lists; without them keys end in ``[without
-            own]``.
-        ks: depths; ``nsum`` is always made of NCS at 1, 5 and 10.
-        ms: sizes of the relevant set.
-        rounds: bootstrap rounds; 0 = no intervals.
-        seed: of the bootstrap.
+        phi: ``(I, T)`` grades by rows.
+        own: ``(T,)`` row of each caption's image.
+        m: images kept.
+        ballots: images that a caption votes for.
 
     Returns:
-        The measurements; a number that no query has an answer to is left out.
-
-    Raises:
-        ValueError: shapes differ, a score is NaN, a grade is negative, or own items are to be removed and
-            ``own`` is missing.
+        ``(I, m)`` image rows, most votes first; among equal votes the earlier row first.
     """
-    if own is None and not ground_truth:
-        raise ValueError(
-            "to leave out the ground truth, say what it is: own, the row of each caption's image"
-        )
-    rng, suffix, rows = np.random.default_rng(seed), "" if ground_truth else WITHOUT, by_rows(scores)
-    if own is not None and not ground_truth:
-        rows = WithoutOwn(rows.T, np.arange(len(own)), own).T
-    made = grade_rows(phi)
-    kept = None if own is None else votes(made, own, max(ms, default=0))
-    sums, out = list[Estimate](), list[Measurement]()
-    for direction, turned in (("i2t", False), ("t2i", True)):
-        grades, lists = (made.T, rows.T) if turned else (made, rows)
-        contract = Measurement("", 0.0, judgements=name_of(phi), gallery=grades.shape[1], ties=TIES)
-        values = _values(lists, grades, ks, ms)
-        if kept is not None and own is not None:
-            values |= _by_votes(lists, own, kept, direction, (ks, ms))
-        estimates = _estimates(values, rounds, rng)
-        sums.append(estimates.pop("sum"))
-        out += [
-            one.report(contract, f"{direction}/{key}{suffix}", _hit(key)) for key, one in estimates.items()
-        ]
-    contract = Measurement("", 0.0, judgements=name_of(phi), gallery=sum(rows.shape), ties=TIES)
-    hit = "sum of NCS at 1, 5 and 10 of both directions; gallery = images + captions"
-    return [*out, total(sums).report(contract, f"nsum{suffix}", hit)]
+    images, captions = phi.shape
+    box = sparse.csr_array((images, images))
+    for first in range(0, captions, 512):
+        rows = np.nan_to_num(phi.T.rows(slice(first, first + 512)))
+        best = np.argsort(-rows, axis=1, kind="stable")[:, :ballots]
+        at = (np.repeat(own[first : first + len(rows)], best.shape[1]), best.ravel())
+        given = np.take_along_axis(rows, best, axis=1).ravel().astype(np.float64)
+        box = box + sparse.csr_array((given, at), shape=(images, images))
+    parts = (box[first : first + 512].toarray() for first in range(0, images, 512))
+    return np.concatenate([np.argsort(-part, axis=1, kind="stable")[:, :m] for part in parts])
 
 
-def _values(scores: RowScores, grades: GradeRows, ks: Sequence[int], ms: Sequence[int]) -> dict[str, Values]:
-    found = retrieve(scores, grades, max(*ks, *SUMMED), max(*ks, *ms, *SUMMED))
-    return (
-        {f"ncs@{k}": ncs(found, k) for k in ks}
-        | {f"ncs_top{m}@{k}": ncs_top(found, k, m) for m in ms for k in ks}
-        | {f"sr_top{m}@{k}": semantic_recall(found, k, m) for m in ms for k in ks}
-        | {
-            "sum": np.sum([ncs(found, k) for k in SUMMED], axis=0),
-            "asp": average_semantic_precision(scores, grades),
-        }
-    )
+def voted(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -> Relevant:
+    """The relevant pairs: an image's captions are those of its voted images, a caption's images those that
+    its image voted for.
 
-
-def _estimates(values: Mapping[str, Values], rounds: int, rng: np.random.Generator) -> dict[str, Estimate]:
-    """Means and draws; numbers to which the same queries have an answer share their draws, one to which none
-    has is left out.
+    Args:
+        kept: ``(I, m)`` from ``votes``.
+        own: ``(T,)`` row of each caption's image.
+        direction: ``"i2t"`` or ``"t2i"``.
+        without_own: leave out a query's own items.
     """
-    groups: dict[bytes, dict[str, Values]] = {}
-    for key, value in values.items():
-        if not np.isnan(value).all():
-            groups.setdefault(np.isnan(value).tobytes(), {})[key] = value
-    found = {key: one for group in groups.values() for key, one in columns(group, rounds, rng).items()}
-    return {key: found[key] for key in values if key in found}
+    images, turned = len(kept), direction == "t2i"
+    at = (np.repeat(np.arange(images), kept.shape[1]), kept.ravel())
+    member = sparse.csr_array((np.ones(kept.size), at), shape=(images, images))
+    pairs = (member[own] if turned else member[:, own]).tocoo()
+    query, item = (side.astype(np.int64) for side in pairs.coords)
+    if without_own:
+        other = own[query] != item if turned else query != own[item]
+        query, item = query[other], item[other]
+    order = np.lexsort((item, query))
+    shape = (len(own), images) if turned else (images, len(own))
+    return Relevant(query[order], item[order], shape)
 
 
-def _by_votes(
-    scores: RowScores, own: Rows, kept: Rows, direction: str, sizes: tuple[Sequence[int], ...]
-) -> dict[str, Values]:
-    """Released Semantic Recall; own items that the scores lack leave the relevant set as well."""
-    ks, ms = sizes
-    by_m = {
-        m: rank(scores, voted(kept[:, :m], own, direction, without_own=isinstance(scores, WithoutOwn)))
-        for m in ms
-    }
-    return {f"sr_votes{m}@{k}": recall_at_k(ranks, k) for m, ranks in by_m.items() for k in ks}
-
-
-def _hit(key: str) -> str:
-    name, _, k = key.partition("@")
-    kind = name.rstrip("0123456789")
-    m = name.removeprefix(kind)
-    return {
-        "ncs": f"phi of the {k} best scored against the largest sum of {k}",
-        "ncs_top": f"phi of those of the {m} best by phi that are among the {k} best scored, against the sum of all {m}",
-        "sr_top": f"share of the {m} best by phi that are among the {k} best scored",
-        "sr_votes": f"share of the captions of the {m} images that an image's captions vote for, or of these images, among the "
-        f"{k} best scored",
-        "asp": "the smaller by the larger of an item's ranks by score and by phi, mean over the gallery",
-    }[kind]
-
-
-MEMBER = measure
+# those whose name ends in the size of a set
+BY_SIZE = (NcsTop, SemanticRecall, VotedRecall)
+MEMBER = (Ncs, NcsSum, NcsTop, SemanticRecall, VotedRecall)

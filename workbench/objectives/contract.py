@@ -1,4 +1,4 @@
-"""What is true of every objective, as one function that a test suite calls, this package's own and a user's alike.
+"""What is true of every objective, as one function for the tests of this package and those of a user.
 
     from workbench.objectives.contract import check_objective
 
@@ -187,7 +187,7 @@ def pick(signal: Any, order: Tensor) -> Any:
 def permuted(given: World, images: Tensor, captions: Tensor) -> World:
     """The same world with its images and its captions in another order."""
     image, text, of = given
-    seen, read = of.momentum or ()
+    seen, read = of.momentum or (image, text)
     moved = Batch(
         [of.image_ids[i] for i in images],
         [of.caption_ids[t] for t in captions],
@@ -256,7 +256,7 @@ def _direction(fresh: Fresh) -> str:
     mean = normalize(torch.roll(text.mean.detach(), 1, 0) + 0.3 * image.mean.detach().sum(0), dim=1)
     v, u = normalize(mean[[2, 3, 6, 0]], dim=1).requires_grad_(), text.mean.detach().requires_grad_()
     before = lead(objective, v, u, given)
-    loss(objective, embedding(4, seed=1, mean=v), replace(text, mean=u), given).backward()
+    loss(objective, embedding(4, seed=1, mean=v), replace(text, mean=u), given).backward()  # type: ignore[no-untyped-call]
     steps = [{"params": [p], "lr": 0.05 / float(p.grad.norm())} for p in (v, u) if p.grad is not None]
     torch.optim.SGD(steps).step()
     if lead(objective, normalize(v.detach(), dim=1), normalize(u.detach(), dim=1), given) > before:
@@ -314,9 +314,12 @@ def _gradients_arrive(fresh: Fresh) -> str:
         # A graph is whole numbers, through which no gradient can pass.
         if isinstance(value, Tensor)
     }
-    both = ({**side, **{name: leaves[name] for name in side if name in leaves}} for side in (given.signals, given.relevance))  # fmt: skip
-    given = replace(given, **dict(zip(("signals", "relevance"), both, strict=True)))
-    loss(objective, image, text, given).backward()
+    given = replace(
+        given,
+        signals={**given.signals, **{name: leaves[name] for name in given.signals if name in leaves}},
+        relevance={name: leaves[name] for name in given.relevance},
+    )
+    loss(objective, image, text, given).backward()  # type: ignore[no-untyped-call]
     if reached := [name for name, value in leaves.items() if value.grad is not None]:
         return f"the gradient reaches {reached}, which are given and not learnt; detach them"
     if any(made.mean.grad is None or not made.mean.grad.abs().sum() > 0 for made in (image, text)):

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from workbench.records.metric_key import MetricKey
+from workbench.records.shown import Unit
+
+TIES = "an equally scored item that is not relevant ranks above"
 
 
 @dataclass(frozen=True)
@@ -10,31 +17,52 @@ class Measurement:
     """One reported number with its contract.
 
     Args:
-        key: names the direction, e.g. ``"t2i/R@1"``, ``"rsum"``.
-        value: in [0, 1], except ``rsum`` in [0, 6], correlations in [-1, 1] and ranks.
-        low, high: bootstrap interval over queries at ``confidence``, or ``None``.
-        judgements: name of the judgements that say what is relevant.
+        key: names the metric, the direction, the judgements, the subset of queries and the folds.
+        value: as it is stored: shares in [0, 1], sums of shares, correlations in [-1, 1], ranks.
+        low, high: bootstrap interval at ``confidence``, or ``None``.
         queries, gallery: how many of each; ``left_out``: queries that do not count, since nothing is relevant
-            to them or the judgements do not ask them.
-        hit: what counts as a hit; ``ties``: how equal scores are treated; ``folds``: 1 = whole gallery.
+            to them or they are not asked.
+        hit: what counts as a hit; ``ties``: how equal scores are treated.
+        unit: what a resample of the bootstrap draws as a whole.
+        face: how the value is shown, see ``records.shown``.
+        smaller_is_better: whether a smaller value is a better one.
     """
 
-    key: str
+    key: MetricKey
     value: float
     low: float | None = None
     high: float | None = None
-    judgements: str = "own"
     queries: int = 0
     gallery: int = 0
     left_out: int = 0
     hit: str = ""
-    ties: str = "an equally scored item that is not relevant ranks above"
-    folds: int = 1
+    ties: str = TIES
+    unit: str = ""
+    face: Unit = "share"
+    smaller_is_better: bool = False
     confidence: float = 0.95
+
+    @classmethod
+    def of(cls, contract: Mapping[str, Any]) -> Measurement:
+        """The measurement that ``as_dict`` wrote."""
+        known = {field.name: contract[field.name] for field in fields(cls) if field.name in contract}
+        return cls(**known | {"key": MetricKey.parse(contract["key"])})
 
     @property
     def label(self) -> str:
-        """The key, with the judgements before it where they are not the split's own pairs:
-        ``"exact:t2i/map_at_r"``.
-        """
-        return self.key if self.judgements == "own" else f"{self.judgements}:{self.key}"
+        """The text of the key, as it stands in ``results.json``: ``"exact:t2i/map_at_r"``."""
+        return str(self.key)
+
+    @property
+    def judgements(self) -> str:
+        """Name of the judgements that say what is relevant."""
+        return self.key.judgements
+
+    @property
+    def folds(self) -> int:
+        """Galleries whose mean this is; 1 = the whole gallery."""
+        return self.key.folds
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as JSON values; the key as its text, beside the judgements and folds that it names."""
+        return asdict(self) | {"key": self.label, "judgements": self.judgements, "folds": self.folds}

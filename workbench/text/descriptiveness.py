@@ -169,7 +169,9 @@ def count_words(captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
     return counts, counter.get_feature_names_out().tolist()
 
 
-def weigh(scorer: Scorer, counts: sparse.csr_array, holding: Floats, sentences: int) -> sparse.csr_array:
+def weigh(
+    scorer: Scorer, counts: sparse.csr_array, holding: NDArray[Any], sentences: int
+) -> sparse.csr_array:
     """What each word adds to the score of a caption; the score is the sum of a row.
 
     ``M`` sentences in the pool, ``M_w`` of them hold word ``w``; ``N_w`` times it occurs in the caption of
@@ -191,14 +193,15 @@ def weigh(scorer: Scorer, counts: sparse.csr_array, holding: Floats, sentences: 
 
     if not counts.nnz:
         return counts
+    made: sparse.csr_array
     if scorer == "l2_sum":
         smooth = np.log((1 + sentences) / (1 + holding)) + 1
-        return normalize(counts @ sparse.diags_array(smooth), "l2")
-    idf = sparse.diags_array(np.log(sentences / holding))
-    if scorer == "raw_sum":
-        return counts @ idf
-    shares = normalize(counts, "l1")
-    return (shares if scorer == "printed" else shares * counts) @ idf
+        made = normalize(counts @ sparse.diags_array(smooth), "l2")
+    else:
+        times = counts if scorer == "raw_sum" else normalize(counts, "l1")
+        times = times * counts if scorer == "printed_tokens" else times
+        made = times @ sparse.diags_array(np.log(sentences / holding))
+    return made
 
 
 MEMBER = Descriptiveness

@@ -37,7 +37,7 @@ def kept(so_far: State, now: State, *, epoch: int, swa_from: int, best: bool) ->
         return now if best or not so_far else so_far
     if epoch < swa_from:
         return {}
-    mean, count = get_swa_avg_fn(), epoch - swa_from
+    mean, count = get_swa_avg_fn(), epoch - swa_from  # type: ignore[no-untyped-call]
     return {
         name: mean(so_far[name], value, count) if count and value.is_floating_point() else value
         for name, value in now.items()
@@ -65,7 +65,7 @@ def refresh_statistics(model: nn.Module, encode: Callable[[Any], Any], batches: 
     model.train()
     # PyTorch resets every batch norm of what it is given, so it gets those alone that train.
     norms = nn.ModuleList(batch_norms(model))
-    norms.forward = encode  # type: ignore[method-assign]
+    norms.forward = encode
     update_bn(batches, norms)
 
 

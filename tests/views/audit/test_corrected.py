@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from workbench.metrics import ranking, recall
+from tests.metrics.families import ranking, recall
 from workbench.records import Judgements
-from workbench.views.audit import Labels, candidates, corrected, judged, measures, recompute
+from workbench.views.audit import Labels, candidates, corrected, judged, recompute
 
 LABELS = {("a", "b0"): "valid", ("b", "c1"): "invalid", ("c", "a0"): "unsure"}
 
@@ -65,13 +65,12 @@ def test_every_metric_by_corrected_judgements_equals_that_of_judgements_made_by_
     by_hand[0, 2] = True
     images, captions = np.nonzero(by_hand)
     made = Judgements("made", "by hand", own.shape, images, captions, np.ones(len(images), dtype=np.float32))
-    table = recompute(
-        {"toy": scores}, {"before": own, "after": corrected(own, LABELS, split)}, by=measures(rounds=50)
-    )
-    for measure, options in ((recall.measure, {}), (ranking.measure, {"graded": False})):
+    both = {"before": own, "after": corrected(own, LABELS, split)}
+    table = recompute({"toy": scores}, both, split.own, rounds=50)
+    for measure, options in ((recall, {}), (ranking, {"graded": False})):
         for name, judgements in (("before", own), ("after", made)):
-            for one in measure(scores, judgements, rounds=50, **options):
-                row = table.loc[("toy", one.key), name]
+            for one in measure(scores, judgements, own=split.own, rounds=50, **options):
+                row = table.loc[("toy", one.key.local), name]
                 assert_allclose([row["value"], row["low"], row["high"]], [one.value, one.low, one.high])
     # by hand: caption b0 finds image a first; by its own label that is an error, of 6 captions 4 hit, then 5
     assert_allclose(table.loc[("toy", "t2i/R@1"), ("before", "value")], 4 / 6)
@@ -80,6 +79,6 @@ def test_every_metric_by_corrected_judgements_equals_that_of_judgements_made_by_
 
 
 def test_several_runs_stand_in_one_table_in_their_order(split, scores):
-    table = recompute({"z": scores, "a": -scores}, {"own": split.judgements["own"]}, by=measures(rounds=0))
+    table = recompute({"z": scores, "a": -scores}, {"own": split.judgements["own"]}, split.own, rounds=0)
     assert table.index.get_level_values("run").unique().tolist() == ["z", "a"]
     assert table[("own", "low")].isna().all()

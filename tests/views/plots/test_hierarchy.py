@@ -3,7 +3,7 @@ import plotly.graph_objects as go
 from numpy.testing import assert_allclose
 from PIL import Image
 
-from workbench.records import Measurement
+from workbench.records import Measurement, MetricKey
 from workbench.views.plots import hierarchy
 from workbench.views.plots.theme import LEVELS, level_colour
 
@@ -28,10 +28,10 @@ def test_a_box_stands_for_each_level():
 
 def test_recall_bars_carry_their_intervals():
     found = [
-        Measurement("hierarcaps_radius/R", 0.7),
-        Measurement("hierarcaps_radius/R_level1", 0.5, 0.4, 0.65),
-        Measurement("hierarcaps_radius/R_level2", 0.8, 0.7, 0.9),
-        Measurement("hierarcaps_traversal/R_level1", 0.3),
+        Measurement(MetricKey("hierarcaps_radius_R"), 0.7),
+        Measurement(MetricKey("hierarcaps_radius_R_level", k=1), 0.5, 0.4, 0.65),
+        Measurement(MetricKey("hierarcaps_radius_R_level", k=2), 0.8, 0.7, 0.9),
+        Measurement(MetricKey("hierarcaps_traversal_R_level", k=1), 0.3),
     ]
     radius, traversal = hierarchy.recall_by_level(found).data
     assert (radius.name, list(radius.x), list(radius.y)) == ("hierarcaps_radius", ["1", "2"], [50.0, 80.0])

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from workbench.records import Measurement
+from workbench.records import Measurement, MetricKey
 from workbench.views.plots import relevance
 from workbench.views.plots.theme import CATEGORIES, INK
 
@@ -58,9 +58,12 @@ def test_a_metric_that_is_sure_of_the_opposite_is_orange():
 
 
 def test_a_correlation_that_is_not_defined_leaves_a_gap():
-    binary = [Measurement("pearson", 0.7, 0.6, 0.8), Measurement("pearson[without own]", np.nan)]
+    binary = [
+        Measurement(MetricKey("pearson"), 0.7, 0.6, 0.8),
+        Measurement(MetricKey("pearson", subset="without own"), np.nan),
+    ]
     fig = relevance.correlations(
-        {"binary": binary, "<i>": [Measurement("pearson", 0.5, 0.4, 0.6)]}, title="t"
+        {"binary": binary, "<i>": [Measurement(MetricKey("pearson"), 0.5, 0.4, 0.6)]}, title="t"
     )
     assert [trace.name for trace in fig.data] == ["all pairs", "without own pairs"]
     assert list(fig.data[0].y) == ["binary", "&lt;i&gt;"]

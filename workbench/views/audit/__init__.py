@@ -10,7 +10,6 @@ the same thing where it does harm first: among the negatives of training.
 from workbench.views.audit.false_negatives import candidates, false_negatives_in_batches, select
 from workbench.views.audit.judgements import (
     corrected,
-    measures,
     read_parquet,
     read_qrels,
     recompute,
@@ -22,5 +21,5 @@ from workbench.views.audit.labels import LABELS, Decision, Labels, judged
 
 __all__ = [
     "LABELS", "Decision", "Labeller", "Labels", "candidates", "corrected", "false_negatives_in_batches",
-    "judged", "measures", "read_parquet", "read_qrels", "recompute", "select", "write_parquet", "write_qrels",
+    "judged", "read_parquet", "read_qrels", "recompute", "select", "write_parquet", "write_qrels",
 ]  # fmt: skip

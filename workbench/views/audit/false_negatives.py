@@ -30,9 +30,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from workbench.metrics._bootstrap import columns, interval
-from workbench.metrics._rows import best
-from workbench.metrics.recall import best_ranks
+from workbench.metrics.blocks import best
+from workbench.metrics.intervals import Draws, interval
+from workbench.metrics.ranks import best_ranks
 from workbench.records import Judgements, Rows, Split
 
 Scores = NDArray[Any]
@@ -215,16 +215,18 @@ def false_negatives_in_batches(
         return pd.DataFrame(columns=["size", "key", "value", "low", "high", "expected", "batches"])
     listed = truth.unlisted is None or truth.unlisted < truth.relevant_from
     counted = _counted(own, truth) if draw is None and listed else None
-    rng, rows = np.random.default_rng(seed), []
+    rows = []
     for size in sizes:
         drawn = islice(_batches(draw or _classic(own, seed), size), batches)
         found = [_shares(captions, own, truth, scores) for captions in drawn]
         values = {key: np.array([one[key] for one in found]) for key in found[0]}
         expected = _expected(size, len(own), counted) if counted else {}
-        for key, estimate in columns(values, rounds, rng).items():
-            low, high = interval(estimate.draws)
+        # batches are drawn, and a batch has one value
+        resamples = Draws(np.arange(len(found)), len(found), rounds, seed)
+        for key, shares in values.items():
+            low, high = interval(resamples.of(shares, "i2t"))
             rows.append(
-                {"size": size, "key": key, "value": estimate.value, "low": low, "high": high}
+                {"size": size, "key": key, "value": shares.mean(), "low": low, "high": high}
                 | {"expected": expected.get(key, np.nan), "batches": len(found)}
             )
     return pd.DataFrame(rows)

@@ -10,9 +10,8 @@ Source: E. Voorhees, D. Harman, TREC: Experiment and Evaluation in Information R
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.experiment.runs import write_text
-from workbench.metrics import ranking, recall
-from workbench.records import Judgements, Measurement, Rows, Split
+from workbench.metrics.intervals import ROUNDS, SEED
+from workbench.metrics.table import Evidence, Metric, measure
+from workbench.records import Judgements, Rows, Split
 from workbench.records.writing import replacing
 from workbench.views.audit.false_negatives import Direction
 from workbench.views.audit.labels import INVALID, VALID, Pair
 
 Scores = NDArray[Any]
-Measure = Callable[[Scores, Judgements], Sequence[Measurement]]
+MEASURED = ("R", "recall", "medr", "map_at_r", "r_precision", "rsum")
 KEY = b"workbench.judgements"
 # fields of the record that hold rows beside those of the pairs, whose ids they are, and the kind for messages
 ROWS = {
@@ -103,29 +103,24 @@ def rows_of(ids: Sequence[str], known: Sequence[str], kind: str) -> Rows:
     return np.array([row[one] for one in ids], dtype=np.int64)
 
 
-def measures(*, rounds: int = 1000, seed: int = 0) -> tuple[Measure, ...]:
-    """R@K, recall@K, median rank and RSUM, and mAP@R and R-Precision, with intervals.
-
-    Args:
-        rounds: bootstrap rounds; 0 = no intervals.
-        seed: of the bootstrap.
-    """
-    return (
-        partial(recall.measure, rounds=rounds, seed=seed),
-        partial(ranking.measure, graded=False, rounds=rounds, seed=seed),
-    )
-
-
 def recompute(
-    scores: Mapping[str, Scores], judgements: Mapping[str, Judgements], *, by: Sequence[Measure] | None = None
+    scores: Mapping[str, Scores],
+    judgements: Mapping[str, Judgements],
+    own: Rows,
+    *,
+    metrics: Sequence[str | Metric] = MEASURED,
+    rounds: int = ROUNDS,
+    seed: int = SEED,
 ) -> pd.DataFrame:
     """Every metric of every run by each of several judgements.
 
     Args:
         scores: run -> ``(I, T)``.
         judgements: e.g. ``{"before": own, "after": corrected}``.
-        by: the metrics; ``None`` = ``measures()``. One whose key an earlier one has already given is left
-            out.
+        own: ``(T,)`` row of each caption's image.
+        metrics: of ranks, or their names.
+        rounds: bootstrap rounds; 0 = no intervals.
+        seed: of the bootstrap.
 
     Returns:
         Indexed by ``run`` and ``key``; for each judgement the columns ``(name, "value")``, ``(name, "low")``,
@@ -134,15 +129,12 @@ def recompute(
     Raises:
         ValueError: shapes differ, or no query has an answer.
     """
-    rows = [
-        {"run": run, "key": m.key, "judgements": name, "value": m.value, "low": m.low, "high": m.high}
+    table = pd.DataFrame(
+        {"run": run, "key": m.key.local, "judgements": name, "value": m.value, "low": m.low, "high": m.high}
         for run, matrix in scores.items()
         for name, one in judgements.items()
-        for measure in by or measures()
-        for m in measure(matrix, one)
-    ]
-    # R@1 is the same number in two files of the shelf: the first of each key stays
-    table = pd.DataFrame(rows).drop_duplicates(["run", "key", "judgements"])
+        for m in measure(Evidence(matrix, one, own, name="own"), metrics, rounds=rounds, seed=seed)
+    )
     order = pd.MultiIndex.from_frame(table[["run", "key"]].drop_duplicates())
     parts = ["value", "low", "high"]
     wide = table.pivot(index=["run", "key"], columns="judgements", values=parts).swaplevel(axis=1)

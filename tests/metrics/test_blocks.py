@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from workbench.metrics import _rows, cxc, judgement, ranking, recall
-from workbench.metrics._orders import Grades, order
-from workbench.metrics._ranks import Ranked, both, rank
-from workbench.metrics._rows import Products, Whole, best
+from tests.metrics.families import by_key, crossed, errors, ranking, recall
+from workbench.metrics import blocks
+from workbench.metrics.blocks import Products, Whole, best
+from workbench.metrics.grades import grade_rows, order
+from workbench.metrics.ranks import Ranked, both, rank
 from workbench.records import Judgements
 
 
@@ -24,8 +25,8 @@ def world(rng):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(_rows, "COMPUTED", 100)
-    monkeypatch.setattr(_rows, "CACHED", 100)
+    monkeypatch.setattr(blocks, "COMPUTED", 100)
+    monkeypatch.setattr(blocks, "CACHED", 100)
 
 
 def test_scores_made_by_rows_give_what_the_whole_matrix_gives(world, small_blocks):
@@ -34,10 +35,10 @@ def test_scores_made_by_rows_give_what_the_whole_matrix_gives(world, small_block
     lazy, whole = Products(image, text), image @ text.T
     assert 60 // lazy.step > 5
     for measure in (
-        lambda s: recall.measure(s, own, rounds=20),
-        lambda s: ranking.measure(s, graded, rounds=20),
-        lambda s: judgement.measure(s, own, graded, rounds=20),
-        lambda s: cxc.measure(s, graded, rounds=20),
+        lambda s: recall(s, own, rounds=20),
+        lambda s: ranking(s, graded, rounds=20),
+        lambda s: errors(s, own, graded, rounds=20),
+        lambda s: crossed(s, graded, rounds=20),
     ):
         assert measure(lazy) == measure(whole)
 
@@ -48,14 +49,14 @@ def test_blocks_of_any_size_give_the_same_ranks_and_orders(world):
     ranks, codes = rank(scores, graded.relevant()), order(scores, graded.dense()).codes
     for block in (1, 7, 23, 100):
         assert_array_equal(rank(scores, graded.relevant(), block=block).rank, ranks.rank)
-        assert_array_equal(order(scores, Grades.of(graded), block=block).codes, codes)
+        assert_array_equal(order(scores, graded, block=block).codes, codes)
 
 
 def test_folds_can_be_cut_from_embeddings(rng):
     image, text, own = rng.integers(-2, 3, (20, 3)), rng.integers(-2, 3, (60, 3)), np.repeat(np.arange(20), 3)
     judged = Judgements.own(own, 20)
     lazy, whole = Products(image, text), image @ text.T
-    assert recall.measure(lazy, judged, own=own, folds=5) == recall.measure(whole, judged, own=own, folds=5)
+    assert recall(lazy, judged, own=own, folds=5) == recall(whole, judged, own=own, folds=5)
 
 
 def test_one_pass_by_many_judgements_gives_what_each_gives_alone(world):
@@ -73,16 +74,16 @@ def test_ranks_by_other_judgements_and_folds_of_ranks_are_refused(world):
     own = Judgements.own(np.arange(60) % 23, 23)
     ranked = Ranked(image @ text.T, [graded])
     with pytest.raises(ValueError, match=r"'own' were not ranked, only \['graded'\]"):
-        recall.measure(ranked, own)
+        recall(ranked, own)
     with pytest.raises(ValueError, match="cannot be cut into folds"):
-        recall.measure(ranked, graded, own=own.images, folds=5)
+        recall(Ranked(image[:20] @ text.T, [kept := graded.cut(20, np.arange(60))]), kept, folds=5)
 
 
 @pytest.mark.parametrize("few", [0, 1000])
 def test_counting_and_sorting_give_the_same_ranks(world, monkeypatch, few):
     image, text, graded = world
     expected = rank(image @ text.T, graded.relevant()).rank
-    monkeypatch.setattr("workbench.metrics._ranks.FEW", few)
+    monkeypatch.setattr("workbench.metrics.ranks.FEW", few)
     assert_array_equal(rank(image @ text.T, graded.relevant()).rank, expected)
 
 
@@ -95,9 +96,9 @@ def test_a_turned_matrix_is_copied_right_beyond_the_size_of_a_tile(rng):
 def test_sparse_grades_give_the_rows_of_their_matrix_in_both_directions(world, unlisted):
     _, _, graded = world
     judged = Judgements("g", "x", (23, 60), graded.images, graded.captions, graded.grades, unlisted=unlisted)
-    grades, dense = Grades.of(judged), judged.dense()
-    assert_array_equal(grades.rows(5, 9), dense[5:14])
-    assert_array_equal(grades.T.rows(0, 60), dense.T)
+    grades, dense = grade_rows(judged), judged.dense()
+    assert_array_equal(grades.rows(slice(5, 14)), dense[5:14])
+    assert_array_equal(grades.T.rows(slice(0, 60)), dense.T)
     assert_array_equal(grades.distinct, np.unique(dense[~np.isnan(dense)]))
 
 
@@ -124,10 +125,9 @@ def test_a_query_whose_only_answer_the_gallery_lacks_is_asked_and_fails():
         np.ones(1, np.float32),
         missing_captions=np.array([0]),
     )
-    found = {m.key: m for m in ranking.measure(np.eye(2), judged, graded=False, rounds=0)}
-    assert {key: (found[f"i2t/{key}"].value, found[f"i2t/{key}"].queries) for key in ("R@1", "map_at_r", "r_precision")} == {
-        "R@1": (0.5, 2), "map_at_r": (0.5, 2), "r_precision": (0.5, 2)
-    }  # fmt: skip
+    found = by_key(ranking(np.eye(2), judged, graded=False, rounds=0))
+    for key in ("R@1", "map_at_r", "r_precision"):
+        assert (found[f"i2t/{key}"].value, found[f"i2t/{key}"].queries) == (0.5, 2)
     assert_allclose(found["t2i/R@1"].value, 1)
 
 

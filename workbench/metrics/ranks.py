@@ -21,18 +21,95 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.metrics._orders import Grades, Ordered, order, orders
-from workbench.metrics._relevant import Relevant
-from workbench.metrics._rows import AnyScores, Codes, RowScores, Scores, Values, blocks, by_rows
+from workbench.metrics.blocks import AnyScores, Scores, Values, blocks, by_rows
 from workbench.records import Judgements, Rows
 
-__all__ = [
-    "AnyScores", "Codes", "Direction", "Grades", "Ordered", "Ranked", "Ranks", "Relevant", "RowScores", "Scores", "Values",
-    "both", "by_rows", "order", "orders", "rank", "rank_all", "ratio",
-]  # fmt: skip
 Direction = Literal["i2t", "t2i"]
 # up to so many relevant items of a query are counted one by one; sorting the row is faster beyond
 FEW = 24
+Mask = NDArray[np.bool_]
+# for each side (queries, items): a mask or counts, or None
+MaskPair = tuple[Mask | None, Mask | None]
+CountPair = tuple[Rows | None, Rows | None]
+
+
+@dataclass(frozen=True)
+class Relevant:
+    """Relevant pairs as a sorted list.
+
+    Args:
+        query: ``(M,)`` query rows, ascending.
+        item: ``(M,)`` gallery rows, ascending within a query.
+        shape: number of queries and gallery size.
+        asked: of queries ``(queries,)`` and, for the other direction, of items: False = in the gallery only.
+            ``None`` = all.
+        missing: of each query ``(queries,)`` and, for the other direction, of each item: how many relevant
+            ones the gallery lacks. They count into R and are never found. ``None`` = none.
+    """
+
+    query: Rows
+    item: Rows
+    shape: tuple[int, int]
+    asked: MaskPair = (None, None)
+    missing: CountPair = (None, None)
+
+    @staticmethod
+    def of(pairs: Judgements | Mask) -> Relevant:
+        """Relevant pairs of judgements (images as queries) or of a matrix ``(queries, gallery)`` of truth
+        values.
+        """
+        if not isinstance(pairs, Judgements):
+            query, item = np.nonzero(pairs)
+            return Relevant(query, item, (pairs.shape[0], pairs.shape[1]))
+        asked = (_mask(pairs.image_queries, pairs.shape[0]), _mask(pairs.caption_queries, pairs.shape[1]))
+        absent = pairs.missing_captions
+        missing = (None if absent is None else np.bincount(absent, minlength=pairs.shape[0]), None)
+        if pairs.unlisted is not None and pairs.unlisted >= pairs.relevant_from:
+            images, captions = np.nonzero(pairs.relevant())
+        else:
+            good = pairs.grades >= pairs.relevant_from
+            images, captions = pairs.images[good], pairs.captions[good]
+        return _sorted(images, captions, pairs.shape, asked, missing)
+
+    @property
+    def T(self) -> Relevant:  # noqa: N802  the name that numpy gives it
+        """The other direction: items become queries."""
+        return _sorted(self.item, self.query, self.shape[::-1], self.asked[::-1], self.missing[::-1])
+
+    @property
+    def start(self) -> Rows:
+        """``(queries + 1,)`` where each query's items begin."""
+        return np.searchsorted(self.query, np.arange(self.shape[0] + 1))
+
+    @property
+    def counts(self) -> Rows:
+        """``(queries,)`` R, the number of relevant items, with those that the gallery lacks; 0 = the query
+        does not count.
+        """
+        counts: Rows = np.diff(self.start)
+        if self.missing[0] is not None:
+            counts = counts + self.missing[0]
+        return counts if self.asked[0] is None else counts * self.asked[0]
+
+    def answers(self) -> Relevant:
+        """The pairs of queries that are asked."""
+        if self.asked[0] is None:
+            return self
+        kept = self.asked[0][self.query]
+        return Relevant(self.query[kept], self.item[kept], self.shape, self.asked, self.missing)
+
+
+def _mask(rows: Rows | None, size: int) -> Mask | None:
+    if rows is None:
+        return None
+    mask = np.zeros(size, dtype=bool)
+    mask[rows] = True
+    return mask
+
+
+def _sorted(query: Rows, item: Rows, shape: tuple[int, int], asked: MaskPair, missing: CountPair) -> Relevant:
+    order = np.lexsort((item, query))
+    return Relevant(query[order], item[order], shape, asked, missing)
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any]) -> Values:
@@ -174,6 +251,28 @@ class Ranked:
         raise ValueError(
             f"judgements {judgements.name!r} were not ranked, only {[one.name for one in self.judgements]}"
         )
+
+
+def ranks_of(scores: AnyScores, judgements: Judgements, direction: str) -> Ranks:
+    """Ranks by judgements in one direction, ``"i2t"`` or ``"t2i"``."""
+    rows, relevant = by_rows(scores), Relevant.of(judgements)
+    return rank(rows, relevant) if direction == "i2t" else rank(rows.T, relevant.T)
+
+
+def best_ranks(scores: AnyScores | Ranked, judgements: Judgements, direction: Direction) -> Values:
+    """Rank of each query's best relevant item.
+
+    Args:
+        scores: ``(I, T)``, larger = more alike.
+        judgements: which pairs are relevant.
+        direction: whether images or captions are the queries.
+
+    Returns:
+        ``(I,)`` or ``(T,)``, 1 = top, NaN where nothing is relevant or the query is not asked.
+    """
+    if isinstance(scores, Ranked):
+        return scores.by(judgements)[direction].first
+    return ranks_of(scores, judgements, direction).first
 
 
 def both(scores: AnyScores | Ranked, judgements: Judgements) -> dict[Direction, Ranks]:

@@ -125,6 +125,50 @@ class Products:
         return Products(self.query[rows], self.gallery[columns])
 
 
+@dataclass(frozen=True)
+class WithoutOwn:
+    """Scores from which each query's own items are removed (score ``-inf``).
+
+    Args:
+        scores: ``(queries, gallery)``.
+        query, item: ``(M,)`` the pairs to remove, queries ascending.
+    """
+
+    scores: RowScores
+    query: Rows
+    item: Rows
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of queries and gallery size, removed items included."""
+        return self.scores.shape
+
+    @property
+    def step(self) -> int:
+        """That of the scores."""
+        return self.scores.step
+
+    @property
+    def T(self) -> WithoutOwn:  # noqa: N802
+        """The other direction."""
+        order = np.lexsort((self.query, self.item))
+        return WithoutOwn(self.scores.T, self.item[order], self.query[order])
+
+    def rows(self, part: slice) -> Scores:
+        """Rows with ``-inf`` at the removed pairs."""
+        rows = self.scores.rows(part)
+        rows = np.array(rows, dtype=np.result_type(rows, np.float32))
+        first, last = np.searchsorted(self.query, [part.start, part.start + len(rows)])
+        rows[self.query[first:last] - part.start, self.item[first:last]] = -np.inf
+        return rows
+
+    def cut(self, rows: Rows, columns: Rows) -> WithoutOwn:
+        """The scores of these queries and items; pairs outside them are forgotten."""
+        gone = np.zeros(self.shape, dtype=bool)
+        gone[self.query, self.item] = True
+        return WithoutOwn(self.scores.cut(rows, columns), *np.nonzero(gone[np.ix_(rows, columns)]))
+
+
 def by_rows(scores: AnyScores) -> RowScores:
     """The scores as blocks of rows; a matrix is wrapped, anything else is taken as it is."""
     return Whole(scores) if isinstance(scores, np.ndarray) else scores

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from workbench.metrics import judgement, ranking
+from tests.metrics.families import errors, ranking
 from workbench.records import Judgements
 
 
@@ -18,11 +18,11 @@ SCORES = np.array([[0.9, 0.2, 0.8, 0.1], [0.1, 0.7, 0.3, 0.6], [0.2, 0.3, 0.4, 0
 
 
 def values(found):
-    return {m.key: (round(m.value, 6), m.queries) for m in found}
+    return {m.key.local: (round(m.value, 6), m.queries) for m in found}
 
 
 def test_the_errors_of_the_labels_are_told_from_those_of_the_model():
-    found = values(judgement.measure(SCORES, OWN, TRUE, rounds=0))
+    found = values(errors(SCORES, OWN, TRUE, rounds=0))
     assert found["t2i/own@1"] == (0.25, 4)
     assert found["t2i/true@1"] == (0.75, 4)
     assert found["t2i/errors"] == (0.75, 4)
@@ -34,10 +34,10 @@ def test_the_errors_of_the_labels_are_told_from_those_of_the_model():
 
 
 def test_queries_can_be_restricted_while_the_gallery_stays_whole():
-    found = judgement.measure(
+    found = errors(
         SCORES, OWN, TRUE, captions=np.array([False, False, True, True]), part="last", rounds=0
     )
-    by_key = {m.key: m for m in found}
+    by_key = {m.key.local: m for m in found}
     assert (by_key["t2i/true@1[last]"].value, by_key["t2i/true@1[last]"].queries) == (0.5, 2)
     assert by_key["t2i/true@1[last]"].gallery == 3
     assert by_key["i2t/true@1[last]"].queries == 3
@@ -46,14 +46,14 @@ def test_queries_can_be_restricted_while_the_gallery_stays_whole():
 def test_a_tie_with_a_true_item_is_right_by_the_truth_and_wrong_by_the_labels():
     # caption 1: image 0 is its own, image 1 equally scored and also true
     scores = np.array([[0.9, 0.7, 0.1, 0.1], [0.1, 0.7, 0.3, 0.1], [0.2, 0.3, 0.1, 0.5]])
-    found = values(judgement.measure(scores, OWN, TRUE, rounds=0))
+    found = values(errors(scores, OWN, TRUE, rounds=0))
     assert found["t2i/own@1"] == (0.75, 4)
     assert found["t2i/true@1"] == (1.0, 4)
     assert found["t2i/false_negatives"] == (1.0, 1)
 
 
 def test_without_errors_there_is_no_share_of_them():
-    found = values(judgement.measure(OWN.dense(), OWN, TRUE, rounds=0))
+    found = values(errors(OWN.dense(), OWN, TRUE, rounds=0))
     assert found["t2i/errors"] == (0.0, 4)
     assert "t2i/false_negatives" not in found
 
@@ -63,19 +63,19 @@ def test_true_at_1_is_the_r_at_1_of_the_truth(rng):
     own = np.zeros((9, 30), bool)
     own[np.arange(30) % 9, np.arange(30)] = True
     scores = rng.standard_normal((9, 30))
-    first = values(judgement.measure(scores, judged("own", own), judged("exact", truth | own), rounds=0))
-    second = values(ranking.measure(scores, judged("exact", truth | own), rounds=0, graded=False))
+    first = values(errors(scores, judged("own", own), judged("exact", truth | own), rounds=0))
+    second = values(ranking(scores, judged("exact", truth | own), rounds=0, graded=False))
     assert first["t2i/true@1"] == second["t2i/R@1"]
     assert first["i2t/true@1"] == second["i2t/R@1"]
 
 
 def test_a_mask_of_another_length_is_refused():
-    with pytest.raises(IndexError):
-        judgement.measure(SCORES, OWN, TRUE, captions=np.ones(3, dtype=bool))
+    with pytest.raises(ValueError, match="3 rows for 4 queries"):
+        errors(SCORES, OWN, TRUE, captions=np.ones(3, dtype=bool))
 
 
 def test_intervals_enclose_the_shares_and_the_names_stand_in_the_contract():
-    for m in judgement.measure(SCORES, OWN, TRUE):
+    for m in errors(SCORES, OWN, TRUE):
         assert m.low <= m.value <= m.high
         assert m.judgements == "exact"
         assert "own" in m.hit or "exact" in m.hit

@@ -1,0 +1,108 @@
+"""One number has one value, one interval and one face, wherever it is met."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from workbench.cli import app
+from workbench.experiment import Config, compare, open_runs, run, runs
+from workbench.records import readable, shown
+from workbench.views.pages import leaderboard
+from workbench.views.plots import tables
+
+SMALL = Config(train_images=32, val_images=16, test_images=24, epochs=1, batch_size=16, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Two runs as the tour leaves them."""
+    root = tmp_path_factory.mktemp("runs")
+    for seed in (0, 1):
+        folder = root / "03_train" / f"20260101-00000{seed}-0000000{seed}"
+        run(SMALL.replace(seed=seed), progress=False).save(folder)
+        runs.write_json(folder / runs.PARAMS, {"objective": "infonce", "epochs": 1, "train_images": 32})
+        runs.write_status(folder, "ok")
+    return root
+
+
+def text(contract):
+    """The face of a number with its interval, from what ``results.json`` keeps."""
+    return shown.with_interval(*(contract[name] for name in ("value", "low", "high", "face")))
+
+
+def printed(root, *words):
+    """What a verb prints."""
+    found = CliRunner().invoke(app, [*words, "--root", str(root)], env={"COLUMNS": "300"})
+    assert found.exit_code == 0, found.output
+    return found.output
+
+
+def contracts(root):
+    return [one.results["contracts"] for one in runs.list_runs(root)]
+
+
+def test_the_terminal_prints_the_value_and_the_interval_that_the_run_keeps(root):
+    kept = contracts(root)[1]
+    for key in runs.headline({"own", "exact"}):
+        (line,) = [
+            line for line in printed(root, "show", "00000001").splitlines() if line.split()[:1] == [key]
+        ]
+        assert text(kept[key]) in line
+    assert text(kept["rsum"]) in printed(root, "ls")
+
+
+def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(root):
+    first, second = contracts(root)
+    # the interval is widened for all numbers that are compared, also for those that do not differ
+    for more, family in (((), readable.headline(first)), (("--all",), list(first))):
+        lines = [line.split() for line in printed(root, "diff", "00000000", "00000001", *more).splitlines()]
+        rows = {line[0]: line for line in lines if line and line[0] in first}
+        told = {one.key: one for one in runs.differences(*runs.list_runs(root), family)}
+        assert {"rsum"} <= told.keys() & rows.keys()
+        for key, one in told.items():
+            if key not in rows:
+                continue
+            values = [shown.shown(kept[key]["value"], one.unit) for kept in (first, second)]
+            paired = shown.with_interval(one.value, one.low, one.high, one.unit, sign=True)
+            assert rows[key][1:3] == values
+            assert f"{paired} {shown.heading(one.unit)} {one.mark} {one.verdict}" in " ".join(rows[key])
+
+
+def test_the_leaderboard_shows_them(root, tmp_path):
+    made = leaderboard.build(root, out=tmp_path)
+    page, table = made.html.read_text(encoding="utf-8"), pd.read_csv(made.csv)
+    for kept in contracts(root):
+        for key in ("rsum", "i2t/R@1", "t2i/R@1"):
+            one = kept[key]
+            assert shown.shown(one["value"], one["face"]) in page
+            rows = table[[key, f"{key} low", f"{key} high"]].round(12).to_numpy().tolist()
+            assert [round(one[name], 12) for name in ("value", "low", "high")] in rows
+
+
+def test_the_tables_of_the_notebooks_show_them(root):
+    opened = open_runs([str(one.folder) for one in runs.list_runs(root)])
+    numbers, _ = compare.table(opened)
+    for run_, kept in zip(opened, contracts(root), strict=True):
+        alone = tables.numbers({run_.name: run_.measurements}, title="03_train")
+        beside = tables.numbers(
+            {run_.name: numbers.loc[run_.name].to_dict("index").items()}, title="07_compare"
+        )
+        for key in runs.headline({"own", "exact"}):
+            row = numbers.loc[(run_.name, key)]
+            assert {name: row[name] for name in ("value", "low", "high")} == {
+                name: kept[key][name] for name in ("value", "low", "high")
+            }
+            assert text(kept[key]) in alone
+            assert text(kept[key]) in beside
+
+
+def test_results_in_json_are_what_the_table_of_the_run_holds(root):
+    for one in runs.list_runs(root):
+        values = json.loads((one.folder / runs.RESULTS).read_text())
+        (opened,) = open_runs([str(one.folder)])
+        assert values["metrics"] == {key: contract["value"] for key, contract in values["contracts"].items()}
+        assert opened.table()["value"].to_dict() == values["metrics"]

@@ -1,0 +1,285 @@
+"""Lists of graded items: the grades of all items of a query in the order of the scores.
+
+A tie counts against the model: among equal scores the item of the smaller grade comes first. Among equal
+grades the earlier row of the gallery comes first in the order of the grades. A pair that nobody judged (grade
+NaN), or whose score is ``-inf``, is in no list. Lists are made by blocks of queries, and what several metrics
+read of a block is made once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.metrics.blocks import (
+    COMPUTED,
+    AnyScores,
+    Codes,
+    RowScores,
+    Scores,
+    Values,
+    Whole,
+    blocks,
+    by_rows,
+)
+from workbench.records import Graded, Judgements, Rows
+
+# entries of a block, of which several copies in float64 are made: 32 MB each
+COPIED = 2**22
+# entries of grades that are made at once and kept: 128 MB of float32; more are made block by block
+HELD = 2**25
+AnyGrades = Graded | NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Grades that lie in memory, see ``Graded``."""
+
+    values: NDArray[Any]
+    name: str = "grades"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of images and of captions."""
+        return self.values.shape[0], self.values.shape[1]
+
+    def take(self, images: Rows, captions: Rows) -> NDArray[Any]:
+        """``(n, m)`` the grades of some images with some captions."""
+        return self.values[np.ix_(images, captions)]
+
+
+@dataclass(frozen=True)
+class GradeRows:
+    """Grades ``(queries, gallery)`` by blocks of queries; they can be read as scores, see ``RowScores``.
+
+    Args:
+        graded: grades of images and captions.
+        turned: whether captions are the queries.
+    """
+
+    graded: Graded
+    turned: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of queries and gallery size."""
+        images, captions = self.graded.shape
+        return (captions, images) if self.turned else (images, captions)
+
+    @property
+    def step(self) -> int:
+        """As many rows as a block of bounded size holds."""
+        return max(1, COMPUTED // max(self.shape[1], 1))
+
+    @property
+    def T(self) -> GradeRows:  # noqa: N802  the name that numpy gives it
+        """The other direction."""
+        return GradeRows(self.graded, not self.turned)
+
+    def rows(self, part: slice) -> Scores:
+        """``(rows of the part, gallery)`` grades; NaN = not judged."""
+        return self._at(np.arange(*part.indices(self.shape[0])), np.arange(self.shape[1]))
+
+    @cached_property
+    def distinct(self) -> NDArray[Any]:
+        """``(G,)`` distinct grades, ascending."""
+        grades = self.graded
+        if isinstance(grades, Judgements):
+            whole = len(grades.grades) == np.prod(grades.shape)
+            others = [] if grades.unlisted is None or whole else [grades.unlisted]
+            known = np.concatenate([grades.grades, np.array(others, dtype=grades.grades.dtype)])
+        else:
+            starts = range(0, self.shape[0], self.step)
+            known = np.concatenate(
+                [np.unique(self.rows(slice(first, first + self.step))) for first in starts]
+            )
+        return np.unique(known[~np.isnan(known)])
+
+    def cut(self, rows: Rows, columns: Rows) -> RowScores:
+        """The grades of these queries and items, held."""
+        return Whole(self._at(rows, columns))
+
+    def _at(self, rows: Rows, columns: Rows) -> Scores:
+        if self.turned:
+            return np.ascontiguousarray(np.asarray(self.graded.take(columns, rows)).T)
+        return np.asarray(self.graded.take(rows, columns))
+
+
+def grade_rows(grades: AnyGrades) -> GradeRows:
+    """Any grades as blocks of queries, images first."""
+    if isinstance(grades, np.ndarray):
+        return GradeRows(Matrix(grades))
+    if isinstance(grades, Judgements) or np.prod(grades.shape) > HELD:
+        return GradeRows(grades)
+    every = (np.arange(size) for size in grades.shape)
+    return GradeRows(Matrix(np.asarray(grades.take(*every)), grades.name))
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Grades in the order of the scores, best score first.
+
+    Args:
+        codes: ``(queries, gallery)`` index into ``grades``; 0 = nobody judged the pair, and such pairs stand
+            at the end.
+        grades: ``(G,)`` distinct grades, ascending, after a leading 0 for "not judged".
+    """
+
+    codes: Codes
+    grades: Values
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """Grades of the retrieved items, beside the best that could have been retrieved.
+
+    Args:
+        grade: ``(queries, K)`` grades of the K best scored items, best score first; 0 past the end of a list.
+        place: ``(queries, K)`` where each stands in the order of the grades, 1 = the largest grade.
+        best: ``(queries, M)`` the M largest grades, descending; 0 past the end.
+    """
+
+    grade: Values
+    place: Rows
+    best: Values
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Scores and grades of some queries with the whole gallery.
+
+    Args:
+        scores: ``(queries, gallery)``.
+        grades: of the same shape; NaN = not judged.
+        source: of the grades, which knows the distinct ones of all queries.
+        depth: how many items are retrieved at most.
+        width: how many of the largest grades are kept.
+    """
+
+    scores: Scores
+    grades: NDArray[Any]
+    source: GradeRows
+    depth: int = 10
+    width: int = 10
+
+    @staticmethod
+    def of(scores: Scores, grades: NDArray[Any], depth: int = 10, width: int = 0) -> Lists:
+        """All queries of a matrix of scores and one of grades."""
+        return Lists(scores, grades, grade_rows(grades), depth, max(depth, width))
+
+    @cached_property
+    def ordered(self) -> Ordered:
+        """The grades in the order of the scores; among equal scores the lower grade stands first."""
+        known = self.source.distinct
+        codes = np.where(np.isnan(self.grades), 0, np.searchsorted(known, self.grades) + 1)
+        in_order = _codes_in_order(self.scores, codes, len(known) + 1)
+        names = np.concatenate([[0.0], known.astype(np.float64)])
+        return Ordered(in_order.astype(np.min_scalar_type(len(known))), names)
+
+    @cached_property
+    def listed(self) -> NDArray[np.bool_]:
+        """``(queries, gallery)`` which pairs are in a list."""
+        return ~np.isnan(self.grades) & (self.scores > -np.inf)
+
+    @cached_property
+    def retrieved(self) -> Retrieved:
+        """The best scored items of each query and what they are worth.
+
+        Raises:
+            ValueError: a grade is negative.
+        """
+        scores = np.where(self.listed, self.scores, -np.inf)
+        grades = np.where(self.listed, self.grades, 0).astype(np.float64)
+        if grades.size and grades.min() < 0:
+            raise ValueError(
+                f"grades must be at least 0 to be summed, the least is {grades.min()}: shift them, and say so"
+            )
+        depth, width = (min(size, grades.shape[1]) for size in (self.depth, self.width))
+        top = _best(scores, grades, depth)
+        grade, place = np.take_along_axis(grades, top, axis=1), np.empty(top.shape, dtype=np.int64)
+        rows = np.arange(grades.shape[1])
+        for k in range(depth):
+            mine = grade[:, [k]]
+            place[:, k] = 1 + ((grades > mine) | ((grades == mine) & (rows < top[:, [k]]))).sum(axis=1)
+        best = -np.sort(np.partition(-grades, width - 1, axis=1)[:, :width], axis=1)
+        return Retrieved(grade, place, best)
+
+
+def lists(
+    scores: AnyScores,
+    grades: AnyGrades | GradeRows,
+    *,
+    depth: int = 10,
+    width: int = 0,
+    block: int | None = None,
+) -> Iterator[tuple[int, Lists]]:
+    """Lists of graded items, a block of queries at a time.
+
+    Args:
+        scores: ``(queries, gallery)``, larger = more alike.
+        grades: of the same shape, larger = more relevant; NaN = not judged, which takes the pair out of the
+            list.
+        depth: how many items are retrieved.
+        width: how many of the largest grades are kept, at least ``depth``.
+        block: queries at a time; ``None`` = as the scores prefer.
+
+    Yields:
+        The number of the first query, and the lists.
+
+    Raises:
+        ValueError: shapes differ, or a score is NaN.
+    """
+    rows = grades if isinstance(grades, GradeRows) else grade_rows(grades)
+    size = max(1, COPIED // max(rows.shape[1], 1))
+    for first, part in blocks(scores, rows.shape, block or min(by_rows(scores).step, size)):
+        found = rows.rows(slice(first, first + len(part)))
+        yield first, Lists(part, found, rows, depth, max(depth, width))
+
+
+def order(scores: AnyScores, grades: AnyGrades | GradeRows, *, block: int | None = None) -> Ordered:
+    """Grades in the order of the scores, of all queries; for the arguments see ``lists``.
+
+    >>> ranked = order(np.array([[0.2, 0.9, 0.2]]), np.array([[5.0, 1.0, 3.0]]))
+    >>> ranked.grades[ranked.codes].tolist()
+    [[1.0, 3.0, 5.0]]
+    """
+    parts = [part.ordered for _, part in lists(scores, grades, block=block)]
+    if not parts:
+        return Ordered(np.zeros(grades.shape, dtype=np.uint8), np.zeros(1))
+    return Ordered(np.concatenate([part.codes for part in parts]), parts[0].grades)
+
+
+def retrieve(scores: AnyScores, grades: AnyGrades | GradeRows, depth: int, width: int = 0) -> Retrieved:
+    """The ``depth`` best scored items of all queries; for the arguments see ``lists``."""
+    parts = [part.retrieved for _, part in lists(scores, grades, depth=depth, width=width)]
+    fields = ([getattr(part, name) for part in parts] for name in ("grade", "place", "best"))
+    return Retrieved(*(np.concatenate(field) for field in fields))
+
+
+def _codes_in_order(scores: Scores, codes: Rows, size: int) -> Rows:
+    by_score = np.argsort(-scores, axis=1)
+    sorted_scores = np.take_along_axis(scores, by_score, 1)
+    sorted_codes = np.take_along_axis(codes, by_score, 1)
+    group = np.zeros(codes.shape, dtype=np.int64)
+    np.cumsum(sorted_scores[:, 1:] != sorted_scores[:, :-1], axis=1, out=group[:, 1:])
+    group[sorted_codes == 0] = codes.shape[1]
+    # group and code in one integer: sorting it keeps the order of the scores and sorts equal scores by grade
+    codes_in_order: Rows = np.sort(group * size + sorted_codes, axis=1) % size
+    return codes_in_order
+
+
+def _best(scores: Scores, grades: Values, depth: int) -> Rows:
+    """``(queries, depth)`` rows of the best items: larger score, then smaller grade, then later row first."""
+    top = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
+    least = np.take_along_axis(scores, top, axis=1).min(axis=1)
+    # where the last place is tied, any of the equals may have been picked: those queries are sorted whole
+    for query in np.flatnonzero((scores >= least[:, None]).sum(axis=1) > depth):
+        tied = np.flatnonzero(scores[query] >= least[query])
+        top[query] = tied[np.lexsort((-tied, grades[query, tied], -scores[query, tied]))][:depth]
+    found, worth = (np.take_along_axis(values, top, axis=1) for values in (scores, grades))
+    order: Rows = np.take_along_axis(top, np.lexsort((-top, worth, -found), axis=1), axis=1)
+    return order
