@@ -38,8 +38,8 @@ def load(name: str, **options: Any) -> Any:
 
 
 def check(name: str, options: Mapping[str, Any], path: str = "") -> None:
-    """Refuse a name, or options by name, type and range, before anything is read. A sum is made besides, since its
-    papers alone know their terms.
+    """Refuse a name, or options by name, type and range, before anything is read. A sum is made besides, since
+    its papers alone know their terms.
 
     Args:
         name: as for ``load``.
