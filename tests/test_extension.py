@@ -135,14 +135,16 @@ def test_an_installed_distribution_offers_a_member_by_an_entry_point(
 
 def test_it_stands_in_the_results_in_the_tables_and_on_the_leaderboard(own_file: Path) -> None:
     from tests.experiment.test_experiment import SMALL, TINY
-    from workbench.experiment import Config, load_model, runs, standalone
+    from workbench.experiment import Config, load_model, prepare, runs, standalone
     from workbench.views.pages import leaderboard
 
     (own_file / "tiny.json").write_text(json.dumps(TINY), encoding="utf-8")
     options = {"model": str(own_file / "tiny.json"), "pretrained": ""}
     own = {"objective": "my_choice:Choice", "metrics": ["my_metric:ReciprocalRank"]}
     config = Config(**own, image_options=options, **SMALL)
-    folder = standalone.train(config, out=own_file / "runs" / "own" / "1", progress=False)
+    folder = standalone.train(
+        prepare(config, progress=False), out=own_file / "runs" / "own" / "1", progress=False
+    )
     assert runs.read(folder).status == "ok"
     assert json.loads((folder / "config.json").read_text())["objective"] == "my_choice:Choice"
     results = (folder / runs.RESULTS).read_text()

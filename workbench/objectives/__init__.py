@@ -38,7 +38,7 @@ def load(name: str, **options: Any) -> Any:
 
 
 def check(name: str, options: Mapping[str, Any], path: str = "") -> None:
-    """Refuse a name, or options by name, type and range, before anything is read. A sum is made besides, since
+    """Refuse a name, or options by name, type and range, before data is read. A sum is made as well, since
     its papers alone know their terms.
 
     Args:
