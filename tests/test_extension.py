@@ -1,5 +1,5 @@
-"""A user's own objective or metric is a file outside the package: named by module and class, an objective alone
-or in a sum, or by an entry point of an installed distribution."""
+"""A user's own objective or metric is a file outside the package: named by module and class, an objective
+alone or in a sum, or by an entry point of an installed distribution."""
 
 from __future__ import annotations
 
