@@ -4,28 +4,23 @@ An object, an attribute or a relation is a *phrase*, numbered from 1 within a si
 the distinct phrases of a batch come with it, as token ids or as vectors of a frozen text encoder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from workbench.records import Rows, SceneGraph
 from workbench.registry import Count, Natural
-from workbench.text import _ragged
 from workbench.text.scene_graph import SceneGraphs
 from workbench.text.scene_graph.store import GraphStore
-from workbench.text.signal import SignalMaker
+from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.tokens import Tokens, TokenSignal
 from workbench.text.word_features import WordFeatures
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Vectors = NDArray[np.float32]
 LONGEST = 32
@@ -58,7 +53,7 @@ class GraphTokenSignal:
     def __len__(self) -> int:
         return len(self.object_starts) - 1
 
-    def take(self, rows: Rows) -> dict[str, Tensor]:
+    def take(self, rows: Rows) -> dict[str, torch.Tensor]:
         """The graphs of these captions.
 
         Args:
@@ -69,18 +64,14 @@ class GraphTokenSignal:
             ``phrases (U,)``, the distinct ones of these captions in ascending order; ``words``, ``(U, L)``
             ids padded with 0 or ``(U, D)`` vectors.
         """
-        import torch
-
         graphs = {
-            "objects": _ragged.padded(self.objects, self.object_starts, rows)[0],
-            "attributes": _ragged.padded(self.attributes, self.object_starts, rows)[0],
-            "relations": _ragged.padded(self.relations, self.relation_starts, rows)[0],
+            "objects": padded(self.objects, self.object_starts, rows)[0].astype(np.int64),
+            "attributes": padded(self.attributes, self.object_starts, rows)[0].astype(np.int64),
+            "relations": padded(self.relations, self.relation_starts, rows)[0].astype(np.int64),
         }
-        used = np.concatenate(
-            [graphs["objects"].ravel(), graphs["attributes"].ravel(), graphs["relations"][..., 1].ravel()]
-        )
-        phrases = np.unique(used[used > 0]).astype(np.int64)
-        taken = {key: torch.from_numpy(value.astype(np.int64)) for key, value in graphs.items()}
+        named = graphs["objects"], graphs["attributes"], graphs["relations"][..., 1]
+        phrases = np.setdiff1d(np.concatenate([one.ravel() for one in named]), [0])
+        taken = {key: torch.from_numpy(value) for key, value in graphs.items()}
         own = self.words
         words = torch.from_numpy(own[phrases - 1]) if isinstance(own, np.ndarray) else own.take(phrases - 1)
         return {**taken, "phrases": torch.from_numpy(phrases), "words": words}
@@ -165,9 +156,9 @@ class GraphTokens(SignalMaker):
         return GraphTokenSignal(
             np.fromiter(chain.from_iterable(objects), np.int64),
             np.array(list(chain.from_iterable(attributes)), np.int64).reshape(-1, self.attributes),
-            _ragged.offsets(list(map(len, objects))),
+            offsets(list(map(len, objects))),
             np.array(list(chain.from_iterable(relations)), np.int64).reshape(-1, 3),
-            _ragged.offsets(list(map(len, relations))),
+            offsets(list(map(len, relations))),
             tuple(number),
             self._words(tuple(number)),
         )
