@@ -23,8 +23,8 @@ class Maker(Checked):
     What was learnt is plain JSON (``state`` / ``restore``), so that a checkpoint can carry it and a caption
     that is typed a year later is read exactly as in training.
 
-    A member says in ``learnt`` which of its attributes ``fit`` sets, and in ``bound`` which of its options they
-    belong to.
+    A member says in ``learnt`` which of its attributes ``fit`` sets, and in ``bound`` which of its options
+    they belong to.
     """
 
     name: str

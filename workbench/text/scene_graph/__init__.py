@@ -3,11 +3,10 @@
 What counts as an object, an attribute or a relation is written down in
 ``workbench/assets/scene_graphs/README.md``.
 
-A caption is read in five steps, each a file: set phrases are folded (``wording``), spaCy parses (``tree``),
-mistakes that captions provoke are put right (``repair``), phrases are moved to the word they belong to
-(``attachment``), and rules read what the tree says (``read``, with ``statements`` for verbs and
-prepositions). Beside them lie ``store``, which keeps parsed captions on disk, and ``annotations``, which
-measures the parser against captions that were annotated by hand.
+A caption is read in five steps: set phrases are folded (``wording``), spaCy parses (``tree``), mistakes that
+captions provoke are put right, phrases are moved to the word they belong to (both ``repair``), and rules read
+what the tree says (``read``). Beside them lie ``store``, which keeps parsed captions on disk, and
+``annotations``, which measures the parser against captions that were annotated by hand.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from workbench.records import Rows, SceneGraph
 from workbench.registry import Natural
 from workbench.text.scene_graph import tree, wording
 from workbench.text.scene_graph.annotations import Annotated, agreement, annotated
-from workbench.text.scene_graph.attachment import attach
 from workbench.text.scene_graph.read import read_graph
 from workbench.text.scene_graph.repair import repaired, reread
 from workbench.text.signal import SignalMaker
@@ -143,8 +141,8 @@ def _read(captions: Sequence[str]) -> list[SceneGraph | None]:
     second = {i: words for i, one in enumerate(first) if (words := reread(one))}
     for i, one in zip(second, tree.trees(second.values()), strict=True):
         first[i] = one
-    trees = iter(first)
-    return [read_graph([attach(repaired(next(trees))) for _ in several]) for several in sentences]
+    trees = map(repaired, first)
+    return [read_graph([next(trees) for _ in several]) for several in sentences]
 
 
 def to_networkx(graph: SceneGraph) -> DiGraph:

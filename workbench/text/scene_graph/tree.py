@@ -2,7 +2,7 @@
 of the model.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -65,6 +65,16 @@ class Tree:
             self.children[self.heads[i]].remove(i)
         self.heads[i], self.deps[i] = head, dep
         self.children[head] = sorted([*self.children[head], i])
+
+    def put(self, moved: Mapping[int, tuple[int, str]]) -> None:
+        """Give some words another head and relation, all at once.
+
+        Args:
+            moved: head and relation by the position of the word.
+        """
+        for i, (head, dep) in moved.items():
+            self.heads[i], self.deps[i] = head, dep
+        self.link()
 
     def given(self, i: int) -> str:
         """The word as the parser read it."""
