@@ -17,8 +17,8 @@ The n-grams are counted here and not by scikit-learn, whose counter gives the sa
 them) and takes six times as long for n-grams of four orders.
 """
 
-from array import array
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -247,12 +247,9 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
         Counts over all n-grams that occur, the single words first.
     """
     number: dict[str, int] = {}
-    spoken, sizes = array("q"), array("q")
-    for caption in captions:
-        found = split(caption)
-        sizes.append(len(found))
-        spoken.extend([number.setdefault(word, len(number)) for word in found])
-    flat, lengths, vocabulary = np.array(spoken, np.int64), np.array(sizes, np.int64), list(number)
+    spoken = [[number.setdefault(word, len(number)) for word in split(caption)] for caption in captions]
+    lengths, vocabulary = np.fromiter(map(len, spoken), np.int64), list(number)
+    flat = np.fromiter(chain.from_iterable(spoken), np.int64)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(flat))
     current, levels = flat, [vocabulary]
@@ -273,7 +270,7 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
     cells = np.concatenate(places), np.concatenate(columns)
     # Made from pairs, a sparse array adds up what lies at the same place.
     counts = sparse.csr_array((np.ones(len(cells[0])), cells), shape=(len(lengths), len(order)))
-    return NgramCounts(counts, [gram for level in levels for gram in level], order, lengths)
+    return NgramCounts(counts, list(chain.from_iterable(levels)), order, lengths)
 
 
 def plain(counted: NgramCounts, idf: Floats) -> tuple[sparse.csr_array, sparse.csr_array]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from workbench.records import Rows, SceneGraph
 from workbench.registry import Count, Natural
 from workbench.text.scene_graph import SceneGraphs
-from workbench.text.scene_graph.store import GraphStore
+from workbench.text.scene_graph.store import stored
 from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.tokens import Tokens, TokenSignal
 from workbench.text.word_features import WordFeatures
@@ -129,10 +129,9 @@ class GraphTokens(SignalMaker):
     def fit(self, captions: Sequence[str]) -> Self:
         """Learn the vocabulary, where words are read."""
         if self.features is None:
-            graphs = self.graphs(captions)
             phrases = (
                 phrase
-                for graph in graphs
+                for graph in self.graphs(captions)
                 for phrase in chain(
                     graph.objects,
                     (look for _, look in graph.attributes),
@@ -146,7 +145,7 @@ class GraphTokens(SignalMaker):
         """The scene graphs of the captions, from the cache where they lie there."""
         if self.cache is None or len(captions) < self.cache_from:
             return self.parser.of(captions).graphs
-        return GraphStore(self.parser, Path(self.cache)).of(captions)
+        return stored(self.parser, Path(self.cache), captions)
 
     def of(self, captions: Sequence[str]) -> GraphTokenSignal:
         """The graphs of the captions as numbers."""

@@ -108,7 +108,7 @@ class _Sentence:
             alone = self.tree.given(self.tree.heads[i]) == "by"
             return [] if alone else sorted(barred & set(living)) or living or sorted(barred)
         owners = self._owners(i)
-        if owners and (word in known.plural_pronouns or word == "it"):
+        if owners and word in known.plural_pronouns | {"it"}:
             return owners
         before = self._where(lambda n: (n.sentence, n.position) < (self.number, i))
         free = [n for n in before if n not in barred] or before
@@ -116,8 +116,7 @@ class _Sentence:
             return self._where(lambda n: n.plural, free)[-1:] or free[:2]
         if word in known.person_pronouns:
             persons = self._where(lambda n: n.among(known.persons), free)
-            animals = self._where(lambda n: n.among(known.animals), free)
-            return (persons or animals or free)[:1]
+            return (persons or self._where(lambda n: n.among(known.animals), free) or free)[:1]
         if word in known.others:
             return (self._where(lambda n: n.plural, before) or before)[:1]
         things = self._where(lambda n: not n.among(known.persons) and not n.plural, free)
@@ -134,12 +133,11 @@ class _Sentence:
         while tree.deps[noun] in ("conj", "appos"):
             noun = tree.heads[noun]
         above = tree.heads[noun]
+        owner = tree.heads[above]
         if tree.deps[noun] == "dobj" and tree.root(above) == "have":
             return self._nodes(subjects(tree, above))
-        if tree.deps[noun] != "pobj" or tree.given(above) != "with":
-            return []
-        owner = tree.heads[above]
-        return self._nodes([owner] if tree.noun(owner) else subjects(tree, owner))
+        brought = tree.deps[noun] == "pobj" and tree.given(above) == "with"
+        return self._nodes([owner] if tree.noun(owner) else subjects(tree, owner)) if brought else []
 
     def _barred(self, i: int) -> set[int]:
         """What a pronoun cannot mean: the noun that its own preposition hangs on, or the subject of its own
@@ -200,10 +198,9 @@ def name_of(tree: Tree, i: int) -> str:
 
 def compound(tree: Tree, i: int) -> list[int]:
     """Positions of the nouns that make one name with the noun at ``i``."""
-    before = [
-        c for c in tree.below(i, "compound", "nmod", "amod", "nummod") if c < i and part_of_name(tree, c)
-    ]
-    return [part for child in before for part in (*compound(tree, child), child)]
+    beside = tree.below(i, "compound", "nmod", "amod", "nummod")
+    parts = (child for child in beside if child < i and part_of_name(tree, child))
+    return [place for part in parts for place in (*compound(tree, part), part)]
 
 
 def part_of_name(tree: Tree, i: int) -> bool:
@@ -281,8 +278,10 @@ def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
     if dep in CLIMBING and not tree.verb(head):
         prepositional = tree.tags[head] in ("IN", "TO", "RB") or tree.deps[head] == "prep"
         head = tree.heads[head] if prepositional else head
-    elif dep == "xcomp" and tree.root(head) in known.controlling and tree.below(head, "dobj"):
-        return joined(tree, tree.below(head, "dobj"))
+    elif dep == "xcomp" and tree.root(head) in known.controlling:
+        things = joined(tree, tree.below(head, "dobj"))
+        if things:
+            return things
     return subjects(tree, head, depth + 1) if dep in CLIMBING and tree.verb(head) else described(tree, head)
 
 

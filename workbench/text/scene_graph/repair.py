@@ -87,9 +87,9 @@ def _participle(tree: Tree, i: int) -> None:
 def _second_subject(tree: Tree, i: int) -> None:
     """Of two subjects the one after "and" goes on a list: "with a red shirt and long hair is"."""
     subjects = tree.below(i, "nsubj", "nsubjpass")[:2]
-    if len(subjects) == 2 and subjects[1] < i:
-        for conjunction in _conjunctions(tree, *subjects)[:1]:
-            tree.hang(subjects[1], tree.heads[conjunction], "conj")
+    two = len(subjects) == 2 and subjects[1] < i
+    for conjunction in _conjunctions(tree, *subjects)[:1] if two else ():
+        tree.hang(subjects[1], tree.heads[conjunction], "conj")
 
 
 def _conjunctions(tree: Tree, start: int, end: int) -> list[int]:
@@ -163,8 +163,8 @@ def reread(tree: Tree) -> list[Word] | None:
 
 def _verbs_before(tree: Tree, i: int) -> bool:
     """Whether the clause has a finite verb already."""
-    stops = [j for j in range(i) if tree.given(j) in (",", "while", "as", "and")]
-    return any(tree.tags[j] in ("VBZ", "VBP", "VBD", "MD") for j in range(max(stops, default=-1) + 1, i))
+    start = max((j for j in range(i) if tree.given(j) in (",", "while", "as", "and")), default=-1)
+    return any(tag in ("VBZ", "VBP", "VBD", "MD") for tag in tree.tags[start + 1 : i])
 
 
 _DOUBLED = re.compile(r"[^aeiou]*[aeiou][bdgklmnprt]")
@@ -198,9 +198,8 @@ def _finite(tree: Tree, i: int) -> list[Word]:
 
 def _gerund_of(root: str) -> str:
     """The participle, which is read as a verb more surely: "snarling"."""
-    if _DOUBLED.fullmatch(root):
-        return root + root[-1] + "ing"
-    return _MUTE.sub("", root.replace("ie", "y") if root.endswith("ie") else root) + "ing"
+    stem = _MUTE.sub("", root.replace("ie", "y") if root.endswith("ie") else root)
+    return (root + root[-1] if _DOUBLED.fullmatch(root) else stem) + "ing"
 
 
 def _gerund(tree: Tree, i: int) -> list[Word]:
@@ -284,8 +283,8 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
     if tree.noun(head) and head != tree.heads[i]:
         tree.hang(i, head, "prep")
     elif tree.verb(head):
-        subjects = [s for s in tree.below(head, "nsubj", "nsubjpass") if s < i]
-        subjects = subjects or ([tree.heads[head]] if tree.deps[head] == "acl" else [])
+        described = [tree.heads[head]] if tree.deps[head] == "acl" else []
+        subjects = [s for s in tree.below(head, "nsubj", "nsubjpass") if s < i] or described
         things = [t for t in tree.below(head, "dobj") if t < i]
         if things and name in known.body and not _own(tree, target):
             tree.hang(i, things[-1], "prep")
@@ -300,9 +299,8 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
 
 def _surrounding(tree: Tree, target: int) -> bool:
     """Whether a phrase tells what is around: "with a church behind him", "with trees in the background"."""
-    own = [target, *tree.below(target, "acl")]
-    own += [tree.heads[target]] if tree.deps[target] == "nsubj" else []
-    ends = [t for o in own for t in tree.phrases(o)]
+    clause = [tree.heads[target]] if tree.deps[target] == "nsubj" else []
+    ends = [t for own in (target, *tree.below(target, "acl"), *clause) for t in tree.phrases(own)]
     return any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends)
 
 
