@@ -1,7 +1,8 @@
 """Graph tokens: scene graphs of captions as numbers, so that a batch of graphs is tensors and nothing else.
 
-An object, an attribute or a relation is a *phrase*, numbered from 1 within a signal; 0 is none. The words of
-the distinct phrases of a batch come with it, as token ids or as vectors of a frozen text encoder.
+The name of an object, an attribute or a relation is a *phrase*. Phrases are numbered from 1 within a signal;
+0 means that there is none. With a batch come the words of its distinct phrases, as token ids or as vectors of
+a frozen text encoder.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,8 +35,8 @@ class GraphTokenSignal:
         objects: ``(objects,)`` phrase of each object; every caption has one at least.
         attributes: ``(objects, A)`` phrases of its attributes, 0 = none.
         object_starts: ``(N + 1,)`` offsets of both.
-        relations: ``(relations, 3)``: place of the subject among the caption's objects, phrase, place of the
-            object.
+        relations: ``(relations, 3)``: position of the subject among the caption's objects, phrase, position
+            of the object.
         relation_starts: ``(N + 1,)`` offsets.
         phrases: ``(P,)`` the phrases in words; number ``n`` is ``phrases[n - 1]``.
         words: their token ids, or ``(P, D)`` vectors.
@@ -85,12 +86,12 @@ class GraphTokens(SignalMaker):
             vocabulary fitted on the phrases and captions of the pool.
         features: a frozen text encoder, by the names of ``word_features``; then a phrase is the mean of its
             tokens' vectors.
-        objects: objects a caption at most, the first ones; ``attributes``: attributes an object at most;
-            ``relations``: relations at most in which one object is the subject, and as many in which it is
-            the object.
+        objects: the most objects that are kept of a caption, the first ones; ``attributes``: the most
+            attributes of one object; ``relations``: the most relations in which one object is the subject,
+            and also the most in which it is the object.
         cache: folder where parsed captions and features are kept; ``None`` keeps them in memory only.
         cache_from: fewer captions than this stay in memory, so that single queries leave no files.
-        processes: worker processes of the parser.
+        processes: how many processes parse.
 
     Raises:
         ValueError: both ``tokens`` and ``features`` are given.

@@ -54,8 +54,8 @@ class Tokens(SignalMaker):
             ``local-dir:...``.
         vocabulary: fixed words, without the four special ids; ``None`` = all words of the pool, the most
             frequent first.
-        max_length: ids a caption at most, start and end included, so at least 3; ``None`` = all words, or the
-            model's context length.
+        max_length: the most ids of a caption, start and end included, so at least 3; ``None`` = all words, or
+            the model's context length.
         min_count: a word enters the vocabulary when it occurs this often in the pool.
 
     Raises:
@@ -131,9 +131,7 @@ def _open_clip(model: str, max_length: int | None) -> Any:
 
 
 def _read(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:
-    """Ids up to the last one that is not padding; tokenizers from elsewhere than CLIP may pad with another id
-    than 0.
-    """
+    """Ids up to the last one that is not padding, which is 0 for CLIP and may be another id elsewhere."""
     padding = getattr(getattr(tokenizer, "tokenizer", None), "pad_token_id", None) or 0
     rows: list[list[int]] = []
     for start in range(0, len(captions), CHUNK):

@@ -1,15 +1,15 @@
 """Tuple F1: how much two scene graphs say the same, as the F1 of their objects, attributes and relations.
 
 A graph is a set of tuples: ``(object,)``, ``(object, attribute)`` and ``(subject, relation, object)``. The
-references of an image are one set, the union of their graphs' tuples. With m tuples in both, c in the
-candidate and r in the references: ``P = m / c``, ``R = m / r``, ``F1 = 2 P R / (P + R) = 2 m / (c + r)``;
-without a match all three are 0.
+reference captions of an image make one set, the union of their graphs' tuples. With c tuples in the
+candidate, r in the references and m in both: ``P = m / c``, ``R = m / r``,
+``F1 = 2 P R / (P + R) = 2 m / (c + r)``; without a match all three are 0.
 
 Source: Anderson, Fernando, Johnson, Gould, "SPICE: Semantic Propositional Image Caption Evaluation", ECCV
 2016, equations 2-5.
 Departures: the graphs come from the workbench's own parser and not from the Stanford one, and tuples match by
-lemma or by synonym sets that the user gives and not by WordNet. So its numbers are not those of that metric
-and do not bear its name.
+lemma or by synonym sets that the user gives and not by WordNet. The numbers are therefore not those of SPICE,
+and the metric does not bear that name.
 """
 
 from collections import Counter

@@ -65,8 +65,8 @@ class WordFeatures(SignalMaker):
         revision: of a Hugging Face name; ``None`` = the newest.
         cache: folder of the feature files; ``None`` keeps features in memory only.
         cache_from: fewer captions than this stay in memory, so that single queries leave no files.
-        max_length: tokens a caption at most; longer captions are cut.
-        batch_size: captions a forward pass; captions of like length go together.
+        max_length: the most tokens of a caption; longer captions are cut.
+        batch_size: captions in one forward pass; captions of similar length go together.
         device: where the encoder runs.
 
     Raises:

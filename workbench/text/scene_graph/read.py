@@ -228,19 +228,19 @@ def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
 def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
     """The attribute that one modifier gives, with those that are joined to it."""
     word, tag = tree.words[child], tree.tags[child]
-    joined = [
+    more = [
         c
         for j in tree.below(child, "conj", "amod", "compound", "nmod", "nummod", "advmod")
         for c in _described(tree, j, i)
     ]
     if word.kind == "attribute":
-        return [(child, word.says), *joined]
+        return [(child, word.says), *more]
     adjective = tag.startswith("JJ")
     adverb = tree.deps[child] == "advmod" and not adjective and word.given not in known.flat
     if (not adjective or tree.below(child, "prep")) if child > i else adverb:
         return []
     if part_of_name(tree, child):
-        return [(p, a) for p, a in joined if not part_of_name(tree, p)]
+        return [(p, a) for p, a in more if not part_of_name(tree, p)]
     descriptive = (
         word.given in known.flat
         or tag in ("JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "CD", "FW")
@@ -248,7 +248,7 @@ def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
         or word.given in known.counted
     )
     told = descriptive and word.given not in known.dropped and word.given[0].isalnum()
-    return [(child, tree.said(child)), *joined] if told else joined
+    return [(child, tree.said(child)), *more] if told else more
 
 
 def joined(tree: Tree, nouns: Iterable[int]) -> list[int]:
@@ -297,11 +297,9 @@ def described(tree: Tree, noun: int) -> list[int]:
 
 def passive(tree: Tree, verb: int) -> bool:
     """Whether the verb's subject suffers what it says."""
-    if tree.below(verb, "auxpass", "nsubjpass"):
-        return True
     participle = tree.tags[verb] == "VBN" or (tree.tags[verb] == "VBD" and tree.deps[verb] == "acl")
-    having = any(tree.given(c) in known.have for c in tree.below(verb, "aux"))
-    return participle and not having and not tree.below(verb, "dobj")
+    active = tree.below(verb, "dobj") or any(tree.given(c) in known.have for c in tree.below(verb, "aux"))
+    return bool(tree.below(verb, "auxpass", "nsubjpass")) or (participle and not active)
 
 
 def phrase(tree: Tree, verb: int) -> str:

@@ -54,11 +54,9 @@ def tokens(text: str) -> list[str]:
     """Lower-cased words and the punctuation that shapes a sentence; everything else (symbols, control
     characters) is left out.
     """
-    found: list[str] = []
-    for token in _TOKEN.findall(unicodedata.normalize("NFKC", text).lower().replace("’", "'")):
-        clitic = _APOSTROPHE.match(token)
-        found += clitic.groups() if clitic else (token,)
-    return found
+    found = _TOKEN.findall(unicodedata.normalize("NFKC", text).lower().replace("’", "'"))
+    clitics = ((token, _APOSTROPHE.match(token)) for token in found)
+    return [part for token, clitic in clitics for part in (clitic.groups() if clitic else (token,))]
 
 
 def sentences(words: list[str]) -> list[list[str]]:
