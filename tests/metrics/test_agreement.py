@@ -43,15 +43,17 @@ def test_a_metric_that_gives_the_same_order_in_every_resample_is_certain():
     # a model that shares the top is not on top
     tied = agreement.measure(models([3.0] * 4, [3.0] * 4, [1.0] * 4), np.arange(4), rounds=50).loc["i2t/R@1"]
     assert tied[["order", "best"]].tolist() == [0, 0]
-    reverse = agreement.measure(models([1.0] * 4, [2.0] * 4, [3.0] * 4), np.arange(4), rounds=50).loc["i2t/R@1"]
+    reverse = agreement.measure(models([1.0] * 4, [2.0] * 4, [3.0] * 4), np.arange(4), rounds=50).loc[
+        "i2t/R@1"
+    ]
     assert reverse[["tau", "low", "high", "order", "best"]].tolist() == [-1, -1, -1, 0, 0]
 
 
 def test_queries_that_do_not_count_change_nothing_but_the_number():
     nan = np.nan
-    found = agreement.measure(models([1, 0, nan, nan], [1, 1, nan, nan], [0, 0, nan, nan]), np.arange(4), rounds=20).loc[
-        "i2t/R@1"
-    ]
+    found = agreement.measure(
+        models([1, 0, nan, nan], [1, 1, nan, nan], [0, 0, nan, nan]), np.arange(4), rounds=20
+    ).loc["i2t/R@1"]
     assert found.queries == 2
     assert_allclose(found.distance, (0.5 + 1 + 0) / 3 - 0.2)
 
@@ -74,9 +76,9 @@ def test_tau_equals_the_loops_and_resamples_are_shared(rng):
 
 
 def test_differences_go_from_better_to_worse_by_the_truth():
-    found = differences(models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0]), np.arange(4), rounds=30).set_index(
-        ["key", "better", "worse"]
-    )
+    found = differences(
+        models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0]), np.arange(4), rounds=30
+    ).set_index(["key", "better", "worse"])
     assert_allclose(found.difference["i2t/R@1"]["a"]["b"], -0.25)
     assert_allclose(found.difference["i2t/R@1"]["b"]["c"], 0.5)
     assert_allclose(found.difference[f"i2t/{TRUTH}"]["a"]["b"], 0.1)

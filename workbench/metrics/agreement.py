@@ -73,7 +73,8 @@ def pooled(
         pairs.append(item * shape[1] + query)
     rows, columns = np.divmod(np.unique(np.concatenate(pairs)), shape[1])
     good = (truth.at(rows, columns) >= truth.relevant_from) | (own[columns] == rows)
-    rule = f"relevant by {truth.name!r} and among the {depth} first of {len(pool)} models, or the caption was written for the image"
+    found_by = f"relevant by {truth.name!r} and among the {depth} first of {len(pool)} models"
+    rule = f"{found_by}, or the caption was written for the image"
     listed = rows[good], columns[good], np.ones(int(good.sum()), dtype=np.float32)
     return Judgements(
         "pooled", rule, shape, *listed, source=truth.source, image_queries=asked[0], caption_queries=asked[1]
@@ -180,8 +181,9 @@ def measure(
         near, far = interval(apart)
         rows[key] = {
             "tau": float(_tau(value[None], right)[0]), "low": low, "high": high,
-            "order": _share(taus == _tau(right[None], right)), "best": _share(_on_top(drawn, int(right.argmax()))),
-            "distance": float((value - right).mean()), "distance_low": near, "distance_high": far, "queries": queries,
+            "order": _share(taus == _tau(right[None], right)),
+            "best": _share(_on_top(drawn, int(right.argmax()))), "queries": queries,
+            "distance": float((value - right).mean()), "distance_low": near, "distance_high": far,
         }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -241,4 +243,3 @@ def _tau(drawn: Values, right: Values) -> Values:
     first, second = np.array(list(combinations(range(len(right)), 2))).T
     agree: NDArray[Any] = np.sign(drawn[:, first] - drawn[:, second]) * np.sign(right[first] - right[second])
     return np.asarray(agree.mean(axis=1))
-

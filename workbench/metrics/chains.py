@@ -1,11 +1,12 @@
-"""Images with chains of texts from generic to specific: the record, and how texts are retrieved along a chain.
+"""Images with chains of texts from generic to specific: the record, and how texts are retrieved along a
+chain.
 
-Two protocols that do not agree retrieve a set of texts for an image. ``hierarcaps_radius`` (released code): 50
-equally spaced thresholds between the smallest and the largest distance from the root; at each the text nearest
-the image among those within the threshold. ``hierarcaps_traversal`` (the DITM paper, after MERU): 50 equally
-spaced points from the text nearest the image to the root, both included; each point retrieves its nearest text.
-The root, the embedding of the empty string, is in the pool but never counted; without it every image retrieves
-the same few texts near the end. Among equally near texts the first of the list is retrieved.
+Two protocols that do not agree retrieve a set of texts for an image. ``hierarcaps_radius`` (released code):
+50 equally spaced thresholds between the smallest and the largest distance from the root; at each the text
+nearest the image among those within the threshold. ``hierarcaps_traversal`` (the DITM paper, after MERU): 50
+equally spaced points from the text nearest the image to the root, both included; each point retrieves its
+nearest text. The root, the embedding of the empty string, is in the pool but never counted; without it every
+image retrieves the same few texts near the end. Among equally near texts the first of the list is retrieved.
 
 Source: M. Alper, H. Averbuch-Elor, Emergent visual-semantic hierarchies in image-text representations, ECCV
 2024, and its released code (radius); K. Desai et al., Hyperbolic image-text representations (MERU), ICML 2023
