@@ -67,8 +67,7 @@ def rows(measurements: Iterable[Any]) -> list[dict[str, str]]:
     Args:
         measurements: of type ``Measurement``, or pairs of a label and a contract that holds the value.
     """
-    pairs = ((one.label, asdict(one)) if is_dataclass(one) else one for one in measurements)
-    return [readable(label, contract) for label, contract in pairs]
+    return [readable(*((one.label, asdict(one)) if is_dataclass(one) else one)) for one in measurements]
 
 
 def of_results(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -82,8 +81,8 @@ def of_results(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def headline(labels: Iterable[str], most: int = 12) -> list[str]:
-    """The numbers to look at first: RSUM and R@K by the own pairs and mAP@R, of the whole gallery; where there
-    is none of them, the first dozen.
+    """The numbers to look at first: RSUM and R@K by the own pairs and mAP@R, of the whole gallery; where
+    there is none of them, the first dozen.
 
     Args:
         labels: of all numbers of a run.
