@@ -62,6 +62,8 @@ def usage() -> Iterator[None]:
     """A wrong word ends the verb with its message and exit code 2."""
     try:
         yield
+    except BrokenPipeError:  # whoever read the lines has enough of them: `workbench list metrics | head -3`
+        raise
     except (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError) as error:
         message = error.args[0] if isinstance(error, KeyError) else error
         typer.echo(f"workbench: {message}", err=True)
