@@ -28,7 +28,9 @@ def whole_split(folder):
     ids = np.load(eccv_caption._package() / "coco_test_ids.npy").reshape(-1, 5).tolist()
     records = [
         {
-            "filepath": "val2014", "filename": f"COCO_val2014_{own[row[0]][0]:012}.jpg", "imgid": n, "split": "test",
+            "filepath": "val2014",
+            "filename": f"COCO_val2014_{own[row[0]][0]:012}.jpg",
+            "imgid": n, "split": "test",
             "sentids": row, "sentences": [{"raw": word(n), "imgid": n, "sentid": i} for i in row],
         }
         for n, row in enumerate(ids)

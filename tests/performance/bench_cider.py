@@ -58,7 +58,8 @@ def main(size: int) -> None:
         relevance.take(images, rows)
         batches.append(time.perf_counter() - batch_start)
     lines = [
-        f"{len(references):,} x {len(captions):,} = {pairs:,} pairs, blocks of {size:,} captions; greatest score {largest:.3f}",
+        f"{len(references):,} x {len(captions):,} = {pairs:,} pairs, blocks of {size:,} captions; "
+        f"greatest score {largest:.3f}",
         f"{fitted - start:8.2f} s  document frequencies",
         f"{made - fitted:8.2f} s  vectors",
         f"{end - made:8.2f} s  the matrix in blocks",

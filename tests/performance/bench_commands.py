@@ -1,8 +1,8 @@
 """The README's two commands on a fresh clone, timed.
 
 Run: ``python -m tests.performance.bench_commands PYTHON [PYTHON ...]``. For each interpreter the last commit
-is cloned into a folder of its own, a virtual environment is made, the package with its test extra is installed,
-and the tour and the tests of the README run. Real data are those of ``WORKBENCH_DATA``.
+is cloned into a folder of its own, a virtual environment is made, the package with its test extra is
+installed, and the tour and the tests of the README run. Real data are those of ``WORKBENCH_DATA``.
 """
 
 from __future__ import annotations

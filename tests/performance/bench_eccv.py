@@ -40,7 +40,8 @@ def _compare(case: str, split: Split) -> tuple[str, dict[str, float]]:
             f"{case}: {scores.shape[0]:,} x {scores.shape[1]:,} scores, {len(expected)} numbers",
             f"{theirs:8.2f} s  eccv-caption, {sorted_at - start:.2f} s of it argsort and dictionaries",
             f"{ours:8.2f} s  ours",
-            f"{theirs / ours:8.1f} times faster ({(theirs - sorted_at + start) / ours:.1f} without the package's argsort)",
+            f"{theirs / ours:8.1f} times faster "
+            f"({(theirs - sorted_at + start) / ours:.1f} without the package's argsort)",
             f"{difference:8.1e} largest difference",
         ]
     )

@@ -69,7 +69,8 @@ def main(captions: int = 100_000, images: int = 20_000, width: int = 512) -> Non
     end = time.perf_counter()
     lines = [f"{m.value:12.6f}  {m.label}, {m.queries:,} queries, gallery {m.gallery:,}" for m in found]
     lines += [
-        f"{captions:,} captions x {images:,} images, width {width}; the matrix would take {captions * images / 2**28:.1f} GiB",
+        f"{captions:,} captions x {images:,} images, width {width}; "
+        f"the matrix would take {captions * images / 2**28:.1f} GiB",
         f"{passed - start:8.1f} s  ranks of both directions by two judgements, {len(dense.grades):,} pairs",
         f"{end - passed:8.1f} s  {len(found)} numbers with intervals",
         f"{before:8.2f} GiB peak with the embeddings ({(image.nbytes + text.nbytes) / 2**30:.2f} GiB)",

@@ -44,13 +44,15 @@ RUN_ALL = """async () => {
   await app.commands.execute('notebook:run-all-cells');
 }"""
 LISTEN = """() => {
-  const field = document.querySelector("[data-testid=query]"), root = document.querySelector("[data-testid=explorer]");
+  const field = document.querySelector("[data-testid=query]");
+  const root = document.querySelector("[data-testid=explorer]");
   field.addEventListener("keydown", () => {
     const began = performance.now(), before = root.querySelector("[data-testid=columns] img");
     window.took = null;
     const look = async () => {
       const images = [...root.querySelectorAll("[data-testid=columns] img")];
-      if (root.getAttribute("aria-busy") || images[0] === before || !images.length) { requestAnimationFrame(look); return; }
+      const same = images[0] === before || !images.length;
+      if (root.getAttribute("aria-busy") || same) { requestAnimationFrame(look); return; }
       await Promise.all(images.map(image => image.decode()));
       window.took = [performance.now() - began, images.length];
     };
@@ -65,8 +67,10 @@ def spaces(rows: int, runs: int) -> list[OpenRun]:
     near = np.arange(rows) % IMAGES
     first = [int(np.flatnonzero(real.split.own == image)[0]) for image in range(IMAGES)]
     split = Split(
-        f"{rows} rows", tuple(map(str, range(rows))), tuple(real.split.captions[first[image]] for image in near),
-        tuple(f"t{row}" for row in range(rows)), np.arange(rows), lambda row: real.split.open_image(row % IMAGES),
+        f"{rows} rows", tuple(map(str, range(rows))),
+        tuple(real.split.captions[first[image]] for image in near),
+        tuple(f"t{row}" for row in range(rows)), np.arange(rows),
+        lambda row: real.split.open_image(row % IMAGES),
     )  # fmt: skip
     made = []
     for run in range(runs):
@@ -137,7 +141,8 @@ def main(rows: int = 10_000, runs: int = 2) -> None:
         f"explorer_{rows}", {"rows": rows, "runs": runs, "median_ms": float(middle), "p95_ms": float(late)}
     )
     sys.stdout.write(
-        f"{rows:,} stored embeddings, {runs} run(s), {shown} thumbnails: median {middle:.0f} ms, p95 {late:.0f} ms over "
+        f"{rows:,} stored embeddings, {runs} run(s), {shown} thumbnails: "
+        f"median {middle:.0f} ms, p95 {late:.0f} ms over "
         f"{len(took) - 2} queries, load {os.getloadavg()[0]:.1f}; the widget says: {status}\n"
     )
 

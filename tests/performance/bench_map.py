@@ -37,7 +37,8 @@ MEASURE = """async () => {
   const time = (act, i) => { const from = performance.now(); act(i); return performance.now() - from; };
   const times = (count, act) => Array.from({ length: count }, (_, i) => time(act, i));
   const at = (x, y) => ({ clientX: box.left + box.width * x, clientY: box.top + box.height * y });
-  const move = times(60, i => { panel.middle = [0.3 * Math.sin(i / 9), 0.3 * Math.cos(i / 9)]; panel.draw(); });
+  const turn = i => [0.3 * Math.sin(i / 9), 0.3 * Math.cos(i / 9)];
+  const move = times(60, i => { panel.middle = turn(i); panel.draw(); });
   const zoom = times(40, i => { panel.zoom = 1 + i / 8; panel.draw(); });
   panel.middle = [0, 0]; panel.zoom = 1; panel.draw();
   const hover = times(200, i => panel.move(at(0.2 + 0.003 * i, 0.3 + 0.002 * i)));
@@ -60,7 +61,8 @@ MEASURE = """async () => {
   });
   return { 'draw, map moved': move, 'draw, map zoomed': zoom, 'mouse moved: point found, lines drawn': hover,
     'colour chosen, both maps': colour,
-    'lasso of half of all, both maps': lasso, 'arrow key': arrow, 'from frame to frame while zooming': frames.slice(5) };
+    'lasso of half of all, both maps': lasso, 'arrow key': arrow,
+    'from frame to frame while zooming': frames.slice(5) };
 }"""
 
 
@@ -129,7 +131,8 @@ def main(points: int, k: int) -> None:
     ]
     for name, times in found.items():
         lines.append(
-            f"{np.median(times):8.1f} ms  {name}; 95 % under {np.quantile(times, 0.95):.1f} ms, n = {len(times)}"
+            f"{np.median(times):8.1f} ms  {name}; "
+            f"95 % under {np.quantile(times, 0.95):.1f} ms, n = {len(times)}"
         )
     sys.stdout.write("\n".join(lines) + "\n")
 

@@ -46,8 +46,10 @@ def main(size: int) -> None:
     slow_pair = (time.perf_counter() - end) / len(references)
     pairs = len(references) * len(captions)
     lines = [
-        f"{len(references):,} x {len(captions):,} = {pairs:,} pairs, blocks of {size:,} captions; {shared / pairs:.1%} above 0",
-        f"{parsed - start:8.2f} s  parsing, {len(captions) / (parsed - start):,.0f} captions a second with loading the model",
+        f"{len(references):,} x {len(captions):,} = {pairs:,} pairs, blocks of {size:,} captions; "
+        f"{shared / pairs:.1%} above 0",
+        f"{parsed - start:8.2f} s  parsing, "
+        f"{len(captions) / (parsed - start):,.0f} captions a second with loading the model",
         f"{made - parsed:8.2f} s  tuples",
         f"{end - made:8.2f} s  the matrix in blocks",
         f"{end - parsed:8.2f} s  together without parsing, {(end - parsed) / pairs * 1e6:.4f} us a pair",

@@ -61,7 +61,9 @@ def with_interval(
     """One value and its interval as text.
 
     Args:
-        value, low, high: as they are stored; without an interval the value stands alone.
+        value: as it is stored.
+        low: lower end of the interval; without an interval the value stands alone.
+        high: upper end.
         unit: what they are, of ``UNITS``.
         sign: also show a plus, for differences.
 
