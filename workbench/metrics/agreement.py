@@ -14,8 +14,6 @@ Source: M. Kendall, A new measure of rank correlation, Biometrika 30, 1938; S. C
 2022 (pooling).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Any
@@ -27,12 +25,9 @@ from numpy.typing import NDArray
 from workbench.metrics.blocks import AnyScores, RowScores, best, by_rows
 from workbench.metrics.grades import AnyGrades, grade_rows
 from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values, interval
-from workbench.metrics.map_at_r import MapAtR
-from workbench.metrics.pmrp import Categories, Codes, Pmrp
+from workbench.metrics.pmrp import Categories, Codes
 from workbench.metrics.ranks import Ranked
-from workbench.metrics.recall import HitRate
-from workbench.metrics.semantic import Ncs
-from workbench.metrics.table import Evidence, Metric, walk
+from workbench.metrics.table import Evidence, Metric, load, walk
 from workbench.records import Judgements, Rows
 
 TRUTH = "mAP@R, truth"
@@ -134,13 +129,16 @@ def per_query(
         ``(queries,)`` by key; NaN where a query does not count.
     """
     binary, rows = Judgements.own(own, truth.shape[0]), by_rows(scores)
-    asked: list[tuple[str, AnyGrades, Metric]] = [(TRUTH, truth, MapAtR()), ("R", binary, HitRate(ks=ks))]
+    asked: list[tuple[str, AnyGrades, Metric]] = [
+        (TRUTH, truth, load("map_at_r")),
+        ("R", binary, load("R", ks=ks)),
+    ]
     if labels:
-        asked.append((f"mAP@R, {labels.name}", labels, MapAtR()))
+        asked.append((f"mAP@R, {labels.name}", labels, load("map_at_r")))
     if phi is not None:
-        asked.append(("NCS", phi, Ncs(ks=ks)))
+        asked.append(("NCS", phi, load("ncs", ks=ks)))
     if categories is not None:
-        asked.append(("PMRP", Categories(categories, own), Pmrp()))
+        asked.append(("PMRP", Categories(categories, own), load("pmrp")))
     ranked, out = Ranked(rows, [binary, truth, *([labels] if labels else [])]), dict[str, Values]()
     for name, judged, metric in asked:
         for found, values in walk(Evidence(rows, judged, own, ranked=ranked), [metric], rounds=0):
@@ -221,7 +219,7 @@ def _means(table: Table, draws: Draws) -> dict[str, tuple[Values, Values, int]]:
     out = {}
     for key in next(iter(table.values())):
         values = np.stack([model[key] for model in table.values()], axis=1)
-        known, direction = ~np.isnan(values).any(axis=1), key.partition("/")[0]
+        known, direction = np.asarray(~np.isnan(values).any(axis=1)), key.partition("/")[0]
         columns = np.where(known[:, None], values, np.nan).T
         means = np.array([draws.value(column, direction) for column in columns])
         drawn = np.stack([draws.of(column, direction) for column in columns], axis=1)
