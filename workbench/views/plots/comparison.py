@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
 from workbench.records.readable import unit_of
 from workbench.records.shown import count, fixed, heading, scaled, with_interval
 from workbench.views.plots.theme import CATEGORIES, INK, escape, figure, on_axis, panels, whiskers
@@ -19,9 +20,11 @@ VERDICTS = {
     "below": ("below the start", CATEGORIES[3], "diamond"),
     "": ("mean and interval", CATEGORIES[0], "circle"),
 }
-TOLD = {
-    True: ("told apart", CATEGORIES[0], "circle"),
-    False: ("not told apart", CATEGORIES[6], "circle-open"),
+APART = {
+    BETTER: (BETTER, CATEGORIES[0], "circle"),
+    WORSE: (WORSE, CATEGORIES[3], "diamond"),
+    ALIKE: (ALIKE, CATEGORIES[6], "square-open"),
+    UNDECIDED: (UNDECIDED, CATEGORIES[6], "circle-open"),
 }
 
 
@@ -60,21 +63,20 @@ def _dots(fig: go.Figure, part: pd.DataFrame, style: tuple[str, str, str], **pan
         escape(f"{row.run}: {with_interval(row.value, row.low, row.high, unit)}, {row.about}")
         for row in part.itertuples()
     ]
-    marker = {"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}}
-    legend = {"legendgroup": label, "showlegend": not any(trace.name == label for trace in fig.data)}
     fig.add_scatter(
         x=on_axis(part["value"], unit), y=[escape(run) for run in part["run"]], hovertext=hover,
         error_x=whiskers(part["value"], part["low"], part["high"], colour, unit, width=5),
-        marker=marker, mode="markers", name=label, hoverinfo="text", **legend, **panel,
+        marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
+        mode="markers", name=label, hoverinfo="text", legendgroup=label,
+        showlegend=not any(trace.name == label for trace in fig.data), **panel,
     )  # fmt: skip
 
 
 def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
-    """One panel a number: the difference of every run from one run, with its interval and whether the test
-    tells them apart.
+    """One panel a number: the difference of every run from one run, with its interval and the verdict.
 
     Args:
-        table: fields of ``metrics.comparison.Difference``, one a row, and ``told_apart``.
+        table: rows of ``metrics.comparison.Difference``.
         against: name of the run at the zero line.
 
     Raises:
@@ -82,19 +84,18 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     """
     if not len(table):
         raise ValueError("there is no second run to hold against the first")
-    keys = list(dict.fromkeys(table["key"]))
-    units = [unit_of(key) for key in keys]
-    heads = [f"{key}, {heading(unit)}" for key, unit in zip(keys, units, strict=True)]
+    units = dict(zip(table["key"], table["unit"], strict=True))
+    heads = [f"{key}, {heading(unit)}" for key, unit in units.items()]
     fig = panels(heads, f"Difference from {against}", "difference", "", spacing=0.05)
     names = list(dict.fromkeys(table["run"]))
     fig.update_layout(height=230 + 42 * len(names), margin={"t": 80, "b": 95}, legend={"y": -0.32})
-    signs = zip(table["p_holm"], table["wins"], table["losses"], strict=True)
-    about = [f"p (Holm) {fixed(p, 3)}, better on {won}, worse on {lost}" for p, won, lost in signs]
-    table = table.assign(about=about)
-    for col, (key, unit) in enumerate(zip(keys, units, strict=True), 1):
-        part = table[table["key"] == key].assign(unit=unit)
-        for told, style in TOLD.items():
-            _dots(fig, part[part["told_apart"] == told], style, row=1, col=col)
+    table = table.assign(about=[
+        f"{row.mark} {row.verdict}; sign test: p (Holm) {fixed(row.p_holm, 3)}, "
+        f"better on {row.wins}, worse on {row.losses}" for row in table.itertuples()
+    ])  # fmt: skip
+    for col, key in enumerate(units, 1):
+        for verdict, style in APART.items():
+            _dots(fig, table[(table["key"] == key) & (table["verdict"] == verdict)], style, row=1, col=col)
         fig.add_vline(0, line=ZERO, row=1, col=col)
     fig.update_yaxes(categoryorder="array", categoryarray=[escape(name) for name in names[::-1]])
     return fig.update_xaxes(nticks=5)
@@ -119,8 +120,10 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
         table, style = pd.DataFrame(history), _style(number, name)
         rsum, loss = on_axis(table["val/rsum"], "sum"), table["loss"] / (table["loss"][0] or 1.0)
         for col, y in enumerate((rsum, loss), 1):
-            place = {"showlegend": col == 1, "mode": "lines+markers", "row": 1, "col": col}
-            fig.add_scatter(x=table["epoch"], y=y, line={"width": 2.5}, marker_size=9, **style, **place)
+            fig.add_scatter(
+                x=table["epoch"], y=y, mode="lines+markers", line={"width": 2.5}, marker_size=9,
+                showlegend=col == 1, row=1, col=col, **style,
+            )  # fmt: skip
     fig.update_xaxes(title="epoch", dtick=max(1, max(map(len, trained.values())) // 10))
     fig.update_yaxes(title=f"validation RSUM, {heading('sum')}", col=1)
     return fig.update_yaxes(title="loss, share of its first epoch", col=2)
