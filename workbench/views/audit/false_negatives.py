@@ -127,8 +127,8 @@ def _errors(scores: Scores, labels: Judgements, k: int, direction: Direction) ->
     wrong = ~(labels.at(images, captions) >= labels.relevant_from) & counted
     own = best_ranks(scores, labels, direction)[query]
     columns = {"rank": place + 1, "score": found.ravel(), "own_rank": own}
-    rows = {"image_row": images, "caption_row": captions}
-    return pd.DataFrame(columns | rows)[wrong].assign(direction=direction)
+    table = pd.DataFrame({**columns, "image_row": images, "caption_row": captions})
+    return table[wrong].assign(direction=direction)
 
 
 def select(
@@ -263,5 +263,5 @@ def _counted(own: Rows, truth: Judgements) -> tuple[float, Rows]:
 def _expected(size: int, share: float, false: Rows) -> dict[str, float]:
     from scipy.stats import hypergeom
 
-    none = hypergeom.pmf(0, len(false) - 1, false, size - 1)
+    none = np.asarray(hypergeom.pmf(0, len(false) - 1, false, size - 1))
     return {"pairs": share, "t2i/any": float(1 - none.mean())}

@@ -92,7 +92,7 @@ def rows_of(ids: Sequence[str], known: Sequence[str], kind: str) -> Rows:
     Raises:
         ValueError: an id is not among the known ones.
     """
-    rows = pd.Index(known, dtype=object).get_indexer(pd.Index(ids, dtype=object))
+    rows = pd.Index(list(known)).get_indexer(pd.Index(list(ids)))
     missing = sorted({one for one, row in zip(ids, rows, strict=True) if row < 0})
     if missing:
         raise ValueError(

@@ -156,7 +156,8 @@ def graph_of(question: Question) -> SceneGraph | None:
     if not question.words or not (question.changes or "graph" in question.extras):
         return None
     parser: Any = text.load("scene_graph")
-    return next(iter(parser.of([question.words]).graphs))
+    graphs: Sequence[SceneGraph] = parser.of([question.words]).graphs
+    return graphs[0]
 
 
 def edits(askers: Sequence[Asker], question: Question, watched: int | None) -> dict[str, Any]:

@@ -138,8 +138,10 @@ class Explorer(anywidget.AnyWidget):
         items = {item.row: item for item in answer.items}
         shown = [items.get(row) for row in rows]
         for run, name in enumerate(answer.runs):
-            made[f"score {name}"] = [item and item.scores[run] for item in shown]
-            made[f"rank {name}"] = pd.Series([item and item.ranks[run] for item in shown], dtype="Int64")
+            made[f"score {name}"] = [item.scores[run] if item else None for item in shown]
+            made[f"rank {name}"] = pd.Series(
+                [item.ranks[run] if item else None for item in shown], dtype="Int64"
+            )
         return made
 
     def link(self, other: traitlets.HasTraits) -> None:

@@ -27,7 +27,8 @@ WORKERS = 2
 LINE = 24
 PAGES = 8
 LIMIT = 32_000_000
-Key, Value = TypeVar("Key"), TypeVar("Value")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 # what Pillow and the loaders raise for files that are missing, cut short, huge or no pictures at all
 UNREADABLE = (
     OSError, ValueError, SyntaxError, EOFError, KeyError, struct.error, Image.DecompressionBombError,

@@ -208,7 +208,7 @@ def asked_by(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Q
 
 
 def _term(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Term:
-    kind, sign, value = message["kind"], int(message["sign"]), message["value"]
+    kind, sign, value = message["kind"], message["sign"], message["value"]
     if kind == "text":
         return Term("text", str(value), sign)
     if kind == "upload":

@@ -75,7 +75,7 @@ def _without_itself(found: Rows) -> Rows:
     """
     itself = found == np.arange(len(found))[:, None]
     itself[~itself.any(axis=1), -1] = True
-    return found[~itself].reshape(len(found), -1)
+    return np.asarray(found[~itself].reshape(len(found), -1))
 
 
 def _check(size: int, k: int) -> None:

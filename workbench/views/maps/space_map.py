@@ -250,7 +250,7 @@ def cluster_names(cluster: Rows, kind: Sequence[str], captions: Sequence[str], *
     found = [sorted(set(words(captions[number]))) for number in asked]
     told = pd.DataFrame({"cluster": cluster[asked], "word": found})
     held = told.explode("word").groupby(["cluster", "word"]).size()
-    inside = held / held.index.get_level_values("cluster").map(told["cluster"].value_counts())
+    inside = held / held.index.get_level_values("cluster").map(told["cluster"].value_counts().to_dict())
     overall = held.groupby("word").sum() / len(told)
     lead = inside * np.log(inside / overall.reindex(inside.index, level="word"))
     order = lead.rename("lead").reset_index().sort_values(["lead", "word"], ascending=[False, True])
