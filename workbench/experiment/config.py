@@ -60,7 +60,7 @@ class Config(Settings):
     text_encoder: str = "towers"
     text_options: dict[str, Any] = {}
     # strict=False, since a list is what JSON has for a tuple
-    metrics: tuple[str, ...] = Field((), strict=False)
+    metrics: tuple[str, ...] = Field(default=(), strict=False)
 
     @classmethod
     def read(cls, path: str | Path) -> Self:

@@ -49,11 +49,11 @@ def check(name: str, options: Mapping[str, Any], path: str = "") -> None:
     Raises:
         KeyError, TypeError, ValueError: as ``load``.
     """
-    papers = {name: options}
+    papers: dict[str, Mapping[str, Any]] = {name: options}
     if _is_sum(name):
         from workbench.objectives._sum import options_of, parse
 
-        papers = {paper: {} for paper in parse(name)} | options_of(name, parse(name), options)
+        papers = {**{paper: {} for paper in parse(name)}, **options_of(name, parse(name), options)}
     for paper, given in papers.items():
         where = f"{path}.{paper}" if _is_sum(name) else path
         check_options(f"objective {paper!r}", member(paper), given, where)

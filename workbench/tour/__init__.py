@@ -9,27 +9,29 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import numpy as np
 from markupsafe import Markup
 
 from workbench import data
 from workbench.execution import report
 from workbench.execution.notebook import NOTEBOOK, RunResult, check, find, run_notebook
 from workbench.experiment import runs
+from workbench.records import MetricKey
 from workbench.records.readable import readable
 from workbench.records.shown import fixed
 from workbench.views.pages import page
 
 # what the page's table shows: key of the number, and what it says
 ROWS = {
-    "exact:t2i/own@1[most specific]": "A most specific caption finds its own image first",
-    "t2i/R@1": "Any caption finds its own image first",
-    "t2i/R@5": "... among the first five",
-    "i2t/R@1": "An image finds one of its own captions first",
-    "rsum": "RSUM, the sum of the six recalls",
-    "exact:t2i/true@1": "The first image is truly described by the caption",
-    "exact:t2i/false_negatives": "... so of the binary errors, this share were right",
-    "exact:t2i/map_at_r": "mAP@R against the exact truth, caption to image",
-    "exact:i2t/map_at_r": "mAP@R against the exact truth, image to caption",
+    MetricKey("own", "t2i", "exact", 1, "most specific"): "A most specific caption finds its own image first",
+    MetricKey("R", "t2i", k=1): "Any caption finds its own image first",
+    MetricKey("R", "t2i", k=5): "... among the first five",
+    MetricKey("R", "i2t", k=1): "An image finds one of its own captions first",
+    MetricKey("rsum"): "RSUM, the sum of the six recalls",
+    MetricKey("true", "t2i", "exact", 1): "The first image is truly described by the caption",
+    MetricKey("false_negatives", "t2i", "exact"): "... so of the binary errors, this share were right",
+    MetricKey("map_at_r", "t2i", "exact"): "mAP@R against the exact truth, caption to image",
+    MetricKey("map_at_r", "i2t", "exact"): "mAP@R against the exact truth, image to caption",
 }
 # a figure is drawn at this size and scaled down by the page, so that a thumbnail looks like the figure
 WIDTH, HEIGHT = 720, 450
@@ -150,14 +152,15 @@ def tour(
     began, results = time.perf_counter(), {}
     for number, stop in enumerate(stops, 1):
         say(f"{number}/{len(stops)} {stop.name}: {stop.says}")
-        given = _parameters(stop, folder)
-        done = results[stop.name] = run_notebook(find(stop.notebook), given, folder=folder / stop.name)
+        done = results[stop.name] = run_notebook(
+            find(stop.notebook), _parameters(stop, folder), folder=folder / stop.name
+        )
         say(f"    {done.status} after {fixed(done.seconds, 0)} s{': ' + done.error if done.error else ''}")
     seconds = time.perf_counter() - began
     index = runs.write_text(folder / "index.html", render(stops, list(results.values()), seconds))
-    codes = [result.exit_code for result in results.values() if result.exit_code]
+    code = next((result.exit_code for result in results.values() if result.exit_code), 0)
     ended = {name: result.status for name, result in results.items()}
-    return TourResult(index, codes[0] if codes else 0, round(seconds, 1), ended)
+    return TourResult(index, code, round(seconds, 1), ended)
 
 
 def check_stops(root: Path | str = "runs", stops: tuple[Stop, ...] = STOPS) -> None:
@@ -200,7 +203,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         minutes=fixed(seconds / 60, 1),
         stops=shown,
         objectives=[str(one["objective"]) for one in trained],
-        rows=[row for key, says in ROWS.items() if (row := _row(key, says, trained, compared))],
+        rows=[row for key, says in ROWS.items() if (row := _row(str(key), says, trained, compared))],
         world=list(_world()),
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
@@ -211,21 +214,22 @@ def _row(
     key: str, says: str, trained: Sequence[Mapping[str, Any]], compared: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """One number of all objectives: the value with its interval, and how it compares with the first one's."""
-    cells = []
-    for one in trained:
-        contract = {**one["contracts"].get(key, {}), "value": one["metrics"].get(key)}
-        against = [row for row in compared if (row["key"], row["run"]) == (key, one["objective"])]
-        cells.append({**readable(key, contract), **(against[0] if against else {})})
-    known = any(key in one["metrics"] for one in trained)
-    return {"key": key, "says": says, "cells": cells} if known else {}
+    if not any(key in one["metrics"] for one in trained):
+        return {}
+    against = {row["run"]: row for row in reversed(compared) if row["key"] == key}
+    cells = [
+        {**readable(key, one["contracts"].get(key, {}), one["metrics"].get(key)),
+         **against.get(one["objective"], {})}
+        for one in trained
+    ]  # fmt: skip
+    return {"key": key, "says": says, "cells": cells}
 
 
 def _world() -> Iterator[dict[str, Any]]:
     """A few scenes of the embedded world, each with its shortest and its longest caption."""
     split = data.load("scenes", split="test", size=12)
     for row in range(len(split.image_ids)):
-        own = (caption for caption, image in zip(split.captions, split.own, strict=True) if image == row)
-        captions = sorted(own, key=len)
+        captions = sorted((split.captions[own] for own in np.flatnonzero(split.own == row)), key=len)
         yield {"image": split.open_image(row), "short": captions[0], "long": captions[-1]}
 
 
@@ -233,8 +237,15 @@ def _thumbnails(name: str, folder: Path) -> Iterator[dict[str, Any]]:
     """The figures of an executed notebook, each with its title."""
     figures = report.figures(nbformat.read(folder / NOTEBOOK, 4)) if (folder / NOTEBOOK).is_file() else ()
     for number, figure in enumerate(figures, 1):
-        margin = {**figure["layout"].get("margin", {}), "b": 64}
-        size = {"width": WIDTH, "height": HEIGHT, "autosize": False, "margin": margin}
-        drawn = {"data": figure["data"], "layout": {**figure["layout"], **size}}
-        title = figure["layout"].get("title", {}).get("text", f"figure {number}")
-        yield {"title": title, "drawn": Markup(report.div(drawn, f"{name}-{number}", static=True))}
+        layout = figure["layout"]
+        size = {
+            "width": WIDTH,
+            "height": HEIGHT,
+            "autosize": False,
+            "margin": layout.get("margin", {}) | {"b": 64},
+        }
+        drawn = {"data": figure["data"], "layout": layout | size}
+        yield {
+            "title": layout.get("title", {}).get("text", f"figure {number}"),
+            "drawn": Markup(report.div(drawn, f"{name}-{number}", static=True)),
+        }

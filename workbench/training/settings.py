@@ -66,7 +66,7 @@ class Settings(BaseModel):
     weight_decay: NotNegative = 1e-4
     schedule: Literal["cosine", "step", "exponential", "constant"] = "cosine"
     # strict=False, since a list is what JSON has for a tuple
-    step_epochs: tuple[Natural, ...] = Field((15,), strict=False)
+    step_epochs: tuple[Natural, ...] = Field(default=(15,), strict=False)
     step_factor: NotNegative = 0.1
     epoch_factor: NotNegative = 0.9
     lr_warmup_steps: Count = 0

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from workbench.metrics.blocks import best
 from workbench.metrics.intervals import Draws, interval
 from workbench.metrics.ranks import best_ranks
-from workbench.records import Judgements, Rows, Split
+from workbench.records import Judgements, MetricKey, Rows, Split
 from workbench.training.samplers import epoch
 
 Scores = NDArray[Any]
@@ -233,13 +233,13 @@ def _shares(captions: Rows, own: Rows, truth: Judgements, scores: NDArray[Any] |
     false = negative & (truth.take(images, captions) >= truth.relevant_from)
     out = {
         "pairs": false.sum() / max(1, negative.sum()),
-        "t2i/any": false.any(axis=0).mean(),
-        "i2t/any": false.any(axis=1).mean(),
+        str(MetricKey("any", "t2i")): false.any(axis=0).mean(),
+        str(MetricKey("any", "i2t")): false.any(axis=1).mean(),
     }
     if scores is not None:
         known = np.where(negative, scores[np.ix_(images, captions)], -np.inf)
-        out["t2i/hardest"] = _hardest(known.T, false.T)
-        out["i2t/hardest"] = _hardest(known, false)
+        out[str(MetricKey("hardest", "t2i"))] = _hardest(known.T, false.T)
+        out[str(MetricKey("hardest", "i2t"))] = _hardest(known, false)
     return {key: float(value) for key, value in out.items()}
 
 
@@ -260,8 +260,8 @@ def _counted(own: Rows, truth: Judgements) -> tuple[float, Rows]:
     return float(per_caption.sum() / (len(own) - of_image[own]).sum()), per_caption.astype(np.int64)
 
 
-def _expected(size: int, share: float, false: Rows) -> dict[str, float]:
-    from scipy.stats import hypergeom
+from workbench.records import Judgements, MetricKey, Rows, Split
+from workbench.training.samplers import epoch
 
     none = np.asarray(hypergeom.pmf(0, len(false) - 1, false, size - 1))
     return {"pairs": share, "t2i/any": float(1 - none.mean())}
