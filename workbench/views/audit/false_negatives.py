@@ -260,8 +260,6 @@ def _counted(own: Rows, truth: Judgements) -> tuple[float, Rows]:
     return float(per_caption.sum() / (len(own) - of_image[own]).sum()), per_caption.astype(np.int64)
 
 
-from workbench.records import Judgements, MetricKey, Rows, Split
-from workbench.training.samplers import epoch
 
     none = np.asarray(hypergeom.pmf(0, len(false) - 1, false, size - 1))
-    return {"pairs": share, "t2i/any": float(1 - none.mean())}
+    return {"pairs": share, str(MetricKey("any", "t2i")): float(1 - none.mean())}
