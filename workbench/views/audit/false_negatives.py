@@ -260,6 +260,8 @@ def _counted(own: Rows, truth: Judgements) -> tuple[float, Rows]:
     return float(per_caption.sum() / (len(own) - of_image[own]).sum()), per_caption.astype(np.int64)
 
 
+def _expected(size: int, share: float, false: Rows) -> dict[str, float]:
+    from scipy.stats import hypergeom
 
     none = np.asarray(hypergeom.pmf(0, len(false) - 1, false, size - 1))
     return {"pairs": share, str(MetricKey("any", "t2i")): float(1 - none.mean())}
