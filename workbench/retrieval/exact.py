@@ -144,13 +144,14 @@ class Index:
             raise ValueError(
                 f"a gallery is (N, D) in float16, float32 or float64, got {gallery.shape} in {gallery.dtype}"
             )
-        self._gallery, self.chunk = _as_tensor(gallery).to(device), chunk
+        with warnings.catch_warnings():
+            # a file mapped for reading; nothing writes to it here
+            warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+            self._gallery, self.chunk = torch.from_numpy(gallery).to(device), chunk
         self._precision = torch.float32 if self._gallery.dtype == torch.float16 else self._gallery.dtype
         # one product tells of every row, at the price of one query
-        sums = self._scores(
-            torch.ones(1, gallery.shape[1], dtype=self._precision, device=device), slice(0, len(gallery))
-        )
-        bad = (~sums[0].isfinite()).nonzero()
+        ones = torch.ones(1, gallery.shape[1], dtype=self._precision, device=device)
+        bad = (~self._scores(ones, slice(0, len(gallery)))[0].isfinite()).nonzero()
         if len(bad):
             raise ValueError(
                 f"row {int(bad[0])} of the gallery holds a NaN or an infinite number, which is near to "
@@ -232,24 +233,13 @@ class Index:
             return (stored @ query[0])[None] if len(query) == 1 else query @ stored.T
         scores = query.new_empty(len(query), len(stored))
         room = query.new_empty(min(CONVERTED_ROWS, len(stored)), stored.shape[1])
+        step = max(1, SMALL_COPY // stored.shape[1]) if stored.device.type == "cpu" else CONVERTED_ROWS
         for part in blocks(len(stored), CONVERTED_ROWS):
-            converted = _convert(stored[part], room)
+            converted = room[: part.stop - part.start]
+            for some in blocks(len(converted), step):
+                converted[some].copy_(stored[part][some])
             scores[:, part] = (converted @ query[0])[None] if len(query) == 1 else query @ converted.T
         return scores
-
-
-def _convert(stored: Tensor, room: Tensor) -> Tensor:
-    step = max(1, SMALL_COPY // stored.shape[1]) if stored.device.type == "cpu" else len(stored)
-    for part in blocks(len(stored), step):
-        room[part].copy_(stored[part])
-    return room[: len(stored)]
-
-
-def _as_tensor(gallery: Vectors) -> Tensor:
-    with warnings.catch_warnings():
-        # a file mapped for reading; nothing writes to it here
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-        return torch.from_numpy(gallery)
 
 
 def _best(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:

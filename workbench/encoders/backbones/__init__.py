@@ -131,21 +131,15 @@ def load(name: str) -> Backbone:
     """
     check(name)
     kind, _, rest = name.partition(":")
-    if name == LITE0:
-        made = _lite0()
-    elif kind == "open_clip":
-        made = _open_clip(name, *_model_and_weights(rest))
-    else:
-        made = _timm(name, *_model_and_weights(rest))
+    model, _, weights = (rest, "", "") if rest.startswith(("hf-hub:", "local-dir:")) else rest.partition("/")
+    maker = _open_clip if kind == "open_clip" else _timm
+    made = _lite0() if name == LITE0 else maker(name, model, weights)
+    if weights == RANDOM:
+        warnings.warn(
+            f"features: {name!r} has random weights; its features say little about an image", stacklevel=2
+        )
     made.network.requires_grad_(False).eval().to(memory_format=torch.channels_last)
     return made
-
-
-def _model_and_weights(text: str) -> tuple[str, str]:
-    if text.startswith(("hf-hub:", "local-dir:")):
-        return text, ""
-    model, _, weights = text.partition("/")
-    return model, weights
 
 
 def _lite0() -> Backbone:
@@ -159,15 +153,18 @@ def _lite0() -> Backbone:
     file = EfficientnetLite0ModelFile.get_model_file_path()
     network.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
 
-    def tokens(pixels: Tensor) -> Tensor:
-        grid: Tensor = network.extract_features(pixels)
-        return grid.flatten(2).transpose(1, 2)
-
     # The whole picture is squashed into the square: a caption speaks of its margins too. The constants are
     # those of TensorFlow's EfficientNet-Lite, (pixel - 127) / 128; on photographs they make this network
     # surer than ImageNet's usual ones.
     preparation = Preparation((224, 224), "squash", "bicubic")
-    return Backbone(LITE0, network, tokens, preparation, (127 / 255,) * 3, (128 / 255,) * 3)
+    return Backbone(
+        LITE0,
+        network,
+        lambda pixels: network.extract_features(pixels).flatten(2).transpose(1, 2),
+        preparation,
+        mean=(127 / 255,) * 3,
+        std=(128 / 255,) * 3,
+    )
 
 
 def _open_clip(name: str, model: str, weights: str) -> Backbone:
@@ -176,17 +173,14 @@ def _open_clip(name: str, model: str, weights: str) -> Backbone:
             f"features: {name!r} names no weights; write open_clip:{model}/WEIGHTS (a tag, a path, or "
             f"{RANDOM!r})"
         )
-    _warn_of_random(name, weights)
     visual: Any = build(describe(model), "" if weights == RANDOM else weights).visual
     recipe = visual.preprocess_cfg
-    size = recipe["size"]
-    shape = (size, size) if isinstance(size, int) else (int(size[0]), int(size[1]))
-    preparation = Preparation(shape, recipe["resize_mode"], recipe["interpolation"])
+    height, width = np.broadcast_to(recipe["size"], 2).tolist()
     return Backbone(
         name,
         visual,
         lambda pixels: read_image(visual, pixels, joint=False)[1],
-        preparation,
+        Preparation((height, width), recipe["resize_mode"], recipe["interpolation"]),
         tuple(recipe["mean"]),
         tuple(recipe["std"]),
     )
@@ -201,9 +195,8 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
             f"features: timm has no model {model!r}; "
             f"{did_you_mean(model.partition('.')[0], timm.list_models())}"
         )
-    _warn_of_random(name, weights)
     try:
-        file = weights if weights not in ("", RANDOM) else ""
+        file = "" if weights == RANDOM else weights
         network: Any = timm.create_model(model, pretrained=not weights, checkpoint_path=file)
     except (OSError, RuntimeError) as error:
         raise FileNotFoundError(
@@ -212,17 +205,11 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
         ) from error
     resolve: Any = timm_config.resolve_model_data_config
     recipe = resolve(network)
-    _, height, width = recipe["input_size"]
-    preparation = Preparation((height, width), "squash", recipe["interpolation"])
-
-    def tokens(pixels: Tensor) -> Tensor:
-        return token_sequence(network, network.forward_features(pixels))
-
-    return Backbone(name, network, tokens, preparation, recipe["mean"], recipe["std"])
-
-
-def _warn_of_random(name: str, weights: str) -> None:
-    if weights == RANDOM:
-        warnings.warn(
-            f"features: {name!r} has random weights; its features say little about an image", stacklevel=4
-        )
+    return Backbone(
+        name,
+        network,
+        lambda pixels: token_sequence(network, network.forward_features(pixels)),
+        Preparation(recipe["input_size"][1:], "squash", recipe["interpolation"]),
+        recipe["mean"],
+        recipe["std"],
+    )

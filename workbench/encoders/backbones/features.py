@@ -32,8 +32,7 @@ Features = NDArray[np.float16]
 
 def cache_folder() -> Path:
     """Where features go: ``WORKBENCH_CACHE``, or a folder in the user's cache."""
-    named = os.environ.get(VARIABLE)
-    return Path(named) if named else Path.home() / ".cache" / "itm-workbench"
+    return Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "itm-workbench")
 
 
 def extract(
@@ -117,6 +116,4 @@ def _pixels(split: Split, backbone: Backbone, batch_size: int) -> Iterator[tuple
             if len(waiting) > AHEAD:
                 first, future = waiting.popleft()
                 yield first, future.result()
-        while waiting:
-            first, future = waiting.popleft()
-            yield first, future.result()
+        yield from ((first, future.result()) for first, future in waiting)
