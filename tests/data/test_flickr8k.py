@@ -99,7 +99,7 @@ def test_the_image_that_was_never_distributed_is_noted_and_not_an_error(copy):
 
 def test_a_copy_with_other_counts_than_the_official_ones_is_refused(copy):
     with pytest.raises(
-        ValueError, match="flickr8k/val, from .*: expected 1,000 images and 5,000 captions, found 1 and 5;"
+        ValueError, match=r"flickr8k/val, from .*: expected 1,000 images and 5,000 captions, found 1 and 5;"
     ):
         load(copy, "val", complete=True)
 

@@ -20,9 +20,8 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from workbench.encoders import load, member
-from workbench.encoders.attention import Gate, GuidedPooling, meeting
 from workbench.encoders.base import Encoder, Pair, ParameterGroup
-from workbench.encoders.pooling import Mean
+from workbench.encoders.pooling import Gate, GuidedPooling, Mean, meeting
 from workbench.records import Batch, Embedding
 from workbench.registry import Count, Dropped, Group, Natural
 

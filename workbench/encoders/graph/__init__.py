@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from workbench.encoders._open_clip_towers import depths
-from workbench.encoders.backbones.features import cache_folder
+from workbench.encoders.backbones import cache_folder
 from workbench.encoders.base import Encoder
 from workbench.encoders.graph.concepts import FrozenVectors, TextTower, WordGru
 from workbench.encoders.graph.layers import (
