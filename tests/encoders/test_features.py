@@ -13,8 +13,7 @@ from workbench import data
 from workbench.encoders import backbones
 from workbench.encoders._open_clip import build, describe
 from workbench.encoders._open_clip_towers import image_width
-from workbench.encoders.backbones import features
-from workbench.encoders.backbones.features import extract
+from workbench.encoders.backbones import extract
 from workbench.records import Split
 
 TINY = "timm:test_resnet/random"
@@ -62,7 +61,7 @@ def test_features_are_what_the_network_says_of_each_image_alone(tiny, tmp_path):
 
 def test_features_are_read_from_the_cache_the_second_time(tiny, tmp_path, monkeypatch):
     first = np.array(extract(photographs(), tiny, cache=tmp_path / "cache"))
-    monkeypatch.setattr(features, "_write", None)
+    monkeypatch.setattr(backbones, "_write", None)
     assert np.array_equal(extract(photographs(), tiny, cache=tmp_path / "cache"), first)
 
 
@@ -104,7 +103,7 @@ def test_an_image_that_cannot_be_read_leaves_no_file(tiny, tmp_path):
 KILLED = """
 import os, signal, sys
 from tests.encoders.test_features import UNPROBED, photographs
-from workbench.encoders.backbones.features import extract
+from workbench.encoders.backbones import extract
 split = photographs(count=40)
 good = split.open_image
 def kill(row):

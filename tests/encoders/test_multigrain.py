@@ -8,8 +8,8 @@ from torch import tensor
 
 from tests.oracles import aahr as oracle
 from workbench import encoders
-from workbench.encoders.attention import Gate, GuidedPooling, meeting
 from workbench.encoders.base import Pair
+from workbench.encoders.pooling import Gate, GuidedPooling, meeting
 from workbench.records import Batch
 
 REGIONS = {

@@ -143,11 +143,10 @@ def _judgements(
     table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     # images of positives outside of the gallery: two of ECCV's name the sixth caption of an image
     missing = [images[i] for i, items in found[0].items() for c in items if complete and c not in captions]
-    queries = (
+    image_queries, caption_queries = (
         np.array(sorted(rows[one] for one in asked if one in rows), dtype=np.int64)
         for asked, rows in zip(found, (images, captions), strict=True)
     )
-    image_queries, caption_queries = queries
     return Judgements(
         name=name,
         rule=RULES[name],

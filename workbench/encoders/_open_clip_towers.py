@@ -94,7 +94,7 @@ def _text_projection(tower: Any) -> Any:
 def image_width(visual: Any) -> int:
     """Width of an image tower's tokens, before they are brought into the joint space."""
     if isinstance(visual, VisionTransformer):
-        return visual.conv1.out_channels
+        return int(visual.conv1.out_channels)
     resnet = isinstance(visual, ModifiedResNet)
     return int(visual.attnpool.v_proj.in_features if resnet else _trunk(visual).num_features)
 

@@ -66,8 +66,10 @@ class Encoder(Checked, nn.Module):
 
     @property
     def gives(self) -> tuple[str, ...]:
-        """Optional fields of ``Embedding`` that it fills."""
-        return ("parts",)
+        """Optional fields of ``Embedding`` that it fills: parts, and log variances where it has a head
+        ``log_var`` that says them.
+        """
+        return ("parts", "log_var") if getattr(self, "log_var", None) else ("parts",)
 
     @classmethod
     def signals(cls, **options: Any) -> dict[str, dict[str, Any]]:

@@ -20,9 +20,8 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from workbench.encoders import load, member
-from workbench.encoders.attention import Gate, GuidedPooling, meeting
 from workbench.encoders.base import Encoder, Pair, ParameterGroup
-from workbench.encoders.pooling import Mean
+from workbench.encoders.pooling import Gate, GuidedPooling, Mean, meeting
 from workbench.records import Batch, Embedding
 from workbench.registry import Count, Dropped, Group, Natural
 
@@ -96,10 +95,10 @@ class Grain(nn.Module):
             The fused unit vector as ``mean``, the local features as unit vectors in ``parts``.
         """
         parts, mask, guide = self.local(made, guide)
-        pooled = guide if self.branches == "global" else self.mean(parts, mask)
-        if self.pooling is not None and self.branches != "global":
-            pooled = self.pooling(guide, parts, mask)
-        fused = pooled if self.gate is None else self.gate(pooled, guide)
+        fused = guide
+        if self.branches != "global":
+            fused = self.pooling(guide, parts, mask) if self.pooling else self.mean(parts, mask)
+        fused = self.gate(fused, guide) if self.gate else fused
         return Embedding(normalize(fused, dim=-1), parts=parts, mask=mask)
 
     def local(self, made: Embedding, guide: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -226,12 +225,8 @@ class MultiGrain(Encoder):
     @property
     def transform(self) -> Any:
         """That of the encoder that reads pixels."""
-        reader = (
-            self.base.image
-            if self.base.image.image_input == "pixels" or self.guide is None
-            else self.guide.image
-        )
-        return reader.transform
+        reader = self.base if self.guide is None or self.base.image.image_input == "pixels" else self.guide
+        return reader.image.transform
 
     def images(self, batch: Batch) -> Embedding:
         """Embed images: the fused unit vector; local features as unit vectors in ``parts``."""
@@ -274,9 +269,8 @@ class MultiGrain(Encoder):
 
     def groups(self) -> list[ParameterGroup]:
         """Those of the base, where it trains, and what is of this encoder's own."""
-        own = {
-            name: p for name, p in self.named_parameters() if name.startswith(("image_grain.", "text_grain."))
-        }
+        grains = ("image_grain.", "text_grain.")
+        own = {name: p for name, p in self.named_parameters() if name.startswith(grains)}
         return [*([] if self.guiding == "base" else self.base.groups()), ParameterGroup("head", own)]
 
     def _make_guide(self, options: Options) -> Pair | None:
@@ -293,8 +287,7 @@ class MultiGrain(Encoder):
 
     def _guide_dims(self) -> tuple[int, int]:
         if self.guiding != "features":
-            width = (self.guide or self.base).image.embed_dim
-            return width, width
+            return ((self.guide or self.base).image.embed_dim,) * 2
         widths = getattr(self.base.image, "in_dim", 0), getattr(self.base.text, "word_dim", 0)
         if not all(widths) or getattr(self.base.text, "words", None) is not None:
             raise ValueError(
@@ -318,15 +311,9 @@ class MultiGrain(Encoder):
         if self.guiding == "base":
             return made, made.mean
         if side == "image":
-            return made, _mean(batch.inputs["regions"])
+            return made, normalize(Mean()(batch.inputs["regions"]), dim=-1)
         words = batch.signals["word_features"]
-        return made, _mean(words["values"], words["mask"])
-
-
-def _mean(features: Tensor, mask: Tensor | None = None) -> Tensor:
-    """The direction of the mean of frozen features."""
-    mean: Tensor = normalize(Mean()(features, mask), dim=-1)
-    return mean
+        return made, normalize(Mean()(words["values"], words["mask"]), dim=-1)
 
 
 MEMBER = MultiGrain

@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from workbench.encoders.attention import RegionAttention
 from workbench.encoders.base import Encoder
-from workbench.encoders.pooling import LogVar, PoolingName, Projection, pool
+from workbench.encoders.pooling import LogVar, PoolingName, Projection, RegionAttention, pool
 from workbench.records import Batch, Embedding
 from workbench.registry import Count, Natural, Share
 
@@ -52,11 +51,6 @@ class Regions(Encoder):
         self.attention = RegionAttention(embed_dim, attention_heads) if attention_heads else None
         self.pooling = pool(pooling)
         self.log_var = LogVar(embed_dim, embed_dim, pooling) if log_var else None
-
-    @property
-    def gives(self) -> tuple[str, ...]:
-        """Parts always, log variances where asked for."""
-        return ("parts", "log_var") if self.log_var else ("parts",)
 
     def images(self, batch: Batch) -> Embedding:
         """Embed the images; ``parts`` are the projected regions, ``mask`` tells those that this pass has

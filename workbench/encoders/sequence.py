@@ -16,10 +16,9 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from workbench.encoders.attention import fitting_heads
-from workbench.encoders.backbones.features import cache_folder
+from workbench.encoders.backbones import cache_folder
 from workbench.encoders.base import Encoder
-from workbench.encoders.pooling import LogVar, PoolingName, Projection, pool
+from workbench.encoders.pooling import LogVar, PoolingName, Projection, fitting_heads, pool
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, touch, word_table
 from workbench.records import Batch, Embedding
 from workbench.registry import Natural, Share
@@ -82,11 +81,6 @@ class Sequence(Encoder):
         if not features:
             return {"tokens": {"tokenizer": "words"}}
         return {"word_features": {"model": features, "cache": str(cache_folder()), "cache_from": CACHE_FROM}}
-
-    @property
-    def gives(self) -> tuple[str, ...]:
-        """Parts always, log variances where asked for."""
-        return ("parts", "log_var") if self.log_var else ("parts",)
 
     def texts(self, batch: Batch) -> Embedding:
         """Embed the captions; ``parts`` are the words in context."""

@@ -124,11 +124,13 @@ class Towers(Encoder):
         description = describe(str(options.get("model", "scenes")))
         if description.registered:
             return {"tokens": {"tokenizer": f"open_clip:{description.name}"}}
-        length = {"max_length": description.architecture["text_cfg"].get("context_length", 77)}
-        if not reads_words(description):
-            return {"tokens": {"tokenizer": f"open_clip:{CLIP}", **length}}
-        vocabulary = {"vocabulary": description.vocabulary} if description.vocabulary else {}
-        return {"tokens": {"tokenizer": "words", **length, **vocabulary}}
+        words = reads_words(description)
+        tokens: dict[str, Any] = {
+            "tokenizer": "words" if words else f"open_clip:{CLIP}",
+            "max_length": description.architecture["text_cfg"].get("context_length", 77),
+        }
+        known = words and description.vocabulary
+        return {"tokens": tokens | ({"vocabulary": known} if known else {})}
 
     @property
     def transform(self) -> Callable[[Image.Image], Tensor]:

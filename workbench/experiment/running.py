@@ -128,7 +128,7 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
     split = split.first(images) if images else split
     if not config.features:
         return split
-    from workbench.encoders.backbones.features import extract
+    from workbench.encoders.backbones import extract
 
     return replace(split, regions=extract(split, config.features, progress=progress))
 

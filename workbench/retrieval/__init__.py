@@ -5,7 +5,6 @@ Index(gallery).top_k(query, 10)        exact
 Approximate(gallery).top_k(query, 10)  faiss; states the recall@10 that it measured against the exact answer
 """
 
-from workbench.retrieval.approximate import Approximate
-from workbench.retrieval.exact import Found, Index, blocks, top_k
+from workbench.retrieval.neighbours import Approximate, Found, Index, blocks, top_k
 
 __all__ = ["Approximate", "Found", "Index", "blocks", "top_k"]

