@@ -56,20 +56,24 @@ MARKS = {BETTER: "▲", WORSE: "▼", ALIKE: "=", UNDECIDED: "?"}
 
 @dataclass(frozen=True)
 class Difference:
-    """How one run differs from another on one number, with the contract.
+    """How one run differs from another on one number, and all that is needed to read this difference.
 
     Args:
-        key: the number, e.g. ``"t2i/R@1"``.
-        run, against: names of the two runs; the difference is ``run - against``.
-        value: the difference; low, high: its interval, adjusted for all comparisons made together, or
-            ``None``.
-        smallest: effects below this are not worth noting; in the unit of ``value``.
-        wins, losses, ties: images on which ``run`` is better, worse, equal.
-        p: of the two-sided exact sign test over images; p_holm: adjusted for all comparisons made together.
-        comparisons: how many those were.
-        queries, left_out: queries that count, and queries that have no answer.
-        unit: how it is shown, of ``records.shown.UNITS``; smaller_is_better: e.g. of a median rank.
-        confidence: that no run in the table is called better or worse by chance.
+        key: which number, e.g. ``"t2i/R@1"``.
+        run, against: names of the two runs; the difference is the value of ``run`` minus that of ``against``.
+        value: the difference.
+        low, high: ends of its interval, widened for the number of comparisons made together; ``None`` where
+            nothing was resampled.
+        smallest: smallest difference that matters, in the unit of ``value``.
+        wins, losses, ties: number of images on which ``run`` is better, is worse, and does equally well.
+        p: p value of the two-sided exact sign test over images.
+        p_holm: the same, raised by Holm's method for the number of comparisons made together.
+        comparisons: how many comparisons were made together.
+        queries: number of queries that the values are made of.
+        left_out: number of queries without a relevant item, which therefore do not count.
+        unit: how the value is shown, one of ``records.shown.UNITS``.
+        smaller_is_better: whether a smaller value is the better one, as with a median rank.
+        confidence: chance that no run in the table is called better or worse where there is no difference.
     """
 
     key: str
@@ -93,15 +97,13 @@ class Difference:
 
     @property
     def told_apart(self) -> bool:
-        """Whether the interval leaves out zero."""
+        """Whether the data show that the two runs differ at all: their interval does not contain zero."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
     @property
     def verdict(self) -> str:
         """``better`` or ``worse`` than the other run, ``no difference worth noting``, or ``undecided``."""
-        if self.low is None or self.high is None:
-            return UNDECIDED
-        if -self.smallest <= self.low and self.high <= self.smallest:
+        if self.low is not None and self.high is not None and max(-self.low, self.high) <= self.smallest:
             return ALIKE
         if not self.told_apart:
             return UNDECIDED
@@ -114,13 +116,13 @@ class Difference:
 
     @property
     def worth_noting(self) -> bool:
-        """Whether the run is better or worse: what is set in bold, shaded, or drawn as a filled dot."""
+        """Whether the run is better or worse than the other; tables and figures print this one boldly."""
         return self.verdict in (BETTER, WORSE)
 
     def row(self) -> dict[str, Any]:
         """All fields, and what follows from them, as a row of a table."""
-        verdict = {"verdict": self.verdict, "mark": self.mark, "worth_noting": self.worth_noting}
-        return asdict(self) | {"told_apart": self.told_apart} | verdict
+        also = ("told_apart", "verdict", "mark", "worth_noting")
+        return asdict(self) | {name: getattr(self, name) for name in also}
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -149,9 +151,8 @@ def holm(p: Sequence[float]) -> list[float]:
     """
     order = np.argsort(p, kind="stable")
     raised = np.maximum.accumulate(np.asarray(p, np.float64)[order] * np.arange(len(p), 0, -1))
-    out = np.empty(len(p))
-    out[order] = np.minimum(1.0, raised)
-    return [float(value) for value in out]
+    adjusted: list[float] = np.minimum(1.0, raised)[np.argsort(order)].tolist()
+    return adjusted
 
 
 def levels(p: Sequence[float], alpha: float) -> Values:
@@ -208,8 +209,8 @@ def measure(
         for name in by_run:
             _same_queries(text, name, against, by_run)
         numbers = {name: row.number(column, key.direction, within) for name, column in by_run.items()}
-        for name in [name for name in by_run if name != against]:
-            (first, drawn), (second, base) = numbers[name], numbers[against]
+        second, base = numbers.pop(against)
+        for name, (first, drawn) in numbers.items():
             one, images, largest = _signs(
                 Difference(text, name, against, first - second, unit=row.face),
                 by_run[name] - by_run[against], within, row,
@@ -263,11 +264,8 @@ def _adjusted(
         alone = np.nan_to_num(2 * stdtr(free, -np.abs(value) / error), nan=1.0)
     half = stdtrit(free, 1 - levels(alone.tolist(), alpha) / 2) * error
     ends = [{} if np.isnan(h) else {"low": float(v - h), "high": float(v + h)} for v, h in zip(value, half)]
-    p_holm = holm([one.p for one in found])
-    return [
-        replace(one, p_holm=p, comparisons=len(found), **end)
-        for one, p, end in zip(found, p_holm, ends, strict=True)
-    ]
+    each = zip(found, holm([one.p for one in found]), ends, strict=True)
+    return [replace(one, p_holm=p, comparisons=len(found), **end) for one, p, end in each]
 
 
 def most_different(ranks: Values, count: int, groups: Rows | None = None) -> list[int]:
