@@ -2,8 +2,6 @@
 runs cost.
 """
 
-from __future__ import annotations
-
 import difflib
 import timeit
 from collections.abc import Callable, Iterable, Sequence

@@ -6,8 +6,6 @@ captions or loose images, and it scores them with the objective's own ``scores``
 training is the score of evaluation: whole where they fit into memory, by blocks of rows where they do not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -180,7 +178,7 @@ class ModelScores:
         return max(1, COMPUTED // max(self.shape[1], 1))
 
     @property
-    def T(self) -> ModelScores:  # noqa: N802  the name that numpy gives it
+    def T(self) -> "ModelScores":  # noqa: N802  the name that numpy gives it
         """The other direction."""
         return ModelScores(self.model, self.image, self.text, not self.turned)
 
@@ -191,7 +189,7 @@ class ModelScores:
             return Whole(self.model.scores(self.image, self.text.take(rows))).T.rows(slice(0, len(rows)))
         return self.model.scores(self.image.take(rows), self.text)
 
-    def cut(self, rows: Rows, columns: Rows) -> ModelScores:
+    def cut(self, rows: Rows, columns: Rows) -> "ModelScores":
         """The scores of these queries and items."""
         images, captions = (columns, rows) if self.turned else (rows, columns)
         return ModelScores(self.model, self.image.take(images), self.text.take(captions), self.turned)

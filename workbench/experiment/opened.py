@@ -4,8 +4,6 @@
 explorer look into them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -94,7 +92,7 @@ class OpenRun:
         lazy = len(self.image) * len(self.text) > WHOLE
         return scored(self.model, self.image, self.text) if lazy else self.scores
 
-    def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> OpenRun:
+    def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> "OpenRun":
         """The same model and split with other embeddings, under another name and in no folder."""
         return OpenRun(name, self.split, lambda: Contents(self.model, image, text), config=self.config)
 

@@ -5,8 +5,6 @@ written last, by the process that watched the run, and is one of ``ok``, ``faile
 Nothing here needs torch.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import json
@@ -22,7 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,7 +166,7 @@ class ByQuery:
             write_table(Path(folder) / VALUES / f"{direction or 'both'}.parquet", table)
 
     @classmethod
-    def read(cls, folder: Path | str) -> ByQuery | None:
+    def read(cls, folder: Path | str) -> Self | None:
         """What a run folder keeps; ``None`` = nothing, as in runs of older versions."""
         import pandas as pd
 
@@ -181,7 +179,7 @@ class ByQuery:
         return cls(tuple(images), tuple(captions["id"]), own, values)
 
 
-def differences(first: Run, second: Run, keys: Sequence[str]) -> list[Difference]:
+def differences(first: Run, second: Run, keys: Sequence[str]) -> "list[Difference]":
     """The second run held against the first on the same queries, by the values that both keep: no model is
     opened.
 
@@ -299,7 +297,7 @@ def write_text(path: Path, text: str) -> Path:
     return path
 
 
-def write_table(path: Path | str, table: pd.DataFrame) -> Path:
+def write_table(path: Path | str, table: "pd.DataFrame") -> Path:
     """Write a table, atomically.
 
     Args:

@@ -1,7 +1,5 @@
 """Run folders without a notebook: train into one, measure its model again, open several to look at them."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter

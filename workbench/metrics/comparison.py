@@ -30,8 +30,6 @@ paired data, J. Educational and Behavioral Statistics 37, 2012; Q. McNemar, Psyc
 ``intervals`` for the draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -206,8 +204,7 @@ def measure(
             raise KeyError(f"{text}: no run {against!r} to compare with; there are {', '.join(by_run)}")
         key = MetricKey.parse(text)
         row, within = known.get(key.metric, Metric()), replace(draws, folds=key.folds)
-        for name in by_run:
-            _same_queries(text, name, against, by_run)
+        _same_queries(text, against, by_run)
         numbers = {name: row.number(column, key.direction, within) for name, column in by_run.items()}
         second, base = numbers.pop(against)
         for name, (first, drawn) in numbers.items():
@@ -222,15 +219,16 @@ def measure(
     return _adjusted(found, errors, 1 - confidence)
 
 
-def _same_queries(key: str, run: str, against: str, values: Mapping[str, Values]) -> None:
-    first, second = values[run], values[against]
-    if first.shape != second.shape or (np.isnan(first) != np.isnan(second)).any():
-        raise ValueError(
-            f"{key}: {run} and {against} did not answer the same queries: "
-            "measure both on one split by the same judgements"
-        )
-    if np.isnan(first).all():
-        raise ValueError(f"{key}: no query counts for {run} and {against}, so that they cannot be compared")
+def _same_queries(key: str, against: str, values: Mapping[str, Values]) -> None:
+    unknown = np.isnan(values[against])
+    for run, found in values.items():
+        if not np.array_equal(np.isnan(found), unknown):
+            raise ValueError(
+                f"{key}: {run} and {against} did not answer the same queries: "
+                "measure both on one split by the same judgements"
+            )
+        if unknown.all():
+            raise ValueError(f"{key}: no query counts for {run} and {against}, so they cannot be compared")
 
 
 def _signs(one: Difference, difference: Values, draws: Draws, row: Metric) -> tuple[Difference, int, float]:

@@ -11,8 +11,6 @@ The starting point is one fixed model, so that the difference from it has the me
 Source: W. S. Gosset ("Student"), The probable error of a mean, Biometrika 6, 1908.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -66,8 +66,9 @@ def load(
         KeyError: a value that does not occur, with the near ones.
         ValueError: no row has all of them.
 
-    >>> load(paper="DITM", table="I", method="DITM", group="ViT-B/32 (151M)", metric="rsum")["value"].tolist()
-    [540.3]
+    >>> asked = {"paper": "DITM", "dataset": "MS-COCO 1K", "group": "ViT-B/32 (151M)"}
+    >>> load(**asked, method="DITM", metric="rsum")["printed"].tolist()
+    ['540.3']
     """
     given = (paper, table, dataset, protocol, group, method, metric)
     wanted = {name: _values(name, one) for name, one in zip(COLUMNS, given) if one is not None}
