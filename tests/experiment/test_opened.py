@@ -122,4 +122,5 @@ def test_runs_of_other_images_or_without_values_are_not_held_against_each_other(
     one, short = (runs.read(folders[name][0]) for name in ("infonce", "short"))
     assert runs.differences(one, short, ["rsum"]) == []
     assert runs.differences(one, runs.read(runs.new_run("nb", {}, tmp_path)), ["rsum"]) == []
-    assert runs.differences(one, one, ["rsum"])
+    again = runs.read(folders["again"][0])
+    assert [found.value for found in runs.differences(one, again, ["rsum"])] == [0.0]
