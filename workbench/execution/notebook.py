@@ -20,6 +20,7 @@ import nbformat
 
 from workbench.execution import library, parameters, report
 from workbench.experiment import runs
+from workbench.records.shown import fixed
 
 OK, FAILED, INCOMPLETE, KILLED = 0, 1, 3, 138
 LIMIT = 8_000_000
@@ -215,6 +216,5 @@ def _report(target: Path) -> tuple[str, ...]:
     if not (target / NOTEBOOK).is_file():
         return ()
     size = report.tidy(target / NOTEBOOK)
-    return (
-        (f"{NOTEBOOK} has {size / 1e6:.1f} MB; keep it below {LIMIT / 1e6:.0f} MB",) if size > LIMIT else ()
-    )
+    has, most = f"{fixed(size / 1e6, 1)} MB", f"{fixed(LIMIT / 1e6, 0)} MB"
+    return (f"{NOTEBOOK} has {has}; keep it below {most}",) if size > LIMIT else ()

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from workbench.metrics.intervals import Values
 from workbench.records import Rows, Split
+from workbench.records.shown import fixed
 
 Vectors = NDArray[Any]
 ROOT = -1
@@ -64,7 +65,7 @@ class Chains:
         for name, vectors in (("image", self.image), ("text", self.text), ("root", self.root[None])):
             lengths_off = np.abs(np.linalg.norm(vectors.astype(np.float64), axis=1) - 1).max()
             if not lengths_off < 1e-3:  # also catches NaN
-                raise ValueError(f"{name} vectors must have length 1, one is off by {lengths_off:.3g}")
+                raise ValueError(f"{name} vectors must have length 1, one is off by {fixed(lengths_off, 4)}")
         levels = self.level[self.rows]
         if (levels != levels[0]).any() or (self.chain[self.rows] != self.chain[self.rows][:, :1]).any():
             raise ValueError(f"every chain must have the levels {levels[0].tolist()}, once each")

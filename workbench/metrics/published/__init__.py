@@ -15,16 +15,17 @@ from pathlib import Path
 
 import pandas as pd
 
+from workbench.records import MetricKey
 from workbench.records.shown import count, fixed
 
 ROW = ("paper", "table", "dataset", "protocol", "group", "method")
 COLUMNS = (*ROW, "metric", "printed", "value")
 FILE = Path(__file__).parent / "values.tsv"
 # the papers' numbers under the labels of our measurements; theirs are in percent
-LABELS = {f"{d}_r{k}": f"{d}/R@{k}" for d in ("i2t", "t2i") for k in (1, 5, 10)} | {
-    "rsum": "rsum", **{f"{d}_r{k}": f"{d}/R@{k}" for d in ("i2i", "t2t") for k in (1, 5)},
-    "i2t_mAPR": "i2t/map_at_r", "t2i_mAPR": "t2i/map_at_r",
-    "i2t_RP": "i2t/r_precision", "t2i_RP": "t2i/r_precision",
+LABELS = {f"{d}_r{k}": str(MetricKey("R", d, k=k)) for d in ("i2t", "t2i") for k in (1, 5, 10)} | {
+    "rsum": "rsum", **{f"{d}_r{k}": str(MetricKey("R", d, k=k)) for d in ("i2i", "t2t") for k in (1, 5)},
+    **{f"{d}_mAPR": str(MetricKey("map_at_r", d)) for d in ("i2t", "t2i")},
+    **{f"{d}_RP": str(MetricKey("r_precision", d)) for d in ("i2t", "t2i")},
     "P": "hierarcaps_traversal/P", "R": "hierarcaps_traversal/R", "d_corr": "d_corr_image",
 }  # fmt: skip
 Filter = str | Sequence[str] | None
@@ -122,10 +123,10 @@ class Protocol:
     training: str = ""
 
     def __str__(self) -> str:
-        each = count(self.images // self.folds)
-        folds = f", the mean of {self.folds} galleries of {each} images" if self.folds > 1 else ""
+        each = count(self.images // self.folds, "image")
+        folds = f", the mean of {self.folds} galleries of {each}" if self.folds > 1 else ""
         training = f", trained on {self.training}" if self.training else ""
-        sizes = f"{count(self.images)} test images with {count(self.captions)} captions"
+        sizes = f"{count(self.images, 'test image')} with {count(self.captions, 'caption')}"
         return f"{self.data}, {sizes}{folds}{training}"
 
 

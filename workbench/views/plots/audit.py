@@ -11,6 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from PIL import Image
 
+from workbench.records import MetricKey
 from workbench.records.readable import unit_of
 from workbench.records.shown import count, heading, with_interval
 from workbench.views.pages import page
@@ -25,10 +26,10 @@ LOOKS = (
 )
 SHARES = {
     "pairs": "negative pairs",
-    "t2i/any": "captions with at least one",
-    "i2t/any": "images with at least one",
-    "t2i/hardest": "hardest negative of a caption",
-    "i2t/hardest": "hardest negative of an image",
+    str(MetricKey("any", "t2i")): "captions with at least one",
+    str(MetricKey("any", "i2t")): "images with at least one",
+    str(MetricKey("hardest", "t2i")): "hardest negative of a caption",
+    str(MetricKey("hardest", "i2t")): "hardest negative of an image",
 }
 
 
@@ -113,7 +114,7 @@ def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> g
     keys = [key for key in SHARES if key in set(first["key"])]
     fig = panels([SHARES[key] for key in keys], title, "captions a batch", f"truly positive, {heading()}")
     for column, key in enumerate(keys, 1):
-        if key.endswith("hardest"):
+        if MetricKey.parse(key).metric == "hardest":
             for number, (name, table) in enumerate(tables.items()):
                 look = (CATEGORIES[number % len(CATEGORIES)], *LOOKS[number % len(LOOKS)])
                 _draw_shares(fig, table[table["key"] == key], name, look, column)

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
 from workbench.records.readable import unit_of
 from workbench.records.shown import count, fixed, heading, scaled, with_interval
 from workbench.views.plots.theme import CATEGORIES, INK, escape, figure, on_axis, panels, whiskers
@@ -19,9 +20,11 @@ VERDICTS = {
     "below": ("below the start", CATEGORIES[3], "diamond"),
     "": ("mean and interval", CATEGORIES[0], "circle"),
 }
-TOLD = {
-    True: ("told apart", CATEGORIES[0], "circle"),
-    False: ("not told apart", CATEGORIES[6], "circle-open"),
+APART = {
+    BETTER: (BETTER, CATEGORIES[0], "circle"),
+    WORSE: (WORSE, CATEGORIES[3], "diamond"),
+    ALIKE: (ALIKE, CATEGORIES[6], "square-open"),
+    UNDECIDED: (UNDECIDED, CATEGORIES[6], "circle-open"),
 }
 
 
@@ -70,11 +73,10 @@ def _dots(fig: go.Figure, part: pd.DataFrame, style: tuple[str, str, str], **pan
 
 
 def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
-    """One panel a number: the difference of every run from one run, with its interval and whether the test
-    tells them apart.
+    """One panel a number: the difference of every run from one run, with its interval and the verdict.
 
     Args:
-        table: fields of ``metrics.comparison.Difference``, one a row, and ``told_apart``.
+        table: rows of ``metrics.comparison.Difference``.
         against: name of the run at the zero line.
 
     Raises:
@@ -82,19 +84,18 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     """
     if not len(table):
         raise ValueError("there is no second run to hold against the first")
-    keys = list(dict.fromkeys(table["key"]))
-    units = [unit_of(key) for key in keys]
-    heads = [f"{key}, {heading(unit)}" for key, unit in zip(keys, units, strict=True)]
+    units = dict(zip(table["key"], table["unit"], strict=True))
+    heads = [f"{key}, {heading(unit)}" for key, unit in units.items()]
     fig = panels(heads, f"Difference from {against}", "difference", "", spacing=0.05)
     names = list(dict.fromkeys(table["run"]))
     fig.update_layout(height=230 + 42 * len(names), margin={"t": 80, "b": 95}, legend={"y": -0.32})
-    signs = zip(table["p_holm"], table["wins"], table["losses"], strict=True)
-    about = [f"p (Holm) {fixed(p, 3)}, better on {won}, worse on {lost}" for p, won, lost in signs]
-    table = table.assign(about=about)
-    for col, (key, unit) in enumerate(zip(keys, units, strict=True), 1):
-        part = table[table["key"] == key].assign(unit=unit)
-        for told, style in TOLD.items():
-            _dots(fig, part[part["told_apart"] == told], style, row=1, col=col)
+    table = table.assign(about=[
+        f"{row.mark} {row.verdict}; sign test: p (Holm) {fixed(row.p_holm, 3)}, "
+        f"better on {row.wins}, worse on {row.losses}" for row in table.itertuples()
+    ])  # fmt: skip
+    for col, key in enumerate(units, 1):
+        for verdict, style in APART.items():
+            _dots(fig, table[(table["key"] == key) & (table["verdict"] == verdict)], style, row=1, col=col)
         fig.add_vline(0, line=ZERO, row=1, col=col)
     fig.update_yaxes(categoryorder="array", categoryarray=[escape(name) for name in names[::-1]])
     return fig.update_xaxes(nticks=5)

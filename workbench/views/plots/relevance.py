@@ -3,6 +3,7 @@ against truth.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
 
 def _metrics(keys: Sequence[str]) -> list[str]:
     """The keys without their direction, which the panel's heading says."""
-    return [escape(key.partition("/")[2]) for key in keys]
+    return [escape(str(replace(MetricKey.parse(key), direction=""))) for key in keys]
 
 
 def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
@@ -110,7 +111,8 @@ def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
     title = "Order of the models against the truth's order"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
-        table = orders[orders.index.str.startswith(f"{side}/")].rename(columns={"tau": "value"})
+        asked = [MetricKey.parse(key).direction == side for key in orders.index]
+        table = orders[asked].rename(columns={"tau": "value"})
         names = _metrics(table.index)
         colours = [INK if name == truth else CATEGORIES[column - 1] for name in names]
         _dots(fig, table, names, colours, ["correlation"] * len(names), column)
@@ -132,8 +134,7 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
         Figure; a metric whose whole interval lies left of 0 contradicts the truth and is drawn in orange.
     """
     several = list(pairs.groupby(["better", "worse"], sort=False))
-    side = next(side for side in DIRECTIONS if pairs.key.iloc[0].startswith(f"{side}/"))
-    title = f"Neighbours in the truth's order, {DIRECTIONS[side]}"
+    title = f"Neighbours in the truth's order, {DIRECTIONS[MetricKey.parse(pairs.key.iloc[0]).direction]}"
     fig = panels([str(better) for (better, _), _ in several], title, "", "", spacing=0.05)
     for note, ((better, worse), _) in zip(fig.layout.annotations, several, strict=False):
         note.text = f"{escape(str(better))}<br>less {escape(str(worse))}"
