@@ -164,7 +164,7 @@ def levels(p: Sequence[float], alpha: float) -> Values:
     >>> levels([0.04, 0.001, 0.03], 0.06).round(6).tolist()
     [0.06, 0.02, 0.03]
     """
-    step, told = np.argsort(np.argsort(p, kind="stable")), np.sum(np.array(holm(p)) <= alpha)
+    step, told = np.argsort(np.argsort(p, kind="stable")), int(np.sum(np.array(holm(p)) <= alpha))
     level: Values = alpha / (len(p) - np.minimum(step, min(told, len(p) - 1)))
     return level
 
@@ -261,9 +261,11 @@ def _adjusted(
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = np.nan_to_num(2 * stdtr(free, -np.abs(value) / error), nan=1.0)
     half = stdtrit(free, 1 - levels(alone.tolist(), alpha) / 2) * error
-    ends = [{} if np.isnan(h) else {"low": float(v - h), "high": float(v + h)} for v, h in zip(value, half)]
+    ends = [(None, None) if np.isnan(h) else (float(v - h), float(v + h)) for v, h in zip(value, half)]
     each = zip(found, holm([one.p for one in found]), ends, strict=True)
-    return [replace(one, p_holm=p, comparisons=len(found), **end) for one, p, end in each]
+    return [
+        replace(one, low=low, high=high, p_holm=p, comparisons=len(found)) for one, p, (low, high) in each
+    ]
 
 
 def most_different(ranks: Values, count: int, groups: Rows | None = None) -> list[int]:
