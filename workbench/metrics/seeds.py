@@ -65,7 +65,7 @@ def measure(
     """
     _check(table)
     grouped = table.groupby(["key", "objective"])["value"]
-    found: pd.DataFrame = grouped.agg(seeds="count", mean="mean", sd="std")
+    found = pd.DataFrame(grouped.agg(seeds="count", mean="mean", sd="std"))
     ends = {where: t_interval(part.to_numpy(np.float64), confidence) for where, part in grouped}
     found[["low", "high"]] = [ends[where] for where in found.index]
     found["start"] = found.index.get_level_values("key").map(dict(start or {})).astype(float)
