@@ -1,7 +1,5 @@
 """What a training run can be told, and the one place where a seed is planted."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Self
 
 import torch
@@ -105,8 +103,8 @@ class Settings(BaseModel):
             self.batch_size % self.clusters_per_batch or self.clusters < self.clusters_per_batch
         ):
             raise ValueError(
-                f"clusters_per_batch={self.clusters_per_batch}: it must divide batch_size={self.batch_size}, and "
-                f"clusters={self.clusters} must be at least as many"
+                f"clusters_per_batch={self.clusters_per_batch}: it must divide "
+                f"batch_size={self.batch_size}, and clusters={self.clusters} must be at least as many"
             )
         if self.precision == "bf16" and self.device == "cpu":
             raise ValueError("precision='bf16' is for a GPU; use precision='auto' or device='cuda'")
