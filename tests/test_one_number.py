@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import json
+from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from workbench.cli import app
+from workbench.execution.notebook import run_notebook
 from workbench.experiment import Config, compare, open_runs, run, runs
 from workbench.records import readable, shown
 from workbench.views.pages import leaderboard
@@ -47,7 +51,7 @@ def contracts(root):
 
 def test_the_terminal_prints_the_value_and_the_interval_that_the_run_keeps(root):
     kept = contracts(root)[1]
-    for key in runs.headline({"own", "exact"}):
+    for key in compare.first_keys({"own", "exact"}):
         (line,) = [
             line for line in printed(root, "show", "00000001").splitlines() if line.split()[:1] == [key]
         ]
@@ -70,6 +74,8 @@ def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(r
             paired = shown.with_interval(one.value, one.low, one.high, one.unit, sign=True)
             assert rows[key][1:3] == values
             assert f"{paired} {shown.heading(one.unit)} {one.mark} {one.verdict}" in " ".join(rows[key])
+        as_json = json.loads(printed(root, "diff", "00000000", "00000001", *more, "--json"))
+        assert as_json["differences"] == {key: one.row() for key, one in told.items()}
 
 
 def test_the_leaderboard_shows_them(root, tmp_path):
@@ -91,7 +97,7 @@ def test_the_tables_of_the_notebooks_show_them(root):
         beside = tables.numbers(
             {run_.name: numbers.loc[run_.name].to_dict("index").items()}, title="07_compare"
         )
-        for key in runs.headline({"own", "exact"}):
+        for key in compare.first_keys({"own", "exact"}):
             row = numbers.loc[(run_.name, key)]
             assert {name: row[name] for name in ("value", "low", "high")} == {
                 name: kept[key][name] for name in ("value", "low", "high")
@@ -106,3 +112,32 @@ def test_results_in_json_are_what_the_table_of_the_run_holds(root):
         (opened,) = open_runs([str(one.folder)])
         assert values["metrics"] == {key: contract["value"] for key, contract in values["contracts"].items()}
         assert opened.table()["value"].to_dict() == values["metrics"]
+
+
+@pytest.mark.slow
+def test_the_executed_notebooks_show_the_numbers_and_intervals_of_their_results(tmp_path):
+    settings = {"val_images": 8, "test_images": 16}
+    given = {"train_images": 16, "batch_size": 16, "device": "cpu", "settings": settings}
+    trained = executed("03_train", given, tmp_path)
+    compared = executed("07_compare", {"runs": [str(trained)], "published": ""}, tmp_path)
+    kept = json.loads((trained / runs.RESULTS).read_text())["contracts"]
+    beside = json.loads((compared / runs.RESULTS).read_text())["contracts"]
+    for key in compare.first_keys({"own", "exact"}):
+        assert text(kept[key]) == text(beside[f"infonce: {key}"])
+        for folder in (trained, compared):
+            assert text(kept[key]) in outputs(folder), (folder, key)
+
+
+def executed(name, given, root):
+    """The run folder of a notebook that was executed."""
+    notebook = Path(__file__).parent.parent / "notebooks" / f"{name}.ipynb"
+    ended = run_notebook(notebook, given, root=root)
+    assert ended.status == "ok", ended.error
+    return ended.folder
+
+
+def outputs(folder):
+    """Everything that an executed notebook shows, as text."""
+    cells = nbformat.read(folder / "notebook.ipynb", 4).cells
+    shown_ = [output.get("data", {}) for cell in cells for output in cell.get("outputs", ())]
+    return html.unescape("".join(str(data.get("text/html", "")) for data in shown_))

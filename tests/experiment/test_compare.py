@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from PIL import Image
 
 from tests.metrics.families import ranking, recall
-from workbench.experiment import compare, runs
+from workbench.experiment import compare
 from workbench.experiment.opened import OpenRun
 from workbench.metrics import published
 from workbench.metrics.intervals import Draws
@@ -97,7 +97,7 @@ def test_the_table_has_every_number_with_its_contract_and_every_difference_from_
     assert (row["judgements"], row["queries"], row["gallery"]) == ("exact", len(OWN), IMAGES)
     assert row["low"] <= row["value"] <= row["high"]
     assert set(differences["run"]) == {"bad"}
-    assert set(differences["comparisons"]) == {len(runs.headline(split.judgements))}
+    assert set(differences["comparisons"]) == {len(compare.first_keys(split.judgements))}
     rsum = differences.set_index("key").loc["rsum"]
     assert rsum["value"] == pytest.approx(
         numbers.loc[("bad", "rsum"), "value"] - numbers.loc[("good", "rsum"), "value"]
@@ -160,7 +160,7 @@ def test_grades_come_from_the_densest_judgements(split):
     assert compare.grader(lazy)(np.array([0]), np.array([1])).tolist() == [[0.5]]
     plain = Split("x", ("a", "b"), ("c", "d"), ("0", "1"), np.array([0, 1]), split.open_image)
     assert compare.grader(plain) is None
-    assert runs.headline(plain.judgements) == ["rsum", "i2t/R@1", "t2i/R@1"]
+    assert compare.first_keys(plain.judgements) == ["rsum", "i2t/R@1", "t2i/R@1"]
 
 
 def test_ones_own_runs_stand_above_the_printed_rows(spaces):

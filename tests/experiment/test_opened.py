@@ -11,24 +11,24 @@ from workbench.experiment import Config, compare, open_runs, run, runs
 from workbench.metrics import load
 from workbench.metrics.intervals import Draws, interval
 
-SMALL = Config(train_images=32, val_images=16, test_images=24, epochs=1, batch_size=16, device="cpu")
+SMALL = Config(train_images=16, val_images=8, test_images=16, epochs=0, batch_size=16, device="cpu")
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    root = tmp_path_factory.mktemp("runs")
-    made = {}
-    for name, config in {
+    """One trained run and a copy of it, one of another objective, and one of fewer images."""
+    root, made = tmp_path_factory.mktemp("runs"), {}
+    configs = {
         "vsepp": SMALL.replace(objective="vsepp"),
-        "infonce": SMALL,
-        "again": SMALL.replace(seed=1),
+        "infonce": SMALL.replace(epochs=1),
         "short": SMALL.replace(test_images=12),
-    }.items():
+    }
+    for name, config in configs.items():
         folder = root / name
         folder.mkdir()
         made[name] = folder, run(config, folder=folder, progress=False)
         made[name][1].save(folder)
-    return made
+    return made | {"again": (shutil.copytree(root / "infonce", root / "again"), made["infonce"][1])}
 
 
 def test_a_run_opens_with_the_scores_that_it_had(folders):
@@ -109,7 +109,8 @@ def test_runs_are_compared_without_their_checkpoints(folders, tmp_path):
     after = compare.table(opened)
     assert after[0].equals(before[0])
     assert after[1].equals(before[1])
-    told = runs.differences(*(runs.read(folder) for folder in bare))
+    first, second = (runs.read(folder) for folder in bare)
+    told = runs.differences(first, second, compare.first_keys(opened[0].split.judgements))
     assert [(one.key, one.value, one.low, one.high, one.mark) for one in told] == list(
         before[1][["key", "value", "low", "high", "mark"]].itertuples(index=False, name=None)
     )
@@ -119,5 +120,7 @@ def test_runs_are_compared_without_their_checkpoints(folders, tmp_path):
 
 def test_runs_of_other_images_or_without_values_are_not_held_against_each_other(folders, tmp_path):
     one, short = (runs.read(folders[name][0]) for name in ("infonce", "short"))
-    assert runs.differences(one, short) == []
-    assert runs.differences(one, runs.read(runs.new_run("nb", {}, tmp_path))) == []
+    assert runs.differences(one, short, ["rsum"]) == []
+    assert runs.differences(one, runs.read(runs.new_run("nb", {}, tmp_path)), ["rsum"]) == []
+    again = runs.read(folders["again"][0])
+    assert [found.value for found in runs.differences(one, again, ["rsum"])] == [0.0]

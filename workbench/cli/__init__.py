@@ -303,13 +303,14 @@ def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_
     found = runs.diff(one, two)
     parts = found if every else {"params": found["params"]}
     rows = [(f"{part}: {key}", a, b) for part, keys in parts.items() for key, (a, b) in keys.items()]
-    changed = [*columns(rows), *_changed(one, two, every)]
-    emit(found, as_json, changed if any(found.values()) else ["no difference"])
+    numbers, compared = _changed(one, two, every)
+    changed = [*columns(rows), *numbers] if any(found.values()) else ["no difference"]
+    emit(found | {"differences": compared}, as_json, changed)
 
 
-def _changed(first: Any, second: Any, every: bool) -> list[str]:
-    """The numbers that differ between two runs, beside each other, and their difference: with interval and
-    verdict where both runs keep values by query of the same images.
+def _changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    """The numbers that differ between two runs, beside each other, as lines; and the paired difference, with
+    its interval and verdict, of each number of which both runs keep values by query of the same images.
     """
     from workbench.experiment import runs
     from workbench.records import readable
@@ -327,7 +328,7 @@ def _changed(first: Any, second: Any, every: bool) -> list[str]:
             change = with_interval(*((told.value, told.low, told.high) if told else alone), unit, sign=True)
             verdict = f"{told.mark} {told.verdict}" if told else ""
             rows.append((label, shown(a, unit), shown(b, unit), change, heading(unit), verdict))
-    return columns(rows) if len(rows) > 1 else []
+    return columns(rows) if len(rows) > 1 else [], {label: one.row() for label, one in paired.items()}
 
 
 @app.command("list")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.experiment.config import Config
-    from workbench.experiment.finished import open_runs
     from workbench.experiment.running import build, load_model, load_split, prepare, resolve, run
+    from workbench.experiment.standalone import open_runs
 
 __all__ = ["Config", "build", "load_model", "load_split", "open_runs", "prepare", "resolve", "run"]
 
-_HOME = dict.fromkeys(__all__, "running") | {"Config": "config", "open_runs": "finished"}
+_HOME = dict.fromkeys(__all__, "running") | {"Config": "config", "open_runs": "standalone"}
 
 
 def __getattr__(name: str) -> Any:

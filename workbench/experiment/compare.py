@@ -2,12 +2,11 @@
 runs cost.
 """
 
-from __future__ import annotations
-
 import difflib
-import time
-from collections.abc import Callable, Sequence
+import timeit
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import median
 from typing import Literal
 
@@ -17,7 +16,6 @@ import torch
 from numpy.typing import NDArray
 
 from workbench import metrics
-from workbench.experiment import runs
 from workbench.experiment.evaluation import measure
 from workbench.experiment.opened import OpenRun
 from workbench.metrics import comparison, published
@@ -82,6 +80,21 @@ def _row(text: str, split: Split) -> tuple[MetricKey, Metric]:
     return key, row
 
 
+def first_keys(judgements: Iterable[str]) -> list[str]:
+    """What is compared where nobody asks for anything else: RSUM and R@1 by a data set's own pairs, and mAP@R
+    by the densest judgements.
+
+    Args:
+        judgements: names of those that there are.
+
+    >>> first_keys(["own", "exact"])
+    ['rsum', 'i2t/R@1', 't2i/R@1', 'exact:i2t/map_at_r', 'exact:t2i/map_at_r']
+    """
+    dense, ways = densest(judgements), ("i2t", "t2i")
+    denser = [MetricKey("map_at_r", way, dense) for way in ways if dense != "own"]
+    return list(map(str, [MetricKey("rsum"), *(MetricKey("R", way, k=1) for way in ways), *denser]))
+
+
 def table(
     opened: Sequence[OpenRun], keys: Sequence[str] = (), *, smallest: float = comparison.SMALLEST
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -89,7 +102,7 @@ def table(
 
     Args:
         opened: open runs of one split.
-        keys: see ``numbers``; none = RSUM, R@1, and mAP@R by the densest judgements of the split.
+        keys: see ``numbers``; none = ``first_keys`` of the split's judgements.
         smallest: smallest effect of interest, in points of percent; see ``comparison.measure``.
 
     Returns:
@@ -97,7 +110,7 @@ def table(
         the fields of ``comparison.Difference`` and what follows from them.
     """
     split, more = opened[0].split, {name for run in opened for name in run.config.get("metrics", ())}
-    keys = list(keys) or runs.headline(split.judgements)
+    keys = list(keys) or first_keys(split.judgements)
     found = {run.name: numbers(run, keys) for run in opened}
     contracts = [
         {"run": name, "label": key, **m.as_dict()} for name, of in found.items() for key, (m, _) in of.items()
@@ -125,13 +138,12 @@ def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int 
         Caption's and CxC's where the split has them.
     """
     wide, notes, empty = published.wide(rows), published.beside(rows), [""] * len(opened)
-    labels = {metric: published.LABELS.get(metric, metric) for metric in wide.columns}
     own = [_own_numbers(run, str(rows["dataset"].iloc[0]), folds) for run in opened]
-    numbers = {
-        label: [_percent(found.get(label)) for found in own]
-        + [_percent(value) for value in wide[metric] / 100]
-        for metric, label in labels.items()
-    }
+    numbers = {}
+    for metric in wide.columns:
+        label = published.LABELS.get(metric, metric)
+        values = [*(found.get(label, np.nan) for found in own), *wide[metric] / 100]
+        numbers[label] = ["" if np.isnan(value) else shown(value) for value in values]
     papers, tables, _, _, groups, methods = zip(*wide.index, strict=True)
     printed = [f"{paper}, table {number}" for paper, number in zip(papers, tables, strict=True)]
     heads = {
@@ -155,10 +167,6 @@ def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
         found = []
     name = OTHERS.get(dataset, "own")
     return {m.key.local: m.value for m in found if not m.key.subset and m.judgements == name}
-
-
-def _percent(value: float | None) -> str:
-    return "" if value is None or np.isnan(value) else shown(value)
 
 
 def ranks(opened: Sequence[OpenRun], direction: Literal["i2t", "t2i"]) -> Values:
@@ -195,19 +203,18 @@ def chosen(
         near = difflib.get_close_matches(one, sorted(known), n=3) or known[:3]
         raise KeyError(f"no image or caption {one!r} in {split.name}; there is {', '.join(near)}")
     given = [("asked for", ids.index(one)) for one in asked if one in ids]
-    most = comparison.most_different(ranked, count, split.own if direction == "t2i" else None)
-    ends = [(fixed(ranked[:, row].min(), 0), fixed(ranked[:, row].max(), 0)) for row in most]
-    return given + [
-        (f"the runs differ: ranks {a} to {b}", row) for (a, b), row in zip(ends, most, strict=True)
-    ]
+    for row in comparison.most_different(ranked, count, split.own if direction == "t2i" else None):
+        first, last = (fixed(end, 0) for end in (ranked[:, row].min(), ranked[:, row].max()))
+        given.append((f"the runs differ: ranks {first} to {last}", row))
+    return given
 
 
 def grader(split: Split) -> Callable[[Rows, Rows], NDArray[np.float32]] | None:
     """What grades any image and caption of a split between 0 and 1, where its data know; else ``None``."""
-    name = densest([name for name in ("graded", "exact") if name in split.judgements], graded=True)
+    judged = split.judgements
+    name = densest([name for name in ("graded", "exact") if name in judged], graded=True)
     if name == "own":
         return None
-    judged = split.judgements
     return judged.relevance(name).take if isinstance(judged, LazyJudgements) else judged[name].take
 
 
@@ -246,31 +253,21 @@ def costs(opened: Sequence[OpenRun], *, items: int = 32, repeats: int = 3) -> pd
         One row a run: ``step``, ``image``, ``caption``; NaN where the run kept no checkpoint of its training,
         or its clock shows that it was resumed.
     """
-    rows = []
+    rows = {}
     for run in opened:
-        part = run.split.first(items)
-        source, captions = run.model.source(part, every_signal=False), part.captions[:items]
-        image = _milliseconds(lambda: run.model.embed_images_of(source), len(part.image_ids), repeats)  # noqa: B023
-        caption = _milliseconds(lambda: run.model.embed_texts(captions), len(captions), repeats)  # noqa: B023
-        rows.append({"run": run.name, "step": _step(run), "image": image, "caption": caption})
-    return pd.DataFrame(rows).set_index("run")
-
-
-def _milliseconds(work: Callable[[], object], items: int, repeats: int) -> float:
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - began)
-    return 1000 * median(seconds) / items
+        part, model = run.split.first(items), run.model
+        images, captions = model.source(part, every_signal=False), part.captions[:items]
+        image = timeit.repeat(partial(model.embed_images_of, images), number=1, repeat=repeats)
+        caption = timeit.repeat(partial(model.embed_texts, captions), number=1, repeat=repeats)
+        each = {"image": median(image) / len(part.image_ids), "caption": median(caption) / len(captions)}
+        rows[run.name] = {"step": _step(run)} | {name: 1000 * seconds for name, seconds in each.items()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("run")
 
 
 def _step(run: OpenRun) -> float:
-    path = run.folder / checkpoint.LAST if run.folder else None
-    if path is None or not path.is_file():
+    if run.folder is None or not (run.folder / checkpoint.LAST).is_file():
         return float("nan")
-    facts = checkpoint.read(path)[1]
+    facts = checkpoint.read(run.folder / checkpoint.LAST)[1]
     clock = [row["seconds"] for row in facts["history"]]
     # the clock starts again where a run was resumed
-    whole = bool(clock) and clock == sorted(clock)
-    return 1000 * clock[-1] / facts["step"] if whole else float("nan")
+    return 1000 * clock[-1] / facts["step"] if clock and clock == sorted(clock) else float("nan")

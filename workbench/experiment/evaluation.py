@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench import metrics as shelf
-from workbench.experiment.model import Model
-from workbench.experiment.scoring import scored
+from workbench.experiment.model import Model, scored
 from workbench.metrics import correlation, cxc, pmrp
 from workbench.metrics.blocks import AnyScores, Products, at_pairs
 from workbench.metrics.intervals import ROUNDS, SEED, Values

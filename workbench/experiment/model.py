@@ -3,30 +3,29 @@ captions.
 
 This is what a checkpoint holds and what evaluation, notebooks and the explorer use. It embeds a split, loose
 captions or loose images, and it scores them with the objective's own ``scores``, so that the score of
-training is the score of evaluation.
+training is the score of evaluation: whole where they fit into memory, by blocks of rows where they do not.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from PIL import Image
 from torch import Tensor
 from torch.nn.functional import pad
 
 from workbench.encoders.base import Pair
+from workbench.metrics.blocks import COMPUTED, Scores, Whole
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding, Rows, Split
 from workbench.text.signal import SignalMaker
 from workbench.training import batches
 from workbench.training.batches import Pixels, Reader, Source
 
-if TYPE_CHECKING:
-    from PIL import Image
+# scores that are made at once and kept: 1 GiB of float32, more than 5,000 x 25,000
+WHOLE = 2**28
 
 
 @dataclass
@@ -139,15 +138,71 @@ class Model:
 
 def _concatenate(chunks: list[Embedding]) -> Embedding:
     """One embedding of all chunks; parts are padded to the longest, owners are counted on."""
-    longest = max(0 if chunk.parts is None else chunk.parts.shape[1] for chunk in chunks)
-    starts, joined = np.cumsum([0, *map(len, chunks)]).tolist(), {}
-    for name in (field.name for field in fields(Embedding)):
-        values = [getattr(chunk, name) for chunk in chunks]
-        if values[0] is None:
-            continue
-        if name in ("parts", "mask"):
-            values = [pad(v, (0, 0) * (v.ndim - 2) + (0, longest - v.shape[1])) for v in values]
-        elif name == "owner":
-            values = [value + start for value, start in zip(values, starts, strict=False)]
-        joined[name] = torch.cat(values)
-    return Embedding(**joined)
+    columns = {field.name: [getattr(chunk, field.name) for chunk in chunks] for field in fields(Embedding)}
+    columns = {name: values for name, values in columns.items() if values[0] is not None}
+    for name in {"parts", "mask"} & columns.keys():
+        longest = max(value.shape[1] for value in columns[name])
+        columns[name] = [pad(v, (0, 0) * (v.ndim - 2) + (0, longest - v.shape[1])) for v in columns[name]]
+    if "owner" in columns:
+        starts = np.cumsum([0, *map(len, chunks[:-1])]).tolist()
+        columns["owner"] = [value + start for value, start in zip(columns["owner"], starts, strict=True)]
+    return Embedding(**{name: torch.cat(values) for name, values in columns.items()})
+
+
+@dataclass(frozen=True)
+class ModelScores:
+    """Scores ``(I, T)`` that a model makes when they are asked for, see ``metrics.blocks``.
+
+    An objective scores pair by pair, so that slices give what the whole gives, up to rounding of the matrix
+    product.
+
+    Args:
+        model: scores embeddings.
+        image, text: embeddings.
+        turned: whether captions are the rows.
+    """
+
+    model: Model
+    image: Embedding
+    text: Embedding
+    turned: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of queries and gallery size."""
+        return (len(self.image), len(self.text))[:: -1 if self.turned else 1]
+
+    @property
+    def step(self) -> int:
+        """As many rows as a block of bounded size holds."""
+        return max(1, COMPUTED // max(self.shape[1], 1))
+
+    @property
+    def T(self) -> "ModelScores":  # noqa: N802  the name that numpy gives it
+        """The other direction."""
+        return ModelScores(self.model, self.image, self.text, not self.turned)
+
+    def rows(self, part: slice) -> Scores:
+        """The scores of some queries with the whole gallery."""
+        rows = np.arange(*part.indices(self.shape[0]))
+        if self.turned:
+            return Whole(self.model.scores(self.image, self.text.take(rows))).T.rows(slice(0, len(rows)))
+        return self.model.scores(self.image.take(rows), self.text)
+
+    def cut(self, rows: Rows, columns: Rows) -> "ModelScores":
+        """The scores of these queries and items."""
+        images, captions = (columns, rows) if self.turned else (rows, columns)
+        return ModelScores(self.model, self.image.take(images), self.text.take(captions), self.turned)
+
+
+def scored(model: Model, image: Embedding, text: Embedding) -> NDArray[np.float32] | ModelScores:
+    """``(I, T)`` scores of embeddings: a matrix where it has at most 2 ** 28 entries, else by blocks of rows.
+
+    Args:
+        model: scores embeddings.
+        image: embeddings of images.
+        text: embeddings of captions.
+    """
+    if len(image) * len(text) <= WHOLE:
+        return model.scores(image, text)
+    return ModelScores(model, image.in_float32(model.device), text.in_float32(model.device))

@@ -4,8 +4,6 @@
 explorer look into them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,8 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.experiment import runs
-from workbench.experiment.model import Model
-from workbench.experiment.scoring import WHOLE, scored
+from workbench.experiment.model import WHOLE, Model, scored
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import best_ranks
 from workbench.records import Embedding, Measurement, Split
@@ -92,10 +89,10 @@ class OpenRun:
 
     def _scored(self) -> AnyScores:
         """The scores, by rows where the matrix is too large for memory."""
-        whole = len(self.image) * len(self.text) <= WHOLE
-        return self.scores if whole else scored(self.model, self.image, self.text)
+        lazy = len(self.image) * len(self.text) > WHOLE
+        return scored(self.model, self.image, self.text) if lazy else self.scores
 
-    def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> OpenRun:
+    def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> "OpenRun":
         """The same model and split with other embeddings, under another name and in no folder."""
         return OpenRun(name, self.split, lambda: Contents(self.model, image, text), config=self.config)
 
@@ -149,9 +146,7 @@ class OpenRun:
             "seed": self.config["seed"],
             "metrics": {m.label: m.value for m in self.measurements},
             "contracts": {m.label: m.as_dict() for m in self.measurements},
-            "history": [
-                {name: value for name, value in row.items() if name != "seconds"} for row in self.history
-            ],
+            "history": [{name: row[name] for name in row if name != "seconds"} for row in self.history],
             "notes": list(self.split.notes),
         }
 
@@ -161,18 +156,14 @@ class OpenRun:
         Returns:
             The path of ``results.json``, which is written last.
         """
-        path = Path(folder)
+        path, split, model = Path(folder), self.split, self.model
         runs.write_json(path / runs.CONFIG, self.config)
-        states = {name: maker.state() for name, maker in self.model.makers.items()}
-        runs.write_json(path / runs.STATES, states)
-        checkpoint.write(path / runs.MODEL, checkpoint.weights(self.model.pair, self.model.objective), {})
+        runs.write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})
+        checkpoint.write(path / runs.MODEL, checkpoint.weights(model.pair, model.objective), {})
         runs.write_table(path / "rankings.parquet", self.rankings())
-        split = self.split
         runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
-        for side, embedding, ids in (
-            ("image", self.image, self.split.image_ids),
-            ("text", self.text, self.split.caption_ids),
-        ):
+        sides = (("image", self.image, split.image_ids), ("text", self.text, split.caption_ids))
+        for side, embedding, ids in sides:
             with replacing(path / "embeddings" / f"{side}.npy") as temporary:
                 np.save(temporary, embedding.mean.numpy())
             runs.write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))

@@ -5,8 +5,6 @@ written last, by the process that watched the run, and is one of ``ok``, ``faile
 Nothing here needs torch.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import json
@@ -16,18 +14,18 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import MetricKey, Rows, densest
+from workbench.records import MetricKey, Rows
 from workbench.records.writing import replacing
 
 if TYPE_CHECKING:
@@ -77,13 +75,11 @@ def read(folder: Path | str) -> Run:
     path = Path(folder)
     if not path.is_dir():
         raise FileNotFoundError(f"no run folder {path}; `workbench ls` lists the runs")
-    files = {
-        name: json.loads(file.read_text()) if (file := path / name).is_file() else {}
-        for name in (PARAMS, RESULTS, ENV)
-    }
-    unwritten = "unwatched" if files[RESULTS] else "unfinished"
+    files = [path / name for name in (PARAMS, RESULTS, ENV)]
+    params, results, env = (json.loads(file.read_text()) if file.is_file() else {} for file in files)
+    unwritten = "unwatched" if results else "unfinished"
     status = (path / STATUS).read_text().strip() if (path / STATUS).is_file() else unwritten
-    return Run(path, path.parent.name, path.name, status, files[PARAMS], files[RESULTS], files[ENV])
+    return Run(path, path.parent.name, path.name, status, params, results, env)
 
 
 def list_runs(root: Path | str = "runs", notebook: str = "*") -> list[Run]:
@@ -104,15 +100,13 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     """
     if Path(name).is_dir():
         return read(name)
-    found = list_runs(root)
-    if name == "last":
-        found = found[-1:]
-    else:
-        found = [run for run in found if run.id.startswith(str(name)) or run.id.endswith(str(name))]
+    every, part = list_runs(root), str(name)
+    named = [run for run in every if run.id.startswith(part) or run.id.endswith(part)]
+    found = every[-1:] if part == "last" else named
     if not found:
-        raise FileNotFoundError(f"no run {str(name)!r} below {root}; `workbench ls` lists the runs")
+        raise FileNotFoundError(f"no run {part!r} below {root}; `workbench ls` lists the runs")
     if len(found) > 1:
-        raise LookupError(f"{len(found)} runs are called {str(name)!r}: {', '.join(run.id for run in found)}")
+        raise LookupError(f"{len(found)} runs are called {part!r}: {', '.join(run.id for run in found)}")
     return found[0]
 
 
@@ -172,7 +166,7 @@ class ByQuery:
             write_table(Path(folder) / VALUES / f"{direction or 'both'}.parquet", table)
 
     @classmethod
-    def read(cls, folder: Path | str) -> ByQuery | None:
+    def read(cls, folder: Path | str) -> Self | None:
         """What a run folder keeps; ``None`` = nothing, as in runs of older versions."""
         import pandas as pd
 
@@ -185,16 +179,16 @@ class ByQuery:
         return cls(tuple(images), tuple(captions["id"]), own, values)
 
 
-def differences(first: Run, second: Run, keys: Sequence[str] = ()) -> list[Difference]:
+def differences(first: Run, second: Run, keys: Sequence[str]) -> "list[Difference]":
     """The second run held against the first on the same queries, by the values that both keep: no model is
     opened.
 
     Args:
         first: the run that the other is held against.
         second: the other.
-        keys: numbers to compare; none = RSUM, R@1, and mAP@R by the densest judgements. All of them are
-            adjusted together. Those that a run does not keep are left out, and those that count other queries
-            in either run, such as a share of the run's own errors.
+        keys: numbers to compare, e.g. ``records.readable.headline`` of those that the runs keep. All of them
+            are adjusted together. Those that a run does not keep are left out, and those that count other
+            queries in either run, such as a share of the run's own errors.
 
     Returns:
         One comparison a number; empty where a run keeps no values by query, or the runs were measured on
@@ -207,26 +201,10 @@ def differences(first: Run, second: Run, keys: Sequence[str] = ()) -> list[Diffe
     if one is None or two is None or (one.image_ids, one.caption_ids) != (two.image_ids, two.caption_ids):
         return []
     unknown = [{key: np.isnan(column).tobytes() for key, column in of.values.items()} for of in (one, two)]
-    both = [key for key in one.values if unknown[0][key] == unknown[1].get(key)]
-    asked = keys or headline({MetricKey.parse(key).judgements for key in both})
+    both = [key for key in keys if key in one.values and unknown[0][key] == unknown[1].get(key)]
     names = [run.id if first.id != second.id else str(run.folder) for run in (first, second)]
-    values = {key: dict(zip(names, (one.values[key], two.values[key]))) for key in asked if key in both}
+    values = {key: dict(zip(names, (one.values[key], two.values[key]))) for key in both}
     return comparison.measure(values, names[0], Draws(one.own, len(one.image_ids)))
-
-
-def headline(judgements: Iterable[str]) -> list[str]:
-    """The numbers that stand first: RSUM and R@1 by a data set's own pairs, mAP@R by the densest judgements.
-
-    Args:
-        judgements: names of those that there are.
-
-    >>> headline(["own", "exact"])
-    ['rsum', 'i2t/R@1', 't2i/R@1', 'exact:i2t/map_at_r', 'exact:t2i/map_at_r']
-    """
-    dense, ways = densest(judgements), ("i2t", "t2i")
-    keys = [MetricKey("rsum"), *(MetricKey("R", way, k=1) for way in ways)]
-    keys += [MetricKey("map_at_r", way, dense) for way in ways if dense != "own"]
-    return [str(key) for key in keys]
 
 
 def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs", code: str = "") -> Path:
@@ -302,11 +280,11 @@ def publish(folder: Path | str, results: Mapping[str, Any], seed: int | None = N
     from IPython import display
 
     path = write_results(folder, results)
-    write_json(Path(folder) / ENV, environment(seed))
-    values = {"data": plain(results, RESULTS), "encoder": "json", "display": None, "version": 1}
-    data = {"text/plain": f"results: {path}", SCRAP: {"name": "results", **values}}
-    about = {"scrapbook": {"name": "results", "data": True, "display": False}}
-    display.display(data, metadata=about, raw=True)
+    write_json(path.with_name(ENV), environment(seed))
+    about = {"name": "results", "encoder": "json", "display": None, "version": 1}
+    data = {"text/plain": f"results: {path}", SCRAP: {**about, "data": plain(results, RESULTS)}}
+    scrapbook = {"name": "results", "data": True, "display": False}
+    display.display(data, metadata={"scrapbook": scrapbook}, raw=True)
     return path
 
 
@@ -319,7 +297,7 @@ def write_text(path: Path, text: str) -> Path:
     return path
 
 
-def write_table(path: Path | str, table: pd.DataFrame) -> Path:
+def write_table(path: Path | str, table: "pd.DataFrame") -> Path:
     """Write a table, atomically.
 
     Args:
@@ -417,16 +395,11 @@ def environment(seed: int | None = None) -> dict[str, Any]:
     for name in (own, *needed):
         with suppress(importlib.metadata.PackageNotFoundError):  # an extra that is not installed
             versions[name] = importlib.metadata.version(name)
-    torch, device = sys.modules.get("torch"), None
+    torch, device, commit = sys.modules.get("torch"), None, None
     if torch is not None:
         device = str(torch.cuda.get_device_name()) if torch.cuda.is_available() else "cpu"
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    with suppress(OSError, subprocess.CalledProcessError):  # no git, or an installed package and no clone
+        commit = subprocess.check_output(command, cwd=PACKAGE, text=True, stderr=subprocess.DEVNULL).strip()
     machine = {"platform": platform.platform(), "cpus": os.cpu_count(), "device": device}
-    return machine | {"versions": versions, "commit": _commit(), "code": code_hash()[:16], "seed": seed}
-
-
-def _commit() -> str | None:
-    try:
-        command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-        return subprocess.run(command, cwd=PACKAGE, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None  # an installed package, not a clone: its version says what it is
+    return machine | {"versions": versions, "commit": commit, "code": code_hash()[:16], "seed": seed}

@@ -1,16 +1,23 @@
-"""Train and evaluate without a notebook: the same experiment, the same run folder."""
-
-from __future__ import annotations
+"""Run folders without a notebook: train into one, measure its model again, open several to look at them."""
 
 import os
 import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
-from workbench import experiment
+import numpy as np
+import pandas as pd
+import torch
+
 from workbench.experiment import runs
+from workbench.experiment.config import Config
 from workbench.experiment.evaluation import ensemble, measure
-from workbench.experiment.running import Prepared
-from workbench.records import Measurement
+from workbench.experiment.opened import Contents, OpenRun
+from workbench.experiment.running import Prepared, load_model, load_split, run
+from workbench.records import Embedding, Measurement, Split
 from workbench.training import checkpoint
 
 
@@ -33,23 +40,19 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
     """
     check_folder(out, resume)
     if not leads():
-        experiment.run(ready, folder=out, progress=False)
+        run(ready, folder=out, progress=False)
         return Path(out)
     folder = runs.folder("train", out, ready.config.as_dict())
-    began = time.perf_counter()
-    status = "killed"
+    began, status = time.perf_counter(), "killed"
     try:
-        result = experiment.run(ready, folder=folder, progress=progress)
-        result.save(folder)
+        run(ready, folder=folder, progress=progress).save(folder)
         status = "ok"
     except Exception:
         status = "failed:train"
         raise
     finally:
-        runs.write_json(
-            folder / runs.ENV,
-            {**runs.environment(ready.config.seed), "seconds": round(time.perf_counter() - began, 2)},
-        )
+        seconds = round(time.perf_counter() - began, 2)
+        runs.write_json(folder / runs.ENV, {**runs.environment(ready.config.seed), "seconds": seconds})
         runs.write_status(folder, status)
     return folder
 
@@ -92,10 +95,88 @@ def evaluate_run(*folders: Path | str, split: str = "test") -> list[Measurement]
         FileNotFoundError: a folder holds no checkpoint.
         ValueError: the runs read different images or captions.
     """
-    models = [experiment.load_model(folder) for folder in folders]
-    configs = [experiment.Config.read(Path(folder) / "config.json") for folder in folders]
-    splits = [experiment.load_split(config, split) for config in configs]
-    members = [
-        (model, model.source(one, every_signal=False)) for model, one in zip(models, splits, strict=True)
-    ]
+    configs = [Config.read(Path(folder) / runs.CONFIG) for folder in folders]
+    splits = [load_split(config, split) for config in configs]
+    pairs = zip(map(load_model, folders), splits, strict=True)
+    members = [(model, model.source(one, every_signal=False)) for model, one in pairs]
     return measure(ensemble(members), splits[0], metrics=configs[0].metrics)
+
+
+def open_runs(
+    names: Sequence[str] = (), *, root: str = "runs", images: int = 0, device: str = "cpu"
+) -> list[OpenRun]:
+    """Open several runs to look at them side by side.
+
+    Args:
+        names: run folders, or run ids below ``root``; ``""`` is the shipped encoder of the embedded world,
+            and no name at all is that one alone.
+        root: where runs lie.
+        images: the first so many images of the test split; 0 = all that the run was measured on.
+        device: where the weights go.
+
+    Returns:
+        One opened run each, named by its objective, and by its run id as well where an objective comes twice.
+        Runs of one data set share one split.
+
+    Raises:
+        FileNotFoundError: no such run; one without a checkpoint raises it when its model is asked for.
+        ValueError: the runs were measured on different images or captions.
+    """
+    opened = [_open(name, root, images, device) for name in names or ("",)]
+    first = opened[0].split
+    for one in opened[1:]:
+        if (one.split.image_ids, one.split.caption_ids) != (first.image_ids, first.caption_ids):
+            raise ValueError(
+                f"{opened[0].name} and {one.name} were measured on different images or captions; "
+                "open runs of one data set, with the same number of images"
+            )
+    times = Counter(one.name for one in opened)
+    endings = [one.folder.name if one.folder else str(number) for number, one in enumerate(opened, 1)]
+    return [
+        replace(one, split=first, name=f"{one.name} {end}" if times[one.name] > 1 else one.name)
+        for one, end in zip(opened, endings, strict=True)
+    ]
+
+
+def _open(name: str, root: str, images: int, device: str) -> OpenRun:
+    if not name:
+        config = Config(test_images=images)
+        split = load_split(config, "test")
+        return OpenRun(
+            "pre-trained", split, cache(lambda: _contents(None, split, device)), config=config.as_dict()
+        )
+    found = runs.find(name, root)
+    folder, results = found.folder, found.results
+    if not (folder / runs.CONFIG).is_file():
+        raise FileNotFoundError(f"{folder} keeps no model; open the folder of a finished training run")
+    config = Config.read(folder / runs.CONFIG)
+    config = config.replace(test_images=images) if images else config
+    split, kept = load_split(config, "test"), runs.ByQuery.read(folder)
+    load = cache(lambda: _contents(folder, split, device))
+    one = OpenRun(config.objective, split, load, folder, config.as_dict(), history=results.get("history", ()))
+    # of a part of the images, other numbers are true
+    if kept is None or (kept.image_ids, kept.caption_ids) != (split.image_ids, split.caption_ids):
+        return one
+    measured = [Measurement.of(contract) for contract in results.get("contracts", {}).values()]
+    return replace(one, measurements=measured, values=kept.values)
+
+
+def _contents(folder: Path | None, split: Split, device: str) -> Contents:
+    """The model, and the embeddings that the run kept; where they lack an item, or something that the
+    objective's scores read, the split is embedded.
+    """
+    model, kept = load_model(folder or "", device=device), []
+    if folder and not model.objective.reads:
+        sides = (("image", split.image_ids), ("text", split.caption_ids))
+        kept = [found for side, ids in sides if (found := _of_side(folder, side, ids))]
+    return Contents(
+        model, *(kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False)))
+    )
+
+
+def _of_side(folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
+    table, vectors = folder / "embeddings" / f"{side}_ids.parquet", folder / "embeddings" / f"{side}.npy"
+    if not (table.is_file() and vectors.is_file()):
+        return None
+    rows = pd.Index(pd.read_parquet(table)["id"]).get_indexer(pd.Index(ids))
+    return Embedding(torch.from_numpy(np.load(vectors)[rows])) if (rows >= 0).all() else None

@@ -30,8 +30,6 @@ paired data, J. Educational and Behavioral Statistics 37, 2012; Q. McNemar, Psyc
 ``intervals`` for the draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -56,20 +54,24 @@ MARKS = {BETTER: "▲", WORSE: "▼", ALIKE: "=", UNDECIDED: "?"}
 
 @dataclass(frozen=True)
 class Difference:
-    """How one run differs from another on one number, with the contract.
+    """How one run differs from another on one number, and all that is needed to read this difference.
 
     Args:
-        key: the number, e.g. ``"t2i/R@1"``.
-        run, against: names of the two runs; the difference is ``run - against``.
-        value: the difference; low, high: its interval, adjusted for all comparisons made together, or
-            ``None``.
-        smallest: effects below this are not worth noting; in the unit of ``value``.
-        wins, losses, ties: images on which ``run`` is better, worse, equal.
-        p: of the two-sided exact sign test over images; p_holm: adjusted for all comparisons made together.
-        comparisons: how many those were.
-        queries, left_out: queries that count, and queries that have no answer.
-        unit: how it is shown, of ``records.shown.UNITS``; smaller_is_better: e.g. of a median rank.
-        confidence: that no run in the table is called better or worse by chance.
+        key: which number, e.g. ``"t2i/R@1"``.
+        run, against: names of the two runs; the difference is the value of ``run`` minus that of ``against``.
+        value: the difference.
+        low, high: ends of its interval, widened for the number of comparisons made together; ``None`` where
+            nothing was resampled.
+        smallest: smallest difference that matters, in the unit of ``value``.
+        wins, losses, ties: number of images on which ``run`` is better, is worse, and does equally well.
+        p: p value of the two-sided exact sign test over images.
+        p_holm: the same, raised by Holm's method for the number of comparisons made together.
+        comparisons: how many comparisons were made together.
+        queries: number of queries that the values are made of.
+        left_out: number of queries without a relevant item, which therefore do not count.
+        unit: how the value is shown, one of ``records.shown.UNITS``.
+        smaller_is_better: whether a smaller value is the better one, as with a median rank.
+        confidence: chance that no run in the table is called better or worse where there is no difference.
     """
 
     key: str
@@ -93,15 +95,13 @@ class Difference:
 
     @property
     def told_apart(self) -> bool:
-        """Whether the interval leaves out zero."""
+        """Whether the data show that the two runs differ at all: their interval does not contain zero."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
     @property
     def verdict(self) -> str:
         """``better`` or ``worse`` than the other run, ``no difference worth noting``, or ``undecided``."""
-        if self.low is None or self.high is None:
-            return UNDECIDED
-        if -self.smallest <= self.low and self.high <= self.smallest:
+        if self.low is not None and self.high is not None and max(-self.low, self.high) <= self.smallest:
             return ALIKE
         if not self.told_apart:
             return UNDECIDED
@@ -114,13 +114,13 @@ class Difference:
 
     @property
     def worth_noting(self) -> bool:
-        """Whether the run is better or worse: what is set in bold, shaded, or drawn as a filled dot."""
+        """Whether the run is better or worse than the other; tables and figures print this one boldly."""
         return self.verdict in (BETTER, WORSE)
 
     def row(self) -> dict[str, Any]:
         """All fields, and what follows from them, as a row of a table."""
-        verdict = {"verdict": self.verdict, "mark": self.mark, "worth_noting": self.worth_noting}
-        return asdict(self) | {"told_apart": self.told_apart} | verdict
+        also = ("told_apart", "verdict", "mark", "worth_noting")
+        return asdict(self) | {name: getattr(self, name) for name in also}
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -149,9 +149,8 @@ def holm(p: Sequence[float]) -> list[float]:
     """
     order = np.argsort(p, kind="stable")
     raised = np.maximum.accumulate(np.asarray(p, np.float64)[order] * np.arange(len(p), 0, -1))
-    out = np.empty(len(p))
-    out[order] = np.minimum(1.0, raised)
-    return [float(value) for value in out]
+    adjusted: list[float] = np.minimum(1.0, raised)[np.argsort(order)].tolist()
+    return adjusted
 
 
 def levels(p: Sequence[float], alpha: float) -> Values:
@@ -165,7 +164,7 @@ def levels(p: Sequence[float], alpha: float) -> Values:
     >>> levels([0.04, 0.001, 0.03], 0.06).round(6).tolist()
     [0.06, 0.02, 0.03]
     """
-    step, told = np.argsort(np.argsort(p, kind="stable")), np.sum(np.array(holm(p)) <= alpha)
+    step, told = np.argsort(np.argsort(p, kind="stable")), int(np.sum(np.array(holm(p)) <= alpha))
     level: Values = alpha / (len(p) - np.minimum(step, min(told, len(p) - 1)))
     return level
 
@@ -205,11 +204,10 @@ def measure(
             raise KeyError(f"{text}: no run {against!r} to compare with; there are {', '.join(by_run)}")
         key = MetricKey.parse(text)
         row, within = known.get(key.metric, Metric()), replace(draws, folds=key.folds)
-        for name in by_run:
-            _same_queries(text, name, against, by_run)
+        _same_queries(text, against, by_run)
         numbers = {name: row.number(column, key.direction, within) for name, column in by_run.items()}
-        for name in [name for name in by_run if name != against]:
-            (first, drawn), (second, base) = numbers[name], numbers[against]
+        second, base = numbers.pop(against)
+        for name, (first, drawn) in numbers.items():
             one, images, largest = _signs(
                 Difference(text, name, against, first - second, unit=row.face),
                 by_run[name] - by_run[against], within, row,
@@ -221,15 +219,16 @@ def measure(
     return _adjusted(found, errors, 1 - confidence)
 
 
-def _same_queries(key: str, run: str, against: str, values: Mapping[str, Values]) -> None:
-    first, second = values[run], values[against]
-    if first.shape != second.shape or (np.isnan(first) != np.isnan(second)).any():
-        raise ValueError(
-            f"{key}: {run} and {against} did not answer the same queries: "
-            "measure both on one split by the same judgements"
-        )
-    if np.isnan(first).all():
-        raise ValueError(f"{key}: no query counts for {run} and {against}, so that they cannot be compared")
+def _same_queries(key: str, against: str, values: Mapping[str, Values]) -> None:
+    unknown = np.isnan(values[against])
+    for run, found in values.items():
+        if not np.array_equal(np.isnan(found), unknown):
+            raise ValueError(
+                f"{key}: {run} and {against} did not answer the same queries: "
+                "measure both on one split by the same judgements"
+            )
+        if unknown.all():
+            raise ValueError(f"{key}: no query counts for {run} and {against}, so they cannot be compared")
 
 
 def _signs(one: Difference, difference: Values, draws: Draws, row: Metric) -> tuple[Difference, int, float]:
@@ -262,11 +261,10 @@ def _adjusted(
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = np.nan_to_num(2 * stdtr(free, -np.abs(value) / error), nan=1.0)
     half = stdtrit(free, 1 - levels(alone.tolist(), alpha) / 2) * error
-    ends = [{} if np.isnan(h) else {"low": float(v - h), "high": float(v + h)} for v, h in zip(value, half)]
-    p_holm = holm([one.p for one in found])
+    ends = [(None, None) if np.isnan(h) else (float(v - h), float(v + h)) for v, h in zip(value, half)]
+    each = zip(found, holm([one.p for one in found]), ends, strict=True)
     return [
-        replace(one, p_holm=p, comparisons=len(found), **end)
-        for one, p, end in zip(found, p_holm, ends, strict=True)
+        replace(one, low=low, high=high, p_holm=p, comparisons=len(found)) for one, p, (low, high) in each
     ]
 
 

@@ -11,8 +11,6 @@ The starting point is one fixed model, so that the difference from it has the me
 Source: W. S. Gosset ("Student"), The probable error of a mean, Biometrika 6, 1908.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -67,7 +65,7 @@ def measure(
     """
     _check(table)
     grouped = table.groupby(["key", "objective"])["value"]
-    found = grouped.agg(seeds="count", mean="mean", sd="std")
+    found = pd.DataFrame(grouped.agg(seeds="count", mean="mean", sd="std"))
     ends = {where: t_interval(part.to_numpy(np.float64), confidence) for where, part in grouped}
     found[["low", "high"]] = [ends[where] for where in found.index]
     found["start"] = found.index.get_level_values("key").map(dict(start or {})).astype(float)

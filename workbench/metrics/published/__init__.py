@@ -2,15 +2,334 @@
 compares with what.
 
 ``load`` filters them, ``wide`` puts one row of a paper's table on one line, ``sums`` holds every printed sum
-against its parts, and ``why_not`` says whether a number of one's own was measured as they were.
+against its parts (six numbers and their sum, each rounded to one decimal, may differ by 7 x 0.05, no more),
+``beside`` says what is to be known about each row, and ``why_not`` whether a number of one's own was measured
+as they were.
 """
 
-from workbench.metrics.published.protocols import PROTOCOLS, Protocol, folds_of, why_not
-from workbench.metrics.published.remarks import CONTRADICTED, beside, marked, remarks
-from workbench.metrics.published.sums import sums, warnings
-from workbench.metrics.published.values import COLUMNS, LABELS, load, wide
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
-__all__ = [
-    "COLUMNS", "CONTRADICTED", "LABELS", "PROTOCOLS", "Protocol", "beside", "folds_of", "load", "marked", "remarks", "sums",
-    "warnings", "why_not", "wide",
-]  # fmt: skip
+import pandas as pd
+
+from workbench.records import MetricKey
+from workbench.records.shown import count, fixed
+
+ROW = ("paper", "table", "dataset", "protocol", "group", "method")
+COLUMNS = (*ROW, "metric", "printed", "value")
+FILE = Path(__file__).parent / "values.tsv"
+# the papers' numbers under the labels of our measurements; theirs are in percent
+LABELS = {f"{d}_r{k}": str(MetricKey("R", d, k=k)) for d in ("i2t", "t2i") for k in (1, 5, 10)} | {
+    "rsum": "rsum", **{f"{d}_r{k}": str(MetricKey("R", d, k=k)) for d in ("i2i", "t2t") for k in (1, 5)},
+    **{f"{d}_mAPR": str(MetricKey("map_at_r", d)) for d in ("i2t", "t2i")},
+    **{f"{d}_RP": str(MetricKey("r_precision", d)) for d in ("i2t", "t2i")},
+    "P": "hierarcaps_traversal/P", "R": "hierarcaps_traversal/R", "d_corr": "d_corr_image",
+}  # fmt: skip
+Filter = str | Sequence[str] | None
+
+
+@cache
+def _all() -> pd.DataFrame:
+    """All rows in the order of the file; a dash, where a paper prints no number, is NaN."""
+    rows = pd.read_csv(FILE, sep="\t", dtype=str, keep_default_na=False)
+    return rows.assign(value=rows["printed"].replace("-", "nan").astype(float))
+
+
+def load(
+    *,
+    paper: Filter = None,
+    table: Filter = None,
+    dataset: Filter = None,
+    protocol: Filter = None,
+    group: Filter = None,
+    method: Filter = None,
+    metric: Filter = None,
+) -> pd.DataFrame:
+    """Printed values, filtered by their columns; each filter is a value, several values, or ``None`` for all.
+
+    Args:
+        paper: ``DITM``, ``CORA``, ``DIAS``, ``SAM`` or ``AAHR``: where it is printed.
+        table: number of the table as the paper writes it, e.g. ``"II"`` or ``"2"``.
+        dataset: e.g. ``"MS-COCO 1K"``.
+        protocol: how it was measured, e.g. ``"5-fold mean"``.
+        group: heading above the rows, e.g. the backbone or the text encoder; may be empty.
+        method: as printed, with its marks, e.g. ``"NAAF*"``.
+        metric: e.g. ``"i2t_r1"``, ``"rsum"``.
+
+    Returns:
+        One row a value: these seven columns, ``printed`` (the text) and ``value`` (percent; NaN where the
+        paper prints a dash).
+
+    Raises:
+        KeyError: a value that does not occur, with the near ones.
+        ValueError: no row has all of them.
+
+    >>> asked = {"paper": "DITM", "dataset": "MS-COCO 1K", "group": "ViT-B/32 (151M)"}
+    >>> load(**asked, method="DITM", metric="rsum")["printed"].tolist()
+    ['540.3']
+    """
+    given = (paper, table, dataset, protocol, group, method, metric)
+    wanted = {name: _values(name, one) for name, one in zip(COLUMNS, given) if one is not None}
+    found = _all()
+    for name, values in wanted.items():
+        found = found[found[name].isin(values)]
+    if found.empty:
+        raise ValueError(f"no printed value has all of {wanted}; leave one out to see what there is")
+    return found.reset_index(drop=True)
+
+
+def _values(name: str, given: str | Sequence[str]) -> list[str]:
+    values, known = [given] if isinstance(given, str) else list(given), sorted(set(_all()[name]))
+    for value in values:
+        if value not in known:
+            near = difflib.get_close_matches(value, known, n=3, cutoff=0.5) or known
+            raise KeyError(f"published: no {name} {value!r}; there is {', '.join(near)}")
+    return values
+
+
+def wide(rows: pd.DataFrame) -> pd.DataFrame:
+    """One line for each row of a paper's table, one column a metric, in the order of the papers.
+
+    Args:
+        rows: what ``load`` gave.
+
+    Returns:
+        The values in percent, indexed by paper, table, dataset, protocol, group and method; NaN where nothing
+        is printed.
+    """
+    table = rows.pivot(index=list(ROW), columns="metric", values="value")
+    order = pd.MultiIndex.from_frame(rows[list(ROW)].drop_duplicates())
+    return table.loc[order, list(dict.fromkeys(rows["metric"]))].rename_axis(columns=None)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What was measured on.
+
+    Args:
+        data: name on the data shelf.
+        images, captions: of the test split.
+        folds: 1 = one gallery of all; 5 = five galleries of consecutive images, and their mean.
+        training: what the rows were trained on where that is not the data set's own training split.
+    """
+
+    data: str
+    images: int
+    captions: int
+    folds: int = 1
+    training: str = ""
+
+    def __str__(self) -> str:
+        each = count(self.images // self.folds, "image")
+        folds = f", the mean of {self.folds} galleries of {each}" if self.folds > 1 else ""
+        training = f", trained on {self.training}" if self.training else ""
+        sizes = f"{count(self.images, 'test image')} with {count(self.captions, 'caption')}"
+        return f"{self.data}, {sizes}{folds}{training}"
+
+
+FLICKR, WHOLE, FOLDED = (
+    Protocol("flickr30k", 1000, 5000),
+    Protocol("coco", 5000, 25000),
+    Protocol("coco", 5000, 25000, 5),
+)
+# Karpathy's splits, five captions an image. What is not listed here (ablations, correlations, reduced
+# training sets) is stated by its paper in too few words to be checked by counting.
+PROTOCOLS = {
+    ("Flickr30K", "1K test"): FLICKR,
+    ("Flickr30K", "full data"): FLICKR,
+    ("MS-COCO 5K", "full"): WHOLE,
+    ("MS-COCO 5K", "full data"): WHOLE,
+    ("MS-COCO 1K", "5-fold mean"): FOLDED,
+    ("COCO->Flickr30K", "zero-shot"): Protocol("flickr30k", 1000, 5000, training="MS-COCO"),
+    ("ECCV Caption", ""): Protocol("eccv_caption", 5000, 25000),
+    ("CxC", ""): Protocol("cxc", 5000, 25000),
+}
+
+
+def folds_of(dataset: str, protocol: str, images: int) -> int:
+    """In how many galleries to measure one's own numbers, so that they stand beside these rows.
+
+    Args:
+        dataset: of the printed rows.
+        protocol: of the printed rows.
+        images: of one's own test split.
+
+    Returns:
+        The protocol's number of folds where the images can be cut into so many equal parts, else 1.
+
+    >>> folds_of("MS-COCO 1K", "5-fold mean", 5000), folds_of("MS-COCO 5K", "full", 5000)
+    (5, 1)
+    """
+    asked = PROTOCOLS.get((dataset, protocol))
+    return asked.folds if asked and images % asked.folds == 0 else 1
+
+
+def why_not(dataset: str, protocol: str, *, data: str, images: int, captions: int, folds: int = 1) -> str:
+    """Why a number of one's own does not compare with the rows of a data set and protocol.
+
+    Args:
+        dataset: of the printed rows, e.g. ``"MS-COCO 1K"``.
+        protocol: of the printed rows, e.g. ``"5-fold mean"``.
+        data: name of one's own data set on the data shelf.
+        images: images of one's own test split.
+        captions: captions of one's own test split.
+        folds: as one's own number was measured.
+
+    Returns:
+        One sentence; empty where split, counts and folds agree.
+
+    Raises:
+        KeyError: nothing is printed for this data set; ValueError: nothing for it under this protocol.
+
+    >>> why_not("MS-COCO 5K", "full", data="coco", images=5000, captions=25000)
+    ''
+    """
+    load(dataset=dataset, protocol=protocol)  # refuses what nobody prints
+    asked = PROTOCOLS.get((dataset, protocol))
+    if asked is None:
+        rule = protocol or "no protocol named"
+        return f"the papers do not say enough about {dataset} ({rule}) to tell what compares with it"
+    own = Protocol(data, images, captions, folds, asked.training)
+    return "" if own == asked else f"the printed rows are measured on {asked}; yours on {own}"
+
+
+TOLERANCE = 0.35
+PARTS = {
+    "rsum": tuple(f"{d}_r{k}" for d in ("i2t", "t2i") for k in (1, 5, 10)),
+    "nsum": tuple(f"{d}_n{k}" for d in ("i2t", "t2i") for k in (1, 5, 10)),
+    "sum": tuple(f"{d}_{part}" for d in ("i2t", "t2i") for part in ("mAPR", "RP", "r1")),
+}
+# paper, table, dataset, method of a sum that does not add up -> the likely reason
+REASONS = {
+    ("SAM", "3", "Flickr30K", "CVSE + SAM"): "a typing error: the paper's Table 4 shows about 370",
+    ("AAHR", "2", "MS-COCO 5K", "VSE++"): "copied from the Flickr30K cell",
+    ("DIAS", "1", "Flickr30K", "NUIF-d"): "the whole row but one cell equals SDE's row in CORA's Table 1",
+    ("CORA", "1", "Flickr30K", "CORA"): "AAHR quotes 520.6",
+    ("CORA", "1", "Flickr30K", "MV-VSE [†]"): "DIAS prints the same",
+    ("DIAS", "1", "Flickr30K", "MV"): "CORA prints the same",
+    ("AAHR", "1", "MS-COCO 1K", "VSRN++"): "text-to-image R@5 is printed as 90.4, other sources have 91.0",
+}
+
+
+def sums(rows: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Every printed sum beside the sum of its printed parts.
+
+    Args:
+        rows: what ``load`` gave; ``None`` = all. A row whose sum or whose parts are not all there is left
+            out.
+
+    Returns:
+        One line a sum: the row's columns, ``metric``, ``printed``, ``parts`` (their sum), ``adds_up`` (within
+        0.35, what the rounding of seven numbers can do) and ``reason``, the likely one where it does not.
+    """
+    table = wide(load() if rows is None else rows)
+    found = [pd.DataFrame(columns=["metric", "printed", "parts"], index=table.index[:0])]
+    for metric, parts in PARTS.items():
+        if {metric, *parts} <= set(table.columns):
+            total = table[list(parts)].sum(axis=1, skipna=False)
+            found.append(pd.DataFrame({"metric": metric, "printed": table[metric], "parts": total}).dropna())
+    out = pd.concat(found).reset_index()
+    # 0.35 itself has no exact binary form
+    adds_up = (out["printed"].astype(float) - out["parts"].astype(float)).abs() <= TOLERANCE + 1e-6
+    keys = out[["paper", "table", "dataset", "method"]].itertuples(index=False, name=None)
+    reasons = pd.Series([REASONS.get(key, "") for key in keys], index=out.index, dtype=object)
+    return out.assign(adds_up=adds_up, reason=reasons.mask(adds_up, ""))
+
+
+def warnings(rows: pd.DataFrame | None = None) -> dict[tuple[str, ...], str]:
+    """What to say beside a row whose printed sum does not add up.
+
+    Args:
+        rows: what ``load`` gave; ``None`` = all.
+
+    Returns:
+        ``(paper, table, dataset, protocol, group, method)`` -> one sentence.
+
+    >>> list(warnings(load(paper="AAHR", table="2")).values())
+    ['prints rsum 409.8, its parts add up to 355.7: copied from the Flickr30K cell']
+    """
+    checked, out = sums(rows), {}
+    for line in checked[~checked["adds_up"].astype(bool)].to_dict("records"):
+        printed, parts = (fixed(line[name], 1) for name in ("printed", "parts"))
+        reason = f": {line['reason']}" if line["reason"] else ""
+        told = f"prints {line['metric']} {printed}, its parts add up to {parts}{reason}"
+        out[tuple(line[name] for name in ROW)] = told
+    return out
+
+
+QUOTED = (
+    "rows of other methods are quoted from their papers and read bottom-up region features; "
+    "only rows of one text encoder compare"
+)
+COMPARABLE = {
+    "DITM": "the baselines are the authors' own runs with CLIP's ViT and GPO pooling: "
+    "the rows of one backbone compare",
+    "CORA": f"{QUOTED} (the heading says which); [†] marks the mean of two models",
+    "DIAS": f"{QUOTED} (the heading says which); * marks the mean of two models",
+    "AAHR": f"{QUOTED}, which the table does not state; * marks the mean of two models",
+    "SAM": "† marks the authors' re-run of another method; a method with + SAM compares with its own † row",
+}
+MARKS = {
+    "DITM": {"*": "extra augmentation"},
+    "CORA": {"[†]": "mean of two models", "(ensemble)": "mean of two models"},
+    "DIAS": {"*": "mean of two models"},
+    "AAHR": {"*": "mean of two models"},
+    "SAM": {"†": "the authors' re-run"},
+}
+# paper, table, dataset, method -> what other tables or the text say
+CONTRADICTED = {
+    ("AAHR", "1", "MS-COCO 1K", "NAAF*"): "CORA and DIAS print 80.5 ... 527.2 for this row",
+    ("CORA", "2", "MS-COCO 1K", "NAAF [†]"): "AAHR prints 78.1 ... 521.2 for this row",
+    ("DIAS", "1", "MS-COCO 1K", "NAAF*"): "AAHR prints 78.1 ... 521.2 for this row",
+    ("AAHR", "1", "MS-COCO 1K", "AAHR"): "the row of bank size 2,048; the text says 4,096 on MS-COCO",
+    ("AAHR", "2", "MS-COCO 5K", "AAHR"): "the row of bank size 2,048; the text says 4,096 on MS-COCO",
+}
+
+
+def marked(paper: str, method: str) -> str:
+    """What the mark at a method's name means in this paper; empty where there is none.
+
+    Args:
+        paper: that prints the row.
+        method: as printed.
+
+    >>> marked("DIAS", "NAAF*"), marked("DITM", "PCME++*"), marked("DITM", "DITM")
+    ('mean of two models', 'extra augmentation', '')
+    """
+    return next((meaning for sign, meaning in MARKS[paper].items() if sign in method), "")
+
+
+def remarks(rows: pd.DataFrame) -> dict[str, str]:
+    """Which rows compare with one another, for each paper among the rows.
+
+    Args:
+        rows: what ``load`` gave.
+
+    Returns:
+        Paper -> one sentence, in the order of the rows.
+    """
+    return {str(paper): COMPARABLE[str(paper)] for paper in dict.fromkeys(rows["paper"])}
+
+
+def beside(rows: pd.DataFrame) -> dict[tuple[str, ...], str]:
+    """What to say beside each row: what its mark means, where it is contradicted, and a warning where its sum
+    does not add up.
+
+    Args:
+        rows: what ``load`` gave.
+
+    Returns:
+        ``(paper, table, dataset, protocol, group, method)`` -> text, empty where there is nothing to say; one
+        entry a row of a paper's table, in their order. A warning begins with a warning sign.
+    """
+    wrong = warnings(rows)
+    out = {}
+    for key in dict.fromkeys(rows[list(ROW)].itertuples(index=False, name=None)):
+        paper, table, dataset, _, _, method = key
+        warning = f"\N{WARNING SIGN} {wrong[key]}" if key in wrong else ""
+        told = (warning, CONTRADICTED.get((paper, table, dataset, method), ""), marked(paper, method))
+        out[key] = "; ".join(text for text in told if text)
+    return out
