@@ -13,7 +13,7 @@ from tests.oracles import cora as oracle
 from tests.toys import S4, close, eye
 from workbench import encoders, objectives
 from workbench.encoders.base import Pair
-from workbench.experiment.needs import check_reads
+from workbench.experiment.running import check_reads
 from workbench.losses.contrastive import contrastive
 from workbench.objectives.cora import (
     choose_beta,
@@ -197,9 +197,7 @@ def test_beta_is_chosen_on_the_validation_split_and_kept_with_the_weights():
     own = Judgements.own(np.array([0]), 2)
 
     def rsum(scores):
-        return next(
-            m.value for m in recall(scores.numpy(), own, ks=(1,), rounds=0) if m.label == "t2i/R@1"
-        )
+        return next(m.value for m in recall(scores.numpy(), own, ks=(1,), rounds=0) if m.label == "t2i/R@1")
 
     objective = objectives.load("cora", beta=None)
     assert objective.calibrates

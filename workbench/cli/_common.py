@@ -1,12 +1,11 @@
 """What all verbs share: the application, the options, and how lines and JSON are printed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 import typer
@@ -28,13 +27,20 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoin
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
 Executor = Annotated[str, typer.Option(help="local, submitit or dask.")]
 Jobs = Annotated[int, typer.Option(help="Runs at a time, with the local executor.")]
+Record = Annotated[
+    Path | None, typer.Option(help="Write the numbers that the grid file records to this table.")
+]
 SkipExisting = Annotated[
     bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
 ]
 
 
+# What is wrong with words, values, files and packages.
+USUAL = (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError)
+
+
 class WithPairs(TyperCommand):
-    """A command whose ``-p name value`` takes two words, as papermill's does; ``-p name=value`` is the same."""
+    """A command whose ``-p name value`` takes two words, as papermill's does, or one, ``name=value``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Join the two words before the option is read."""
@@ -48,14 +54,31 @@ class WithPairs(TyperCommand):
 
 
 @contextmanager
-def usage() -> Iterator[None]:
-    """A wrong word ends the verb with its message and exit code 2."""
+def usage(*kinds: type[Exception]) -> Iterator[None]:
+    """A wrong word ends the verb with its message and exit code 2.
+
+    Args:
+        kinds: errors that are the caller's; without, those of words, values, files and packages.
+    """
     try:
         yield
-    except (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError) as error:
+    except kinds or USUAL as error:  # noqa: B030 - a tuple of classes in either case
         message = error.args[0] if isinstance(error, KeyError) else error
         typer.echo(f"workbench: {message}", err=True)
         raise typer.Exit(2) from None
+
+
+def writable(folder: Path | str) -> None:
+    """Refuse a folder that cannot be written, without making it.
+
+    Raises:
+        OSError: it or the nearest folder above it cannot be written.
+    """
+    place = Path(folder).absolute()
+    try:
+        TemporaryFile(dir=next(one for one in (place, *place.parents) if one.exists())).close()
+    except OSError as error:
+        raise OSError(f"cannot write to {folder} ({error.strerror}); choose another folder") from None
 
 
 def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:
@@ -67,10 +90,7 @@ def columns(rows: Iterable[Iterable[object]]) -> list[str]:
     """Rows as lines whose cells stand below one another."""
     table = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
-    ]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
 
 
 def pairs(given: list[str] | None) -> dict[str, str]:

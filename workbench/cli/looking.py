@@ -29,7 +29,7 @@ SHELVES = ("data", "encoders", "metrics", "objectives", "text")
 @app.command()
 def params(notebook: str, as_json: AsJson = False) -> None:
     """The parameters of a notebook: name, type, default, help."""
-    from workbench.execution.notebook import find
+    from workbench.execution.library import find
     from workbench.execution.parameters import inspect
 
     with usage():

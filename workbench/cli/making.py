@@ -1,7 +1,6 @@
 """Verbs that make something: runs of notebooks and experiments, pages, reports."""
 
-from __future__ import annotations
-
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -21,6 +20,7 @@ def tour(root: _common.Root = "runs", as_json: _common.AsJson = False) -> None:
 
     with usage():
         check_stops(root)
+        _common.writable(root)
     result = take(root, say=lambda line: typer.echo(line, err=as_json))
     emit(asdict(result), as_json, [f"open {result.index}"])
     raise typer.Exit(result.exit_code)
@@ -40,14 +40,15 @@ def run(
     from workbench.registry import read_options
 
     with usage():
-        path = execution.find(notebook)
+        path = library.find(notebook)
         known = parameters.inspect(path)
         shared = read_options(library.find(file, "parameter file")) if file else {}
         values = parameters.lay(known, shared, parameters.spelt(known, _common.pairs(parameter)))
         execution.check(path, values)
+        _common.writable(root)
     result = execution.run_notebook(path, values, root=root, progress=sys.stderr.isatty() and not as_json)
-    for note in (result.error, *result.warnings):
-        typer.echo(note, err=True) if note else None
+    for note in filter(None, (result.error, *result.warnings)):
+        typer.echo(note, err=True)
     emit(asdict(result), as_json, [f"{result.status}  {result.seconds:.0f} s  {result.folder}"])
     raise typer.Exit(result.exit_code)
 
@@ -82,33 +83,48 @@ def notebooks(folder: Path, as_json: _common.AsJson = False) -> None:
 
 
 @app.command(cls=_common.WithPairs)
-def grid(
+def grid(  # noqa: PLR0913 - typer reads the options from the signature
     notebook: str,
     file: Path,
     parameter: _common.Pairs = None,
     executor: _common.Executor = "local",
     jobs: _common.Jobs = 1,
     skip_existing: _common.SkipExisting = False,
+    record: _common.Record = None,
     root: _common.Root = "runs",
     as_json: _common.AsJson = False,
 ) -> None:
     """Run one notebook once for every arm of a grid file; -p goes over the values of all arms."""
     from workbench.execution import executors, library, parameters
     from workbench.execution import grid as execution
-    from workbench.execution.notebook import find
 
     with usage():
         described = execution.read_grid(library.find(file, "grid"))
         options = {**(described.get("executor") or {}), **({"jobs": jobs} if executor == "local" else {})}
         executors.check(executor, options)
-        known = parameters.inspect(find(notebook))
+        known = parameters.inspect(library.find(notebook))
         arms = execution.plan(notebook, described, parameters.spelt(known, _common.pairs(parameter)))
-    done = execution.run_grid(
-        notebook, arms, root=root, executor=executor, options=options, skip_existing=skip_existing
-    )
+        if record and not described.get("record"):
+            raise ValueError(
+                f"{file} does not say what to record; name numbers in it, such as record: [rsum]"
+            )
+        _common.writable(root)
+        _common.writable(record.parent if record else root)
+    with usage(executors.ExecutorError):
+        done = execution.run_grid(
+            notebook, arms, root=root, executor=executor, options=options, skip_existing=skip_existing
+        )
     rows = ((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
     emit([asdict(outcome) for outcome in done], as_json, _common.columns(rows))
-    raise typer.Exit(max(outcome.exit_code for outcome in done))
+    code = max(outcome.exit_code for outcome in done)
+    if record and code:
+        typer.echo(f"{record} is not written, since an arm failed", err=True)
+    elif record:
+        given = [f"-p={pair}" for pair in parameter or ()]
+        command = shlex.join(["workbench", "grid", notebook, str(file), *given, "--record", str(record)])
+        with usage():
+            execution.record(described, done, record, command)
+    raise typer.Exit(code)
 
 
 @app.command(cls=_common.WithPairs)
@@ -129,7 +145,9 @@ def train(
         values = read_options(library.find(config, "configuration"))
         values = parameters.lay((), values, parameters.spelt({}, _common.pairs(parameter)))
         standalone.check_folder(out, resume)
-        ready = experiment.prepare(experiment.Config(**values), progress=standalone.leads())
+        config = experiment.Config(**values)
+        _common.writable(out or "runs")
+        ready = experiment.prepare(config, progress=standalone.leads())
     folder = standalone.train(ready, out=out, resume=resume)
     if not standalone.leads():
         return
@@ -141,7 +159,7 @@ def train(
 def evaluate(
     run: list[str], split: str = "test", root: _common.Root = "runs", as_json: _common.AsJson = False
 ) -> None:
-    """Measure the model of a finished run again; of several runs, their ensemble (the mean of their scores)."""
+    """Measure the model of a finished run again; of several, their ensemble (the mean of their scores)."""
     from workbench.experiment import runs, standalone
 
     with usage():

@@ -93,6 +93,8 @@ def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
         yield f"{file.name} row {number}", record
 
 
+# judgements of the training split, for ``Config.positives``
+POSITIVES = ("own",)
 SPLITS = ("train", "val", "test")
 COLUMNS = ["image", "caption", "id", "split", "level", "chain"]
 TABLES = ["captions.csv", "captions.jsonl", "captions.parquet"]

@@ -1,10 +1,8 @@
 """Where the runs of a grid are executed: here, on a cluster through submitit, or on a dask cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,6 +15,10 @@ from workbench.registry import Natural, check_options, did_you_mean
 
 # The package that each executor needs, if any.
 EXECUTORS = {"local": "", "submitit": "submitit", "dask": "distributed"}
+
+
+class ExecutorError(ValueError):
+    """An executor that refuses its options or cannot be started."""
 
 
 class _Here:
@@ -72,16 +74,25 @@ def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
 
     Raises:
         KeyError, TypeError, ValueError, ModuleNotFoundError: as ``check``.
+        ExecutorError: the executor refuses its options, or cannot be started with them.
     """
     check(name, options)
+    try:
+        opened = _open(name, root, options)
+    except (NameError, TypeError, ValueError, RuntimeError, OSError) as error:
+        raise ExecutorError(f"executor {name!r} cannot be started with {options}: {error}") from None
+    with opened as pool:
+        # The same call twice is two runs, for dask as well.
+        yield SimpleNamespace(submit=partial(pool.submit, pure=False)) if name == "dask" else pool
+
+
+def _open(name: str, root: Path, options: dict[str, Any]) -> AbstractContextManager[Any]:
     if name == "local":
-        with _local(**options) as pool:
-            yield pool
-    elif name == "submitit":
-        auto = import_module(EXECUTORS[name]).AutoExecutor(folder=root / "submitit")
-        auto.update_parameters(**{"timeout_min": 24 * 60} | options)
-        yield auto
-    else:
-        with import_module(EXECUTORS[name]).Client(**options) as client:
-            # The same call twice is two runs.
-            yield SimpleNamespace(submit=partial(client.submit, pure=False))
+        return _local(**options)
+    package = import_module(EXECUTORS[name])
+    if name == "dask":
+        client: AbstractContextManager[Any] = package.Client(**options)
+        return client
+    auto = package.AutoExecutor(folder=root / "submitit")
+    auto.update_parameters(**{"timeout_min": 24 * 60} | options)
+    return nullcontext(auto)

@@ -1,10 +1,7 @@
-"""What a training run can be told, and the one place where a seed is planted."""
-
-from __future__ import annotations
+"""What a training run can be told."""
 
 from typing import Annotated, Any, Literal, Self
 
-import torch
 from annotated_types import Ge
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -105,16 +102,9 @@ class Settings(BaseModel):
             self.batch_size % self.clusters_per_batch or self.clusters < self.clusters_per_batch
         ):
             raise ValueError(
-                f"clusters_per_batch={self.clusters_per_batch}: it must divide batch_size={self.batch_size}, and "
-                f"clusters={self.clusters} must be at least as many"
+                f"clusters_per_batch={self.clusters_per_batch}: it must divide batch_size={self.batch_size}, "
+                f"and clusters={self.clusters} must be at least as many"
             )
         if self.precision == "bf16" and self.device == "cpu":
             raise ValueError("precision='bf16' is for a GPU; use precision='auto' or device='cuda'")
         return self
-
-
-def seed_everything(seed: int) -> None:
-    """Seed PyTorch's global generators, from which weights and dropout are drawn. Nothing else in the package
-    does.
-    """
-    torch.manual_seed(seed)
