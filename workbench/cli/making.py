@@ -15,13 +15,12 @@ from workbench.cli._common import app, emit, usage
 @app.command()
 def tour(root: _common.Root = "runs", as_json: _common.AsJson = False) -> None:
     """Run the notebooks on the embedded world and write one page that shows what came out."""
-    from workbench.tour import check_stops
-    from workbench.tour import tour as take
+    from workbench import tour as guided
 
     with usage():
-        check_stops(root)
+        guided.check_stops(root)
         _common.writable(root)
-    result = take(root, say=lambda line: typer.echo(line, err=as_json))
+    result = guided.tour(root, say=lambda line: typer.echo(line, err=as_json))
     emit(asdict(result), as_json, [f"open {result.index}"])
     raise typer.Exit(result.exit_code)
 
@@ -145,9 +144,9 @@ def train(
         values = read_options(library.find(config, "configuration"))
         values = parameters.lay((), values, parameters.spelt({}, _common.pairs(parameter)))
         standalone.check_folder(out, resume)
-        config = experiment.Config(**values)
+        chosen = experiment.Config(**values)
         _common.writable(out or "runs")
-        ready = experiment.prepare(config, progress=standalone.leads())
+        ready = experiment.prepare(chosen, progress=standalone.leads())
     folder = standalone.train(ready, out=out, resume=resume)
     if not standalone.leads():
         return

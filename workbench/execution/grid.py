@@ -26,7 +26,6 @@ from workbench.records import MetricKey
 from workbench.registry import did_you_mean, read_options
 
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record")
-TAB = "\t"
 Arms = dict[str, dict[str, Any]]
 
 
@@ -63,8 +62,8 @@ def read_grid(path: Path | str) -> dict[str, Any]:
     for key, value in found.items():
         if key not in KEYS:
             raise parameters.ParameterError(f"{path}: no key {key!r}; {did_you_mean(key, list(KEYS))}")
-        parts = {key: value} if key != "arms" or not isinstance(value, Mapping) else {key: {}, **value}
-        for name, part in parts.items():
+        within = value if key in ("arms", "reference") and isinstance(value, Mapping) else {}
+        for name, part in {key: within or value, **within}.items():
             if key not in ("notebook", "record") and not isinstance(part or {}, Mapping):
                 raise parameters.ParameterError(f"{path}: {name} must be a mapping of names, got {part!r}")
     if not found.get("arms") and not found.get("grid"):
@@ -216,4 +215,5 @@ def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | st
             about = dict(zip([*heads, *axes], [name, *swept] if name else swept, strict=False))
             rows.append({**about, "key": key, "value": round(found[key], 6)})
     table = pd.DataFrame(rows, columns=[*heads, *axes, "key", "value"], dtype=object)
-    return runs.write_text(Path(path), f"# {command}\n{table.to_csv(sep=TAB, index=False)}")
+    content = table.to_csv(sep="\t", index=False)
+    return runs.write_text(Path(path), f"# {command}\n{content}")
