@@ -83,11 +83,13 @@ def read_grid(path: Path | str) -> dict[str, Any]:
 def _points(grid: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], dict[str, Any]]]:
     """The name of the arm, its values and the combination of every run."""
     axes, arms = grid.get("grid") or {}, grid.get("arms") or {"": {}}
-    alone = [(str(name), arm or {}, {}) for name, arm in (grid.get("reference") or {}).items()]
-    return alone + [
-        (str(name), arm or {}, dict(zip(axes, values, strict=True)))
-        for name, arm in arms.items()
-        for values in product(*axes.values())
+    return [
+        *((str(name), arm or {}, {}) for name, arm in (grid.get("reference") or {}).items()),
+        *(
+            (str(name), arm or {}, dict(zip(axes, values, strict=True)))
+            for name, arm in arms.items()
+            for values in product(*axes.values())
+        ),
     ]
 
 

@@ -183,7 +183,7 @@ def lay(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:
     """
     out: dict[str, Any] = {}
     for layer in layers:
-        given = reduce(merge, (_nested(name, value) for name, value in layer.items()), {})
+        given = reduce(merge, (_nested(name, value) for name, value in layer.items()), dict[str, Any]())
         if "settings" in known:
             fields = given.pop("settings", {})
             if not isinstance(fields, Mapping):
