@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from workbench.experiment import load_model as load_model
     from workbench.experiment import open_runs as open_runs
     from workbench.experiment import run as run
+    from workbench.metrics import Metric as Metric
     from workbench.objectives import Objective as Objective
     from workbench.records import Judgements as Judgements
     from workbench.records import Split as Split
@@ -25,6 +26,7 @@ FACE = {
     **dict.fromkeys(("Config", "run", "load_model", "open_runs"), "experiment"),
     "Explorer": "views.explorer",
     "Encoder": "encoders",
+    "Metric": "metrics",
     "Objective": "objectives",
     "SignalMaker": "text",
     **dict.fromkeys(("Split", "Judgements"), "records"),

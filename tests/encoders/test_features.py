@@ -199,9 +199,10 @@ def test_efficientnet_lite0_carries_imagenet_weights_and_its_own_constants(lite0
     [
         (
             "efficientnet_lite9",
-            "no backbone 'efficientnet_lite9'; known: efficientnet_lite0, open_clip:MODEL/WEIGHTS",
+            "no backbone 'efficientnet_lite9'; did you mean efficientnet_lite0",
         ),
         ("timm:", "no backbone 'timm:'"),
+        ("resnet18", "known: efficientnet_lite0, open_clip:MODEL/WEIGHTS, timm:NAME/WEIGHTS"),
         ("timm:test_resnett/random", "timm has no model 'test_resnett'; did you mean test_resnet"),
         ("open_clip:ViT-B-32", "names no weights; write open_clip:ViT-B-32/WEIGHTS"),
         ("open_clip:ViT-B-32/no-such-tag", "no pretrained tag 'no-such-tag'"),

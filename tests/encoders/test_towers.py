@@ -1,6 +1,7 @@
 """The open_clip towers, on tiny models with random weights."""
 
 import json
+import logging
 
 import numpy as np
 import open_clip
@@ -341,3 +342,11 @@ def test_a_model_is_built_the_same_way_as_open_clip_builds_it():
     ours = build(describe("RN50"), "")
     assert type(ours).__name__ == "CLIP"
     assert ours.visual.preprocess_cfg["size"] == 224
+
+
+def test_building_a_model_leaves_the_root_logger_as_it_was(monkeypatch):
+    monkeypatch.setattr(logging.root, "handlers", [])
+    before = logging.root.level, logging.root.manager.disable
+    build(describe("scenes"), "scenes")
+    assert logging.root.handlers == []
+    assert (logging.root.level, logging.root.manager.disable) == before

@@ -1,4 +1,5 @@
-"""The metrics of one definition measured together, as a paper's table has them: what the tests of this folder ask for.
+"""The metrics of one definition measured together, as a paper's table has them: what the tests of this folder
+ask for.
 
 Where the image of a caption does not matter to a test, captions belong to the images in turn.
 """
@@ -38,7 +39,9 @@ def recall(scores, judged, *, own=None, ks=(1, 5, 10), folds=1, rounds=1000, see
     return measure(evidence(scores, judged, own, folds=folds), rows, rounds=rounds, seed=seed)
 
 
-def ranking(scores, judged, *, own=None, ks=(10,), gain="linear", graded=True, rounds=1000, seed=0, ranked=None):
+def ranking(
+    scores, judged, *, own=None, ks=(10,), gain="linear", graded=True, rounds=1000, seed=0, ranked=None
+):
     """mAP@R, R-Precision and R@1; nDCG and Kendall tau."""
     rows = ["map_at_r", "r_precision", metrics.load("R", ks=(1,))]
     rows += [metrics.load("ndcg", ks=(None, *ks), gain=gain), "kendall_tau"] if graded else []

@@ -41,9 +41,13 @@ def by_key(found):
 
 
 def test_the_worked_correlation_with_human_judgement():
-    assert_allclose(by_key(correlation.measure(VALUES, TOY, OWN, rounds=0))["pearson"].value, 0.960776, atol=5e-7)
+    assert_allclose(
+        by_key(correlation.measure(VALUES, TOY, OWN, rounds=0))["pearson"].value, 0.960776, atol=5e-7
+    )
     binary = np.array([1.0, 1, 0, 0, 0])
-    assert_allclose(by_key(correlation.measure(binary, TOY, OWN, rounds=0))["pearson"].value, 0.924473, atol=5e-7)
+    assert_allclose(
+        by_key(correlation.measure(binary, TOY, OWN, rounds=0))["pearson"].value, 0.924473, atol=5e-7
+    )
 
 
 def test_the_worked_spearman():
@@ -93,7 +97,9 @@ def test_a_constant_has_no_correlation_though_its_mean_is_rounded(rng):
     images, captions = np.divmod(np.arange(40), 8)
     own = np.arange(8) % 5
     flat = correlation.measure(np.full(40, 1 / 3), judged(y, images, captions, (5, 8)), own, rounds=10)
-    assert [m.key.local for m in flat] == [f"{name}{part}" for part in ("", "[without own]") for name in ("pearson", "spearman")]
+    assert [m.key.local for m in flat] == [
+        f"{name}{part}" for part in ("", "[without own]") for name in ("pearson", "spearman")
+    ]
     assert np.isnan([m.value for m in flat]).all()
     assert flat[0].low is None
 

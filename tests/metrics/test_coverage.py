@@ -1,8 +1,8 @@
 """Do intervals hold the truth as often as they say? Captions of one image are alike, as they are in life.
 
-A world without end is simulated: an image is easy or hard, and its captions and the image itself are found early or
-late accordingly. Of 1,000 samples of 200 images with five captions each, the 95 % interval is to hold the number of
-the whole world in 93 to 97 of 100. A bootstrap that draws captions one by one does not.
+A world without end is simulated: an image is easy or hard, and its captions and the image itself are found
+early or late accordingly. Of 1,000 samples of 200 images with five captions each, the 95 % interval is to
+hold the number of the whole world in 93 to 97 of 100. A bootstrap that draws captions one by one does not.
 """
 
 import numpy as np
@@ -53,7 +53,9 @@ def world():
 def coverage(world, key, draws, direction):
     """Share of the samples whose interval holds the truth."""
     truth, samples = world
-    ends = np.array([interval(draws[n % len(draws)].of(one, direction)) for n, one in enumerate(samples[key])])
+    ends = np.array(
+        [interval(draws[n % len(draws)].of(one, direction)) for n, one in enumerate(samples[key])]
+    )
     return float(((ends[:, 0] <= truth[key]) & (truth[key] <= ends[:, 1])).mean())
 
 

@@ -17,7 +17,7 @@ from workbench.records import Judgements
 from workbench.records.shown import UNITS
 
 ROWS = {name: row for name, row in metrics.rows().items() if row.requires not in ("pairs", "chains")}
-# their best order is not that of the grades, or equal grades have an order of their own (the earlier row first)
+# their best order is not that of the grades, or equal grades have an order: the earlier row first
 OTHERWISE = {"sr_votes", "false_negatives", "pmrp", "ncs_top", "sr_top"}
 BY_ROW = {"ncs_top", "sr_top"}
 every_row = pytest.mark.parametrize("name", ROWS)
@@ -27,7 +27,10 @@ OWN = np.arange(24) % 8
 @pytest.fixture
 def world(rng):
     """Scores of both signs that are products of small whole numbers, own pairs, grades and categories."""
-    image, text = rng.integers(-3, 4, (8, 4)).astype(np.float32), rng.integers(-3, 4, (24, 4)).astype(np.float32)
+    image, text = (
+        rng.integers(-3, 4, (8, 4)).astype(np.float32),
+        rng.integers(-3, 4, (24, 4)).astype(np.float32),
+    )
     labels, grades = Judgements.own(OWN, 8), rng.integers(0, 4, (8, 24)).astype(np.float32)
     grades[OWN, np.arange(24)] = 3
     rows, columns = np.nonzero(grades)
@@ -62,7 +65,9 @@ def test_a_row_says_what_it_is(name):
 
 
 @every_row
-@pytest.mark.parametrize("change", [lambda s: s + 100, lambda s: s - 100, lambda s: s * 4, lambda s: np.exp(s / 8)])
+@pytest.mark.parametrize(
+    "change", [lambda s: s + 100, lambda s: s - 100, lambda s: s * 4, lambda s: np.exp(s / 8)]
+)
 def test_only_the_order_of_the_scores_matters(name, change, world):
     scores = (world[0] @ world[1].T).astype(np.float64)
     assert scores.min() < 0 < scores.max()
@@ -108,7 +113,11 @@ def test_the_order_of_images_and_captions_does_not_matter(name, world, rng):
     rows, columns = rng.permutation(8), rng.permutation(24)
     back = np.argsort(rows)
     own = back[OWN[columns]]
-    given = Categories(categories.codes[rows], own) if "categories" in ROWS[name].by else judged.among(rows, columns)
+    given = (
+        Categories(categories.codes[rows], own)
+        if "categories" in ROWS[name].by
+        else judged.among(rows, columns)
+    )
     moved = Evidence((image @ text.T)[np.ix_(rows, columns)], given, own, labels.among(rows, columns))
     before = values(name, image @ text.T, world)
     for m, column in walk(moved, [name], rounds=0):
@@ -118,7 +127,9 @@ def test_the_order_of_images_and_captions_does_not_matter(name, world, rng):
 
 def test_a_subset_of_another_length_is_refused(world):
     with pytest.raises(ValueError, match="t2i: the subset 'few' has 3 rows for 24 queries"):
-        measure(Evidence(perfect(world), world[2]), ["R"], subset=Subset("few", captions=np.ones(3, dtype=bool)))
+        measure(
+            Evidence(perfect(world), world[2]), ["R"], subset=Subset("few", captions=np.ones(3, dtype=bool))
+        )
 
 
 def test_an_unknown_metric_and_an_unknown_option_are_refused_with_the_near_ones():
@@ -159,7 +170,9 @@ def test_a_metric_from_outside_is_measured_by_all_judgements_with_its_interval(t
 
 def test_an_asked_metric_that_the_data_cannot_answer_is_refused():
     world = source(objectives.load("vsepp")).split
-    with pytest.raises(ValueError, match="metric 'ncs' is measured by graded, and toy has only the judgements own"):
+    with pytest.raises(
+        ValueError, match="metric 'ncs' is measured by graded, and toy has only the judgements own"
+    ):
         evaluation.measure(np.zeros(world.judgements["own"].shape), world, metrics=("ncs",), rounds=0)
 
 

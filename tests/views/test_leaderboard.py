@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -80,3 +81,19 @@ def test_strings_of_a_run_are_shown_as_text_and_nothing_is_fetched(tmp_path):
 def test_without_runs_the_message_says_how_to_make_one(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no run with an RSUM below .*workbench run 03_train"):
         leaderboard.build(tmp_path)
+
+
+def test_a_number_is_shaded_where_the_comparison_tells_the_runs_apart(tmp_path):
+    ids, own = tuple("abcdefghijklmnopqrst"), np.arange(20)
+    for name, rsum, hits in (("aaaa0000", 2.0, 0.0), ("bbbb0000", 3.0, 1.0), ("cccc0000", 2.9, 1.0)):
+        folder = make(tmp_path, name, rsum)
+        runs.ByQuery(ids, ids, own, dict.fromkeys(("i2t/R@1", "t2i/R@1"), np.full(20, hits))).write(folder)
+    first, second, third = leaderboard.build(tmp_path).html.read_text().split("<tbody>")[1].split("<tr>")[1:]
+    assert "best" not in first + second
+    assert "= no difference worth noting" in second
+    assert "▼ worse" in third
+    # without the run that does as well, the first is better than all others
+    make(tmp_path, "cccc0000", 0.0, metrics={"P": 0.5})
+    first, other = leaderboard.build(tmp_path).html.read_text().split("<tbody>")[1].split("<tr>")[1:]
+    assert '<td class="number best">30.0' in first
+    assert "▼ worse" in other

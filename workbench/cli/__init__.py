@@ -4,7 +4,367 @@ Heavy modules are imported inside the verbs, so that ``workbench --help`` answer
 the notebook or a check failed, 2 usage, 3 incomplete run, 138 the kernel was killed.
 """
 
-from workbench.cli import looking, making
-from workbench.cli._common import app
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
 
-__all__ = ["app", "looking", "making"]
+import typer
+from typer.core import TyperCommand
+
+from workbench.execution import executors, library
+from workbench.execution.doctor import examine
+from workbench.registry import read_options
+
+app = typer.Typer(
+    help="A notebook-first research workbench for image-text matching.",
+    rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, no_args_is_help=True,
+)  # fmt: skip
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Pairs = Annotated[
+    list[str] | None, typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set one; repeatable.")
+]
+FromFile = Annotated[Path | None, typer.Option("-f", "--file", help="YAML or JSON file of parameters.")]
+Every = Annotated[bool, typer.Option("--all", help="Not only the numbers to look at first.")]
+Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
+Root = Annotated[str, typer.Option(help="Folder of all runs.")]
+Executor = Annotated[str, typer.Option(help="local, submitit or dask.")]
+Jobs = Annotated[int, typer.Option(help="Runs at a time, with the local executor.")]
+SkipExisting = Annotated[
+    bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
+]
+
+SHELVES = ("data", "encoders", "metrics", "objectives", "text")
+
+
+class WithPairs(TyperCommand):
+    """A command whose ``-p name value`` takes two words, as papermill's; ``-p name=value`` is the same."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Join the two words before the option is read."""
+        joined, words = [], iter(args)
+        for word in words:
+            joined.append(word)
+            if word in ("-p", "--parameter"):
+                name = next(words, "")
+                joined.append(name if "=" in name else f"{name}={next(words, '')}")
+        return super().parse_args(ctx, joined)
+
+
+@contextmanager
+def usage() -> Iterator[None]:
+    """A wrong word ends the verb with its message and exit code 2."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError) as error:
+        message = error.args[0] if isinstance(error, KeyError) else error
+        typer.echo(f"workbench: {message}", err=True)
+        raise typer.Exit(2) from None
+
+
+def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:
+    """Print the value as JSON, or the lines."""
+    print(json.dumps(value, indent=2, default=str) if as_json else "\n".join(lines))
+
+
+def columns(rows: Iterable[Iterable[object]]) -> list[str]:
+    """Rows as lines whose cells stand below one another."""
+    table = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
+
+
+def pairs(given: list[str] | None) -> dict[str, str]:
+    """``["a=1"]`` as ``{"a": "1"}``."""
+    return {name: value for name, _, value in (pair.partition("=") for pair in given or [])}
+
+
+def numbers(found: Iterable[Any], *, every: bool = False) -> list[str]:
+    """Measured numbers with their intervals and how many queries they are over, one a line.
+
+    Args:
+        found: of type ``Measurement``, or what ``results.json`` holds.
+        every: all of them; else those to look at first, and a last line that counts the others.
+    """
+    from workbench.records import readable
+
+    found = readable.of_results(found) if isinstance(found, Mapping) else found
+    rows = {row["number"]: row for row in readable.rows(found)}
+    shown = list(rows) if every else readable.headline(rows)
+    heads = ("number", "value", "in", "queries")
+    lines = columns([heads, *([rows[label][head] for head in heads] for label in shown)]) if rows else []
+    left = len(rows) - len(shown)
+    return [*lines, f"and {left} more; --all shows them"] if left else lines
+
+
+def facts(run: Any) -> dict[str, Any]:
+    """A run as JSON values."""
+    return {**asdict(run), "folder": str(run.folder)}
+
+
+@app.command()
+def tour(root: Root = "runs", as_json: AsJson = False) -> None:
+    """Run the notebooks on the embedded world and write one page that shows what came out."""
+    from workbench.tour import check_stops
+    from workbench.tour import tour as take
+
+    with usage():
+        check_stops(root)
+    result = take(root, say=lambda line: typer.echo(line, err=as_json))
+    emit(asdict(result), as_json, [f"open {result.index}"])
+    raise typer.Exit(result.exit_code)
+
+
+@app.command(cls=WithPairs)
+def run(
+    notebook: str,
+    parameter: Pairs = None,
+    file: FromFile = None,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Run one notebook strictly: by path or by name."""
+    from workbench.execution import notebook as execution
+    from workbench.execution import parameters
+    from workbench.records.shown import fixed
+
+    with usage():
+        path = execution.find(notebook)
+        known = parameters.inspect(path)
+        shared = read_options(library.find(file, "parameter file")) if file else {}
+        values = parameters.lay(known, shared, parameters.spelt(known, pairs(parameter)))
+        execution.check(path, values)
+    result = execution.run_notebook(path, values, root=root, progress=sys.stderr.isatty() and not as_json)
+    for note in (result.error, *result.warnings):
+        typer.echo(note, err=True) if note else None
+    emit(asdict(result), as_json, [f"{result.status}  {fixed(result.seconds, 0)} s  {result.folder}"])
+    raise typer.Exit(result.exit_code)
+
+
+@app.command()
+def explore(
+    run: Annotated[
+        list[str] | None, typer.Argument(help="Runs of one data set; none takes the shipped encoder.")
+    ] = None,
+    root: Root = "runs",
+    prepare: Annotated[bool, typer.Option("--prepare", help="Write the notebook, open nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Open JupyterLab on the retrieval explorer, with several runs side by side."""
+    from workbench.execution import lab
+
+    with usage():
+        path = lab.explorer(run or [], root=root)
+    emit({"notebook": str(path)}, as_json, [str(path)])
+    if not prepare:
+        raise typer.Exit(lab.open_lab(path))
+
+
+@app.command()
+def notebooks(folder: Path, as_json: AsJson = False) -> None:
+    """Copy the notebooks, configurations and grids into a folder, to change them there."""
+    with usage():
+        written = library.lay_out(folder)
+    emit([str(path) for path in written], as_json, [f"{len(written)} files  {folder}"])
+
+
+@app.command(cls=WithPairs)
+def grid(
+    notebook: str,
+    file: Path,
+    parameter: Pairs = None,
+    executor: Executor = "local",
+    jobs: Jobs = 1,
+    skip_existing: SkipExisting = False,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Run one notebook once for every arm of a grid file; -p goes over the values of all arms."""
+    from workbench.execution import grid as execution
+    from workbench.execution import parameters
+    from workbench.execution.notebook import find
+
+    with usage():
+        described = execution.read_grid(library.find(file, "grid"))
+        options = {**(described.get("executor") or {}), **({"jobs": jobs} if executor == "local" else {})}
+        executors.check(executor, options)
+        known = parameters.inspect(find(notebook))
+        arms = execution.plan(notebook, described, parameters.spelt(known, pairs(parameter)))
+    done = execution.run_grid(
+        notebook, arms, root=root, executor=executor, options=options, skip_existing=skip_existing
+    )
+    rows = ((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
+    emit([asdict(outcome) for outcome in done], as_json, columns(rows))
+    raise typer.Exit(max(outcome.exit_code for outcome in done))
+
+
+@app.command(cls=WithPairs)
+def train(
+    config: Path,
+    parameter: Pairs = None,
+    out: Out = "",
+    resume: Resume = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train and evaluate one experiment from a JSON file of configuration fields."""
+    from workbench import experiment
+    from workbench.execution import parameters
+    from workbench.experiment import runs, standalone
+
+    with usage():
+        values = read_options(library.find(config, "configuration"))
+        values = parameters.lay((), values, parameters.spelt({}, pairs(parameter)))
+        standalone.check_folder(out, resume)
+        ready = experiment.prepare(experiment.Config(**values), progress=standalone.leads())
+    folder = standalone.train(ready, out=out, resume=resume)
+    if standalone.leads():
+        found = runs.read(folder)
+        emit(facts(found), as_json, [*numbers(found.results), f"{found.status}  {found.folder}"])
+
+
+@app.command()
+def evaluate(run: list[str], split: str = "test", root: Root = "runs", as_json: AsJson = False) -> None:
+    """Measure the model of a finished run again; of several, their ensemble (the mean of their scores)."""
+    from workbench.experiment import runs, standalone
+
+    with usage():
+        measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)
+    emit([m.as_dict() for m in measurements], as_json, numbers(measurements, every=True))
+
+
+@app.command()
+def params(notebook: str, as_json: AsJson = False) -> None:
+    """The parameters of a notebook: name, type, default, help."""
+    from workbench.execution.notebook import find
+    from workbench.execution.parameters import inspect
+
+    with usage():
+        found = inspect(find(notebook)).values()
+    emit(
+        [asdict(p) for p in found], as_json, columns((p.name, p.type, repr(p.default), p.help) for p in found)
+    )
+
+
+@app.command()
+def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> None:
+    """List the runs, oldest first: when, what, how it ended, and the number to look at first."""
+    from workbench.experiment import runs
+
+    found = runs.list_runs(root, notebook)
+    heads = ("when", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
+    emit([facts(run) for run in found], as_json, columns([heads, *map(_line, found)]))
+
+
+def _line(run: Any) -> tuple[object, ...]:
+    """A run in the list, with its first number: what the results say, else what the parameters ask for."""
+    from workbench.records import readable
+
+    day, clock = run.id[:8], run.id[9:13]
+    when = f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:]}" if (day + clock).isdigit() else ""
+    known = {**run.params, **run.results}
+    about = (known.get("dataset", known.get("data", "")), known.get("objective", ""), known.get("seed", ""))
+    found = dict(readable.of_results(run.results))
+    first = [readable.readable(label, found[label]) for label in readable.headline(found)[:1]]
+    shown = [(row["queries"], f"{row['number']} {row['value']} {row['in']}") for row in first]
+    return when, run.id, run.notebook, run.status, *about, *(shown or [("", "")])[0]
+
+
+@app.command()
+def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
+    """One run: parameters, and the numbers to look at first, each with its interval and its queries."""
+    from workbench.experiment import runs
+
+    with usage():
+        found = runs.find(run, root)
+    parameters = columns((f"  {name}", value) for name, value in found.params.items())
+    about = columns((f"  {name}", value) for name, value in runs.flat(found.env).items()) if every else []
+    lines = numbers(found.results, every=every)
+    emit(facts(found), as_json, [f"{found.folder}  {found.status}", *parameters, *lines, *about])
+
+
+@app.command()
+def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
+    """What differs between two runs: parameters, and the numbers to look at first."""
+    from workbench.experiment import runs
+
+    with usage():
+        one, two = runs.find(first, root), runs.find(second, root)
+    found = runs.diff(one, two)
+    parts = found if every else {"params": found["params"]}
+    rows = [(f"{part}: {key}", a, b) for part, keys in parts.items() for key, (a, b) in keys.items()]
+    lines = columns(rows) + _changed(one, two, every)
+    emit(found, as_json, lines if any(found.values()) else ["no difference"])
+
+
+def _changed(first: Any, second: Any, every: bool) -> list[str]:
+    """The numbers that differ between two runs, beside each other, and their difference: with interval and
+    verdict where both runs keep values by query of the same images.
+    """
+    from workbench.experiment import runs
+    from workbench.records import readable
+    from workbench.records.shown import heading, shown, with_interval
+
+    one, two = (dict(readable.of_results(run.results)) for run in (first, second))
+    labels = list(one | two) if every else readable.headline(one | two)
+    paired = {found.key: found for found in runs.differences(first, second, labels)}
+    rows = [("number", "A", "B", "B - A", "in", "verdict")]
+    for label in labels:
+        a, b = (found.get(label, {}).get("value") for found in (one, two))
+        if a != b:
+            unit, told = readable.unit_of(label, one.get(label, two.get(label))), paired.get(label)
+            alone = None if a is None or b is None else b - a, None, None
+            change = with_interval(*((told.value, told.low, told.high) if told else alone), unit, sign=True)
+            verdict = f"{told.mark} {told.verdict}" if told else ""
+            rows.append((label, shown(a, unit), shown(b, unit), change, heading(unit), verdict))
+    return columns(rows) if len(rows) > 1 else []
+
+
+@app.command("list")
+def list_shelf(shelf: str, as_json: AsJson = False) -> None:
+    """The members of a shelf: data, encoders, metrics, objectives, text."""
+    with usage():
+        if shelf not in SHELVES:
+            raise KeyError(f"no shelf {shelf!r}; choose one of {', '.join(SHELVES)}")
+        names = import_module(f"workbench.{shelf}").names()
+    emit(names, as_json, names)
+
+
+@app.command(cls=WithPairs)
+def data(name: str, parameter: Pairs = None, split: str = "test", as_json: AsJson = False) -> None:
+    """One split of a data set: how many images and captions, and its notes."""
+    from workbench import data as shelf
+    from workbench.execution import parameters
+
+    with usage():
+        options = parameters.lay((), parameters.spelt({}, pairs(parameter)))
+        found = shelf.load(name, split=split, **options)
+    about = {"name": found.name, **found.fingerprint(), "judgements": sorted(found.judgements)}
+    about["notes"] = list(found.notes)
+    emit(about, as_json, columns(about.items()))
+
+
+@app.command()
+def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJson = False) -> None:
+    """A leaderboard of all good runs: one page and one CSV file."""
+    from workbench.views.pages import leaderboard
+
+    with usage():
+        made = leaderboard.build(root, out=out, notebook=notebook)
+    emit(asdict(made), as_json, [f"{made.runs} runs  {made.html}", str(made.csv)])
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Look whether this machine has what a first run needs."""
+    found = examine()
+    emit([asdict(f) for f in found], as_json, columns((f.state, f.name, f.detail) for f in found))
+    raise typer.Exit(any(f.state == "missing" for f in found))

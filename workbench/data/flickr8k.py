@@ -92,9 +92,8 @@ def _of_split(images: list[str], file: Path, problems: Problems) -> list[Row]:
     for row in _captions(file, problems):
         if row.image in rows:
             rows[row.image].append(row)
-    for image in images:
-        if not rows[image]:
-            problems.add("image without captions", ValueError(f"{file.name}: {image} has no caption"))
+    for image in (image for image in images if not rows[image]):
+        problems.add("image without captions", f"{file.name}: {image} has no caption")
     return [row for image in images for row in rows[image]]
 
 
@@ -107,9 +106,7 @@ def _captions(file: Path, problems: Problems) -> Iterator[Row]:
         if tab and mark:
             yield Row(where, image, caption.strip(), caption_id)
         elif line.strip():
-            problems.add(
-                "malformed row", ValueError(f"{where}: expected 'image#k<TAB>caption', found {line[:60]!r}")
-            )
+            problems.add("malformed row", f"{where}: expected 'image#k<TAB>caption', found {line[:60]!r}")
 
 
 def human(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) -> Judgements:
@@ -128,11 +125,18 @@ def human(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) ->
     Raises:
         ValueError: a row does not hold five fields with a share between 0 and 1.
     """
-    pairs = [
-        (images[image], captions[caption_id], share)
-        for image, caption_id, share in _judged(file)
-        if image in images and caption_id in captions
-    ]
+    pairs: list[tuple[int, int, float]] = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            image, caption_id, share, _, _ = line.split("\t")
+            if not 0 <= float(share) <= 1:
+                raise ValueError(f"the share {share} is not between 0 and 1")
+        except ValueError as error:
+            raise ValueError(
+                f"{file.name} row {number}: expected image, caption id, share, yes, no; {error}"
+            ) from error
+        if image in images and caption_id in captions:
+            pairs.append((images[image], captions[caption_id], float(share)))
     table = np.array(pairs, dtype=np.float64).reshape(-1, 3)
     return Judgements(
         name="human",
@@ -145,25 +149,6 @@ def human(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) ->
         unlisted=None,
         source=f"{file.name}; Hodosh, Young, Hockenmaier 2013",
     )
-
-
-def _judged(file: Path) -> Iterator[tuple[str, str, float]]:
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-        fields = line.split("\t")
-        try:
-            image, caption_id, share, _, _ = fields
-            yield image, caption_id, _share(share)
-        except ValueError as error:
-            raise ValueError(
-                f"{file.name} row {number}: expected image, caption id, share, yes, no; {error}"
-            ) from error
-
-
-def _share(text: str) -> float:
-    share = float(text)
-    if not 0 <= share <= 1:
-        raise ValueError(f"the share {text} is not between 0 and 1")
-    return share
 
 
 MEMBER = flickr8k

@@ -60,9 +60,7 @@ def _csv(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
             if len(row) == len(header):
                 yield where, dict(zip(header, row, strict=True))
             else:
-                problems.add(
-                    "malformed row", ValueError(f"{where}: {len(row)} fields, but the columns are {header}")
-                )
+                problems.add("malformed row", f"{where}: {len(row)} fields, but the columns are {header}")
 
 
 def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
@@ -72,14 +70,12 @@ def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
             try:
                 record = json.loads(line)
             except json.JSONDecodeError as error:
-                problems.add("malformed row", ValueError(f"{where}: not JSON ({error})"))
+                problems.add("malformed row", f"{where}: not JSON ({error})")
                 continue
             if isinstance(record, dict):
                 yield where, record
             else:
-                problems.add(
-                    "malformed row", ValueError(f"{where}: expected an object, found {line.strip()[:60]}")
-                )
+                problems.add("malformed row", f"{where}: expected an object, found {line.strip()[:60]}")
 
 
 def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
@@ -89,13 +85,14 @@ def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
         table = pyarrow.parquet.read_table(file)
     except pyarrow.ArrowInvalid as error:
         raise ValueError(f"{file.name} is not a Parquet file: {error}") from error
-    for number, record in enumerate(table.to_pylist(), start=1):
-        yield f"{file.name} row {number}", record
+    yield from ((f"{file.name} row {n}", record) for n, record in enumerate(table.to_pylist(), start=1))
 
 
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
 SPLITS = ("train", "val", "test")
+# the split of an image by the last digit of its checksum
+TENTHS = ("test", "val", *["train"] * 8)
 COLUMNS = ["image", "caption", "id", "split", "level", "chain"]
 TABLES = ["captions.csv", "captions.jsonl", "captions.parquet"]
 REMEDY = (
@@ -142,8 +139,15 @@ def folder(
             f"folder: {file.name} has no usable row for split {split!r}. "
             f"{' '.join(problems.notes())}".rstrip()
         )
-    _check_chains(kept)
-    return to_split(f"{base.name}/{split}", kept, base.joinpath, notes=(*_unread(records), *problems.notes()))
+    for name in ("level", "chain"):
+        without = [row.where for row in kept if getattr(row, name) is None]
+        if 0 < len(without) < len(kept):
+            raise ValueError(
+                f"{without[0]}: {name} is empty, but other rows have one; give it to all rows or to none"
+            )
+    extra = sorted({name for _, record in records for name in record} - set(COLUMNS))
+    unread = [f"columns that were not read: {', '.join(extra)}"] if extra else []
+    return to_split(f"{base.name}/{split}", kept, base.joinpath, notes=(*unread, *problems.notes()))
 
 
 def _find_table(base: Path) -> Path:
@@ -166,23 +170,14 @@ def _of_split(
     home: dict[str, str] = {}
     for where, record in records:
         image = str(record.get("image", ""))
-        name = record["split"] if "split" in record else _by_checksum(image)
+        name = record["split"] if "split" in record else TENTHS[zlib.crc32(image.encode()) % 10]
         if name not in SPLITS:
-            problems.add(
-                "unknown split", ValueError(f"{where}: split {name!r} is not one of {', '.join(SPLITS)}")
-            )
+            problems.add("unknown split", f"{where}: split {name!r} is not one of {', '.join(SPLITS)}")
         elif home.setdefault(image, name) != name:
-            problems.add(
-                "image in two splits",
-                ValueError(f"{where}: {image} is in {name!r} here, in {home[image]!r} before"),
-            )
+            message = f"{where}: {image} is in {name!r} here, in {home[image]!r} before"
+            problems.add("image in two splits", message)
         elif split in (name, "all"):
             yield where, record
-
-
-def _by_checksum(image: str) -> str:
-    number = zlib.crc32(image.encode()) % 10
-    return "test" if number == 0 else "val" if number == 1 else "train"
 
 
 def _rows(records: Iterator[tuple[str, Record]], base: Path, problems: Problems) -> Iterator[Row]:
@@ -193,12 +188,14 @@ def _rows(records: Iterator[tuple[str, Record]], base: Path, problems: Problems)
             image = _inside(base, record.get("image"))
             row_id = str(record.get("id", f"{image}#{captions[image]}"))
             level, chain = _whole(record, "level"), _whole(record, "chain")
-            caption = _text(record)
+            caption = record.get("caption", "")
+            if not isinstance(caption, str):
+                raise ValueError(f"the caption is {caption!r}; expected text")
         except ValueError as error:
-            problems.add("malformed row", ValueError(f"{where}: {error}"))
+            problems.add("malformed row", f"{where}: {error}")
             continue
         captions[image] += 1
-        yield Row(where, image, caption, row_id, level, chain)
+        yield Row(where, image, caption.strip(), row_id, level, chain)
 
 
 def _inside(base: Path, image: Any) -> str:
@@ -227,27 +224,6 @@ def _whole(record: Record, name: str) -> int | None:
     if not number.is_integer():
         raise ValueError(f"{name} is {value!r}; expected a whole number")
     return int(number)
-
-
-def _text(record: Record) -> str:
-    caption = record.get("caption", "")
-    if not isinstance(caption, str):
-        raise ValueError(f"the caption is {caption!r}; expected text")
-    return caption.strip()
-
-
-def _check_chains(rows: list[Row]) -> None:
-    for name in ("level", "chain"):
-        without = [row.where for row in rows if getattr(row, name) is None]
-        if 0 < len(without) < len(rows):
-            raise ValueError(
-                f"{without[0]}: {name} is empty, but other rows have one; give it to all rows or to none"
-            )
-
-
-def _unread(records: list[tuple[str, Record]]) -> tuple[str, ...]:
-    extra = sorted({name for _, record in records for name in record} - set(COLUMNS))
-    return (f"columns that were not read: {', '.join(extra)}",) if extra else ()
 
 
 MEMBER = folder

@@ -61,7 +61,7 @@ def read_karpathy(
                 raise ValueError(f"expected a file below the folder of the images, found {path!r}")
             found = list(_sentences(record, image, where, captions))
         except ValueError as error:
-            problems.add("malformed image", ValueError(f"{where}: {error}"))
+            problems.add("malformed image", f"{where}: {error}")
             continue
         paths[image] = path
         rows += found

@@ -87,16 +87,13 @@ def _rows(file: Path, column: str, first: int, problems: Problems) -> Iterator[R
         chain = [text.strip() for text in (record.get(column) or "").split(ARROW.strip())]
         image = (record.get("image_url") or "").rpartition("/")[2]
         if len(chain) != LEVELS or not image:
-            problems.add(
-                "malformed row",
-                ValueError(f"{where}: expected {LEVELS} texts joined by '=>' in {column}, and image_url"),
-            )
+            message = f"{where}: expected {LEVELS} texts joined by '=>' in {column}, and image_url"
+            problems.add("malformed row", message)
             continue
         key = record.get("id") or str(number - 1)
-        for level, text in enumerate(chain, start=1):
+        for level, text in list(enumerate(chain, start=1))[first - 1 :]:
             place = (level, number - 1) if first < LEVELS else (None, None)
-            if level >= first:
-                by_image.setdefault(image, []).append(Row(where, image, text, f"{key}#{level}", *place))
+            by_image.setdefault(image, []).append(Row(where, image, text, f"{key}#{level}", *place))
     return (row for rows in by_image.values() for row in rows)
 
 

@@ -5,7 +5,7 @@ row, and how rows that each name an image and a caption become a split.
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +45,7 @@ def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -
     return folder
 
 
+@dataclass
 class Problems:
     """Bad rows: the first one is raised, or all are counted and reported.
 
@@ -52,15 +53,14 @@ class Problems:
         on_error: ``"raise"`` or ``"skip"``.
     """
 
-    def __init__(self, on_error: str) -> None:
-        self.on_error = on_error
-        self.found: list[tuple[str, Exception]] = []
+    on_error: str
+    found: list[tuple[str, Exception]] = field(default_factory=list)
 
-    def add(self, kind: str, error: Exception) -> None:
-        """Raise the error, or note it under its kind, e.g. ``"missing image"``."""
+    def add(self, kind: str, error: Exception | str) -> None:
+        """Raise the error, or note it under its kind, as ``"missing image"``; a text is a ``ValueError``."""
+        self.found.append((kind, ValueError(error) if isinstance(error, str) else error))
         if self.on_error == "raise":
-            raise error
-        self.found.append((kind, error))
+            raise self.found[-1][1]
 
     def notes(self) -> tuple[str, ...]:
         """One sentence with the counts by kind and the first error; empty when there was none."""
@@ -139,17 +139,13 @@ def good(
     for row in rows:
         if row.image not in images:
             images[row.image] = _image_error(path(row.image), row.where, check_images)
-        image_error = images[row.image]
         if not row.caption.strip():
-            problems.add("empty caption", ValueError(f"{row.where}: the caption of {row.image} is empty"))
+            problems.add("empty caption", f"{row.where}: the caption of {row.image} is empty")
         elif row.id in seen:
-            problems.add(
-                "repeated id",
-                ValueError(f"{row.where}: the id {row.id!r} was used before, in {seen[row.id]}"),
-            )
-        elif image_error is not None:
-            kind = "missing image" if isinstance(image_error, FileNotFoundError) else "corrupt image"
-            problems.add(kind, image_error)
+            problems.add("repeated id", f"{row.where}: the id {row.id!r} was used before, in {seen[row.id]}")
+        elif (error := images[row.image]) is not None:
+            missing = isinstance(error, FileNotFoundError)
+            problems.add("missing image" if missing else "corrupt image", error)
         else:
             seen[row.id] = row.where
             kept.append(row)
@@ -181,10 +177,10 @@ def to_split(
         judge: ``(row of each image id, row of each caption id)`` -> judgements besides ``"own"``.
         notes: facts worth printing.
     """
-    first = {row.image: (path(row.image), row.where) for row in reversed(rows)}
+    first = {row.image: row.where for row in reversed(rows)}
     images = {image: number for number, image in enumerate(dict.fromkeys(row.image for row in rows))}
     captions = {row.id: number for number, row in enumerate(rows)}
-    places = [first[image] for image in images]
+    places = [(path(image), first[image]) for image in images]
     return Split(
         name=name,
         image_ids=tuple(images),

@@ -9,7 +9,8 @@ of open_clip's own local folders; ``vocabulary`` beside them lists the words of 
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -60,15 +61,11 @@ def describe(model: str) -> Description:
         FileNotFoundError: no such JSON file.
         ValueError: the JSON file describes no model.
     """
-    if model in SHIPPED:
-        return _read(assets.path(f"{model}/{CONFIG}"), model)
-    if model.endswith(".json"):
-        return _read(Path(model), model)
-    if ":" in model:
-        return Description(model, open_clip.get_model_config(model), registered=True)
+    if model in SHIPPED or model.endswith(".json"):
+        return _read(assets.path(f"{model}/{CONFIG}") if model in SHIPPED else Path(model), model)
+    name = model if ":" in model else model.replace("/", "-")
     known = open_clip.list_models()
-    name = model.replace("/", "-")
-    if name not in known:
+    if ":" not in name and name not in known:
         raise KeyError(f"towers: no open_clip model {model!r}; {did_you_mean(name, [*SHIPPED, *known])}")
     return Description(name, open_clip.get_model_config(name), registered=True)
 
@@ -93,12 +90,23 @@ def _read(path: Path, name: str) -> Description:
 def reads_words(description: Description) -> bool:
     """Whether a model reads ids of whole words; if not, its ids are those of a tokenizer of open_clip."""
     text = description.architecture["text_cfg"]
-    own_tokenizer = (
-        "hf_model_name" in text or "hf_tokenizer_name" in text or text.get("vocab_size", BPE_IDS) == BPE_IDS
-    )
-    return bool(description.vocabulary) or not (description.registered or own_tokenizer)
+    named = "hf_model_name" in text or "hf_tokenizer_name" in text
+    own_tokenizer = description.registered or named or text.get("vocab_size", BPE_IDS) == BPE_IDS
+    return bool(description.vocabulary) or not own_tokenizer
 
 
+@contextmanager
+def _logging_kept() -> Iterator[None]:
+    """Afterwards logging is as it was; what open_clip says through the root logger gives that a handler."""
+    handlers, disabled = list(logging.root.handlers), logging.root.manager.disable
+    try:
+        yield
+    finally:
+        logging.root.handlers[:] = handlers
+        logging.disable(disabled)
+
+
+@_logging_kept()
 def build(description: Description, pretrained: str) -> Any:
     """Build a model and load its weights.
 
@@ -128,23 +136,20 @@ def build(description: Description, pretrained: str) -> Any:
 def _require_tag(description: Description, tag: str) -> None:
     tags = open_clip.list_pretrained_tags_by_model(description.name) if description.registered else []
     if tag not in tags:
-        known = did_you_mean(tag, tags) if tags else "it has no tags"
-        ends = ", ".join(CHECKPOINTS)
         raise ValueError(
-            f"towers: no pretrained tag {tag!r} for {description.name!r}; {known} (a file must end in {ends})"
+            f"towers: no pretrained tag {tag!r} for {description.name!r}; "
+            f"{did_you_mean(tag, tags) if tags else 'it has no tags'} "
+            f"(a file must end in {', '.join(CHECKPOINTS)})"
         )
 
 
 def _checkpoint(description: Description, pretrained: str) -> Path:
-    if pretrained in SHIPPED:
-        if description.name != pretrained:
-            raise ValueError(
-                f"towers: the shipped weights {pretrained!r} fit model='{pretrained}', not "
-                f"{description.name!r}; "
-                f"set pretrained to a tag, to the path of a checkpoint, or to '' for random weights"
-            )
-        return assets.path(f"{pretrained}/{WEIGHTS}")
-    path = Path(pretrained)
+    if pretrained in SHIPPED and pretrained != description.name:
+        raise ValueError(
+            f"towers: the shipped weights {pretrained!r} fit model='{pretrained}', not {description.name!r}; "
+            "set pretrained to a tag, to the path of a checkpoint, or to '' for random weights"
+        )
+    path = assets.path(f"{pretrained}/{WEIGHTS}") if pretrained in SHIPPED else Path(pretrained)
     if not path.is_file():
         raise FileNotFoundError(
             f"towers: no checkpoint at {path}; give the path of a file that exists, or an open_clip tag"
@@ -158,15 +163,11 @@ def _instantiate(description: Description) -> Any:
     Weights of single towers would come from a hub; whoever wants pre-trained weights names a tag or a file.
     """
     content = {"model_cfg": dict(description.architecture), "preprocess_cfg": dict(description.preprocess)}
-    before = logging.root.manager.disable
-    # open_clip warns of random weights, which are what is asked for here
-    logging.disable(logging.WARNING)
-    try:
-        with TemporaryDirectory() as folder:
-            (Path(folder) / CONFIG).write_text(json.dumps(content), encoding="utf-8")
-            return open_clip.create_model(f"local-dir:{folder}", load_weights=False, pretrained_text=False)
-    finally:
-        logging.disable(before)
+    with _logging_kept(), TemporaryDirectory() as folder:
+        # open_clip warns of random weights, which are what is asked for here
+        logging.disable(logging.WARNING)
+        (Path(folder) / CONFIG).write_text(json.dumps(content), encoding="utf-8")
+        return open_clip.create_model(f"local-dir:{folder}", load_weights=False, pretrained_text=False)
 
 
 def export(

@@ -14,7 +14,7 @@ copied branch a head says log sigma squared while the tower's own say the mean (
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from typing import Any
 
@@ -32,33 +32,49 @@ from workbench.encoders.words import lengths
 BUCKETS = 4
 
 
-def image_joint(visual: Any, pixels: Tensor) -> tuple[Tensor, Tensor]:
-    """Pooled vector and patch tokens in the joint space.
+def read_image(visual: Any, pixels: Tensor, *, joint: bool) -> tuple[Any, Tensor]:
+    """What an image tower says of images.
 
     Args:
         visual: the image tower.
         pixels: ``(N, 3, H, W)`` normalised.
+        joint: in the joint space, or all tokens as they are.
 
     Returns:
-        ``(N, D)`` not yet normalised, and ``(N, P, D)`` (``(N, P, W)`` where the tower has no linear
-        projection of tokens). The tokens of a ModifiedResNet go through the value and output maps of its
-        attention pooling.
+        joint: ``(N, D)`` pooled, not yet normalised, and the patch tokens ``(N, P, D)`` (``(N, P, W)`` where
+        the tower has no linear projection of tokens). The tokens of a ModifiedResNet go through the value and
+        output maps of its attention pooling. Otherwise: ``None`` and ``(N, P, W)``, the class token and the
+        patches; of a ModifiedResNet the inputs of its attention pooling, the mean and the grid.
 
     Raises:
         TypeError: a tower of an unknown kind.
     """
+    pooled, first = None, 1
     if isinstance(visual, VisionTransformer):
-        out = _vit(visual, pixels, pooled=True)
-        pooled, patches = out["image_features"], out["image_intermediates"][0]
+        # The final norm of a tower with attentional pooling belongs to the pooled vectors, whose width may
+        # differ from the tokens'.
+        out = visual.forward_intermediates(
+            pixels,
+            indices=1,
+            normalize_intermediates=visual.attn_pool is None,
+            intermediates_only=not joint,
+            output_fmt="NLC",
+            output_extra_tokens=True,
+        )
+        pooled, tokens = out.get("image_features"), out["image_intermediates"][0]
+        tokens = torch.cat([out["image_intermediates_prefix"][0], tokens], dim=1)
     elif isinstance(visual, ModifiedResNet):
-        grid = _resnet(visual, pixels)
-        pooled, patches = visual.attnpool(grid), _attention_inputs(visual.attnpool, grid)[:, 1:]
+        out = visual.forward_intermediates(pixels, indices=1, intermediates_only=True)
+        grid, pool = out["image_intermediates"][0], visual.attnpool
+        cells = grid.flatten(2).transpose(1, 2)
+        tokens = torch.cat([cells.mean(1, keepdim=True), cells], dim=1) + pool.positional_embedding
+        pooled = pool(grid) if joint else None
     else:
-        trunk = _timm(visual)
+        trunk = _trunk(visual)
         features = trunk.forward_features(pixels)
-        pooled = visual.head(trunk.forward_head(features))
-        patches = token_sequence(trunk, features)[:, getattr(trunk, "num_prefix_tokens", 0) :]
-    return pooled, _projected(_image_projection(visual), patches)
+        tokens, first = token_sequence(trunk, features), getattr(trunk, "num_prefix_tokens", 0)
+        pooled = visual.head(trunk.forward_head(features)) if joint else None
+    return pooled, _projected(_image_projection(visual), tokens[:, first:]) if joint else tokens
 
 
 def _image_projection(visual: Any) -> Any:
@@ -68,71 +84,22 @@ def _image_projection(visual: Any) -> Any:
     if isinstance(visual, ModifiedResNet):
         return nn.Sequential(visual.attnpool.v_proj, visual.attnpool.c_proj)
     last = getattr(visual.head, "proj", None)
-    return last if isinstance(last, nn.Linear) and last.in_features == image_width(visual) else None
+    return last if isinstance(last, nn.Linear) and last.in_features == _trunk(visual).num_features else None
 
 
 def _text_projection(tower: Any) -> Any:
     return tower.proj if isinstance(tower, HFTextEncoder) else tower.text_projection
 
 
-def image_tokens(visual: nn.Module, pixels: Tensor) -> Tensor:
-    """All output tokens of the image tower, class token and patches.
-
-    Args:
-        visual: the image tower.
-        pixels: ``(N, 3, H, W)`` normalised.
-
-    Returns:
-        ``(N, P, W)``; of a ModifiedResNet the inputs of its attention pooling, the mean and the grid.
-
-    Raises:
-        TypeError: a tower of an unknown kind.
-    """
+def image_width(visual: Any) -> int:
+    """Width of an image tower's tokens, before they are brought into the joint space."""
     if isinstance(visual, VisionTransformer):
-        out = _vit(visual, pixels, pooled=False)
-        return torch.cat([out["image_intermediates_prefix"][0], out["image_intermediates"][0]], dim=1)
-    if isinstance(visual, ModifiedResNet):
-        return _attention_inputs(visual.attnpool, _resnet(visual, pixels))
-    trunk = _timm(visual)
-    return token_sequence(trunk, trunk.forward_features(pixels))
+        return visual.conv1.out_channels
+    resnet = isinstance(visual, ModifiedResNet)
+    return int(visual.attnpool.v_proj.in_features if resnet else _trunk(visual).num_features)
 
 
-def image_width(visual: nn.Module) -> int:
-    """Width of ``image_tokens``."""
-    if isinstance(visual, VisionTransformer):
-        return int(visual.conv1.out_channels)
-    return int(
-        visual.attnpool.v_proj.in_features
-        if isinstance(visual, ModifiedResNet)
-        else _timm(visual).num_features
-    )
-
-
-def _vit(visual: Any, pixels: Tensor, *, pooled: bool) -> Any:
-    # The final norm of a tower with attentional pooling belongs to the pooled vectors, whose width may differ
-    # from the tokens'.
-    return visual.forward_intermediates(
-        pixels,
-        indices=1,
-        normalize_intermediates=visual.attn_pool is None,
-        intermediates_only=not pooled,
-        output_fmt="NLC",
-        output_extra_tokens=True,
-    )
-
-
-def _resnet(visual: Any, pixels: Tensor) -> Any:
-    found = visual.forward_intermediates(pixels, indices=1, intermediates_only=True)
-    return found["image_intermediates"][0]
-
-
-def _attention_inputs(pool: Any, grid: Tensor) -> Tensor:
-    """The mean of the grid and its cells, with their positions, as the attention pooling reads them."""
-    cells = grid.flatten(2).transpose(1, 2)
-    return torch.add(torch.cat([cells.mean(1, keepdim=True), cells], dim=1), pool.positional_embedding)
-
-
-def _timm(visual: nn.Module) -> Any:
+def _trunk(visual: nn.Module) -> Any:
     if not isinstance(visual, TimmModel):
         raise TypeError(f"towers: an image tower of kind {type(visual).__name__} is not known")
     return visual.trunk
@@ -154,48 +121,29 @@ def token_sequence(trunk: Any, features: Tensor) -> Tensor:
     )
 
 
-def text_joint(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Pooled vector and word tokens in the joint space.
+def read_text(tower: Any, ids: Tensor, *, joint: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """What a text tower says of texts.
 
     Args:
         tower: the text tower (``CLIP`` itself, or its ``text``).
         ids: ``(N, L)`` int64, 0 = padding.
+        joint: tokens in the joint space, or all of them as they are after the final norm.
 
     Returns:
-        ``(N, D)`` not yet normalised, ``(N, L, D)`` and ``(N, L)`` True up to each text's length, its start
-        and end included.
+        ``(N, D)`` pooled, not yet normalised; ``(N, L, D)`` tokens, ``(N, L, W)`` where not joint; and ``(N,
+        L)`` True up to each text's length, its start and end included.
     """
-    pooled, tokens, mask = _text(tower, ids)
-    return pooled, _projected(_text_projection(tower), tokens), mask
-
-
-def text_tokens(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """All output tokens of the text tower after the final norm: ``(N, L, W)``, and ``(N, L)`` True up to each
-    text's length.
-    """
-    _, tokens, mask = _text(tower, ids)
-    return tokens, mask
-
-
-def text_width(tower: Any) -> int:
-    """Width of ``text_tokens``."""
-    return int(
-        tower.transformer.config.hidden_size
-        if isinstance(tower, HFTextEncoder)
-        else tower.token_embedding.embedding_dim
-    )
-
-
-def _text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     ids = ids[:, : int(lengths(ids).max())]
     _require_readable(tower, ids)
     mask = torch.arange(ids.shape[1], device=ids.device) < lengths(ids)[:, None]
     if isinstance(tower, HFTextEncoder):
         pooled, tokens = _pooled_and_tokens(tower, ids)
         # A pooler that reads the class token leaves it out of the tokens.
-        return pooled, tokens, mask[:, mask.shape[1] - tokens.shape[1] :]
-    pooled, tokens = _open_clip_text(tower, ids)
-    return pooled, tokens[:, : ids.shape[1]], mask
+        mask = mask[:, mask.shape[1] - tokens.shape[1] :]
+    else:
+        pooled, tokens = _open_clip_text(tower, ids)
+        tokens = tokens[:, : ids.shape[1]]
+    return pooled, _projected(_text_projection(tower), tokens) if joint else tokens, mask
 
 
 def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -207,13 +155,19 @@ def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
     """
     pool_type = getattr(tower, "text_pool_type", None) or tower.pool_type
     class_token = getattr(tower, "cls_emb", None) is not None
-    if tower.attn_mask is None or pool_type == "last" or class_token:
-        return _full_rows(tower, ids, pool_type, class_token)
     size = lengths(ids)
-    parts = buckets(size)
-    done = [_hidden(tower, ids[rows, : int(size[rows].max())], pool_type) for rows in parts]
-    pooled = torch.cat([values for values, _ in done])[torch.cat(parts).argsort()]
-    return pooled, in_order([values for _, values in done], parts, ids.shape[1])
+    if tower.attn_mask is not None and pool_type != "last" and not class_token:
+        parts = buckets(size)
+        done = [_hidden(tower, ids[rows, : int(size[rows].max())], pool_type) for rows in parts]
+        pooled = torch.cat([values for values, _ in done])[torch.cat(parts).argsort()]
+        return pooled, in_order([values for _, values in done], parts, ids.shape[1])
+    ids = nn.functional.pad(ids, (0, tower.context_length - ids.shape[1]))
+    after = torch.arange(ids.shape[1], device=ids.device) >= size[:, None]
+    ids = ids.masked_fill(after, getattr(tower, "pad_id", 0))
+    if not class_token:
+        return _hidden(tower, ids, pool_type)
+    pooled, tokens = _pooled_and_tokens(tower, ids)
+    return pooled, tower.ln_final(tokens)
 
 
 def buckets(size: Tensor) -> tuple[Tensor, ...]:
@@ -227,16 +181,6 @@ def in_order(values: list[Tensor], rows: tuple[Tensor, ...], length: int) -> Ten
     return torch.cat(padded)[torch.cat(rows).argsort()]
 
 
-def _full_rows(tower: Any, ids: Tensor, pool_type: str, class_token: bool) -> tuple[Tensor, Tensor]:
-    real = lengths(ids)[:, None]
-    ids = nn.functional.pad(ids, (0, tower.context_length - ids.shape[1]))
-    ids = ids.masked_fill(torch.arange(ids.shape[1], device=ids.device) >= real, getattr(tower, "pad_id", 0))
-    if not class_token:
-        return _hidden(tower, ids, pool_type)
-    pooled, tokens = _pooled_and_tokens(tower, ids)
-    return pooled, tower.ln_final(tokens)
-
-
 def _hidden(tower: Any, ids: Tensor, pool_type: str) -> tuple[Tensor, Tensor]:
     length = ids.shape[1]
     mask = None if tower.attn_mask is None else tower.attn_mask[:length, :length]
@@ -247,13 +191,12 @@ def _hidden(tower: Any, ids: Tensor, pool_type: str) -> tuple[Tensor, Tensor]:
     return _projected(tower.text_projection, pooled), tokens
 
 
-def _pooled_and_tokens(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
+def _pooled_and_tokens(tower: Any, ids: Tensor) -> Any:
     before, tower.output_tokens = tower.output_tokens, True
     try:
-        pooled, tokens = tower(ids)
+        return tower(ids)
     finally:
         tower.output_tokens = before
-    return pooled, tokens
 
 
 def _projected(projection: Any, values: Tensor) -> Any:
@@ -263,24 +206,23 @@ def _projected(projection: Any, values: Tensor) -> Any:
 
 
 def _require_readable(tower: Any, ids: Tensor) -> None:
-    if isinstance(tower, HFTextEncoder):
-        if tower.config.pad_token_id != 0:
-            raise ValueError(
-                f"towers: this text tower pads with id {tower.config.pad_token_id}; only towers that pad "
-                "with 0 are read"
-            )
-    elif ids.shape[1] > tower.context_length:
-        raise ValueError(
-            f"towers: a caption has {ids.shape[1]} tokens, the model reads {tower.context_length}; lower "
-            "max_length"
+    hugging_face, largest = isinstance(tower, HFTextEncoder), int(ids.max())
+    if hugging_face and tower.config.pad_token_id != 0:
+        found = (
+            f"this text tower pads with id {tower.config.pad_token_id}; only towers that pad with 0 are read"
         )
-    if int(ids.max()) >= tower.vocab_size:
-        raise ValueError(
-            f"towers: token id {int(ids.max())}, but the model knows {tower.vocab_size} ids; it has "
-            "another vocabulary"
+    elif not hugging_face and ids.shape[1] > tower.context_length:
+        found = (
+            f"a caption has {ids.shape[1]} tokens, the model reads {tower.context_length}; lower max_length"
         )
+    elif largest >= tower.vocab_size:
+        found = f"token id {largest}, but the model knows {tower.vocab_size} ids; it has another vocabulary"
+    else:
+        return
+    raise ValueError(f"towers: {found}")
 
 
+# The number of a block, or of a ResNet's stage, which counts from 1.
 _BLOCK = re.compile(r"(?:^|\.)(?:resblocks|blocks|layers?|block|h)\.(\d+)\.")
 _STAGE = re.compile(r"^layer(\d+)\.")
 _STEM = (
@@ -315,7 +257,14 @@ def is_projection(tower: nn.Module, name: str) -> bool:
 
 def depths(tower: nn.Module) -> dict[str, int]:
     """Depth of every parameter of an image or text tower, by name; 0 = after the last block."""
-    return _timm_depths(tower) if isinstance(tower, TimmModel) else depths_of(tower_parameters(tower))
+    if not isinstance(tower, TimmModel):
+        return depths_of(tower_parameters(tower))
+    matcher = tower.trunk.group_matcher(coarse=True)
+    groups: Mapping[str, int] = group_parameters(tower.trunk, matcher, reverse=True)
+    count = max(groups.values())
+    # timm counts the stem as group 0, the blocks from 1, and what follows the last block as part of it.
+    trunk = {f"trunk.{name}": min(count, count + 1 - group) for name, group in groups.items()}
+    return {name: trunk.get(name, 0) for name, _ in tower.named_parameters()}
 
 
 def depths_of(names: Iterable[str]) -> dict[str, int]:
@@ -332,28 +281,10 @@ def depths_of(names: Iterable[str]) -> dict[str, int]:
     {'conv1.weight': 2, 'x.resblocks.0.ln_1.bias': 2, 'x.resblocks.1.ln_1.bias': 1, 'ln_post.bias': 0}
     """
     names = list(names)
-    blocks = {name: _block(name) for name in names}
-    count = 1 + max((block for block in blocks.values() if block is not None), default=-1)
-    after = {name: count if name.startswith(_STEM) else 0 for name in names}
-    return {name: after[name] if (block := blocks[name]) is None else count - block for name in names}
-
-
-def _block(name: str) -> int | None:
-    stage = _STAGE.search(name)
-    if stage:
-        return int(stage[1]) - 1
-    block = _BLOCK.search(name)
-    return int(block[1]) if block else None
-
-
-def _timm_depths(tower: TimmModel) -> dict[str, int]:
-    groups: Mapping[str, int] = group_parameters(
-        tower.trunk, tower.trunk.group_matcher(coarse=True), reverse=True
-    )
-    count = max(groups.values())
-    # timm counts the stem as group 0, the blocks from 1, and what follows the last block as part of it.
-    trunk = {f"trunk.{name}": min(count, count + 1 - group) for name, group in groups.items()}
-    return {name: trunk.get(name, 0) for name, _ in tower.named_parameters()}
+    stages = {name: int(found[1]) - 1 for name in names if (found := _STAGE.search(name))}
+    blocks = {name: int(found[1]) for name in names if (found := _BLOCK.search(name))} | stages
+    count = 1 + max(blocks.values(), default=-1)
+    return {name: count - blocks.get(name, 0 if name.startswith(_STEM) else count) for name in names}
 
 
 Pass = tuple[tuple[Any, ...], dict[str, Any]]
@@ -390,9 +321,8 @@ class Branch(nn.Module):
         if ids is None:
             return done[0]
         size = lengths(ids)
-        rows = buckets(size) if len(done) > 1 else (size.argsort(stable=True),)
-        values = done if len(done) > 1 else [done[0][rows[0]]]
-        return in_order([one[:, : int(size.max())] for one in values], rows, int(size.max()))
+        longest = int(size.max())
+        return done[0][:, :longest] if len(done) == 1 else in_order(done, buckets(size), longest)
 
     def _one(self, inputs: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         hidden, *others = inputs
@@ -401,6 +331,19 @@ class Branch(nn.Module):
         made: Tensor = self.norm(hidden if self.batch_first else hidden.transpose(0, 1))
         return made
 
+    def groups(self, role: str) -> list[ParameterGroup]:
+        """The parameters, as deep as the blocks that they were copied from."""
+        depth = {"norm": 0} | {str(place): len(self.blocks) - place for place in range(len(self.blocks))}
+        parts = {"norm": self.norm, **dict(self.blocks.named_children())}
+        return [
+            ParameterGroup(
+                role,
+                {f"{role}.branch.{place}.{name}": p for name, p in part.named_parameters()},
+                depth[place],
+            )
+            for place, part in parts.items()
+        ]
+
 
 @contextmanager
 def watching(branch: Branch | None, tower: Any) -> Iterator[list[Pass]]:
@@ -408,54 +351,36 @@ def watching(branch: Branch | None, tower: Any) -> Iterator[list[Pass]]:
     noted.
     """
     seen: list[Pass] = []
-    if branch is None:
-        yield seen
-        return
 
     def note(_: nn.Module, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
         seen.append((inputs, options))
 
-    handle = _blocks(tower, len(branch.blocks))[0].register_forward_pre_hook(note, with_kwargs=True)
-    try:
+    block = _blocks(tower, len(branch.blocks))[0] if branch else None
+    with block.register_forward_pre_hook(note, with_kwargs=True) if block else nullcontext():
         yield seen
-    finally:
-        handle.remove()
 
 
-def branch_groups(role: str, branch: Branch | None) -> list[ParameterGroup]:
-    """The branch's parameters, as deep as the blocks that they were copied from."""
-    if branch is None:
-        return []
-    out = [
-        ParameterGroup(role, {f"{role}.branch.norm.{name}": p for name, p in branch.norm.named_parameters()})
-    ]
-    for place, block in enumerate(branch.blocks):
-        named = {f"{role}.branch.{place}.{name}": p for name, p in block.named_parameters()}
-        out.append(ParameterGroup(role, named, len(branch.blocks) - place))
-    return out
-
-
-def joint_widths(network: Any, tower: Any) -> tuple[int, int]:
-    """Width of the tokens that the towers bring into the joint space: of ``image_joint`` and of
-    ``text_joint``.
+def token_widths(network: Any, *, joint: bool) -> tuple[int, int]:
+    """Width of the tokens of images and of texts, as ``read_image`` and ``read_text`` give them.
 
     Args:
         network: the open_clip model.
-        tower: its text tower.
+        joint: after they are brought into the joint space.
     """
-    visual = network.visual
-    sides = (_image_projection(visual), image_width(visual)), (_text_projection(tower), text_width(tower))
-    image, text = (_projected(projection, torch.zeros(width)).shape[0] for projection, width in sides)
+    visual, tower = network.visual, text_tower(network)
+    hugging_face = isinstance(tower, HFTextEncoder)
+    text = tower.transformer.config.hidden_size if hugging_face else tower.token_embedding.embedding_dim
+    image = image_width(visual)
+    if joint:
+        sides = (_image_projection(visual), image), (_text_projection(tower), text)
+        image, text = (_projected(projection, torch.zeros(width)).shape[0] for projection, width in sides)
     return image, text
 
 
 def _blocks(tower: Any, count: int) -> list[nn.Module]:
-    holder, name = (
-        (tower.trunk, "blocks")
-        if isinstance(tower, TimmModel)
-        else (getattr(tower, "transformer", None), "resblocks")
-    )
-    found = list(getattr(holder, name, []))
+    timm = isinstance(tower, TimmModel)
+    holder = getattr(tower, "trunk" if timm else "transformer", None)
+    found = list(getattr(holder, "blocks" if timm else "resblocks", []))
     if not 0 < count <= len(found):
         raise ValueError(
             f"towers: log_var_blocks={count}, and {type(tower).__name__} has {len(found)} blocks that "

@@ -105,9 +105,23 @@ class Encoder(Checked, nn.Module):
         """Embed the batch's ``T`` captions."""
         raise NotImplementedError(f"{type(self).__name__} does not encode captions")
 
+    def text_backbone(self) -> Mapping[str, int]:
+        """Depth of each parameter that is pre-trained and reads text, by name; all others are head."""
+        return {}
+
     def groups(self) -> list[ParameterGroup]:
         """Parameters by role and depth; every trainable parameter occurs exactly once."""
-        return [ParameterGroup("head", dict(self.named_parameters()))]
+        depth = self.text_backbone()
+        named = {name: one for name, one in self.named_parameters() if one.requires_grad}
+        head = ParameterGroup("head", {name: one for name, one in named.items() if name not in depth})
+        by_level = {
+            level: {name: one for name, one in named.items() if depth.get(name) == level}
+            for level in sorted(set(depth.values()))
+        }
+        return [
+            head,
+            *(ParameterGroup("text_backbone", part, level) for level, part in by_level.items() if part),
+        ]
 
 
 class Pair(nn.Module):

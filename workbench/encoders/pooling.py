@@ -140,11 +140,9 @@ def sorted_sum(parts: Tensor, mask: Tensor, weights: Tensor) -> Tensor:
     """
     # Sorting along the last, contiguous axis takes half the time of sorting along the middle one.
     columns = parts.masked_fill(~mask[..., None], -torch.inf).transpose(1, 2).contiguous()
-    length = weights.shape[1]
-    best = columns.sort(dim=-1, descending=True).values[..., :length]
-    padding = torch.arange(length, device=mask.device) >= mask.sum(1, keepdim=True)
-    best = best.masked_fill(padding[:, None, :], 0)
-    return torch.einsum("ndk,nk->nd", best, weights)
+    best = columns.sort(dim=-1, descending=True).values[..., : weights.shape[1]]
+    padding = torch.arange(weights.shape[1], device=mask.device) >= mask.sum(1, keepdim=True)
+    return torch.einsum("ndk,nk->nd", best.masked_fill(padding[:, None, :], 0), weights)
 
 
 POOLINGS: dict[str, type[Pooling]] = {"gpo": GPO, "max": Max, "mean": Mean}
@@ -174,10 +172,8 @@ class Projection(nn.Module):
     def __init__(self, in_dim: int, out_dim: int, hidden_dim: int = 0) -> None:
         super().__init__()
         self.linear = nn.Linear(in_dim, out_dim)
-        self.mlp = None
-        if hidden_dim:
-            hidden = nn.Linear(in_dim, hidden_dim), nn.BatchNorm1d(hidden_dim), nn.ReLU()
-            self.mlp = nn.Sequential(*hidden, nn.Linear(hidden_dim, out_dim))
+        hidden = (nn.Linear(in_dim, hidden_dim), nn.BatchNorm1d(hidden_dim), nn.ReLU()) if hidden_dim else ()
+        self.mlp = nn.Sequential(*hidden, nn.Linear(hidden_dim, out_dim)) if hidden_dim else None
 
     def forward(self, parts: Tensor, mask: Tensor) -> Tensor:
         """Project.

@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from workbench.encoders.attention import fitting_heads
 from workbench.encoders.backbones.features import cache_folder
-from workbench.encoders.base import Encoder, ParameterGroup
+from workbench.encoders.base import Encoder
 from workbench.encoders.pooling import LogVar, PoolingName, Projection, pool
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, touch, word_table
 from workbench.records import Batch, Embedding
@@ -120,13 +120,9 @@ class Sequence(Encoder):
             values, mask = touch(values, mask, first, self.blank, share)
         return values, mask
 
-    def groups(self) -> list[ParameterGroup]:
-        """Pre-trained word vectors are the text backbone, all else is head."""
-        table = {"words.weight"} if self.warm_start else set()
-        named = dict(self.named_parameters())
-        head = {name: parameter for name, parameter in named.items() if name not in table}
-        backbone = ParameterGroup("text_backbone", {name: named[name] for name in table})
-        return [ParameterGroup("head", head), *([backbone] if table else [])]
+    def text_backbone(self) -> dict[str, int]:
+        """Pre-trained word vectors."""
+        return {"words.weight": 0} if self.warm_start else {}
 
 
 class _Gru(nn.Module):

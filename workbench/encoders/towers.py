@@ -17,17 +17,12 @@ from torch.nn.functional import normalize
 from workbench.encoders._open_clip import build, describe, export, reads_words
 from workbench.encoders._open_clip_towers import (
     Branch,
-    branch_groups,
     depths,
-    image_joint,
-    image_tokens,
-    image_width,
     is_projection,
-    joint_widths,
-    text_joint,
-    text_tokens,
+    read_image,
+    read_text,
     text_tower,
-    text_width,
+    token_widths,
     tower_parameters,
     watching,
 )
@@ -109,8 +104,9 @@ class Towers(Encoder):
         self.network.visual.to(memory_format=torch.channels_last)
         self.freeze_image, self.freeze_text = freeze_image, freeze_text
         if self.by_tokens:
-            self.image_head = TokenHead(image_width(self.network.visual), self.embed_dim, pooling)
-            self.text_head = TokenHead(text_width(text_tower(self.network)), self.embed_dim, pooling)
+            self.image_head, self.text_head = (
+                TokenHead(width, self.embed_dim, pooling) for width in token_widths(self.network, joint=False)
+            )
         self.image_log_var = self.text_log_var = self.image_branch = self.text_branch = None
         if log_var:
             self._add_log_var(pooling, log_var_blocks if self.by_tokens else 0)
@@ -154,15 +150,13 @@ class Towers(Encoder):
             torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_image),
             watching(self.image_branch, visual) as seen,
         ):
-            pooled, parts = (
-                (None, image_tokens(visual, pixels)) if self.by_tokens else image_joint(visual, pixels)
-            )
+            pooled, parts = read_image(visual, pixels, joint=not self.by_tokens)
         mask = torch.ones(parts.shape[:2], dtype=torch.bool, device=parts.device)
         if self.by_tokens and self.augments and self.training:
             mask = drop_tokens(mask)
         spread = self.image_branch(seen) if self.image_branch else parts
         log_var = self.image_log_var(spread, mask) if self.image_log_var else None
-        if pooled is None:
+        if self.by_tokens:
             pooled, parts = self.image_head(parts, mask)
         return Embedding(normalize(pooled, dim=-1), log_var, parts, mask)
 
@@ -176,12 +170,10 @@ class Towers(Encoder):
             torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_text),
             watching(self.text_branch, tower) as seen,
         ):
-            pooled, parts, mask = (
-                (None, *text_tokens(tower, ids)) if self.by_tokens else text_joint(tower, ids)
-            )
+            pooled, parts, mask = read_text(tower, ids, joint=not self.by_tokens)
         spread = self.text_branch(seen, ids) if self.text_branch else parts
         log_var = self.text_log_var(spread, mask) if self.text_log_var else None
-        if pooled is None:
+        if self.by_tokens:
             pooled, parts = self.text_head(parts, mask)
         return Embedding(normalize(pooled, dim=-1), log_var, parts, mask)
 
@@ -196,17 +188,18 @@ class Towers(Encoder):
 
     def groups(self) -> list[ParameterGroup]:
         """Both towers by depth, and the heads; every trainable parameter occurs exactly once."""
+        sides = (
+            ("image_backbone", self.network.visual, self.image_branch),
+            ("text_backbone", text_tower(self.network), self.text_branch),
+        )
         out = []
-        for role, tower in (
-            ("image_backbone", self.network.visual),
-            ("text_backbone", text_tower(self.network)),
-        ):
+        for role, tower, branch in sides:
             trainable = {name: p for name, p in tower_parameters(tower).items() if p.requires_grad}
             depth = depths(tower)
             for level in sorted({depth[name] for name in trainable}):
                 chosen = {f"{role}.{name}": p for name, p in trainable.items() if depth[name] == level}
                 out.append(ParameterGroup(role, chosen, level))
-            out += branch_groups(role, self.image_branch if role == "image_backbone" else self.text_branch)
+            out += branch.groups(role) if branch else []
         others = ("network.", "image_branch.", "text_branch.")
         heads = {name: p for name, p in self.named_parameters() if not name.startswith(others)}
         return [*out, ParameterGroup("head", heads)] if heads else out
@@ -225,11 +218,7 @@ class Towers(Encoder):
 
     def _add_log_var(self, pooling: PoolingName, blocks: int) -> None:
         tower = text_tower(self.network)
-        widths = (
-            (image_width(self.network.visual), text_width(tower))
-            if self.by_tokens
-            else joint_widths(self.network, tower)
-        )
+        widths = token_widths(self.network, joint=not self.by_tokens)
         self.image_log_var, self.text_log_var = (LogVar(width, self.embed_dim, pooling) for width in widths)
         if blocks:
             self.image_branch, self.text_branch = Branch(self.network.visual, blocks), Branch(tower, blocks)
@@ -238,17 +227,13 @@ class Towers(Encoder):
         """Only what takes part trains: no logit scale (an objective has its own), no decoder, no unused
         projection.
         """
-        takes_part = set()
-        for tower, frozen in (
-            (self.network.visual, self.freeze_image),
-            (text_tower(self.network), self.freeze_text),
-        ):
-            used = {
-                name: p
-                for name, p in tower_parameters(tower).items()
-                if not (self.by_tokens and is_projection(tower, name))
-            }
-            takes_part |= set() if frozen else set(used.values())
+        towers = {self.network.visual: self.freeze_image, text_tower(self.network): self.freeze_text}
+        takes_part = {
+            parameter
+            for tower, frozen in towers.items()
+            for name, parameter in tower_parameters(tower).items()
+            if not frozen and not (self.by_tokens and is_projection(tower, name))
+        }
         for parameter in self.network.parameters():
             parameter.requires_grad_(parameter.requires_grad and parameter in takes_part)
         self.train()
@@ -261,11 +246,10 @@ class Towers(Encoder):
             self.register_buffer(name, torch.tensor(preprocess[name], dtype=torch.float32).view(1, 3, 1, 1))
         size = preprocess["size"]
         self.register_buffer("size", torch.tensor([size, size] if isinstance(size, int) else list(size)))
-        kinds = [
-            RESIZES.index(preprocess["resize_mode"]),
-            list(INTERPOLATIONS).index(preprocess["interpolation"]),
-        ]
-        self.register_buffer("recipe", torch.tensor(kinds))
+        interpolation = list(INTERPOLATIONS).index(preprocess["interpolation"])
+        self.register_buffer(
+            "recipe", torch.tensor([RESIZES.index(preprocess["resize_mode"]), interpolation])
+        )
 
 
 class TokenHead(nn.Module):

@@ -39,15 +39,10 @@ def read_vectors(source: str, vocabulary: Sequence[str]) -> dict[str, Vector]:
             widths differ, or no word of the vocabulary has a vector.
     """
     wanted = set(vocabulary)
-    pairs = _package(wanted) if source == PACKAGE else _text_file(Path(source), wanted)
-    found = dict(pairs)
-    widths = {len(vector) for vector in found.values()}
+    found = dict(_package(wanted) if source == PACKAGE else _text_file(Path(source), wanted))
+    widths = sorted({len(vector) for vector in found.values()})
     if len(widths) != 1:
-        what = (
-            "no word of the vocabulary has a vector"
-            if not widths
-            else f"vectors have widths {sorted(widths)}"
-        )
+        what = f"vectors have widths {widths}" if widths else "no word of the vocabulary has a vector"
         raise ValueError(f"word vectors: {source}: {what}")
     return found
 
@@ -99,18 +94,14 @@ def word_table(
         )
     table = nn.Embedding(FIRST_WORD + len(vocabulary), word_dim, padding_idx=0)
     known = read_vectors(pretrained, vocabulary) if pretrained else {}
+    vectors = torch.tensor(np.array([*known.values()], dtype=np.float32)) if known else None
+    if vectors is not None and vectors.shape[1] != word_dim:
+        found = vectors.shape[1]
+        raise ValueError(f"{encoder}: {pretrained} has {found} dimensions; set word_dim={found}")
     with torch.no_grad():
-        spread = (
-            torch.tensor([0.1])
-            if not known
-            else torch.stack([torch.from_numpy(v) for v in known.values()]).std()
-        )
-        table.weight[1:].normal_().mul_(spread)
+        table.weight[1:].normal_().mul_(0.1 if vectors is None else vectors.std())
         for row, word in enumerate(vocabulary, start=FIRST_WORD):
             if word in known:
-                if len(known[word]) != word_dim:
-                    found = len(known[word])
-                    raise ValueError(f"{encoder}: {pretrained} has {found} dimensions; set word_dim={found}")
                 table.weight[row] = torch.from_numpy(known[word])
     return table
 
@@ -154,10 +145,10 @@ def touch(
 def close_up(words: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Move the real words to the front, in order; padding becomes 0."""
     order = (~mask).to(torch.uint8).argsort(dim=1, stable=True)
-    index = order.view(*mask.shape, *[1] * (words.ndim - 2)).expand_as(words)
+    shape = (*mask.shape, *[1] * (words.ndim - 2))
+    index = order.view(shape).expand_as(words)
     kept = torch.arange(mask.shape[1], device=mask.device) < mask.sum(1, keepdim=True)
-    moved = words.gather(1, index)
-    return moved.masked_fill(~kept.view(*mask.shape, *[1] * (words.ndim - 2)), 0), kept
+    return words.gather(1, index).masked_fill(~kept.view(shape), 0), kept
 
 
 def lengths(ids: Tensor) -> Tensor:
@@ -177,8 +168,7 @@ def drop_tokens(mask: Tensor) -> Tensor:
         ``(N, P)`` True where a token is real and kept; an image keeps at least one.
     """
     u = torch.rand(len(mask), 1, device=mask.device)
-    dropped = (torch.rand(mask.shape, device=mask.device) < 0.2 * u) & (u > 0.2)
-    kept = mask & ~dropped
+    kept = mask & ~((torch.rand(mask.shape, device=mask.device) < 0.2 * u) & (u > 0.2))
     return torch.where(kept.any(1, keepdim=True), kept, mask)
 
 
@@ -196,6 +186,5 @@ def touch_words(ids: Tensor, mask_id: int) -> Tensor:
     place, length = torch.arange(ids.shape[1], device=ids.device), lengths(ids)[:, None]
     word = (place > 0) & (place < length - 1)
     draw = torch.where(word, torch.rand(ids.shape, device=ids.device) / 0.2, torch.inf)
-    ids = ids.masked_fill(draw < 0.5, mask_id)
     erased = (draw >= 0.5) & (draw < 0.6)
-    return close_up(ids, (place < length) & ~erased)[0]
+    return close_up(ids.masked_fill(draw < 0.5, mask_id), (place < length) & ~erased)[0]

@@ -80,9 +80,8 @@ def _language() -> Iterator[Finding]:
 
 def _disk() -> Iterator[Finding]:
     free = shutil.disk_usage(Path.cwd()).free / 1e9
-    yield _finding(
-        "disk", f"{free:.0f} GB free" if free > 1 else None, f"only {free:.1f} GB free; runs need about 1 GB"
-    )
+    short = f"only {round(free, 1)} GB free; runs need about 1 GB"
+    yield _finding("disk", f"{round(free)} GB free" if free > 1 else None, short)
 
 
 def _data() -> Iterator[Finding]:

@@ -17,17 +17,10 @@ from workbench.registry import Natural, check_options, did_you_mean
 EXECUTORS = {"local": "", "submitit": "submitit", "dask": "distributed"}
 
 
-class ExecutorError(ValueError):
-    """An executor that refuses its options or cannot be started."""
-
-
-class _Here:
-    """Executes at once, in this process."""
-
-    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.set_result(function(*args))
-        return future
+def _at_once(function: Callable[..., Any], *args: Any) -> "Future[Any]":
+    future: Future[Any] = Future()
+    future.set_result(function(*args))
+    return future
 
 
 def check(name: str, options: Mapping[str, Any]) -> None:
@@ -54,11 +47,15 @@ def check(name: str, options: Mapping[str, Any]) -> None:
 @contextmanager
 def _local(jobs: Natural = 1) -> Iterator[Any]:
     if jobs == 1:
-        yield _Here()
+        yield SimpleNamespace(submit=_at_once)
     else:
         # A forked process would inherit whatever threads this one has.
         with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
             yield pool
+
+
+class ExecutorError(ValueError):
+    """An executor that refuses its options or cannot be started."""
 
 
 @contextmanager

@@ -76,8 +76,8 @@ def _row(text: str, split: Split) -> tuple[MetricKey, Metric]:
     row = metrics.load(key.metric)
     whole = key.k is None and None in row.ks
     if not (whole or (key.k and any(row.ks))) or (row.summed == bool(key.direction)):
-        form = "" if row.summed else "i2t/ or t2i/ before it" + (" and @K behind it" if any(row.ks) else "")
-        raise KeyError(f"no number {text!r}; {key.metric} has {form or 'no direction'}")
+        form = MetricKey(key.metric, "" if row.summed else "t2i", k=next(filter(None, row.ks), None))
+        raise KeyError(f"no number {text!r}; {key.metric} has the form {form}")
     row.ks = (key.k,)
     return key, row
 

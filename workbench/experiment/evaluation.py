@@ -35,8 +35,8 @@ class Evaluation(NamedTuple):
 
     Args:
         measurements: every number with its contract.
-        values: text of the key -> ``(queries,)`` the values that the number is made of, NaN for a query that does
-            not count; of a sum over directions those of the images and then those of the captions.
+        values: text of the key -> ``(queries,)`` the values that the number is made of, NaN for a query that
+            does not count; of a sum over directions those of the images and then those of the captions.
         image, text: embeddings.
     """
 
@@ -113,8 +113,8 @@ def measure_with_values(
     """All metrics that the split's judgements allow, of any scores: a walk over the table of metrics.
 
     One pass a direction ranks by all judgements. Of the test split of MS-COCO the five folds of its 1K
-    protocol are measured as well, marked ``[5 folds]``; of Crisscrossed Captions retrieval in two directions, in
-    four where vectors are given, and the correlations with the ratings.
+    protocol are measured as well, marked ``[5 folds]``; of Crisscrossed Captions retrieval in two directions,
+    in four where vectors are given, and the correlations with the ratings.
 
     Args:
         scores: ``(I, T)``, larger = more alike; a matrix, or rows made when they are asked for.
@@ -140,12 +140,14 @@ def measure_with_values(
         for pair in walk(evidence, rows, subset=subset, rounds=rounds, seed=seed)
     ]
     measurements = [m for m, _ in found]
-    measurements += _correlations(scores, split, vectors, [row for row in table if "rated" in row.by], (rounds, seed))
+    measurements += _correlations(
+        scores, split, vectors, [row for row in table if "rated" in row.by], (rounds, seed)
+    )
     for row in more:
         if row.name not in {m.key.metric for m in measurements}:
             raise ValueError(
-                f"metric {row.name!r} is measured by {' or '.join(row.by)}, and {split.name} has only the judgements "
-                f"{', '.join(split.judgements)}"
+                f"metric {row.name!r} is measured by {' or '.join(row.by)}, and {split.name} has only "
+                f"the judgements {', '.join(split.judgements)}"
             )
     return measurements, {m.label: values for m, values in found}
 
@@ -172,7 +174,8 @@ def ensemble(members: Sequence[tuple[Model, Source]]) -> NDArray[np.float32]:
         split = source.split
         if (split.image_ids, split.caption_ids) != (first.image_ids, first.caption_ids):
             raise ValueError(
-                f"an ensemble scores one split: {split.name} and {first.name} differ in their images or captions"
+                f"an ensemble scores one split: {split.name} and {first.name} differ in their images "
+                "or captions"
             )
     total = sum(model.scores(*model.embed(source)).astype(np.float64) for model, source in members)
     return np.asarray(total / len(members), dtype=np.float32)
@@ -204,7 +207,9 @@ def _walks(
             specific = Subset("most specific", captions=split.level == split.level.max(), directions=("t2i",))
             yield evidence, rows(name), specific
     if split.image_graphs is not None and rows("categories"):
-        categories = pmrp.Categories(pmrp.presence([graph.objects for graph in split.image_graphs]), split.own)
+        categories = pmrp.Categories(
+            pmrp.presence([graph.objects for graph in split.image_graphs]), split.own
+        )
         yield Evidence(scores, categories, split.own), rows("categories"), None
 
 

@@ -17,6 +17,7 @@ Source: M. Kendall, A new measure of rank correlation, Biometrika 30, 1938; S. C
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -33,9 +34,9 @@ from workbench.metrics.ranks import Ranked
 from workbench.metrics.recall import HitRate
 from workbench.metrics.semantic import Ncs
 from workbench.metrics.table import Evidence, Metric, walk
-from workbench.records import Judgements, Rows
+from workbench.records import Judgements, MetricKey, Rows
 
-TRUTH = "mAP@R, truth"
+TRUTH = str(MetricKey("map_at_r", judgements="truth"))
 Table = Mapping[str, Mapping[str, Values]]
 
 
@@ -73,7 +74,8 @@ def pooled(
         pairs.append(item * shape[1] + query)
     rows, columns = np.divmod(np.unique(np.concatenate(pairs)), shape[1])
     good = (truth.at(rows, columns) >= truth.relevant_from) | (own[columns] == rows)
-    rule = f"relevant by {truth.name!r} and among the {depth} first of {len(pool)} models, or the caption was written for the image"
+    found_by = f"relevant by {truth.name!r} and among the {depth} first of {len(pool)} models"
+    rule = f"{found_by}, or the caption was written for the image"
     listed = rows[good], columns[good], np.ones(int(good.sum()), dtype=np.float32)
     return Judgements(
         "pooled", rule, shape, *listed, source=truth.source, image_queries=asked[0], caption_queries=asked[1]
@@ -117,14 +119,14 @@ def per_query(
     categories: Codes | None = None,
     ks: tuple[int, ...] = (1, 5, 10),
 ) -> dict[str, Values]:
-    """What each metric says of each query of one model, by direction: ``i2t/mAP@R, truth``, ``i2t/R@1``,
-    ``i2t/NCS@1``, ...
+    """What each metric says of each query of one model, by direction: ``truth:i2t/map_at_r``, ``i2t/R@1``,
+    ``phi:i2t/ncs@1``, ...
 
     Args:
         scores: ``(I, T)``, larger = more alike.
         own: ``(T,)`` row of each caption's image: the labels of R@K.
         truth: which pairs are truly relevant.
-        labels: incomplete labels, such as ``pooled``, for ``mAP@R, <name>``.
+        labels: incomplete labels, such as ``pooled``, for ``<name>:i2t/map_at_r``.
         phi: grades for NCS.
         categories: ``(I, C)`` of the images, for PMRP.
         ks: depths of R@K and NCS.
@@ -133,19 +135,17 @@ def per_query(
         ``(queries,)`` by key; NaN where a query does not count.
     """
     binary, rows = Judgements.own(own, truth.shape[0]), by_rows(scores)
-    asked: list[tuple[str, AnyGrades, Metric]] = [(TRUTH, truth, MapAtR()), ("R", binary, HitRate(ks=ks))]
-    if labels:
-        asked.append((f"mAP@R, {labels.name}", labels, MapAtR()))
-    if phi is not None:
-        asked.append(("NCS", phi, Ncs(ks=ks)))
-    if categories is not None:
-        asked.append(("PMRP", Categories(categories, own), Pmrp()))
+    asked: list[tuple[str, AnyGrades, Metric]] = [
+        ("truth", truth, MapAtR()), ("own", binary, HitRate(ks=ks)),
+        *([(labels.name, labels, MapAtR())] if labels else []),
+        *([("phi", phi, Ncs(ks=ks))] if phi is not None else []),
+        *([("categories", Categories(categories, own), Pmrp())] if categories is not None else []),
+    ]  # fmt: skip
     ranked, out = Ranked(rows, [binary, truth, *([labels] if labels else [])]), dict[str, Values]()
     for name, judged, metric in asked:
-        for found, values in walk(Evidence(rows, judged, own, ranked=ranked), [metric], rounds=0):
-            depth = f"@{found.key.k}" if found.key.k else ""
-            out[f"{found.key.direction}/{name}{depth}"] = values
-    return {key: out[key] for side in ("i2t", "t2i") for key in out if key.startswith(side)}
+        for found, values in walk(Evidence(rows, judged, own, name=name, ranked=ranked), [metric], rounds=0):
+            out[found.label] = values
+    return dict(sorted(out.items(), key=lambda one: MetricKey.parse(one[0]).direction))
 
 
 def measure(
@@ -174,14 +174,15 @@ def measure(
     means = _means(table, Draws(own, int(own.max()) + 1, rounds, seed))
     rows = {}
     for key, (value, drawn, queries) in means.items():
-        right, right_drawn, _ = means[f"{key.partition('/')[0]}/{truth}"]
+        right, right_drawn, _ = means[_beside(key, truth)]
         taus, apart = _tau(drawn, right), (drawn - right_drawn).mean(axis=1)
         low, high = interval(taus)
         near, far = interval(apart)
         rows[key] = {
             "tau": float(_tau(value[None], right)[0]), "low": low, "high": high,
-            "order": _share(taus == _tau(right[None], right)), "best": _share(_on_top(drawn, int(right.argmax()))),
-            "distance": float((value - right).mean()), "distance_low": near, "distance_high": far, "queries": queries,
+            "order": _share(taus == _tau(right[None], right)),
+            "best": _share(_on_top(drawn, int(right.argmax()))), "queries": queries,
+            "distance": float((value - right).mean()), "distance_low": near, "distance_high": far,
         }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -204,7 +205,7 @@ def differences(
     """
     names, means, rows = list(table), _means(table, Draws(own, int(own.max()) + 1, rounds, seed)), []
     for key, (value, drawn, _) in means.items():
-        order = np.argsort(-means[f"{key.partition('/')[0]}/{truth}"][0], kind="stable").tolist()
+        order = np.argsort(-means[_beside(key, truth)][0], kind="stable").tolist()
         for better, worse in pairwise(order):
             low, high = interval(drawn[:, better] - drawn[:, worse])
             ends = {"difference": float(value[better] - value[worse]), "low": low, "high": high}
@@ -219,12 +220,17 @@ def _means(table: Table, draws: Draws) -> dict[str, tuple[Values, Values, int]]:
     out = {}
     for key in next(iter(table.values())):
         values = np.stack([model[key] for model in table.values()], axis=1)
-        known, direction = ~np.isnan(values).any(axis=1), key.partition("/")[0]
+        known, direction = ~np.isnan(values).any(axis=1), MetricKey.parse(key).direction
         columns = np.where(known[:, None], values, np.nan).T
         means = np.array([draws.value(column, direction) for column in columns])
         drawn = np.stack([draws.of(column, direction) for column in columns], axis=1)
         out[key] = (means, drawn, int(known.sum()))
     return out
+
+
+def _beside(key: str, truth: str) -> str:
+    """The truth's key in the direction of another key."""
+    return str(replace(MetricKey.parse(truth), direction=MetricKey.parse(key).direction))
 
 
 def _share(hits: NDArray[np.bool_]) -> float:
@@ -241,4 +247,3 @@ def _tau(drawn: Values, right: Values) -> Values:
     first, second = np.array(list(combinations(range(len(right)), 2))).T
     agree: NDArray[Any] = np.sign(drawn[:, first] - drawn[:, second]) * np.sign(right[first] - right[second])
     return np.asarray(agree.mean(axis=1))
-

@@ -1,8 +1,8 @@
-"""ASP, average semantic precision: "mean over candidates of the smaller by the larger of its two ranks, by score and
-by grade". It compares two whole rankings.
+"""ASP, average semantic precision: "mean over candidates of the smaller by the larger of its two ranks, by
+score and by grade". It compares two whole rankings.
 
-A tie of scores counts against the model, and equal grades may stand in any order. A pair that nobody judged is in
-no list.
+A tie of scores counts against the model, and equal grades may stand in any order. A pair that nobody judged
+is in no list.
 
 Source: Li et al., DAA, NeurIPS 2022, equation 8.
 """
@@ -30,11 +30,12 @@ class AverageSemanticPrecision(Metric):
     default = False
 
     def per_query(self, found: Lists, k: int | None = None) -> Values:
-        """``(queries,)`` in (0, 1], 1 where the scores do not contradict the grades; NaN where nothing is judged.
+        """``(queries,)`` in (0, 1], 1 where the scores do not contradict the grades; NaN where nothing is
+        judged.
 
         >>> from workbench.metrics.grades import lists
         >>> (_, found), *_ = lists(np.array([[0.3, 0.6, 0.55]]), np.array([[0.5, 1.0, 0.2]]))
-        >>> AverageSemanticPrecision().per_query(found).round(4).tolist()  # ranks 3 1 2 and 2 1 3: (2/3 + 1 + 2/3) / 3
+        >>> AverageSemanticPrecision().per_query(found).round(4).tolist()  # ranks 3 1 2, 2 1 3
         [0.7778]
         """
         grade = np.where(found.listed, found.grades, -np.inf)

@@ -1,11 +1,12 @@
-"""Images with chains of texts from generic to specific: the record, and how texts are retrieved along a chain.
+"""Images with chains of texts from generic to specific: the record, and how texts are retrieved along a
+chain.
 
-Two protocols that do not agree retrieve a set of texts for an image. ``hierarcaps_radius`` (released code): 50
-equally spaced thresholds between the smallest and the largest distance from the root; at each the text nearest
-the image among those within the threshold. ``hierarcaps_traversal`` (the DITM paper, after MERU): 50 equally
-spaced points from the text nearest the image to the root, both included; each point retrieves its nearest text.
-The root, the embedding of the empty string, is in the pool but never counted; without it every image retrieves
-the same few texts near the end. Among equally near texts the first of the list is retrieved.
+Two protocols that do not agree retrieve a set of texts for an image. ``hierarcaps_radius`` (released code):
+50 equally spaced thresholds between the smallest and the largest distance from the root; at each the text
+nearest the image among those within the threshold. ``hierarcaps_traversal`` (the DITM paper, after MERU): 50
+equally spaced points from the text nearest the image to the root, both included; each point retrieves its
+nearest text. The root, the embedding of the empty string, is in the pool but never counted; without it every
+image retrieves the same few texts near the end. Among equally near texts the first of the list is retrieved.
 
 Source: M. Alper, H. Averbuch-Elor, Emergent visual-semantic hierarchies in image-text representations, ECCV
 2024, and its released code (radius); K. Desai et al., Hyperbolic image-text representations (MERU), ICML 2023
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 
 from workbench.metrics.intervals import Values
 from workbench.records import Rows, Split
+from workbench.records.shown import fixed
 
 Vectors = NDArray[Any]
 ROOT = -1
@@ -63,7 +65,7 @@ class Chains:
         for name, vectors in (("image", self.image), ("text", self.text), ("root", self.root[None])):
             lengths_off = np.abs(np.linalg.norm(vectors.astype(np.float64), axis=1) - 1).max()
             if not lengths_off < 1e-3:  # also catches NaN
-                raise ValueError(f"{name} vectors must have length 1, one is off by {lengths_off:.3g}")
+                raise ValueError(f"{name} vectors must have length 1, one is off by {fixed(lengths_off, 4)}")
         levels = self.level[self.rows]
         if (levels != levels[0]).any() or (self.chain[self.rows] != self.chain[self.rows][:, :1]).any():
             raise ValueError(f"every chain must have the levels {levels[0].tolist()}, once each")

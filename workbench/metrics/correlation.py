@@ -59,7 +59,7 @@ def spearman(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | 
 
 
 def ranks(values: NDArray[Any], weights: NDArray[Any] | None = None) -> Values:
-    """``(N,)`` average ranks from 1 for the smallest value, counting each value as often as its weight says."""
+    """``(N,)`` average ranks, 1 = the smallest value; each value counts as often as its weight says."""
     return _average_ranks(
         np.unique(values, return_inverse=True)[1], np.ones(len(values)) if weights is None else weights
     )

@@ -5,8 +5,8 @@ With binary labels a caption belongs to one image; it may be true of many. The e
 world, or any denser judgements, tells the model's errors from the labels'.
 
 A tie counts against the model by both judgements (``ranks``): an item is on top only if no item that is not
-relevant scores as much. A query with nothing relevant by the labels does not count, and how many there were is
-reported. Of ``false_negatives`` the queries are the errors; it is left out where there is none.
+relevant scores as much. A query with nothing relevant by the labels does not count, and how many there were
+is reported. Of ``false_negatives`` the queries are the errors; it is left out where there is none.
 
 Source: S. Chun et al., ECCV Caption, ECCV 2022 (false negatives of MS-COCO).
 """
@@ -75,7 +75,8 @@ class FalseNegatives(RightByTruth):
 
         >>> from workbench.metrics.ranks import rank
         >>> scores = np.array([[0.9, 0.1], [0.8, 0.2]])
-        >>> both = tuple(rank(scores, pairs) for pairs in (np.eye(2, dtype=bool), np.ones((2, 2), dtype=bool)))
+        >>> labels, truth = np.eye(2, dtype=bool), np.ones((2, 2), dtype=bool)
+        >>> both = rank(scores, labels), rank(scores, truth)
         >>> FalseNegatives().per_query(both).tolist()
         [nan, 1.0]
         """

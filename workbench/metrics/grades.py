@@ -1,10 +1,9 @@
 """Lists of graded items: the grades of all items of a query in the order of the scores.
 
-A tie counts against the model: among equal scores the item of the smaller grade comes first. Among equal grades
-the earlier row of the gallery comes first in the order of the grades. A pair that nobody judged (grade NaN), or
-whose score is ``-inf``, is in no list. Lists are made by blocks of queries, and what several metrics read of a
-block is made once.
-"""
+A tie counts against the model: among equal scores the item of the smaller grade comes first. Among equal
+grades the earlier row of the gallery comes first in the order of the grades. A pair that nobody judged (grade
+NaN), or whose score is ``-inf``, is in no list. Lists are made by blocks of queries, and what several metrics
+read of a block is made once."""
 
 from __future__ import annotations
 
@@ -95,7 +94,9 @@ class GradeRows:
             known = np.concatenate([grades.grades, np.array(others, dtype=grades.grades.dtype)])
         else:
             starts = range(0, self.shape[0], self.step)
-            known = np.concatenate([np.unique(self.rows(slice(first, first + self.step))) for first in starts])
+            known = np.concatenate(
+                [np.unique(self.rows(slice(first, first + self.step))) for first in starts]
+            )
         return np.unique(known[~np.isnan(known)])
 
     def cut(self, rows: Rows, columns: Rows) -> RowScores:
@@ -209,13 +210,19 @@ class Lists:
 
 
 def lists(
-    scores: AnyScores, grades: AnyGrades | GradeRows, *, depth: int = 10, width: int = 0, block: int | None = None
+    scores: AnyScores,
+    grades: AnyGrades | GradeRows,
+    *,
+    depth: int = 10,
+    width: int = 0,
+    block: int | None = None,
 ) -> Iterator[tuple[int, Lists]]:
     """Lists of graded items, a block of queries at a time.
 
     Args:
         scores: ``(queries, gallery)``, larger = more alike.
-        grades: of the same shape, larger = more relevant; NaN = not judged, which takes the pair out of the list.
+        grades: of the same shape, larger = more relevant; NaN = not judged, which takes the pair out of the
+            list.
         depth: how many items are retrieved.
         width: how many of the largest grades are kept, at least ``depth``.
         block: queries at a time; ``None`` = as the scores prefer.

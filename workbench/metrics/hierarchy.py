@@ -1,8 +1,9 @@
 """HierarCaps: whether a model orders texts from generic to specific around the images they describe.
 
-A set of texts is retrieved for an image, by one of two protocols (``chains``), and compared, as strings, with the
-image's chain. "P is the share of retrieved texts that belong to the image's chain, R the share of the chain's
-levels retrieved; both are means over chains." Recall by level is R of one level, 1 = the most generic.
+A set of texts is retrieved for an image, by one of two protocols (``chains``), and compared, as strings, with
+the image's chain. "P is the share of retrieved texts that belong to the image's chain, R the share of the
+chain's levels retrieved; both are means over chains." Recall by level is R of one level, 1 = the most
+generic.
 
 ``d_corr_radius`` and ``d_corr_image``: Kendall tau, chain by chain, of the level with the distance from the
 root, and with the nearness to the image; equal distances count 0.
@@ -174,8 +175,8 @@ def measure(
     rows = [row(steps=steps, start=start, root_in_pool=root_in_pool) for row in MEMBER[2:]]
     rows = [row() for row in MEMBER[:2]] + rows + [load(row) if isinstance(row, str) else row for row in more]
     return [
-        report(row, MetricKey(row.name, judgements="chains", k=k), row.per_query(chains, k), chains.image_of, draws,
-               len(chains.pool))
+        report(row, MetricKey(row.name, judgements="chains", k=k), row.per_query(chains, k), chains.image_of,
+               draws, len(chains.pool))
         for row in rows
         for k in (row.ks if row.ks == (None,) else range(1, depth + 1))
     ]  # fmt: skip

@@ -3,14 +3,13 @@
 A resample draws images with replacement, each with all its captions, and both directions, all metrics, all
 judgements and all runs are computed again on the same resample. Five captions of one image are no five
 independent queries: drawing captions one by one would make every interval of caption queries too narrow. The
-interval runs between two percentiles of the results. It depends on the values by query, on which caption belongs
-to which image, on the number of rounds and on the seed, and on nothing else; so one number has one interval
-wherever it is computed. Within folds (the 1K protocol) images are drawn within each fold.
+interval runs between two percentiles of the results. It depends on the values by query, on which caption
+belongs to which image, on the number of rounds and on the seed, and on nothing else; so one number has one
+interval wherever it is computed. Within folds (the 1K protocol) images are drawn within each fold.
 
 Source: B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979 (percentile
-interval); A. Davison and D. Hinkley, Bootstrap methods and their application, 1997, section 3.8 (whole groups are
-drawn).
-"""
+interval); A. Davison and D. Hinkley, Bootstrap methods and their application, 1997, section 3.8 (whole groups
+are drawn)."""
 
 from __future__ import annotations
 
@@ -62,9 +61,10 @@ class Draws:
     """Resamples of the images of a split, each with all its captions.
 
     A number is a statistic of its values by query. ``direction`` says whose values they are: ``"i2t"`` and
-    ``"i2i"`` one an image, ``"t2i"`` and ``"t2t"`` one a caption, ``""`` one an image and then one a caption, as
-    often as wanted: the statistics of these parts are added (RSUM). Values of anything else, such as judged pairs,
-    come with the image row of each in place of a direction. NaN marks a query that does not count.
+    ``"i2i"`` one an image, ``"t2i"`` and ``"t2t"`` one a caption, ``""`` one an image and then one a caption,
+    as
+    often as wanted: the statistics of these parts are added (RSUM). Values of anything else, such as judged
+    pairs, come with the image row of each in place of a direction. NaN marks a query that does not count.
 
     Args:
         own: ``(T,)`` image row of each caption.
@@ -114,8 +114,8 @@ class Draws:
         return found
 
     def by_image(self, values: Values, direction: str | Rows) -> Values:
-        """``(images,)`` sum of the values of each image's queries; of several parts, each divided by its queries
-        an image, so that the mean over images is the statistic where every image has equally many.
+        """``(images,)`` sum of the values of each image's queries; of several parts, each divided by its
+        queries an image, so that the mean over images is the statistic where every image has equally many.
         """
         parts = list(self._parts(values, direction))
         found = np.zeros(self.images)

@@ -1,12 +1,12 @@
-"""Kendall tau: "``1 - 2 discordant / pairs of different grades``: 1 for a perfect order, -1 for a reversed one".
+"""Kendall tau: "``1 - 2 discordant / pairs of different grades``: 1 for a perfect order, -1 for a reversed
+one".
 
-That is Somers' D of the scores given the grades; tau-b would also divide by the root of the share of pairs with
-different grades, and a perfect order of grades with ties would then stay below 1. An equally scored pair of
-different grades is discordant. A query whose judged items all have one grade does not count.
+That is Somers' D of the scores given the grades; tau-b would also divide by the root of the share of pairs
+with different grades, and a perfect order of grades with ties would then stay below 1. An equally scored pair
+of different grades is discordant. A query whose judged items all have one grade does not count.
 
-Source: M. Kendall, A new measure of rank correlation, Biometrika 30, 1938; R. Somers, A new asymmetric measure of
-association for ordinal variables, American Sociological Review 27, 1962.
-"""
+Source: M. Kendall, A new measure of rank correlation, Biometrika 30, 1938; R. Somers, A new asymmetric
+measure of association for ordinal variables, American Sociological Review 27, 1962."""
 
 from __future__ import annotations
 

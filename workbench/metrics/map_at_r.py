@@ -1,12 +1,11 @@
-"""mAP@R: "R is the number of items relevant to the query; mAP@R is the mean of the precision at each of the R best
-places that holds a relevant item, divided by R." So mAP@R <= R-Precision.
+"""mAP@R: "R is the number of items relevant to the query; mAP@R is the mean of the precision at each of the R
+best places that holds a relevant item, divided by R." So mAP@R <= R-Precision.
 
-A tie counts against the model (``ranks``). A query with nothing relevant does not count, and how many there were
-is reported. Pairs that nobody judged are irrelevant.
+A tie counts against the model (``ranks``). A query with nothing relevant does not count, and how many there
+were is reported. Pairs that nobody judged are irrelevant.
 
-Source: K. Musgrave et al., A metric learning reality check, ECCV 2020; S. Chun et al., ECCV Caption, ECCV 2022 (the
-same for image-text retrieval).
-"""
+Source: K. Musgrave et al., A metric learning reality check, ECCV 2020; S. Chun et al., ECCV Caption, ECCV
+2022 (the same for image-text retrieval)."""
 
 from __future__ import annotations
 

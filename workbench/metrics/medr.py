@@ -1,4 +1,5 @@
-"""Median rank: "the median, over queries, of the rank of the best relevant item, rounded down". Smaller is better.
+"""Median rank: "the median, over queries, of the rank of the best relevant item, rounded down". Smaller is
+better.
 
 A query with nothing relevant does not count.
 

@@ -1,8 +1,9 @@
-"""nDCG: "the grade at place p is discounted by ``1 / log2(1 + p)``; the sum is divided by that of the best order".
+"""nDCG: "the grade at place p is discounted by ``1 / log2(1 + p)``; the sum is divided by that of the best
+order".
 
-Gains are the grades themselves (``"linear"``) or ``2 ** grade - 1`` (``"exponential"``). Among equal scores the
-less relevant item stands first. A query without a positive grade does not count. Pairs that nobody judged are in
-no list.
+Gains are the grades themselves (``"linear"``) or ``2 ** grade - 1`` (``"exponential"``). Among equal scores
+the less relevant item stands first. A query without a positive grade does not count. Pairs that nobody judged
+are in no list.
 
 Source: K. Jarvelin, J. Kekalainen, Cumulated gain-based evaluation of IR techniques, TOIS 2002.
 """
@@ -46,7 +47,9 @@ class Ndcg(Metric):
 
     def phrase(self, k: int | None, judgements: str) -> str:
         """What the gain is of."""
-        return f"discounted {self.gain} gain of the {f'{k} best' if k else 'whole list'} against the best order"
+        return (
+            f"discounted {self.gain} gain of the {f'{k} best' if k else 'whole list'} against the best order"
+        )
 
     def per_query(self, found: Lists, k: int | None = None) -> Values:
         """``(queries,)`` in [0, 1], NaN where no grade is positive.

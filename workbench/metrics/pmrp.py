@@ -113,7 +113,9 @@ class Pmrp(Metric):
         """``(queries,)`` in [0, 1], NaN where nothing is plausible."""
         far = getattr(found.source.graded, "far", FAR)
         if max(self.zetas) >= far:
-            raise ValueError(f"zeta {max(self.zetas)} needs grades up to it: Categories(codes, own, far={max(self.zetas) + 1})")
+            raise ValueError(
+                f"zeta {max(self.zetas)} needs Categories(codes, own, far={max(self.zetas) + 1})"
+            )
         grades, judged = found.ordered.grades[found.ordered.codes], found.ordered.codes > 0
         out = []
         for zeta in self.zetas:

@@ -1,7 +1,7 @@
 """R-Precision: "the share of relevant items among the R best, R being their number".
 
-A tie counts against the model (``ranks``). A query with nothing relevant does not count, and how many there were
-is reported.
+A tie counts against the model (``ranks``). A query with nothing relevant does not count, and how many there
+were is reported.
 
 Source: S. Chun et al., ECCV Caption, ECCV 2022.
 """
@@ -26,7 +26,8 @@ class RPrecision(Metric):
 
         >>> import numpy as np
         >>> from workbench.metrics.ranks import rank
-        >>> RPrecision().per_query(rank(np.array([[0.9, 0.8, 0.7]]), np.array([[True, False, True]]))).tolist()
+        >>> ranks = rank(np.array([[0.9, 0.8, 0.7]]), np.array([[True, False, True]]))
+        >>> RPrecision().per_query(ranks).tolist()
         [0.5]
         """
         return found.mean(found.rank <= found.counts[found.query])

@@ -1,12 +1,12 @@
 """Recall at K in both conventions.
 
-"R@K is the share of queries with at least one relevant item among the K best scored." This is the field's R@K.
-The other convention, ``recall``, is the mean share of a query's relevant items among the K best. They agree where
-every query has one relevant item.
+"R@K is the share of queries with at least one relevant item among the K best scored." This is the field's
+R@K. The other convention, ``recall``, is the mean share of a query's relevant items among the K best. They
+agree where every query has one relevant item.
 
-A tie counts against the model (``ranks``). A query with nothing relevant does not count, and how many there were
-is reported. In the 1K protocol (five folds) consecutive blocks of images with their own captions are separate
-galleries, and every number is the mean over the blocks.
+A tie counts against the model (``ranks``). A query with nothing relevant does not count, and how many there
+were is reported. In the 1K protocol (five folds) consecutive blocks of images with their own captions are
+separate galleries, and every number is the mean over the blocks.
 
 Source: F. Faghri et al., VSE++, BMVC 2018, section 4.
 """
@@ -29,7 +29,7 @@ class HitRate(Metric):
     by = ("own", "others", "cxc")
 
     def depths(self, judgements: str) -> tuple[int | None, ...]:
-        """All depths by own pairs and by those of Crisscrossed Captions, where the papers print them; else 1."""
+        """All depths by own pairs and by those of Crisscrossed Captions, as printed; else the first."""
         return self.ks if judgements in ("own", "cxc") else self.ks[:1]
 
     def per_query(self, found: Ranks, k: int | None = None) -> Values:

@@ -1,4 +1,5 @@
-"""RSUM: "the sum of R@1, R@5 and R@10 of both directions", here in [0, 6]; papers print it as a sum of percents.
+"""RSUM: "the sum of R@1, R@5 and R@10 of both directions", here in [0, 6]; papers print it as a sum of
+percents.
 
 Its interval is that of the joint resample: an image that is drawn brings its hits and those of its captions.
 

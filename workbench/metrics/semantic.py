@@ -3,12 +3,12 @@
 "NCS at K is the sum of phi over the K items retrieved, divided by the largest sum that K items can have."
 That is the released code (``ncs``). The printed equation counts retrieved items of the m best by phi only and
 divides by the sum over all m (``ncs_top``). "Semantic Recall at K is the share of the m best items by phi
-that are among the K best scored": the paper (``sr_top``); in the released code the relevant items are voted for
-by an image's captions (``sr_votes``). ``nsum`` is the sum of NCS at 1, 5 and 10 of both directions.
+that are among the K best scored": the paper (``sr_top``); in the released code the relevant items are voted
+for by an image's captions (``sr_votes``). ``nsum`` is the sum of NCS at 1, 5 and 10 of both directions.
 
-Any grades may be phi. A tie of scores counts against the model (``grades``); among equal grades the earlier row
-of the gallery is the better one, and an item of grade 0 is not among the m best. Without a query's own items in
-the lists the keys end in ``[without own]``.
+Any grades may be phi. A tie of scores counts against the model (``grades``); among equal grades the earlier
+row of the gallery is the better one, and an item of grade 0 is not among the m best. Without a query's own
+items in the lists the keys end in ``[without own]``.
 
 Source: the SAM paper, "Is an image worth five sentences?", equation 5, and its released code. Departures: NCS
 divides by the sum as it is and not by the sum + 1e-10; an item of grade 0 does not fill up a set of m.
@@ -98,7 +98,7 @@ class NcsTop(Ncs):
 
 
 class SemanticRecall(NcsTop):
-    """Share of the m best items by phi that are among the K best scored; fewer count where fewer are positive."""
+    """Share of the m best items by phi (of those above 0) that are among the K best scored."""
 
     name = "sr_top"
     hit = "share of the {m} best by phi that are among the {k} best scored"
@@ -115,8 +115,8 @@ class VotedRecall(NcsTop):
 
     name = "sr_votes"
     hit = (
-        "share of the captions of the {m} images that an image's captions vote for, or of these images, among the "
-        "{k} best scored"
+        "share of the captions of the {m} images that an image's captions vote for, or of these images, "
+        "among the {k} best scored"
     )
     requires = "scores"
 

@@ -1,9 +1,10 @@
 """The table of metrics: what a metric is, and the one walk that measures any of them.
 
-A metric is a class derived from ``Metric``: a word for the key, what it reads, and ``per_query``. Everything else
-(directions, depths, intervals, contracts, keys) is the walk's. A file of this folder offers one metric, or the few
-that one definition makes, as a tuple: recall by level is the same retrieval read once for each level, and four
-files that repeat its source would say less. Each of them has its own row and its own name in the menu.
+A metric is a class derived from ``Metric``: a word for the key, what it reads, and ``per_query``. Everything
+else (directions, depths, intervals, contracts, keys) is the walk's. A file of this folder offers one metric,
+or the few
+that one definition makes, as a tuple: recall by level is the same retrieval read once for each level, and
+four files that repeat its source would say less. Each of them has its own row and its own name in the menu.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.metrics import load
 from workbench.metrics.blocks import AnyScores, RowScores, WithoutOwn, by_rows
 from workbench.metrics.grades import AnyGrades, GradeRows, Matrix, grade_rows, lists
 from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, Statistic, Values, interval
@@ -24,11 +24,12 @@ from workbench.metrics.ranks import Ranked, Ranks, ranks_of
 from workbench.records import Judgements, Measurement, MetricKey, Rows
 from workbench.records.measurement import TIES
 from workbench.records.shown import Unit
-from workbench.registry import Natural
+from workbench.registry import Natural, Shelf, check_options, did_you_mean
 
 Need = Literal["ranks", "labels", "lists", "scores", "pairs", "chains"]
 TURNED = ("t2i", "t2t")
 WITHOUT_OWN = "without own"
+_shelf = Shelf("workbench.metrics", Metric="table")
 
 
 class Metric:
@@ -36,16 +37,16 @@ class Metric:
 
     Attributes:
         name: the metric's word in keys, e.g. ``"map_at_r"``.
-        hit: what counts as a hit, one phrase for the contract; ``{k}`` stands for the depth, ``{judgements}`` for
-            the name of the judgements.
-        requires: what ``per_query`` is given. ``"ranks"``: ``ranks.Ranks`` of all relevant items. ``"labels"``:
-            the pair of ``Ranks`` by the data set's own labels and by better judgements. ``"lists"``:
-            ``grades.Lists``, some queries at a time. ``"scores"``: ``Side``, everything of one direction.
-            ``"pairs"``: ``correlation.Pairs``. ``"chains"``: ``chains.Chains``.
+        hit: what counts as a hit, one phrase for the contract; ``{k}`` stands for the depth, ``{judgements}``
+            for the name of the judgements.
+        requires: what ``per_query`` is given. ``"ranks"``: ``ranks.Ranks`` of all relevant items.
+            ``"labels"``: the pair of ``Ranks`` by the data set's own labels and by better judgements.
+            ``"lists"``: ``grades.Lists``, some queries at a time. ``"scores"``: ``Side``, everything of one
+            direction. ``"pairs"``: ``correlation.Pairs``. ``"chains"``: ``chains.Chains``.
         directions: in which it is measured.
         ks: its depths; ``None`` = it has none.
-        by: which judgements of a data set it is measured by: ``"own"`` pairs, all ``"others"``, the ``"graded"``
-            among them, the ``"exact"`` truth, or a name.
+        by: which judgements of a data set it is measured by: ``"own"`` pairs, all ``"others"``, the
+            ``"graded"`` among them, the ``"exact"`` truth, or a name.
         face: how a value is shown, see ``records.shown``.
         statistic: of the values by query, ``"mean"`` or ``"median"``.
         smaller_is_better: whether a smaller value is a better one.
@@ -119,11 +120,50 @@ class Metric:
         return self.hit.format(k=k, judgements=judgements)
 
 
+def rows() -> dict[str, type[Metric]]:
+    """All metrics of the shelf and of installed packages, by name."""
+    out = {}
+    for name in _shelf.names():
+        offered = _shelf.member(name)
+        out |= {row.name: row for row in offered} if isinstance(offered, tuple) else {name: offered}
+    return out
+
+
+def names() -> list[str]:
+    """Names of the metrics, sorted."""
+    return sorted(rows())
+
+
+def member(name: str) -> type[Metric]:
+    """The class of a metric, by its name or by ``"my_module:MyMetric"``.
+
+    Raises:
+        KeyError: no such metric; the message lists the near names.
+    """
+    known = rows()
+    if name not in known and ":" not in name:
+        raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
+    return known[name] if name in known else _shelf.member(name)  # type: ignore[no-any-return]
+
+
+def load(name: str, **options: Any) -> Metric:
+    """One metric by name, or by ``"my_module:MyMetric"``.
+
+    Raises:
+        KeyError: no such metric; the message lists the near names.
+        TypeError, ValueError: an option that the metric does not take.
+
+    >>> load("ndcg", gain="exponential").name
+    'ndcg'
+    """
+    check_options(f"metric {name!r}", member(name), options)
+    return member(name)(**options)
+
+
 @dataclass(frozen=True)
 class Subset:
-    """Queries that are asked, while the gallery stays whole: ``True`` where one is; ``None`` = all, and a direction
-    that is not ``directions`` is not measured.
-    """
+    """Queries that are asked, while the gallery stays whole: ``True`` where one is; ``None`` = all, and a
+    direction that is not ``directions`` is not measured."""
 
     name: str
     images: NDArray[np.bool_] | None = None
@@ -156,7 +196,8 @@ class Evidence:
     Args:
         scores: ``(I, T)``, larger = more alike.
         judged: grades of the pairs; judgements where ranks are asked for.
-        own: ``(T,)`` image row of each caption; ``None`` = as the judgements list it, which only ``"own"`` do.
+        own: ``(T,)`` image row of each caption; ``None`` = as the judgements list it, which only ``"own"``
+            do.
         labels: the data set's own pairs, for metrics that compare labels with better judgements.
         name: of the judgements in keys; empty = as they call themselves.
         ranked: ranks by these judgements and labels, where they were made already.
@@ -181,9 +222,13 @@ class Evidence:
     def __post_init__(self) -> None:
         images, captions = self.judged.shape
         if tuple(self.scores.shape) != (images, captions):
-            raise ValueError(f"scores are {tuple(self.scores.shape)}, the judgements are {(images, captions)}")
+            raise ValueError(
+                f"scores are {tuple(self.scores.shape)}, the judgements are {(images, captions)}"
+            )
         if len(self.whose) != captions:
-            raise ValueError(f"own has {len(self.whose)} rows for {captions} captions: give the image row of each")
+            raise ValueError(
+                f"own has {len(self.whose)} rows for {captions} captions: give the image row of each"
+            )
         if images % self.folds:
             raise ValueError(f"{self.folds} folds do not divide {images} images")
         if self.ranked is not None and self.folds > 1:
@@ -196,7 +241,9 @@ class Evidence:
             return self.own
         if isinstance(self.judged, Judgements) and self.judged.name == "own":
             return self.judged.images[np.argsort(self.judged.captions)]
-        raise ValueError("a resample draws images with their captions: give own, the image row of each caption")
+        raise ValueError(
+            "a resample draws images with their captions: give own, the image row of each caption"
+        )
 
     @cached_property
     def galleries(self) -> list[tuple[Rows, Rows, RowScores, AnyGrades]]:
@@ -226,7 +273,9 @@ class Evidence:
             return
         for images, captions, scores, judged in self.galleries:
             if not isinstance(judged, Judgements):
-                raise TypeError(f"ranks need judgements with relevant pairs, not grades of type {type(judged).__name__}")
+                raise TypeError(
+                    f"ranks need judgements with relevant pairs, not grades of type {type(judged).__name__}"
+                )
             if self.ranked is not None:
                 yield (captions if direction == "t2i" else images), self.ranked.by(judged)[direction]
             else:
@@ -296,8 +345,8 @@ def walk(
         seed: of the resamples.
 
     Yields:
-        Measurement and ``(queries,)`` values, direction by direction; sums over directions come last. A number
-        to which no query has an answer is left out.
+        Measurement and ``(queries,)`` values, direction by direction; sums over directions come last. A
+        number to which no query has an answer is left out.
 
     Raises:
         ValueError: a score is NaN.
@@ -337,7 +386,9 @@ def measure(
     """
     found = [one for one, _ in walk(evidence, rows, subset=subset, rounds=rounds, seed=seed)]
     if not found:
-        raise ValueError(f"no query has an answer by the judgements {evidence.label!r}: nothing can be measured")
+        raise ValueError(
+            f"no query has an answer by the judgements {evidence.label!r}: nothing can be measured"
+        )
     return found
 
 
@@ -356,7 +407,9 @@ def _by_query(
                     out[row, k][queries] = row.per_query(found, k)
     mask = None if subset is None else subset.captions if direction in TURNED else subset.images
     if mask is not None and len(mask) != size:
-        raise ValueError(f"{direction}: the subset {subset and subset.name!r} has {len(mask)} rows for {size} queries")
+        raise ValueError(
+            f"{direction}: the subset {subset and subset.name!r} has {len(mask)} rows for {size} queries"
+        )
     if mask is not None:
         out = {key: np.where(mask, values, np.nan) for key, values in out.items()}
     return out
@@ -394,6 +447,7 @@ def report(
     low, high = interval(resampled)
     left_out = int(np.isnan(values.reshape(len(values), -1)).any(axis=1).sum())
     return Measurement(
-        key, value, low, high, len(values) - left_out, gallery, left_out, row.phrase(key.k, key.judgements), row.ties,
+        key, value, low, high, len(values) - left_out, gallery, left_out,
+        row.phrase(key.k, key.judgements), row.ties,
         UNIT, row.face, row.smaller_is_better,
     )  # fmt: skip

@@ -1,9 +1,8 @@
 """Grades of image-caption pairs: binary labels, human ratings, exact truth, relevance computed from captions.
 
 ``Graded`` is what all of them have in common. ``Judgements`` list the pairs that were judged. Grades of image
-pairs or of caption pairs have the same form: ``shape`` is then ``(I, I)`` or ``(T, T)``, and a pair is listed in
-the order in which it was judged.
-"""
+pairs or of caption pairs have the same form: ``shape`` is then ``(I, I)`` or ``(T, T)``, and a pair is listed
+in the order in which it was judged."""
 
 from __future__ import annotations
 
@@ -49,7 +48,8 @@ def densest(names: Iterable[str], *, graded: bool = False) -> str:
     Returns:
         The first of ``DENSEST``; else the first that are not the data set's own pairs; else ``"own"``.
 
-    >>> densest(["own", "exact", "graded"]), densest(["own", "exact", "graded"], graded=True), densest(["own"])
+    >>> names = ["own", "exact", "graded"]
+    >>> densest(names), densest(names, graded=True), densest(["own"])
     ('exact', 'graded', 'own')
     """
     known = list(names)

@@ -1,8 +1,9 @@
 """The name of a number: the metric, the direction, and whose judgements say what is relevant.
 
-This is the one place where such a name is written or read. Its text stands in ``results.json``, in tables and on
-pages: ``t2i/R@1``, ``rsum``, ``exact:i2t/map_at_r``, ``exact:t2i/true@1[most specific]``, ``i2t/R@5[5 folds]``.
-"""
+This is the one place where such a name is written or read. Its text stands in ``results.json``, in tables and
+on
+pages: ``t2i/R@1``, ``rsum``, ``exact:i2t/map_at_r``, ``exact:t2i/true@1[most specific]``, ``i2t/R@5[5
+folds]``."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class MetricKey:
 
     Args:
         metric: name of the metric, e.g. ``"R"``, ``"map_at_r"``, ``"rsum"``.
-        direction: what is asked and what is found: ``"i2t"``, ``"t2i"``, ``"i2i"``, ``"t2t"``; ``""`` = none or both.
+        direction: what is asked and what is found: ``"i2t"``, ``"t2i"``, ``"i2i"``, ``"t2t"``; ``""`` = none
+            or both.
         judgements: name of the judgements that say what is relevant; ``"own"`` = the split's own pairs.
         k: depth of the metric, if it has one.
         subset: name of the queries that are asked, e.g. ``"most specific"``; ``""`` = all.

@@ -16,21 +16,22 @@ from workbench.execution import report
 from workbench.execution.library import find
 from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_notebook
 from workbench.experiment import runs
+from workbench.records import MetricKey
 from workbench.records.readable import readable
 from workbench.records.shown import fixed
 from workbench.views.pages import page
 
 # what the page's table shows: key of the number, and what it says
 ROWS = {
-    "exact:t2i/own@1[most specific]": "A most specific caption finds its own image first",
-    "t2i/R@1": "Any caption finds its own image first",
-    "t2i/R@5": "... among the first five",
-    "i2t/R@1": "An image finds one of its own captions first",
-    "rsum": "RSUM, the sum of the six recalls",
-    "exact:t2i/true@1": "The first image is truly described by the caption",
-    "exact:t2i/false_negatives": "... so of the binary errors, this share were right",
-    "exact:t2i/map_at_r": "mAP@R against the exact truth, caption to image",
-    "exact:i2t/map_at_r": "mAP@R against the exact truth, image to caption",
+    MetricKey("own", "t2i", "exact", 1, "most specific"): "A most specific caption finds its own image first",
+    MetricKey("R", "t2i", k=1): "Any caption finds its own image first",
+    MetricKey("R", "t2i", k=5): "... among the first five",
+    MetricKey("R", "i2t", k=1): "An image finds one of its own captions first",
+    MetricKey("rsum"): "RSUM, the sum of the six recalls",
+    MetricKey("true", "t2i", "exact", 1): "The first image is truly described by the caption",
+    MetricKey("false_negatives", "t2i", "exact"): "... so of the binary errors, this share were right",
+    MetricKey("map_at_r", "t2i", "exact"): "mAP@R against the exact truth, caption to image",
+    MetricKey("map_at_r", "i2t", "exact"): "mAP@R against the exact truth, image to caption",
 }
 # a figure is drawn at this size and scaled down by the page, so that a thumbnail looks like the figure
 WIDTH, HEIGHT = 720, 450
@@ -201,7 +202,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         minutes=fixed(seconds / 60, 1),
         stops=shown,
         objectives=[str(one["objective"]) for one in trained],
-        rows=[row for key, says in ROWS.items() if (row := _row(key, says, trained, compared))],
+        rows=[row for key, says in ROWS.items() if (row := _row(str(key), says, trained, compared))],
         world=list(_world()),
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,

@@ -18,6 +18,7 @@ from tqdm.auto import tqdm
 from workbench.encoders.base import Pair
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
+from workbench.records.shown import shown
 from workbench.training import averaging, checkpoint, processes, samplers
 from workbench.training.averaging import Momentum
 from workbench.training.batches import Source
@@ -74,7 +75,7 @@ def fit(
                 **{f"val/{name}": value for name, value in validate().items()},
             }
             run.close_epoch(row)
-            bar.set_postfix({"val rsum": f"{100 * row['val/rsum']:.1f}"})
+            bar.set_postfix({"val rsum": shown(row["val/rsum"], "sum")})
     run.finish()
     return run.history
 

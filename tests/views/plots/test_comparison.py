@@ -42,7 +42,8 @@ def test_nothing_to_draw_is_said():
 DIFFERENCES = pd.DataFrame(
     {
         "key": ["rsum", "rsum", "t2i/R@1"], "run": ["a <i>", "b", "b"], "value": [0.2, -0.1, 0.0],
-        "low": [0.1, -0.3, None], "high": [0.3, 0.1, None], "told_apart": [True, False, False],
+        "low": [0.1, -0.3, None], "high": [0.3, 0.1, None], "unit": ["sum", "sum", "share"],
+        "verdict": ["better", "undecided", "undecided"], "mark": ["▲", "?", "?"],
         "p_holm": [0.01, 0.4, 1.0], "wins": [9, 2, 0], "losses": [1, 4, 0],
     },
 )  # fmt: skip

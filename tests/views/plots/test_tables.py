@@ -82,7 +82,9 @@ def test_columns_of_papers_differ_in_length_and_are_refused():
 
 
 def test_numbers_of_runs_stand_side_by_side_each_with_its_interval_and_its_contract():
-    measured = Measurement(MetricKey.parse("t2i/R@1"), 0.5, 0.4, 0.625, queries=5000, gallery=1000, hit="a <hit>")
+    measured = Measurement(
+        MetricKey.parse("t2i/R@1"), 0.5, 0.4, 0.625, queries=5000, gallery=1000, hit="a <hit>"
+    )
     rsum = ("rsum", {"value": 4.1, "low": None, "high": None})
     made = body(numbers({"one": [measured, rsum], "two": [rsum]}, title="scenes"))
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", made)

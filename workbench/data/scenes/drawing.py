@@ -9,7 +9,6 @@ times too large and averaged down, so that the pixels do not depend on the machi
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from PIL import Image, ImageChops, ImageDraw, ImageFilter
@@ -82,46 +81,31 @@ def _cloth(side: int, pattern: str) -> Image.Image:
     return cloth
 
 
-def _lines(noun: str, layer: str) -> list[list[str]]:
-    """The words of the drawing's lines that belong to a layer: "all", "back" or "front"."""
-    back, _, front = DRAWINGS[noun].partition("front\n")
-    text = {"all": back + front, "back": back, "front": front}[layer]
-    return [line.split() for line in text.splitlines() if line.strip()]
-
-
 def margin(side: int) -> int:
     """Pixels around a pictogram for its outline, in a picture of this side."""
     return 1 + side // 64
 
 
-@dataclass(frozen=True)
-class _Form:
-    """A drawing without colours: which paint is where, its shade (both ``FINE`` times too large), and its
-    outer edge.
-    """
-
-    paint: Image.Image
-    main: Image.Image
-    shade: Image.Image
-    alpha: Image.Image
-
-
 @lru_cache(maxsize=1024)
-def _form(noun: str, size: tuple[int, int], layer: str, side: int) -> _Form:
-    """Draw a pictogram as numbers of paints, with its outline."""
+def _form(noun: str, size: tuple[int, int], layer: str, side: int) -> tuple[Image.Image, ...]:
+    """A pictogram with its outline, without colours: which paint is where, where the main one is, and the
+    shade, all ``FINE`` times too large; and the outer edge.
+    """
+    back, _, front = DRAWINGS[noun].partition("front\n")
     edge = margin(side) * FINE
     where = Image.new("L", (size[0] * FINE + 2 * edge, size[1] * FINE + 2 * edge))
-    for name, paint, *words in _lines(noun, layer):
+    for line in {"all": back + front, "back": back, "front": front}[layer].strip().splitlines():
+        name, paint, *words = line.split()
         points, numbers = _place(name, [int(w) for w in words], (size[0] * FINE, size[1] * FINE), edge)
         _SHAPES[name][2](where, points, numbers, _PAINTS.index(paint))
     drawn = where.point([0] + [255] * 255)
-    line = _grown(drawn, side * FINE // 200)
-    halo = _grown(line, side * FINE // 170)
-    where.paste(_PAINTS.index("outline"), (0, 0), ImageChops.subtract(line, drawn))
+    outlined = _grown(drawn, side * FINE // 200)
+    where.paste(_PAINTS.index("outline"), (0, 0), ImageChops.subtract(outlined, drawn))
     ramp = Image.linear_gradient("L").resize(drawn.size).point([255 - v * 44 // 255 for v in range(256)])
     ramp.paste(255, (0, 0), ImageChops.invert(drawn))
     main = where.point([255 * (v == _PAINTS.index("main")) for v in range(256)])
-    return _Form(where, main, Image.merge("RGB", (ramp, ramp, ramp)), halo.reduce(FINE))
+    halo = _grown(outlined, side * FINE // 170)
+    return where, main, Image.merge("RGB", (ramp, ramp, ramp)), halo.reduce(FINE)
 
 
 def _grown(mask: Image.Image, radius: int) -> Image.Image:
@@ -148,23 +132,23 @@ def sprite(looks: Looks, size: tuple[int, int], layer: str, flipped: bool, side:
     if flipped:
         return sprite(looks, size, layer, False, side).transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     noun, colour, pattern = looks
-    form, body = _form(noun, size, layer, side), COLOURS[colour]
-    dark, light = mixed(body, (20, 16, 44), 32), mixed(body, (255, 255, 255), 48)
+    paint, main, shade, alpha = _form(noun, size, layer, side)
+    body, white = COLOURS[colour], (255, 255, 255)
     paints = _FIXED | {
         "main": body,
-        "dark": dark,
-        "light": light,
+        "dark": mixed(body, (20, 16, 44), 32),
+        "light": mixed(body, white, 48),
         "outline": mixed(body, _INK, 78),
-        "": (255, 255, 255),
+        "": white,
     }
-    sheet = form.paint.copy()
+    sheet = paint.copy()
     sheet.putpalette([part for name in _PAINTS for part in paints[name]])
     sheet = sheet.convert("RGB")
     if pattern != "plain":
         cloth = _cloth(max(sheet.size), pattern).crop((0, 0, *sheet.size))
-        sheet.paste(_MARKS[colour], (0, 0), ImageChops.multiply(cloth, form.main))
-    sheet = ImageChops.multiply(sheet, form.shade).reduce(FINE)
-    sheet.putalpha(form.alpha)
+        sheet.paste(_MARKS[colour], (0, 0), ImageChops.multiply(cloth, main))
+    sheet = ImageChops.multiply(sheet, shade).reduce(FINE)
+    sheet.putalpha(alpha)
     return sheet
 
 
@@ -186,19 +170,12 @@ def _shadow(width: int, height: int) -> Image.Image:
 
 def _ground(image: Image.Image, thing: Thing) -> None:
     """The shadows under a thing that stands on the ground."""
-    side, (w, _) = image.width, thing.item()
+    side, (w, h) = image.width, thing.item()
     width = w * side // 1000
+    mark = _shadow(max(2, width * 112 // 100), max(2, width * 22 // 100))
     for x, y in thing.offsets():
-        bottom = thing.box[1] + y + thing.item()[1]
-        mark = _shadow(max(2, width * 112 // 100), max(2, width * 22 // 100))
-        image.paste(
-            mark,
-            (
-                (thing.box[0] + x) * side // 1000 - width * 6 // 100,
-                bottom * side // 1000 - mark.height * 55 // 100,
-            ),
-            mark,
-        )
+        left, bottom = (thing.box[0] + x) * side // 1000, (thing.box[1] + y + h) * side // 1000
+        image.paste(mark, (left - width * 6 // 100, bottom - mark.height * 55 // 100), mark)
 
 
 def _stand(image: Image.Image, thing: Thing, layer: str) -> None:
@@ -207,9 +184,8 @@ def _stand(image: Image.Image, thing: Thing, layer: str) -> None:
     size, edge = (w * side // 1000, h * side // 1000), margin(side)
     mark = sprite((thing.noun, thing.colour, thing.pattern), size, layer, thing.flipped, side)
     for x, y in thing.offsets():
-        image.paste(
-            mark, ((thing.box[0] + x) * side // 1000 - edge, (thing.box[1] + y) * side // 1000 - edge), mark
-        )
+        left, top = (thing.box[0] + x) * side // 1000, (thing.box[1] + y) * side // 1000
+        image.paste(mark, (left - edge, top - edge), mark)
 
 
 def picture(scene: Scene, side: int) -> Image.Image:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from workbench.data.scenes.dice import Dice
 from workbench.data.scenes.vocabulary import (
+    ATTRIBUTES,
     BACKDROPS,
     COLOURS,
     COUNTS,
@@ -31,6 +32,8 @@ from workbench.records import SceneGraph
 Triple = tuple[int, str, int]
 LEVELS = 5
 _SIDEWAYS = ("left of", "right of")
+_COUNTED = (*COUNTS.values(),)
+_NUMBERS = (*_COUNTED, PLURAL)
 
 
 def things_of(scene: SceneGraph) -> int:
@@ -46,15 +49,21 @@ def part(
     Args:
         scene: the whole truth.
         names: what to call each told node, in the order of telling.
-        attributes: what to tell of them, with the scene's node numbers.
+        attributes: what to tell of them, with the scene's node numbers; a number of what English does not
+            count is left out.
         relations: likewise.
 
     Returns:
         A graph whose nodes are numbered in the order of ``names``.
     """
     number = {node: i for i, node in enumerate(names)}
-    told = tuple((number[node], a) for node, a in attributes)
-    return SceneGraph(tuple(names.values()), told, tuple((number[s], r, number[o]) for s, r, o in relations))
+    # English does not count some kinds: two foods, two furnitures
+    told = [(n, a) for n, a in attributes if not (names[n] in MASS and a in _NUMBERS)]
+    return SceneGraph(
+        tuple(names.values()),
+        tuple((number[node], a) for node, a in told),
+        tuple((number[s], r, number[o]) for s, r, o in relations),
+    )
 
 
 def looks(scene: SceneGraph, node: int, plain: bool = False) -> list[tuple[int, str]]:
@@ -64,52 +73,40 @@ def looks(scene: SceneGraph, node: int, plain: bool = False) -> list[tuple[int, 
 
 def _telling(dice: Dice, scene: SceneGraph, node: int) -> tuple[int, str]:
     """One attribute of a node, colour more often than the others."""
-    often = {*COLOURS, *COUNTS.values()}
-    return dice.pick(
-        [
-            look
-            for look in looks(scene, node, plain=dice.chance(15))
-            for _ in range(3 if look[1] in often else 1)
-        ]
-    )
+    seen = looks(scene, node, plain=dice.chance(15))
+    return dice.pick([look for look in seen for _ in range(3 if look[1] in (*COLOURS, *_COUNTED) else 1)])
 
 
 def _some(dice: Dice, scene: SceneGraph, node: int, percent: int) -> list[tuple[int, str]]:
     """Each attribute of a node with this chance; a count is nearly always told, now and then only as a
     plural.
     """
-    out = []
-    for n, a in looks(scene, node):
-        if a in COUNTS.values():
-            out.append((n, a if dice.chance(75) else PLURAL))
-        elif dice.chance(percent):
-            out.append((n, a))
-    return out
-
-
-def _links(scene: SceneGraph, told: list[int], node: int) -> list[Triple]:
-    """Relations that tie a node to those already told, either way round; in-column and *next to* before
-    *left* and *right of*.
-    """
-    ties = [r for r in scene.relations if (r[0] == node and r[2] in told) or (r[2] == node and r[0] in told)]
-    return [r for r in ties if r[1] not in _SIDEWAYS] or ties
+    return [
+        (n, PLURAL if a in _COUNTED and not dice.chance(75) else a)
+        for n, a in looks(scene, node)
+        if a in _COUNTED or dice.chance(percent)
+    ]
 
 
 def _joined(dice: Dice, scene: SceneGraph, nodes: list[int]) -> list[Triple]:
-    """Relations that join the nodes, each new one to an earlier one."""
-    chosen: list[Triple] = []
-    for i, node in enumerate(nodes[1:], 1):
-        near = [t for t in _links(scene, nodes[:i], node) if t[1] not in _SIDEWAYS] or _links(
-            scene, nodes[i - 1 : i], node
-        )
-        chosen.append(dice.pick(near or _links(scene, nodes[:i], node)))
-    return chosen
+    """Relations that join the nodes, each new one to an earlier one; in-column and *next to* before *left*
+    and *right of* the one that was named last.
+    """
+
+    def ties(node: int, told: list[int]) -> list[Triple]:
+        return [
+            t for t in scene.relations if (t[0] == node and t[2] in told) or (t[2] == node and t[0] in told)
+        ]
+
+    return [
+        dice.pick([t for t in ties(node, nodes[:i]) if t[1] not in _SIDEWAYS] or ties(node, [nodes[i - 1]]))
+        for i, node in enumerate(nodes[1:], 1)
+    ]
 
 
 def _stage(scene: SceneGraph, node: int) -> Triple:
     """The relation of a node to the backdrop."""
-    where = scene.objects[-1]
-    return node, BACKDROPS[where][0], things_of(scene)
+    return node, BACKDROPS[scene.objects[-1]][0], things_of(scene)
 
 
 def _named(dice: Dice, scene: SceneGraph, nodes: list[int], kind_percent: int) -> dict[int, str]:
@@ -124,59 +121,6 @@ def _named(dice: Dice, scene: SceneGraph, nodes: list[int], kind_percent: int) -
     return names
 
 
-def _speakable(names: dict[int, str], attributes: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The attributes without counts of what English does not count: two foods, two furnitures."""
-    uncounted = {*COUNTS.values(), PLURAL}
-    return [(n, a) for n, a in attributes if not (names[n] in MASS and a in uncounted)]
-
-
-def _generic(dice: Dice, scene: SceneGraph) -> SceneGraph:
-    """Level 1: one thing, mostly by its kind."""
-    return part(scene, _named(dice, scene, [dice.below(things_of(scene))], 60), [], [])
-
-
-def _attributed(dice: Dice, scene: SceneGraph) -> SceneGraph:
-    """Level 2: one thing with one attribute."""
-    node = dice.below(things_of(scene))
-    look = _telling(dice, scene, node)
-    return part(scene, _named(dice, scene, [node], 0 if look[1] in COUNTS.values() else 20), [look], [])
-
-
-def _related(dice: Dice, scene: SceneGraph) -> SceneGraph:
-    """Level 3: two things and how they stand to each other, or one thing on its backdrop."""
-    nodes = dice.shuffled(range(things_of(scene)))[:2]
-    if len(nodes) == 1 or dice.chance(20):
-        names = _named(dice, scene, [nodes[0], things_of(scene)], 15)
-        return part(
-            scene, names, _speakable(names, [_telling(dice, scene, nodes[0])]), [_stage(scene, nodes[0])]
-        )
-    names = _named(dice, scene, nodes, 15)
-    told = [a for node in nodes if dice.chance(55) for a in [_telling(dice, scene, node)]]
-    return part(scene, names, _speakable(names, told), _joined(dice, scene, nodes))
-
-
-def _detailed(dice: Dice, scene: SceneGraph) -> SceneGraph:
-    """Level 4: up to three things with some of their looks."""
-    nodes = dice.shuffled(range(things_of(scene)))[:3]
-    staged = len(nodes) == 1 or dice.chance(55)
-    names = _named(dice, scene, [*nodes, things_of(scene)] if staged else nodes, 5)
-    told = _speakable(names, [a for node in nodes for a in _some(dice, scene, node, 55)])
-    return part(
-        scene, names, told, [*_joined(dice, scene, nodes), *([_stage(scene, nodes[0])] if staged else [])]
-    )
-
-
-def _complete(dice: Dice, scene: SceneGraph) -> SceneGraph:
-    """Level 5: everything."""
-    nodes = dice.shuffled(range(things_of(scene)))
-    told = [a for node in nodes for a in looks(scene, node, plain=dice.chance(15))]
-    names = _named(dice, scene, [*nodes, things_of(scene)], 0)
-    return part(scene, names, told, [*_joined(dice, scene, nodes), _stage(scene, nodes[0])])
-
-
-_TELL = (_generic, _attributed, _related, _detailed, _complete)
-
-
 def statement(dice: Dice, scene: SceneGraph, level: int) -> SceneGraph:
     """What a caption of this level says of a scene.
 
@@ -188,50 +132,56 @@ def statement(dice: Dice, scene: SceneGraph, level: int) -> SceneGraph:
     Returns:
         A graph that is true of the scene.
     """
-    return _TELL[level - 1](dice, scene)
+    backdrop = things_of(scene)
+    if level == 1:
+        return part(scene, _named(dice, scene, [dice.below(backdrop)], 60), [], [])
+    if level == 2:
+        node = dice.below(backdrop)
+        look = _telling(dice, scene, node)
+        return part(scene, _named(dice, scene, [node], 0 if look[1] in _COUNTED else 20), [look], [])
+    nodes = dice.shuffled(range(backdrop))[: {3: 2, 4: 3}.get(level)]
+    staged = level == 5 or len(nodes) == 1 or dice.chance({3: 20, 4: 55}[level])
+    if level == 3 and staged:
+        names = _named(dice, scene, [nodes[0], backdrop], 15)
+        return part(scene, names, [_telling(dice, scene, nodes[0])], [_stage(scene, nodes[0])])
+    if level == 3:
+        names = _named(dice, scene, nodes, 15)
+        told = [_telling(dice, scene, node) for node in nodes if dice.chance(55)]
+    elif level == 4:
+        names = _named(dice, scene, [*nodes, backdrop] if staged else nodes, 5)
+        told = [a for node in nodes for a in _some(dice, scene, node, 55)]
+    else:
+        told = [a for node in nodes for a in looks(scene, node, plain=dice.chance(15))]
+        names = _named(dice, scene, [*nodes, backdrop], 0)
+    ties = _joined(dice, scene, nodes)
+    return part(scene, names, told, [*ties, _stage(scene, nodes[0])] if staged else ties)
 
 
 def chain(dice: Dice, scene: SceneGraph) -> list[SceneGraph]:
     """Four statements about a scene, each of which follows from the next: a kind, a noun with a look, a
     relation, everything.
     """
-    nodes = dice.shuffled(range(things_of(scene)))
+    nodes, backdrop = dice.shuffled(range(things_of(scene))), things_of(scene)
     first = nodes[0]
     look = dice.pick([a for a in looks(scene, first) if a[1] in COLOURS or a[1] in PATTERNS])
-    kind = {first: NOUNS[scene.objects[first]].kinds[-1]}
-    ties = _joined(dice, scene, nodes)
-    staged = _stage(scene, first)
-    pair = [first, nodes[1] if len(nodes) > 1 else things_of(scene)]
-    nouns = _named(dice, scene, [*nodes, things_of(scene)], 0)
-    everything = part(scene, nouns, [a for node in nodes for a in looks(scene, node)], [*ties, staged])
+    ties = [*_joined(dice, scene, nodes), _stage(scene, first)]
+    nouns = _named(dice, scene, [*nodes, backdrop], 0)
+    pair = [*nodes, backdrop][:2]
     return [
-        part(scene, kind, [], []),
+        part(scene, {first: NOUNS[scene.objects[first]].kinds[-1]}, [], []),
         part(scene, {first: nouns[first]}, [look], []),
-        part(scene, {n: nouns[n] for n in pair}, [look], [ties[0] if ties else staged]),
-        everything,
+        part(scene, {node: nouns[node] for node in pair}, [look], ties[:1]),
+        part(scene, nouns, [a for node in nodes for a in looks(scene, node)], ties),
     ]
 
 
-_FRAMES = (
-    "",
-    "",
-    "",
-    "there is",
-    "a photo of",
-    "a picture of",
-    "an image of",
-    "this picture shows",
-    "we see",
-)
+_FRAMES = ("",) * 3 + (
+    "there is", "a photo of", "a picture of", "an image of", "this picture shows", "we see",
+)  # fmt: skip
 _PLURALS = {
-    "butterfly": "butterflies",
-    "bus": "buses",
-    "cactus": "cacti",
-    "box": "boxes",
-    "bush": "bushes",
-    "lorry": "lorries",
-    "bunny": "bunnies",
-}
+    "butterfly": "butterflies", "bus": "buses", "cactus": "cacti", "box": "boxes", "bush": "bushes",
+    "lorry": "lorries", "bunny": "bunnies",
+}  # fmt: skip
 _STANDING = ("elephant", "tree", "house", "castle", "lighthouse", "windmill", "table", "chair", "cactus")
 _SITTING = ("cat", "dog", "rabbit", "bird")
 _FLYING = ("bird", "butterfly", "airplane", "rocket", "kite")
@@ -272,15 +222,14 @@ class _Speaker:
 
     def many(self, node: int) -> bool:
         """Whether the node is spoken of in the plural."""
-        return bool(self.has(node, (*COUNTS.values(), PLURAL)))
+        return bool(self.has(node, _NUMBERS))
 
     def noun(self, node: int) -> str:
         """The node's noun, chosen once among its synonyms."""
         if node not in self.nouns:
             name = self.graph.objects[node]
-            word = self.dice.pick(
-                KINDS[name] if name in KINDS else NOUNS[name].says if name in NOUNS else (name,)
-            )
+            says = KINDS[name] if name in KINDS else NOUNS[name].says if name in NOUNS else (name,)
+            word = self.dice.pick(says)
             self.nouns[node] = plural(word) if self.many(node) else word
         return self.nouns[node]
 
@@ -291,8 +240,7 @@ class _Speaker:
         rest += [] if node == self.later else self.has(node, tuple(COLOURS))
         if self.dice.chance(25):
             rest.reverse()
-        known = {*SIZES, *PATTERNS, *COLOURS, *COUNTS.values(), PLURAL}
-        other = [a for n, a in self.graph.attributes if n == node and a not in known]
+        other = [a for n, a in self.graph.attributes if n == node and a not in ATTRIBUTES]
         return " ".join([*size, *other, *rest, self.noun(node)])
 
     def phrase(self, node: int) -> str:
@@ -305,11 +253,10 @@ class _Speaker:
         if node in self.told:
             return "the " + self.noun(node)
         self.told.add(node)
-        count = self.has(node, tuple(COUNTS.values()))
-        if count:
-            return f"{count[0]} {self.modified(node)}"
-        some = self.many(node) or name in MASS
-        return f"some {self.modified(node)}" if some else article(self.modified(node))
+        some = ["some"] if self.many(node) or name in MASS else []
+        number = (self.has(node, _COUNTED) or some)[:1]
+        words = self.modified(node)
+        return f"{number[0]} {words}" if number else article(words)
 
     def verb(self, subject: int, relation: str) -> str:
         """A verb for the clause: is, sits, stands, flies or is parked, agreeing in number."""
@@ -318,11 +265,8 @@ class _Speaker:
         if relation == "above" and name in _FLYING:
             options += [("flies", "fly"), ("is flying", "are flying")]
         elif relation != "above" and name in _SITTING:
-            options += (
-                [("sits", "sit"), ("is sitting", "are sitting")]
-                if name != "bird" or relation in ("on", "in")
-                else []
-            )
+            sits = name != "bird" or relation in ("on", "in")
+            options += [("sits", "sit"), ("is sitting", "are sitting")] if sits else []
         elif relation not in ("above", "on", "in") and name in _STANDING:
             options += [("stands", "stand")]
         elif relation in ("next to", "behind", "in front of") and name in ("car", "bus", "truck"):
@@ -345,23 +289,6 @@ class _Speaker:
         self.verbs += 1
         return f"there {'are' if self.many(nodes[0]) else 'is'} {_listed([self.phrase(n) for n in nodes])}"
 
-    def keep_for_later(self) -> None:
-        """Now and then one thing's colour gets a sentence of its own."""
-        coloured = [n for n in range(len(self.graph.objects)) if self.has(n, tuple(COLOURS))]
-        if coloured and self.dice.chance(15):
-            self.later = self.dice.pick(coloured)
-
-    def kept(self) -> str:
-        """That sentence, or nothing."""
-        if self.later is None:
-            return ""
-        colours = " and ".join(self.has(self.later, tuple(COLOURS)))
-        return f". {self.phrase(self.later)} {'are' if self.many(self.later) else 'is'} {colours}"
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:] + "."
-
 
 def _listed(phrases: list[str]) -> str:
     return phrases[0] if len(phrases) == 1 else ", ".join(phrases[:-1]) + " and " + phrases[-1]
@@ -369,17 +296,14 @@ def _listed(phrases: list[str]) -> str:
 
 def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str, bool]:
     """The first clause, and whether it is a sentence that a place may stand before ("at night, ...")."""
-    dice, graph = speaker.dice, speaker.graph
+    dice, names = speaker.dice, speaker.graph.objects
     frame = dice.pick(_FRAMES)
-    if first is None:
-        backdrops = {n for n, name in enumerate(graph.objects) if name in BACKDROPS}
-        things = [n for n in range(len(graph.objects)) if n not in backdrops] or sorted(backdrops)
-        core = speaker.exist(things) if frame == "there is" else _listed([speaker.phrase(n) for n in things])
-    elif clauses or dice.chance(40):
+    if first and (clauses or dice.chance(40)):
         return speaker.clause(first), True
-    else:
-        rest = speaker.exist([first[0]]) if frame == "there is" else speaker.phrase(first[0])
-        core = f"{rest} {speaker.tie(first)}"
+    things = [n for n, name in enumerate(names) if name not in BACKDROPS] or list(range(len(names)))
+    told = [first[0]] if first else things
+    core = speaker.exist(told) if frame == "there is" else _listed([speaker.phrase(n) for n in told])
+    core += f" {speaker.tie(first)}" if first else ""
     speaker.verbs += frame in ("we see", "this picture shows")
     return core if frame in ("", "there is") else f"{frame} {core}", frame in ("there is", "we see")
 
@@ -388,12 +312,10 @@ def _connected(ties: list[Triple]) -> list[Triple]:
     """The relations in an order in which each one after the first names something already told, as far as
     that is possible.
     """
-    left, told, out = list(ties), set[int](), list[Triple]()
+    left, out = list(ties), list[Triple]()
     while left:
-        following = next((t for t in left if told & {t[0], t[2]}), left[0])
-        left.remove(following)
-        told |= {following[0], following[2]}
-        out.append(following)
+        told = {node for s, _, o in out for node in (s, o)}
+        out.append(left.pop(next((i for i, t in enumerate(left) if told & {t[0], t[2]}), 0)))
     return out
 
 
@@ -412,8 +334,10 @@ def verbalise(graph: SceneGraph, dice: Dice) -> str:
     stages = [t for t in graph.relations if graph.objects[t[2]] in BACKDROPS]
     ties = _connected([t for t in graph.relations if t not in stages])
     later = ties[1:] + stages[1:]
-    if ties:
-        speaker.keep_for_later()
+    coloured = [n for n in range(len(graph.objects)) if speaker.has(n, tuple(COLOURS))]
+    if ties and coloured and dice.chance(15):
+        # now and then one thing's colour gets a sentence of its own
+        speaker.later = dice.pick(coloured)
     text, sentence = _framed(speaker, ties[0] if ties else None, bool(later) or speaker.later is not None)
     if stages:
         place = speaker.tie(stages[0])
@@ -423,8 +347,11 @@ def verbalise(graph: SceneGraph, dice: Dice) -> str:
     linked = {node for s, _, o in graph.relations for node in (s, o)}
     lone = [n for n in range(len(graph.objects)) if n not in linked]
     text += f". {speaker.exist(lone)}" if lone and ties else ""
-    text += speaker.kept()
-    return " ".join(map(_sentence, text.split(". "))) if speaker.verbs else text
+    if speaker.later is not None:
+        colours = " and ".join(speaker.has(speaker.later, tuple(COLOURS)))
+        many = speaker.many(speaker.later)
+        text += f". {speaker.phrase(speaker.later)} {'are' if many else 'is'} {colours}"
+    return " ".join(one[0].upper() + one[1:] + "." for one in text.split(". ")) if speaker.verbs else text
 
 
 def short_phrase(graph: SceneGraph, dice: Dice) -> str:

@@ -9,8 +9,6 @@ over it in its own column with air between (so a thing *on* another is not *abov
 in the picture and covering part of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -63,7 +61,7 @@ class Thing:
         w, h = self.item()
         return max(x for x, _ in self.offsets()) + w, max(y for _, y in self.offsets()) + h
 
-    def at(self, x: int, bottom: int) -> Thing:
+    def at(self, x: int, bottom: int) -> "Thing":
         """The same thing with its left edge and its bottom in these places."""
         w, h = self.extent()
         return replace(self, box=(x, bottom - h, x + w, bottom))
@@ -81,11 +79,8 @@ def single(dice: Dice) -> list[Thing]:
     row = dice.pick(("ground", "ground", "ground", "ground", "air"))
     thing = _thing(dice, _WHO[row], row, tuple(SIZES), True)
     height = thing.extent()[1]
-    return [
-        thing.at(
-            0, dice.between(870, 910) if row == "ground" else dice.between(height + 40, max(height + 60, 480))
-        )
-    ]
+    bottoms = (870, 910) if row == "ground" else (height + 40, max(height + 60, 480))
+    return [thing.at(0, dice.between(*bottoms))]
 
 
 def _perched(dice: Dice, surface: str, row: str, sunk: int) -> list[Thing]:
@@ -96,17 +91,15 @@ def _perched(dice: Dice, surface: str, row: str, sunk: int) -> list[Thing]:
     host = _thing(dice, hosts, "ground", ("large",), False).at(0, dice.between(870, 910))
     guest = _thing(dice, _WHO[row], row, ("small",), False)
     height, left, right = getattr(NOUNS[host.noun], surface)
-    x0, y0, x1, y1 = host.box
-    y = y0 + height * (y1 - y0) // 100
     if host.flipped:
         left, right = 100 - right, 100 - left
-    left, right = x0 + left * (x1 - x0) // 100, x0 + right * (x1 - x0) // 100
+    x0, y0, x1, y1 = host.box
+    left, right = (x0 + end * (x1 - x0) // 100 for end in (left, right))
     w, h = guest.extent()
-    slack = right - left - w
-    if sunk and (slack < 0 or y + sunk * h // 100 > y1):
+    slack, bottom = right - left - w, y0 + height * (y1 - y0) // 100 + sunk * h // 100
+    if sunk and (slack < 0 or bottom > y1):
         return []
-    x = left + dice.between(0, slack) if slack > 0 else (left + right - w) // 2
-    return [guest.at(x, y + sunk * h // 100), host]
+    return [guest.at(left + dice.between(0, slack) if slack > 0 else (left + right - w) // 2, bottom), host]
 
 
 def _front(dice: Dice) -> list[Thing]:
@@ -126,16 +119,11 @@ def _above(dice: Dice) -> list[Thing]:
     low = _thing(dice, _WHO["ground"], "ground", tuple(SIZES), True).at(0, dice.between(870, 910))
     high = _thing(dice, _WHO["air"], "air", tuple(SIZES), True)
     w, h = high.extent()
-    top, middle = low.box[1] - 60, low.box[2] // 2
+    top, shift = low.box[1] - 60, low.box[2] // 6
     if h + 30 > top:
         return []
-    shift = low.box[2] // 6
-    return [
-        high.at(
-            middle - w // 2 + dice.between(-shift, shift), dice.between(h + 30, min(top, max(h + 30, 500)))
-        ),
-        low,
-    ]
+    x = low.box[2] // 2 - w // 2 + dice.between(-shift, shift)
+    return [high.at(x, dice.between(h + 30, min(top, max(h + 30, 500)))), low]
 
 
 PAIRS: dict[str, Callable[[Dice], list[Thing]]] = {
@@ -206,15 +194,14 @@ def _attempt(dice: Dice) -> Scene | None:
         return None
     things: list[Thing] = []
     links: list[tuple[int, str, int]] = []
-    x = 0
-    for number, ((relation, members), (start, end), gap) in enumerate(zip(columns, spans, gaps, strict=True)):
-        x += gap
-        if relation:
-            links.append((len(things), relation, len(things) + 1))
+    end = 0
+    for number, ((relation, members), span, gap) in enumerate(zip(columns, spans, gaps, strict=True)):
+        links += [(len(things), relation, len(things) + 1)] if relation else []
+        shift = end + gap - span[0]
         for t in members:
-            box = (t.box[0] - start + x, t.box[1], t.box[2] - start + x, t.box[3])
+            box = (t.box[0] + shift, t.box[1], t.box[2] + shift, t.box[3])
             things.append(replace(t, box=box, column=number))
-        x += end - start
+        end = span[1] + shift
     return Scene(dice.pick(tuple(BACKDROPS)), dice.below(VARIANTS), tuple(things), tuple(links))
 
 
@@ -244,27 +231,32 @@ def _pairs(scene: Scene) -> list[tuple[int, int, int]]:
 
 def relations(scene: Scene) -> tuple[tuple[int, str, int], ...]:
     """Every relation that holds between two things of a scene, converses included, sorted."""
-    things = scene.things
-    one_way = list(scene.links)
-    one_way += [(i, "next to", j) for i, j, gap in _pairs(scene) if gap <= NEAR]
-    one_way += [
-        (i, "left of", j) for i, a in enumerate(things) for j, b in enumerate(things) if a.column < b.column
+    one_way = [
+        *scene.links,
+        *((i, "next to", j) for i, j, gap in _pairs(scene) if gap <= NEAR),
+        *(
+            (i, "left of", j)
+            for i, a in enumerate(scene.things)
+            for j, b in enumerate(scene.things)
+            if a.column < b.column
+        ),
     ]
-    both = one_way + [(o, CONVERSE[r], s) for s, r, o in one_way if r in CONVERSE]
-    return tuple(sorted(set(both)))
+    return tuple(sorted({*one_way, *((o, CONVERSE[r], s) for s, r, o in one_way if r in CONVERSE)}))
 
 
 def graph_of(scene: Scene) -> SceneGraph:
     """The whole truth about a scene as a graph; its last node is the backdrop, which every other node is in,
     on or at.
     """
-    backdrop, objects = len(scene.things), tuple(t.noun for t in scene.things)
+    backdrop, where = len(scene.things), BACKDROPS[scene.backdrop][0]
     attributes = [
         (i, a)
         for i, t in enumerate(scene.things)
         for a in (t.size, t.pattern, t.colour, COUNTS.get(t.count))
         if a
     ]
-    where = BACKDROPS[scene.backdrop][0]
-    everywhere = tuple((i, where, backdrop) for i in range(backdrop))
-    return SceneGraph((*objects, scene.backdrop), tuple(attributes), relations(scene) + everywhere)
+    return SceneGraph(
+        (*(t.noun for t in scene.things), scene.backdrop),
+        tuple(attributes),
+        (*relations(scene), *((i, where, backdrop) for i in range(backdrop))),
+    )

@@ -11,8 +11,6 @@ and relations bits. ``canonical`` folds the many words of captions into those of
 parsed from captions can be held against the true ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -60,7 +58,7 @@ class World:
     links: NDArray[np.uint16]
 
     @staticmethod
-    def of(graphs: Sequence[SceneGraph]) -> World:
+    def of(graphs: Sequence[SceneGraph]) -> "World":
         """The arrays of these scenes, the backdrop in slot 0; words outside the vocabulary hold nowhere."""
         slots = max((len(g.objects) + 1 for g in graphs), default=1)
         noun = np.full((slots, len(graphs)), len(_NAMES))
@@ -124,16 +122,9 @@ def held(caption: SceneGraph, world: World) -> Bytes:
     for n, word in enumerate(caption.objects):
         fits[n, :slots] = _IS_A.get(word, never)[world.noun]
     places = _assignments(tuple(tuple(bool(slot.any()) for slot in node[:slots]) for node in fits))
-    return _best(caption, world, fits, places)
-
-
-def _best(caption: SceneGraph, world: World, fits: NDArray[np.bool_], places: NDArray[np.int64]) -> Bytes:
-    """The most statements held under an assignment in ``places (nodes, A)``; a node at -1 reads the empty
-    last slot.
-    """
-    slots, scenes = world.noun.shape
+    # a node without a place, -1, reads the last slot, which is empty
     total = np.zeros((places.shape[1], scenes), dtype=np.uint8)
-    for n in range(len(caption.objects)):
+    for n in range(nodes):
         value = fits[n].astype(np.uint8)
         for a in {a for m, a in caption.attributes if m == n}:
             value[:slots] += fits[n, :slots] & ((world.looks & _BIT.get(a, np.uint32(0))) > 0)
@@ -145,9 +136,10 @@ def _best(caption: SceneGraph, world: World, fits: NDArray[np.bool_], places: ND
     return np.asarray(total.max(axis=0))
 
 
-def _rows(captions: Sequence[SceneGraph], world: World) -> Iterator[NDArray[np.float32]]:
-    for caption in captions:
-        yield held(caption, world).astype(np.float32) / np.float32(statements(caption))
+def _shares(captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> Iterator[NDArray[np.float32]]:
+    """For each caption the ``(I,)`` share of it that holds in each scene."""
+    world = World.of(images)
+    return (held(one, world).astype(np.float32) / np.float32(statements(one)) for one in captions)
 
 
 def truth(
@@ -166,37 +158,30 @@ def truth(
     Raises:
         ValueError: a caption has no object, or more than seven.
     """
-    world = World.of(images)
-    graded = np.zeros((len(images), len(captions)), dtype=np.float32)
-    for t, row in enumerate(_rows(captions, world)):
-        graded[:, t] = row
+    shares = np.array([*_shares(captions, images)], dtype=np.float32)
+    graded = shares.reshape(len(captions), len(images)).T
     return graded == 1, graded
+
+
+_RULES = {
+    "exact": "exact truth: everything that the caption states holds in the scene",
+    "graded": "exact truth, graded: share of the caption's statements (objects, attributes, relations) "
+    "that hold in the scene",
+}
 
 
 def _judged(name: str, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> Judgements:
     """The judgements ``"exact"`` or ``"graded"`` of a split."""
-    world, exact = World.of(images), name == "exact"
-    rows: list[Rows] = []
-    grades: list[NDArray[np.float32]] = []
-    for row in _rows(captions, world):
-        rows.append(np.flatnonzero(row == 1 if exact else row))
-        grades.append(row[rows[-1]])
-    columns = np.repeat(np.arange(len(captions), dtype=np.int64), [len(r) for r in rows])
-    rule = (
-        "exact truth: everything that the caption states holds in the scene"
-        if exact
-        else (
-            "exact truth, graded: share of the caption's statements (objects, attributes, relations) "
-            "that hold in the scene"
-        )
-    )
-    shape = (len(images), len(captions))
+    rows, grades = list[Rows](), list[NDArray[np.float32]]()
+    for share in _shares(captions, images):
+        rows.append(np.flatnonzero(share == 1 if name == "exact" else share))
+        grades.append(share[rows[-1]])
     return Judgements(
         name,
-        rule,
-        shape,
+        _RULES[name],
+        (len(images), len(captions)),
         np.concatenate(rows),
-        columns,
+        np.repeat(np.arange(len(captions), dtype=np.int64), [len(r) for r in rows]),
         np.concatenate(grades),
         source="model checking of scene graphs",
     )
@@ -219,13 +204,15 @@ def judgements(own: Rows, captions: Sequence[SceneGraph], images: Sequence[Scene
     )
 
 
-_OBJECTS = {said: name for name, noun in NOUNS.items() for said in noun.says}
-_OBJECTS |= {said: kind for kind, says in KINDS.items() for said in says}
-_OBJECTS |= {
-    said.removeprefix("a ").removeprefix("the "): name
-    for name, (_, says) in BACKDROPS.items()
-    for said in says
-}
+_OBJECTS = (
+    {said: name for name, noun in NOUNS.items() for said in noun.says}
+    | {said: kind for kind, says in KINDS.items() for said in says}
+    | {
+        said.removeprefix("a ").removeprefix("the "): name
+        for name, (_, says) in BACKDROPS.items()
+        for said in says
+    }
+)
 _LOOKS = {said: name for table in (SIZES, PATTERNS) for name, says in table.items() for said in says}
 _TIES = {said: name for name, says in RELATIONS.items() for said in says}
 # What a thing does while it is somewhere says no more than "is" in this world.

@@ -22,7 +22,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from workbench.encoders._open_clip import build, describe
-from workbench.encoders._open_clip_towers import image_tokens, token_sequence
+from workbench.encoders._open_clip_towers import read_image, token_sequence
 from workbench.registry import did_you_mean
 
 RESIZES = ("shortest", "squash", "longest")
@@ -185,7 +185,7 @@ def _open_clip(name: str, model: str, weights: str) -> Backbone:
     return Backbone(
         name,
         visual,
-        lambda pixels: image_tokens(visual, pixels),
+        lambda pixels: read_image(visual, pixels, joint=False)[1],
         preparation,
         tuple(recipe["mean"]),
         tuple(recipe["std"]),

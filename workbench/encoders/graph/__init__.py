@@ -23,8 +23,8 @@ from torch.nn.functional import normalize
 
 from workbench.encoders._open_clip_towers import depths
 from workbench.encoders.backbones.features import cache_folder
-from workbench.encoders.base import Encoder, ParameterGroup
-from workbench.encoders.graph.concepts import ConceptEncoder, FrozenVectors, TextTower, WordGru
+from workbench.encoders.base import Encoder
+from workbench.encoders.graph.concepts import FrozenVectors, TextTower, WordGru
 from workbench.encoders.graph.layers import (
     GraphAttention,
     Graphs,
@@ -172,23 +172,19 @@ class Graph(Encoder):
         self.concept = nn.ModuleDict(
             {kind: nn.Linear(self.reader.width, embed_dim) for kind in ("entities", "relations")}
         )
-        layers = self.structure.attribute_layers, self.structure.object_layers
+        s = self.structure
         self.stars, self.links = (
-            nn.ModuleList(self._layers(n, p)) for n, p in zip(layers, (0.0, VALUE_DROPOUT), strict=True)
+            nn.ModuleList(
+                GraphAttention(embed_dim, heads=s.heads, residual=s.residual, value_dropout=value_dropout)
+                for _ in range(layers)
+            )
+            for layers, value_dropout in ((s.attribute_layers, 0.0), (s.object_layers, VALUE_DROPOUT))
         )
         self.active, self.passive = nn.Linear(2 * embed_dim, embed_dim), nn.Linear(2 * embed_dim, embed_dim)
         self.context_norm = nn.LayerNorm(embed_dim) if self.structure.context == "joint" else None
         self.code = nn.Linear(CODE, embed_dim) if self.structure.position else None
         self.code_norm = nn.LayerNorm(embed_dim) if self.structure.position else None
         self.dropout, self.pooling = nn.Dropout(dropout), pool(pooling)
-
-    def _layers(self, count: int, value_dropout: float) -> list[GraphAttention]:
-        s = self.structure
-        made = (
-            GraphAttention(self.embed_dim, heads=s.heads, residual=s.residual, value_dropout=value_dropout)
-            for _ in range(count)
-        )
-        return list(made)
 
     @property
     def gives(self) -> tuple[str, ...]:
@@ -201,10 +197,9 @@ class Graph(Encoder):
         maybe captions.
         """
         chosen = Concepts(**(concepts or {}))
+        reads: dict[str, Any] = {"features": chosen.name} if chosen.kind == "features" else {}
         if chosen.kind == "towers":
-            reads: dict[str, Any] = Towers.signals(model=chosen.name)
-        else:
-            reads = {"features": chosen.name} if chosen.kind == "features" else {}
+            reads = Towers.signals(model=chosen.name)
         return {"graph_tokens": {**reads, "cache": str(cache_folder())}, **(reads if chosen.whole else {})}
 
     def texts(self, batch: Batch) -> Embedding:
@@ -250,15 +245,14 @@ class Graph(Encoder):
             entities = self.code_norm(entities + self.dropout(self.code(code[place])))
         # As the object of a relation an entity is told of the relation and of itself.
         told = torch.cat([relations, entities[graphs.thing]], dim=1)
-        active, passive = self.active(told), self.passive(told)
-        if self.context_norm is None:
-            return entities + edge_context(
-                active, passive, graphs.subject, graphs.thing, len(entities), mean="roles"
-            )
-        active, passive = self.dropout(active.relu()), self.dropout(passive.relu())
-        context = edge_context(active, passive, graphs.subject, graphs.thing, len(entities), mean="joint")
-        made: Tensor = self.dropout(self.context_norm(entities + context))
-        return made
+        sides = self.active(told), self.passive(told)
+        if self.context_norm is not None:
+            sides = self.dropout(sides[0].relu()), self.dropout(sides[1].relu())
+        context = edge_context(
+            *sides, graphs.subject, graphs.thing, len(entities), mean=self.structure.context
+        )
+        made: Tensor = entities + context
+        return made if self.context_norm is None else self.dropout(self.context_norm(made))
 
     def _jointly(self, graphs: Graphs, nodes: Tensor, stars: Tensor, relations: Tensor) -> Tensor:
         """Objects and attributes in one graph; returns the objects."""
@@ -271,22 +265,11 @@ class Graph(Encoder):
         both = nn.ModuleList([*self.stars, *self.links])
         return self._attend(both, torch.cat([objects, nodes[len(objects) :]]), edges)[: len(objects)]
 
-    def groups(self) -> list[ParameterGroup]:
-        """Pre-trained word vectors, or the text tower by depth, are the text backbone; all else is head."""
-        named = {name: parameter for name, parameter in self.named_parameters() if parameter.requires_grad}
-        backbone: dict[str, int] = {}
+    def text_backbone(self) -> dict[str, int]:
+        """Pre-trained word vectors, or the text tower by depth."""
         if isinstance(self.reader, TextTower):
-            backbone = {f"reader.tower.{name}": depth for name, depth in depths(self.reader.tower).items()}
-        elif self.warm_start:
-            backbone = {"reader.words.weight": 0}
-        head = ParameterGroup("head", {name: p for name, p in named.items() if name not in backbone})
-        levels = sorted(set(backbone.values()))
-        chosen = (
-            {name: named[name] for name in backbone if name in named and backbone[name] == level}
-            for level in levels
-        )
-        pairs = zip(levels, chosen, strict=True)
-        return [head, *(ParameterGroup("text_backbone", part, level) for level, part in pairs if part)]
+            return {f"reader.tower.{name}": depth for name, depth in depths(self.reader.tower).items()}
+        return {"reader.words.weight": 0} if self.warm_start else {}
 
 
 def padded(nodes: Tensor, graphs: Graphs) -> tuple[Tensor, Tensor]:
@@ -309,14 +292,18 @@ def _of_phrases(graphs: Graphs, read: Mapping[str, Tensor]) -> Tensor:
 
 def _reader(
     concepts: Concepts, vocabulary: Many[str] | None, pretrained: str, augmentation: Mapping[str, float]
-) -> ConceptEncoder:
+) -> TextTower | FrozenVectors | WordGru:
     if concepts.kind == "towers":
         return TextTower(concepts.name, pretrained)
     if concepts.kind == "features":
         return FrozenVectors(concepts.word_dim)
-    touching = {name: augmentation[name] for name in ("mask", "delete", "singularise", "pluralise")}
-    options: dict[str, Any] = {"word_dim": concepts.word_dim, "bidirectional": concepts.bidirectional}
-    return WordGru(vocabulary, pretrained, augmentation=touching, **options)
+    return WordGru(
+        vocabulary,
+        pretrained,
+        word_dim=concepts.word_dim,
+        bidirectional=concepts.bidirectional,
+        augmentation={name: augmentation[name] for name in ("mask", "delete", "singularise", "pluralise")},
+    )
 
 
 MEMBER = Graph

@@ -16,7 +16,7 @@ from torch.nn.functional import normalize
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from workbench.encoders._open_clip import build, describe
-from workbench.encoders._open_clip_towers import text_joint, text_tower
+from workbench.encoders._open_clip_towers import read_text, text_tower
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, close_up, word_table
 
 KINDS = ("objects", "attributes", "relations")
@@ -30,25 +30,7 @@ IRREGULAR = {
 }
 
 
-class ConceptEncoder(nn.Module):
-    """Encodes the phrases of a batch."""
-
-    width: int
-
-    def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Vectors of all phrases that occur.
-
-        Args:
-            words: ``(U, ...)`` token ids or vectors of the distinct phrases.
-            rows: for each of ``KINDS`` the ``(n,)`` rows of the phrases that occur there.
-
-        Returns:
-            ``(n, width)`` for each kind.
-        """
-        raise NotImplementedError
-
-
-class WordGru(ConceptEncoder):
+class WordGru(nn.Module):
     """Word vectors and a GRU for each kind; the last hidden state, or the mean of both directions' last
     states.
 
@@ -86,7 +68,15 @@ class WordGru(ConceptEncoder):
             self.register_buffer(name, ids, persistent=False)
 
     def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Read every phrase; outside of training each distinct one once."""
+        """Vectors of all phrases that occur; outside of training each distinct one is read once.
+
+        Args:
+            words: ``(U, L)`` token ids of the distinct phrases; of the other concept encoders ids or vectors.
+            rows: for each of ``KINDS`` the ``(n,)`` rows of the phrases that occur there.
+
+        Returns:
+            ``(n, width)`` for each kind.
+        """
         return {kind: self._read(kind, words, at) for kind, at in rows.items()}
 
     def _read(self, kind: str, words: Tensor, at: Tensor) -> Tensor:
@@ -112,7 +102,7 @@ class WordGru(ConceptEncoder):
         return mask_and_delete(ids, mask=p["mask"], delete=p["delete"])
 
 
-class FrozenVectors(ConceptEncoder):
+class FrozenVectors(nn.Module):
     """What a frozen text encoder says of a phrase.
 
     Args:
@@ -136,7 +126,7 @@ class FrozenVectors(ConceptEncoder):
         return {kind: words[at] for kind, at in rows.items()}
 
 
-class TextTower(ConceptEncoder):
+class TextTower(nn.Module):
     """The text tower of an open_clip model reads each phrase as it would read a caption.
 
     Args:
@@ -163,7 +153,7 @@ class TextTower(ConceptEncoder):
 
     def read(self, ids: Tensor) -> Tensor:
         """``(n, width)`` unit vectors of phrases or captions, ``(n, L)`` token ids."""
-        return normalize(text_joint(self.tower, ids)[0], dim=-1)
+        return normalize(read_text(self.tower, ids, joint=True)[0], dim=-1)
 
 
 def numbers_of(vocabulary: Sequence[str]) -> dict[int, int]:
@@ -173,15 +163,11 @@ def numbers_of(vocabulary: Sequence[str]) -> dict[int, int]:
     place = {word: FIRST_WORD + row for row, word in enumerate(vocabulary)}
     found = {}
     for word, number in place.items():
+        ies = f"{word[:-1]}ies" if word.endswith("y") else ""
         spelt = [
-            IRREGULAR.get(word, ""),
-            f"{word}s",
-            f"{word}es",
-            f"{word[:-1]}ies" if word.endswith("y") else "",
+            place[form] for form in (IRREGULAR.get(word, ""), f"{word}s", f"{word}es", ies) if form in place
         ]
-        many = next((place[form] for form in spelt if form in place), None)
-        if many is not None:
-            found[number] = many
+        found |= {number: spelt[0]} if spelt else {}
     return found
 
 

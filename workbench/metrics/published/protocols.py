@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench.metrics.published.values import load
+from workbench.records.shown import count
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,11 @@ class Protocol:
         folds = (
             ""
             if self.folds == 1
-            else f", the mean of {self.folds} galleries of {self.images // self.folds:,} images"
+            else f", the mean of {self.folds} galleries of {count(self.images // self.folds, 'image')}"
         )
         training = f", trained on {self.training}" if self.training else ""
-        return f"{self.data}, {self.images:,} test images with {self.captions:,} captions{folds}{training}"
+        sizes = f"{count(self.images, 'test image')} with {count(self.captions, 'caption')}"
+        return f"{self.data}, {sizes}{folds}{training}"
 
 
 FLICKR, WHOLE, FOLDED = (

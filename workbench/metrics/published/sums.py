@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.metrics.published.values import ROW, load, wide
+from workbench.records.shown import fixed
 
 TOLERANCE = 0.35
 PARTS = {
@@ -85,4 +86,5 @@ def warnings(rows: pd.DataFrame | None = None) -> dict[tuple[str, ...], str]:
 
 def _sentence(line: Mapping[Any, Any]) -> str:
     reason = f": {line['reason']}" if line["reason"] else ""
-    return f"prints {line['metric']} {line['printed']:.1f}, its parts add up to {line['parts']:.1f}{reason}"
+    printed, parts = (fixed(line[name], 1) for name in ("printed", "parts"))
+    return f"prints {line['metric']} {printed}, its parts add up to {parts}{reason}"

@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pandas as pd
 
+from workbench.records import MetricKey
+
 ROW = ("paper", "table", "dataset", "protocol", "group", "method")
 COLUMNS = (*ROW, "metric", "printed", "value")
 FILE = Path(__file__).parent / "values.tsv"
 EMPTY = "-"
 # the papers' numbers under the labels of our measurements; theirs are in percent
-LABELS = {f"{d}_r{k}": f"{d}/R@{k}" for d in ("i2t", "t2i") for k in (1, 5, 10)} | {
-    "rsum": "rsum", **{f"{d}_r{k}": f"{d}/R@{k}" for d in ("i2i", "t2t") for k in (1, 5)},
-    "i2t_mAPR": "i2t/map_at_r", "t2i_mAPR": "t2i/map_at_r", "i2t_RP": "i2t/r_precision", "t2i_RP": "t2i/r_precision",
+LABELS = {f"{d}_r{k}": str(MetricKey("R", d, k=k)) for d in ("i2t", "t2i") for k in (1, 5, 10)} | {
+    "rsum": "rsum", **{f"{d}_r{k}": str(MetricKey("R", d, k=k)) for d in ("i2i", "t2t") for k in (1, 5)},
+    **{f"{d}_mAPR": str(MetricKey("map_at_r", d)) for d in ("i2t", "t2i")},
+    **{f"{d}_RP": str(MetricKey("r_precision", d)) for d in ("i2t", "t2i")},
     "P": "hierarcaps_traversal/P", "R": "hierarcaps_traversal/R", "d_corr": "d_corr_image",
 }  # fmt: skip
 Filter = str | Sequence[str] | None

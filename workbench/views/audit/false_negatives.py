@@ -33,7 +33,7 @@ from scipy.special import gammaln
 from workbench.metrics.blocks import best
 from workbench.metrics.intervals import Draws, interval
 from workbench.metrics.ranks import best_ranks
-from workbench.records import Judgements, Rows, Split
+from workbench.records import Judgements, MetricKey, Rows, Split
 
 Scores = NDArray[Any]
 Values = NDArray[np.float64]
@@ -250,13 +250,13 @@ def _shares(captions: Rows, own: Rows, truth: Judgements, scores: NDArray[Any] |
     false = negative & (truth.take(images, captions) >= truth.relevant_from)
     out = {
         "pairs": false.sum() / max(1, negative.sum()),
-        "t2i/any": false.any(axis=0).mean(),
-        "i2t/any": false.any(axis=1).mean(),
+        str(MetricKey("any", "t2i")): false.any(axis=0).mean(),
+        str(MetricKey("any", "i2t")): false.any(axis=1).mean(),
     }
     if scores is not None:
         known = np.where(negative, scores[np.ix_(images, captions)], -np.inf)
-        out["t2i/hardest"] = _hardest(known.T, false.T)
-        out["i2t/hardest"] = _hardest(known, false)
+        out[str(MetricKey("hardest", "t2i"))] = _hardest(known.T, false.T)
+        out[str(MetricKey("hardest", "i2t"))] = _hardest(known, false)
     return {key: float(value) for key, value in out.items()}
 
 
@@ -285,7 +285,7 @@ def _expected(size: int, captions: int, counted: tuple[float, Values]) -> dict[s
     enough = left >= drawn
     log_none = np.full(len(false), -np.inf)
     log_none[enough] = _log_choose(left[enough], drawn) - _log_choose(np.array(others), drawn)
-    return {"pairs": share, "t2i/any": float(1 - np.exp(log_none).mean())}
+    return {"pairs": share, str(MetricKey("any", "t2i")): float(1 - np.exp(log_none).mean())}
 
 
 def _log_choose(n: NDArray[Any], k: int) -> Values:

@@ -203,7 +203,7 @@ def read_qrels(
     images, captions = (items, queries) if direction == "t2i" else (queries, items)
     return Judgements(
         name or path.stem,
-        f"qrels, relevant from grade {relevant_from:g}",
+        f"qrels, relevant from grade {relevant_from}",
         (len(split.image_ids), len(split.caption_ids)),
         rows_of(images, split.image_ids, "image"),
         rows_of(captions, split.caption_ids, "caption"),

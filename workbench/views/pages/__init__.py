@@ -1,9 +1,9 @@
 """Pages: every piece of HTML is written in a template (``*.html.j2``) and filled here.
 
-A template lies beside the code that fills it and is named by its path below ``workbench/``. Every text that it
-prints passes through ``escape``; it may call the formatters of ``records.shown``, ``data_uri``, and ``file``, which
-gives a style or script of the package as it stands. ``base.html.j2`` is the frame of a whole page, and
-``parts.html.j2`` holds the macros that pages share.
+A template lies beside the code that fills it and is named by its path below ``workbench/``. Every text that
+it prints passes through ``escape``; it may call the formatters of ``records.shown``, ``data_uri``, and
+``file``, which gives a style or script of the package as it stands. ``base.html.j2`` is the frame of a whole
+page, and ``parts.html.j2`` holds the macros that pages share.
 """
 
 from __future__ import annotations
@@ -81,16 +81,15 @@ def data_uri(image: Image.Image, side: int = 112) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    loader = PackageLoader("workbench", ".")
     made = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, finalize=_printed, trim_blocks=True,
-        lstrip_blocks=True,
+        loader=PackageLoader("workbench", "."), autoescape=True, undefined=StrictUndefined, finalize=_printed,
+        trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    formatters = ("shown", "with_interval", "fixed", "count", "heading")
-    made.globals |= {"data_uri": data_uri, **{name: getattr(shown, name) for name in formatters}}
+    formatters = (shown.shown, shown.with_interval, shown.fixed, shown.count, shown.heading, data_uri)
+    made.globals |= {one.__name__: one for one in formatters}
     # a number that is not finite is an error here, not a script that no browser reads
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-    made.globals["file"] = lambda name: Markup(loader.get_source(made, name)[0])
+    made.globals["file"] = lambda name: Markup(made.loader.get_source(made, name)[0])
     return made
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 
 from workbench.experiment import runs
+from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey
-from workbench.records.readable import headline, readable
+from workbench.records.readable import headline, of_results, readable
 from workbench.records.shown import count
 from workbench.views.pages import page
 
@@ -39,8 +40,9 @@ class Leaderboard:
 def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*") -> Leaderboard:
     """Write ``leaderboard.html`` and ``leaderboard.csv`` over all runs below a root.
 
-    Runs on the same test split (data set, name, images, captions) stand in one table, the best RSUM first. A
-    run that did not end well or measured no RSUM is left out and named.
+    Runs on the same test split (data set, name, images, captions) stand in one table, the best RSUM first.
+    Each is held against the first on the same queries, where both keep values by query. A run that did not end
+    well or measured no RSUM is left out and named.
 
     Args:
         root: where runs lie.
@@ -50,23 +52,18 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     Raises:
         FileNotFoundError: there is no run with numbers below the root.
     """
-    rows, left_out = [], {}
-    for run in runs.list_runs(root, notebook):
-        reason = _unfit(run)
-        if reason:
-            left_out[str(run.folder)] = reason
-        else:
-            rows.append(_row(run))
+    found = {str(run.folder): (run, _unfit(run)) for run in runs.list_runs(root, notebook)}
+    rows = {folder: _row(run) for folder, (run, reason) in found.items() if not reason}
+    left_out = {folder: reason for folder, (_, reason) in found.items() if reason}
     if not rows:
         raise FileNotFoundError(f"no run with an RSUM below {root}; `workbench run 03_train` makes one")
-    order = [True] * len(SPLIT) + [False]
-    table = pd.DataFrame(rows).sort_values([*SPLIT, "rsum"], ascending=order, kind="stable")
+    table, order = pd.DataFrame(rows.values(), index=list(rows)), [True] * len(SPLIT) + [False]
+    table = table.sort_values([*SPLIT, "rsum"], ascending=order, kind="stable")
     groups = [_group(key, part) for key, part in table.groupby(list(SPLIT), sort=False)]
     names = [(Path(name).name, reason) for name, reason in left_out.items()]
     text = page("views/pages/leaderboard.html.j2", groups=groups, left_out=names)
-    folder = Path(out) if str(out) else Path(root)
-    html = runs.write_text(folder / "leaderboard.html", text)
-    csv = runs.write_text(folder / "leaderboard.csv", table.to_csv(index=False))
+    html = runs.write_text(Path(out or root) / "leaderboard.html", text)
+    csv = runs.write_text(Path(out or root) / "leaderboard.csv", table.to_csv(index=False))
     return Leaderboard(html, csv, len(table), left_out)
 
 
@@ -77,15 +74,15 @@ def _unfit(run: runs.Run) -> str:
 
 
 def _row(run: runs.Run) -> dict[str, Any]:
-    split, contracts = run.results.get("split", {}), run.results.get("contracts", {})
     row: dict[str, Any] = {"notebook": run.notebook, "run": run.id, "status": run.status}
-    row |= {"objective": run.results.get("objective", ""), "seed": run.results.get("seed", "")}
+    row |= {name: run.results.get(name, "") for name in ("objective", "seed")}
     row |= {name: run.params.get(name, "") for name in ("train_images", "epochs")}
-    row |= {"dataset": run.results.get("dataset", ""), "split": split.get("name", "")}
-    row |= {name: split.get(name, 0) for name in ("images", "captions")}
-    for label, value in run.results["metrics"].items():
-        contract = contracts.get(label, {})
-        row |= {label: value, f"{label} low": contract.get("low"), f"{label} high": contract.get("high")}
+    split = {"name": "", "images": 0, "captions": 0, **run.results.get("split", {})}
+    row |= {"dataset": run.results.get("dataset", ""), "split": split["name"]}
+    row |= {name: split[name] for name in ("images", "captions")}
+    for label, contract in of_results(run.results):
+        row[label] = contract["value"]
+        row |= {f"{label} {end}": contract.get(end) for end in ("low", "high")}
     return row
 
 
@@ -93,18 +90,20 @@ def _group(key: Any, part: pd.DataFrame) -> dict[str, Any]:
     """One test split: its name, the names of the columns, and a line a run."""
     dataset, split, images, captions = key
     measured = [name for name in part if f"{name} low" in part and part[name].notna().any()]
-    labels = [label for label in headline(measured) if _shown(MetricKey.parse(label))]
+    # the deeper ranks stand in the CSV file
+    labels = [label for label in headline(measured) if MetricKey.parse(label).k in (None, 1)]
     title = f"{dataset}, {split}: {count(images, 'image')}, {count(captions, 'caption')}"
+    first, *others = map(runs.read, part.index)
+    compared = [{told.key: told for told in runs.differences(first, other, labels)} for other in others]
+    verdicts = [{label: told.verdict for label, told in of.items()} for of in compared]
+    best = [label for label in labels if verdicts and all(of.get(label) == WORSE for of in verdicts)]
+    shaded = [best, *([label for label in of if of[label] == BETTER] for of in verdicts)]
     rows = [
-        {"about": [row[name] for name in ABOUT], "values": [_value(row, label) for label in labels]}
-        for row in part.to_dict("records")
-    ]
+        {"about": [row[name] for name in ABOUT],
+         "values": [(_value(row, label), of.get(label), label in bold) for label in labels]}
+        for row, of, bold in zip(part.to_dict("records"), [{}, *compared], shaded, strict=True)
+    ]  # fmt: skip
     return {"title": title, "names": [*ABOUT, *labels], "rows": rows}
-
-
-def _shown(key: MetricKey) -> bool:
-    """RSUM and the first ranks; the deeper ones stand in the CSV file."""
-    return key.k in (None, 1)
 
 
 def _value(row: Mapping[Any, Any], label: str) -> str:

@@ -100,20 +100,13 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
     ties = [tie for tie in graph.relations if tie[0] < limit and tie[2] < limit][: 2 * limit]
     widths = [max(width_of(name), PORT * (_ports(ties, i) + 1)) for i, name in enumerate(names)]
     places = _places(widths, looks, ties)
-    boxes = [
-        Box("object", name, (x, 0.0), w, ", ".join(of))
-        for name, x, w, of in zip(names, places, widths, looks, strict=True)
-    ]
-    ways: list[tuple[Point, ...]] = []
-    for name, x, of in zip(names, places, looks, strict=True):
-        upwards = [
-            Box("attribute", look, (x, ROW * i), width_of(look), f"of {name}") for i, look in enumerate(of, 1)
-        ]
-        boxes += upwards[:MANY]
+    boxes, ways, arrows, depths = list[Box](), list[tuple[Point, ...]](), list[Point](), _depths(ties)
+    for name, x, w, of in zip(names, places, widths, looks, strict=True):
+        boxes.append(Box("object", name, (x, 0.0), w, ", ".join(of)))
+        for i, look in enumerate(of[:MANY], 1):
+            boxes.append(Box("attribute", look, (x, ROW * i), width_of(look), f"of {name}"))
         if of:
             ways.append(((x, 0.0), (x, ROW * min(len(of), MANY))))
-    arrows = []
-    depths = _depths(ties)
     for (s, label, o), depth, (start, end) in zip(ties, depths, _ends(ties, depths, places), strict=True):
         y = -ROW * (depth + 1) - 12
         ways.append(((start, -BOX / 2), (start, y), (end, y), (end, -BOX / 2 - 8)))
@@ -126,13 +119,12 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
 
 def _edges(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
     """Left, right, bottom and top of all boxes together; nothing is drawn around (0, 0)."""
-    if not boxes:
-        return 0.0, 0.0, -BOX / 2, BOX / 2
-    left, right = zip(
-        *((box.centre[0] - box.width / 2, box.centre[0] + box.width / 2) for box in boxes), strict=True
+    return (
+        min((box.centre[0] - box.width / 2 for box in boxes), default=0.0),
+        max((box.centre[0] + box.width / 2 for box in boxes), default=0.0),
+        min((box.centre[1] for box in boxes), default=0.0) - BOX / 2,
+        max((box.centre[1] for box in boxes), default=0.0) + BOX / 2,
     )
-    heights = [box.centre[1] for box in boxes]
-    return min(left), max(right), min(heights) - BOX / 2, max(heights) + BOX / 2
 
 
 def _ports(ties: list[tuple[int, str, int]], i: int) -> int:
@@ -148,8 +140,7 @@ def _places(widths: list[float], looks: list[list[str]], ties: list[tuple[int, s
     for i, room in enumerate(rooms):
         least = [places[i - 1] + (rooms[i - 1] + room) / 2 + GAP] if i else [room / 2]
         for s, label, o in ties:
-            first = min(s, o)
-            if first < i == max(s, o):
+            if (first := min(s, o)) < i == max(s, o):
                 ports = PORT * (_ports(ties, first) + _ports(ties, i)) / 2
                 least.append(places[first] + width_of(label) + ports)
         places.append(max(least))
@@ -196,7 +187,7 @@ LOOK: dict[Kind, tuple[str, str, str]] = {
     "attribute": (CATEGORIES[1], "#1a1a1a", "circle"),
     "relation": (CATEGORIES[2], "#1a1a1a", "hexagon2"),
 }
-KINDS: tuple[Kind, ...] = ("object", "attribute", "relation")
+KINDS = tuple(LOOK)
 # pixels: around the drawing, above it for the title, a letter and a line of text, below it for the legend and
 # the note
 MARGIN, TITLE, SIGN, LINE, NOTE = 14, 44, 7.6, 17.0, 40.0
@@ -219,38 +210,34 @@ def canvas(title: str, x: Point, y: Point) -> go.Figure:
 
 def write(fig: go.Figure, corner: Point, texts: Sequence[str]) -> None:
     """Lines of text below and to the right of a corner."""
-    place = {
-        "x": corner[0],
-        "y": corner[1],
-        "xanchor": "left",
-        "yanchor": "top",
-        "align": "left",
-        "borderpad": 0,
-    }
     if texts:
-        fig.add_annotation(text=lines(texts), showarrow=False, font={"size": 13, "color": INK}, **place)
+        fig.add_annotation(
+            text=lines(texts), showarrow=False, font={"size": 13, "color": INK}, x=corner[0], y=corner[1],
+            xanchor="left", yanchor="top", align="left", borderpad=0,
+        )  # fmt: skip
 
 
 def put(fig: go.Figure, drawing: Drawing) -> None:
     """Draw a placed graph, explain its shapes, and say what is left out."""
     below: dict[str, Any] = {"type": "path", "layer": "below"}
     ways = [below | {"path": _rounded(line), "line": {"color": INK, "width": 1.5}} for line in drawing.lines]
-    colours = [LOOK[box.kind][0] for box in drawing.boxes]
     boxes = [
-        below | {"path": _outline(box), "fillcolor": colour, "line": {"color": colour}}
-        for box, colour in zip(drawing.boxes, colours, strict=True)
+        below | {"path": _outline(box), "fillcolor": LOOK[box.kind][0], "line_color": LOOK[box.kind][0]}
+        for box in drawing.boxes
     ]
     # All at once: adding them one by one checks all that are there each time.
     fig.update_layout(shapes=[*fig.layout.shapes, *ways, *boxes])
-    marker = {"symbol": "triangle-up", "size": 11, "color": INK}
-    heads = {"x": [x for x, _ in drawing.arrows], "y": [y for _, y in drawing.arrows], "marker": marker}
-    fig.add_scatter(mode="markers", hoverinfo="skip", showlegend=False, cliponaxis=False, **heads)
+    fig.add_scatter(
+        x=[x for x, _ in drawing.arrows], y=[y for _, y in drawing.arrows], mode="markers", hoverinfo="skip",
+        showlegend=False, marker={"symbol": "triangle-up", "size": 11, "color": INK}, cliponaxis=False,
+    )  # fmt: skip
     for kind in KINDS:
         _labels(fig, kind, [box for box in drawing.boxes if box.kind == kind])
     if drawing.left_out:
-        place = {"x": drawing.right, "y": drawing.bottom - NOTE, "xanchor": "right", "yanchor": "bottom"}
-        text = f"{drawing.left_out} more not drawn"
-        fig.add_annotation(text=text, showarrow=False, font={"color": INK}, **place)
+        fig.add_annotation(
+            text=f"{drawing.left_out} more not drawn", showarrow=False, font={"color": INK}, x=drawing.right,
+            y=drawing.bottom - NOTE, xanchor="right", yanchor="bottom",
+        )  # fmt: skip
 
 
 def _labels(fig: go.Figure, kind: Kind, boxes: Sequence[Box]) -> None:
@@ -268,8 +255,8 @@ def _labels(fig: go.Figure, kind: Kind, boxes: Sequence[Box]) -> None:
         marker={"size": BOX, "opacity": 0}, hovertext=hover, hoverinfo="text", cliponaxis=False,
         hoverlabel={"bgcolor": colour, "font": {"color": ink}},
     )  # fmt: skip
-    marker = {"color": colour, "symbol": symbol, "size": 15}
-    fig.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=kind)
+    legend = {"color": colour, "symbol": symbol, "size": 15}
+    fig.add_scatter(x=[None], y=[None], mode="markers", marker=legend, name=kind)
 
 
 def _outline(box: Box) -> str:
@@ -282,8 +269,7 @@ def _outline(box: Box) -> str:
         sides = f"L {left + 9},{high} H {right - 9} L {right},{y} L {right - 9},{low} H {left + 9}"
         return f"M {left},{y} {sides} Z"
     # a cubic with its handles at 4/3 of the radius is nearly half a circle
-    a, b, reach = left + h, right - h, 4 / 3 * h
-    right, left = b + reach, a - reach
+    a, b, right, left = left + h, right - h, right + h / 3, left - h / 3
     ends = f"C {right},{low} {right},{high} {b},{high}", f"C {left},{high} {left},{low} {a},{low}"
     return f"M {a},{low} H {b} {ends[0]} H {a} {ends[1]} Z"
 

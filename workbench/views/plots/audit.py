@@ -11,6 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from PIL import Image
 
+from workbench.records import MetricKey
 from workbench.records.readable import unit_of
 from workbench.records.shown import count, heading, with_interval
 from workbench.views.pages import page
@@ -25,10 +26,10 @@ LOOKS = (
 )
 SHARES = {
     "pairs": "negative pairs",
-    "t2i/any": "captions with at least one",
-    "i2t/any": "images with at least one",
-    "t2i/hardest": "hardest negative of a caption",
-    "i2t/hardest": "hardest negative of an image",
+    str(MetricKey("any", "t2i")): "captions with at least one",
+    str(MetricKey("any", "i2t")): "images with at least one",
+    str(MetricKey("hardest", "t2i")): "hardest negative of a caption",
+    str(MetricKey("hardest", "i2t")): "hardest negative of an image",
 }
 
 
@@ -88,13 +89,12 @@ def before_and_after(
         part = drawn.loc[run]
         for name, symbol, colour in zip(names, ("circle-open", "circle"), (INK, CATEGORIES[0]), strict=True):
             ends = [part[name, what] for what in ("value", "low", "high")]
-            hover = [f"{escape(name)}: {with_interval(*each)}" for each in zip(*ends, strict=True)]
-            value, low, high = map(on_axis, ends)
             fig.add_scatter(
-                x=value, y=part.index.tolist(), error_x=whiskers(value, low, high, colour, width=0),
+                x=on_axis(ends[0]), y=part.index.tolist(), error_x=whiskers(*ends, colour, width=0),
                 mode="markers", marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2}},
-                name=escape(name), legendgroup=name, showlegend=column == 1, hovertext=hover,
-                hoverinfo="text+y", row=1, col=column,
+                hovertext=[f"{escape(name)}: {with_interval(*each)}" for each in zip(*ends, strict=True)],
+                name=escape(name), legendgroup=name, showlegend=column == 1, hoverinfo="text+y", row=1,
+                col=column,
             )  # fmt: skip
     fig.update_layout(height=200 + 24 * len(drawn.index.unique(1)), legend={"y": 1.06, "yanchor": "bottom"})
     fig.update_layout(margin={"t": 100}).update_xaxes(range=[-2, 102])
@@ -112,42 +112,39 @@ def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> g
     """
     first = next(iter(tables.values()))
     keys = [key for key in SHARES if key in set(first["key"])]
-    heads = [SHARES[key] for key in keys]
-    fig = panels(heads, title, "captions a batch", f"truly positive, {heading()}")
+    fig = panels([SHARES[key] for key in keys], title, "captions a batch", f"truly positive, {heading()}")
     for column, key in enumerate(keys, 1):
-        if key.endswith("hardest"):
+        if MetricKey.parse(key).metric == "hardest":
             for number, (name, table) in enumerate(tables.items()):
                 look = (CATEGORIES[number % len(CATEGORIES)], *LOOKS[number % len(LOOKS)])
                 _draw_shares(fig, table[table["key"] == key], name, look, column)
         else:
             _draw_shares(fig, first[first["key"] == key], "all models", (INK, "circle", "solid"), column)
     sizes = sorted(set(first["size"]))
-    fig.update_xaxes(type="log", tickvals=sizes, ticktext=[str(size) for size in sizes])
-    return fig.update_yaxes(rangemode="tozero")
+    return fig.update_xaxes(type="log", tickvals=sizes, ticktext=[*map(str, sizes)]).update_yaxes(
+        rangemode="tozero"
+    )
 
 
 def _draw_shares(
     fig: go.Figure, part: pd.DataFrame, name: str, look: tuple[str, str, str], column: int
 ) -> None:
     """One line of shares with its intervals, and the expected value where it is known."""
-    colour, symbol, dash = look
-    seen = {trace.name for trace in fig.data}
+    (colour, symbol, dash), seen = look, {trace.name for trace in fig.data}
     place: dict[str, Any] = {"x": part["size"], "row": 1, "col": column}
-    value, low, high = (on_axis(part[end]) for end in ("value", "low", "high"))
     hover = [
         escape(f"{name}, {count(row.captions, 'caption')}: {with_interval(row.value, row.low, row.high)}")
         for row in part.rename(columns={"size": "captions"}).itertuples()
     ]
     fig.add_scatter(
-        y=value, error_y=whiskers(value, low, high, colour), mode="lines+markers", hovertext=hover,
-        hoverinfo="text", name=escape(name), legendgroup=name, showlegend=escape(name) not in seen,
-        line={"color": colour, "width": 2.5, "dash": dash}, marker={"size": 8, "symbol": symbol}, **place,
+        y=on_axis(part["value"]), error_y=whiskers(part["value"], part["low"], part["high"], colour),
+        mode="lines+markers", hovertext=hover, hoverinfo="text", name=escape(name), legendgroup=name,
+        showlegend=escape(name) not in seen, line={"color": colour, "width": 2.5, "dash": dash},
+        marker={"size": 8, "symbol": symbol}, **place,
     )  # fmt: skip
     if np.isfinite(part["expected"]).any():
-        dotted = {
-            "line": {"color": colour, "dash": "dot", "width": 1.5},
-            "mode": "lines",
-            "hoverinfo": "skip",
-        }
-        legend = {"name": "expected", "legendgroup": "expected", "showlegend": "expected" not in seen}
-        fig.add_scatter(y=on_axis(part["expected"]), **dotted, **legend, **place)
+        fig.add_scatter(
+            y=on_axis(part["expected"]), mode="lines", line={"color": colour, "dash": "dot", "width": 1.5},
+            hoverinfo="skip", name="expected", legendgroup="expected", showlegend="expected" not in seen,
+            **place,
+        )  # fmt: skip

@@ -6,11 +6,13 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
 from workbench.records.readable import unit_of
-from workbench.records.shown import count, fixed, heading, with_interval
+from workbench.records.shown import count, fixed, heading, scaled, with_interval
 from workbench.views.plots.theme import CATEGORIES, INK, escape, figure, on_axis, panels, whiskers
 
 # the mark differs as well as the colour
+ZERO = {"color": INK, "dash": "dot", "width": 2}
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "star", "x")
 VERDICTS = {
     "above": ("above the start", CATEGORIES[0], "circle"),
@@ -18,9 +20,11 @@ VERDICTS = {
     "below": ("below the start", CATEGORIES[3], "diamond"),
     "": ("mean and interval", CATEGORIES[0], "circle"),
 }
-TOLD = {
-    True: ("told apart", CATEGORIES[0], "circle"),
-    False: ("not told apart", CATEGORIES[6], "circle-open"),
+APART = {
+    BETTER: (BETTER, CATEGORIES[0], "circle"),
+    WORSE: (WORSE, CATEGORIES[3], "diamond"),
+    ALIKE: (ALIKE, CATEGORIES[6], "square-open"),
+    UNDECIDED: (UNDECIDED, CATEGORIES[6], "circle-open"),
 }
 
 
@@ -44,11 +48,9 @@ def over_seeds(table: pd.DataFrame, *, title: str, x: str, unit: str = "share") 
     table["about"] = [f"mean of {count(seeds, 'seed')}" for seeds in table["seeds"]]
     for verdict, style in VERDICTS.items():
         _dots(fig, table[table["verdict"] == verdict], style)
-    start = table["start"].dropna()
-    if len(start):
-        line, font = {"color": INK, "dash": "dot", "width": 2}, {"color": INK}
-        note = {"annotation": {"text": "starting point", "font": font}, "annotation_position": "bottom right"}
-        fig.add_vline(on_axis(start.iloc[0], unit)[0], line=line, **note)
+    for start in table["start"].dropna()[:1]:
+        note = {"text": "starting point", "font": {"color": INK}}
+        fig.add_vline(scaled(start, unit), line=ZERO, annotation=note, annotation_position="bottom right")
     return fig.update_yaxes(categoryorder="array", categoryarray=[escape(run) for run in table["run"][::-1]])
 
 
@@ -56,9 +58,7 @@ def _dots(fig: go.Figure, part: pd.DataFrame, style: tuple[str, str, str], **pan
     """Values of one unit with their intervals, if there are any; an unknown interval is not drawn."""
     if not len(part):
         return
-    label, colour, symbol = style
-    unit = part["unit"].iloc[0]
-    value, low, high = (on_axis(part[end], unit) for end in ("value", "low", "high"))
+    (label, colour, symbol), unit = style, part["unit"].iloc[0]
     hover = [
         escape(f"{row.run}: {with_interval(row.value, row.low, row.high, unit)}, {row.about}")
         for row in part.itertuples()
@@ -66,17 +66,17 @@ def _dots(fig: go.Figure, part: pd.DataFrame, style: tuple[str, str, str], **pan
     marker = {"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}}
     legend = {"legendgroup": label, "showlegend": not any(trace.name == label for trace in fig.data)}
     fig.add_scatter(
-        x=value, y=[escape(run) for run in part["run"]], error_x=whiskers(value, low, high, colour, width=5),
-        marker=marker, mode="markers", name=label, hovertext=hover, hoverinfo="text", **legend, **panel,
+        x=on_axis(part["value"], unit), y=[escape(run) for run in part["run"]], hovertext=hover,
+        error_x=whiskers(part["value"], part["low"], part["high"], colour, unit, width=5),
+        marker=marker, mode="markers", name=label, hoverinfo="text", **legend, **panel,
     )  # fmt: skip
 
 
 def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
-    """One panel a number: the difference of every run from one run, with its interval and whether the test
-    tells them apart.
+    """One panel a number: the difference of every run from one run, with its interval and the verdict.
 
     Args:
-        table: fields of ``metrics.comparison.Difference``, one a row, and ``told_apart``.
+        table: rows of ``metrics.comparison.Difference``.
         against: name of the run at the zero line.
 
     Raises:
@@ -84,20 +84,19 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     """
     if not len(table):
         raise ValueError("there is no second run to hold against the first")
-    keys = list(dict.fromkeys(table["key"]))
-    units = [unit_of(key) for key in keys]
-    heads = [f"{key}, {heading(unit)}" for key, unit in zip(keys, units, strict=True)]
+    units = dict(zip(table["key"], table["unit"], strict=True))
+    heads = [f"{key}, {heading(unit)}" for key, unit in units.items()]
     fig = panels(heads, f"Difference from {against}", "difference", "", spacing=0.05)
     names = list(dict.fromkeys(table["run"]))
     fig.update_layout(height=230 + 42 * len(names), margin={"t": 80, "b": 95}, legend={"y": -0.32})
-    signs = zip(table["p_holm"], table["wins"], table["losses"], strict=True)
-    about = [f"p (Holm) {fixed(p, 3)}, better on {won}, worse on {lost}" for p, won, lost in signs]
-    table = table.assign(about=about)
-    for col, (key, unit) in enumerate(zip(keys, units, strict=True), 1):
-        part = table[table["key"] == key].assign(unit=unit)
-        for told, style in TOLD.items():
-            _dots(fig, part[part["told_apart"] == told], style, row=1, col=col)
-        fig.add_vline(0, line={"color": INK, "dash": "dot", "width": 2}, row=1, col=col)
+    table = table.assign(about=[
+        f"{row.mark} {row.verdict}; sign test: p (Holm) {fixed(row.p_holm, 3)}, "
+        f"better on {row.wins}, worse on {row.losses}" for row in table.itertuples()
+    ])  # fmt: skip
+    for col, key in enumerate(units, 1):
+        for verdict, style in APART.items():
+            _dots(fig, table[(table["key"] == key) & (table["verdict"] == verdict)], style, row=1, col=col)
+        fig.add_vline(0, line=ZERO, row=1, col=col)
     fig.update_yaxes(categoryorder="array", categoryarray=[escape(name) for name in names[::-1]])
     return fig.update_xaxes(nticks=5)
 
@@ -118,26 +117,20 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
         raise ValueError("none of the runs has been trained, so that there are no curves")
     fig = figure("Learning curves").set_subplots(1, 2, horizontal_spacing=0.12)
     for number, (name, history) in enumerate(trained.items()):
-        first = history[0]["loss"] or 1.0
-        curves = (
-            on_axis([row["val/rsum"] for row in history], "sum"),
-            [row["loss"] / first for row in history],
-        )
-        marker, style = _style(number, name)
-        line = {"width": 2.5, "color": marker["color"]}
-        for col, y in enumerate(curves, 1):
+        table, style = pd.DataFrame(history), _style(number, name)
+        rsum, loss = on_axis(table["val/rsum"], "sum"), table["loss"] / (table["loss"][0] or 1.0)
+        for col, y in enumerate((rsum, loss), 1):
             place = {"showlegend": col == 1, "mode": "lines+markers", "row": 1, "col": col}
-            epochs = [row["epoch"] for row in history]
-            fig.add_scatter(x=epochs, y=y, line=line, marker={**marker, "size": 9}, **style, **place)
+            fig.add_scatter(x=table["epoch"], y=y, line={"width": 2.5}, marker_size=9, **style, **place)
     fig.update_xaxes(title="epoch", dtick=max(1, max(map(len, trained.values())) // 10))
     fig.update_yaxes(title=f"validation RSUM, {heading('sum')}", col=1)
     return fig.update_yaxes(title="loss, share of its first epoch", col=2)
 
 
-def _style(number: int, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Marker of the run with this number, and its name in the legend."""
-    marker = {"color": CATEGORIES[number % 7], "symbol": SYMBOLS[number % 7], "size": 12}
-    return marker, {"name": escape(name), "legendgroup": name}
+def _style(number: int, name: str) -> dict[str, Any]:
+    """Colour and symbol of the run with this number, and its name in the legend."""
+    colour, legend = CATEGORIES[number % 7], {"name": escape(name), "legendgroup": name}
+    return {"line_color": colour, "marker_color": colour, "marker_symbol": SYMBOLS[number % 7], **legend}
 
 
 def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure:
@@ -155,15 +148,15 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
     known = {column: heading for column, heading in times.items() if table[column].notna().any()}
     if not known:
         raise ValueError("no cost is known: the runs kept no checkpoint, and nothing was measured here")
-    unit = unit_of(y)
-    title = "Accuracy against speed"
+    unit, title = unit_of(y), "Accuracy against speed"
     fig = panels(list(known.values()), title, "milliseconds", f"{y}, {heading(unit)}", spacing=0.08)
     fig.update_layout(height=400, margin={"b": 110}, legend={"y": -0.22})
     for number, (name, row) in enumerate(table.iterrows()):
-        marker, style = _style(number, str(name))
-        value, low, high = (on_axis(row[end], unit) for end in ("value", "low", "high"))
-        bars = whiskers(value, low, high, marker["color"])
+        style = _style(number, str(name))
+        bars = whiskers(row["value"], row["low"], row["high"], style["line_color"], unit)
         for col, column in enumerate(known, 1):
-            place = {"showlegend": col == 1, "mode": "markers", "row": 1, "col": col}
-            fig.add_scatter(x=[row[column]], y=value, error_y=bars, marker=marker, **style, **place)
+            fig.add_scatter(
+                x=[row[column]], y=on_axis(row["value"], unit), error_y=bars, mode="markers", marker_size=12,
+                showlegend=col == 1, row=1, col=col, **style,
+            )  # fmt: skip
     return fig.update_xaxes(rangemode="tozero")

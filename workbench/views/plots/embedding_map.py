@@ -7,7 +7,7 @@ colour alone.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import chain, cycle
 from typing import Any
 
 import numpy as np
@@ -73,14 +73,11 @@ class Marks:
 
     def about(self, row: int) -> str:
         """The hover text of a point."""
-        value = self.values[row]
-        known = isinstance(value, str) or value == value
-        about = (
-            f"{self.name}: {value if isinstance(value, str) else fixed(value, 3 * bool(value % 1))}"
-            if known
-            else ""
-        )
-        return lines([line for line in [self.kind[row], *wrapped(self.text[row], 60, 3), about] if line])
+        about, value = [self.kind[row], *wrapped(self.text[row], 60, 3)], self.values[row]
+        if value == value:
+            shown = value if isinstance(value, str) else fixed(value, 3 * bool(value % 1))
+            about.append(f"{self.name}: {shown}")
+        return lines([line for line in about if line])
 
 
 def common_looks(marks: Sequence[Marks]) -> Looks:
@@ -93,8 +90,8 @@ def common_looks(marks: Sequence[Marks]) -> Looks:
         }
     # "image" first, and so in the first colour, as everywhere
     names = sorted(map(str, known), key=lambda name: (name != "image", name))
-    looks = dict(zip(names, zip(cycle(CATEGORIES), cycle(SHAPES)), strict=False))
-    return {name: (colour, "circle" if name == "image" else shape) for name, (colour, shape) in looks.items()}
+    looks = zip(names, cycle(CATEGORIES), cycle(SHAPES), strict=False)
+    return {name: (colour, "circle" if name == "image" else shape) for name, colour, shape in looks}
 
 
 def common_ends(marks: Sequence[Marks]) -> tuple[float, float]:
@@ -133,24 +130,11 @@ class Panel:
     def scale(self, ends: tuple[float, float]) -> None:
         """Draw all points in colours of a scale; hollow where the value is missing."""
         values = np.asarray(self.marks.values, dtype=float)
-        known = ~np.isnan(values)
-        self._unknown(self._rows(~known))
-        bar = {
-            "title": {"text": escape(self.marks.name)},
-            "thickness": 12,
-            "len": 0.8,
-            "outlinewidth": 0,
-            "x": 1,
-        }
-        look = {
-            "colorscale": RAMP,
-            "cmin": ends[0],
-            "cmax": ends[1],
-            "showscale": self._first,
-            "colorbar": bar,
-        }
-        rows = self._rows(known)
-        self.put(rows, {"color": values[rows], **look})
+        self._unknown(self._rows(np.isnan(values)))
+        title, rows = {"text": escape(self.marks.name)}, self._rows(~np.isnan(values))
+        bar = {"title": title, "thickness": 12, "len": 0.8, "outlinewidth": 0, "x": 1}
+        look = {"cmin": ends[0], "cmax": ends[1], "showscale": self._first, "colorbar": bar}
+        self.put(rows, {"color": values[rows], "colorscale": RAMP, **look})
 
     def put(
         self, rows: NDArray[np.int64], look: Mapping[str, Any], name: str = "", shape: str = SHAPES[0]
@@ -192,20 +176,11 @@ class Panel:
         Args:
             pictures: by row.
         """
-        axis = "" if self._first else str(self.column)
-        side = float(np.ptp(self.points, axis=0).max()) * 0.09
-        size = {"sizex": side, "sizey": side, "xanchor": "center", "yanchor": "bottom"}
-        places = self.points.astype(float)
+        axis, side = "" if self._first else str(self.column), float(np.ptp(self.points, axis=0).max()) * 0.09
+        place = {"xref": f"x{axis}", "yref": f"y{axis}", "xanchor": "center", "yanchor": "bottom"}
         images = [
-            {
-                "source": data_uri(image, 64),
-                "x": places[row, 0],
-                "y": places[row, 1],
-                "xref": f"x{axis}",
-                "yref": f"y{axis}",
-                **size,
-            }
-            for row, image in pictures.items()
+            {"source": data_uri(image, 64), "x": x, "y": y, "sizex": side, "sizey": side, **place}
+            for image, (x, y) in zip(pictures.values(), self.points[list(pictures)].astype(float).tolist())
         ]
         self.fig.update_layout(images=[*self.fig.layout.images, *images])
         self.fig.update_layout({f"yaxis{axis}": {"scaleanchor": f"x{axis}", **HIDDEN}})
@@ -220,8 +195,7 @@ class Panel:
         return rows[np.argsort([self.marks.kind[row] == "image" for row in rows.tolist()], kind="stable")]
 
     def _unknown(self, rows: NDArray[np.int64]) -> None:
-        images = all(self.marks.kind[row] == "image" for row in rows)
-        self.put(rows, HOLLOW, "image" if images else "unknown")
+        self.put(rows, HOLLOW, "image" if all(self.marks.kind[row] == "image" for row in rows) else "unknown")
 
 
 def side_by_side(
@@ -280,12 +254,11 @@ def moved(
     fig, chosen = figure(title, height=560), np.asarray(rows)
     old, new = Panel(fig, first, marks), Panel(fig, second, marks)
     new.put(np.arange(len(second)), {"color": INK, "opacity": 0.18, "size": 5}, "all others")
-    gaps = np.full(len(chosen), np.nan)
-    ways = np.stack([first[chosen], second[chosen], np.stack([gaps, gaps], 1)], axis=1).reshape(-1, 2)
+    gaps = np.full((len(chosen), 2), np.nan)
+    x, y = np.stack([first[chosen], second[chosen], gaps], axis=1).reshape(-1, 2).T
     line = {"color": INK, "width": 1.5}
-    fig.add_scatter(x=ways[:, 0], y=ways[:, 1], mode="lines", line=line, hoverinfo="skip", showlegend=False)
-    hollow = {"color": "rgba(0, 0, 0, 0)", "size": 9, "line": {"color": CATEGORIES[0], "width": 2}}
-    old.put(chosen, hollow, names[0])
+    fig.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False)
+    old.put(chosen, {**HOLLOW, "size": 9, "line": {"color": CATEGORIES[0], "width": 2}}, names[0])
     new.put(chosen, {"color": CATEGORIES[3], "size": 10}, names[1])
     new.pictures(pictures or {})
     fig.update_layout(hovermode="closest", margin={"l": 10, "r": 10, "b": 10, "t": 90})
@@ -300,12 +273,9 @@ def along_gap(by_run: Mapping[str, tuple[Points, Points]], *, bins: int = 40) ->
         by_run: run -> places ``(I,)`` of the images and ``(T,)`` of the captions; 0 = half way.
         bins: number of equal bins.
     """
-    fig = panels(
-        list(by_run), "Along the modality gap", "place along the gap, 0 = half way", "share of the kind"
-    )
-    edges = np.histogram_bin_edges(
-        np.concatenate([values for pair in by_run.values() for values in pair]), bins
-    )
+    x, y = "place along the gap, 0 = half way", "share of the kind"
+    fig = panels(list(by_run), "Along the modality gap", x, y)
+    edges = np.histogram_bin_edges(np.concatenate([*chain.from_iterable(by_run.values())]), bins)
     looks = ({"color": CATEGORIES[0], "dash": "solid"}, {"color": CATEGORIES[1], "dash": "dash"})
     for column, pair in enumerate(by_run.values(), 1):
         for name, values, line in zip(("images", "captions"), pair, looks, strict=True):
@@ -322,14 +292,13 @@ def hubness(by_run: Mapping[str, tuple[Points, Points]], *, k: int) -> go.Figure
         k: length of the lists.
     """
     heads = ("images, in the lists of captions", "captions, in the lists of images")
-    y = f"lists of {k} that hold the item"
-    fig = panels(heads, "Hubs", "share of the items", y, shared=False, spacing=0.1)
-    for (run, pair), colour, dash in zip(
-        by_run.items(), cycle(CATEGORIES), cycle(("solid", "dash", "dot")), strict=False
-    ):
+    fig = panels(heads, "Hubs", "", f"lists of {k} that hold the item", shared=False, spacing=0.1)
+    looks = zip(cycle(CATEGORIES), cycle(("solid", "dash", "dot")))
+    for (run, pair), (colour, dash) in zip(by_run.items(), looks, strict=False):
         for column, counts in enumerate(pair, 1):
-            line = {"color": colour, "dash": dash, "width": 2}
-            place = {"showlegend": column == 1, "legendgroup": run, "row": 1, "col": column}
-            x, y = np.arange(1, len(counts) + 1) / len(counts), -np.sort(-np.asarray(counts))
-            fig.add_scatter(x=x, y=y, mode="lines", line=line, name=escape(run), **place)
+            fig.add_scatter(
+                x=np.arange(1, len(counts) + 1) / len(counts), y=-np.sort(-np.asarray(counts)), mode="lines",
+                line={"color": colour, "dash": dash, "width": 2}, name=escape(run), legendgroup=run,
+                showlegend=column == 1, row=1, col=column,
+            )  # fmt: skip
     return fig.update_xaxes(tickformat=".0%", title="share of the items").update_yaxes(rangemode="tozero")

@@ -54,8 +54,8 @@ def histogram_by_level(values: Values, level: Values, *, title: str, x: str, bin
     levels = np.unique(level).tolist()
     for one in levels:
         chosen, colour = values[level == one], level_colour(one, levels)
-        fill = {"fill": "tozeroy", "fillcolor": _pale(colour)}
-        steps(fig, chosen, edges, {"color": colour}, name=_level_name(one, levels), **fill)
+        name, pale = _level_name(one, levels), _pale(colour)
+        steps(fig, chosen, edges, {"color": colour}, name=name, fill="tozeroy", fillcolor=pale)
         fig.add_vline(x=float(np.median(chosen)), line={"color": colour, "dash": "dot", "width": 1.5})
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
 
@@ -95,11 +95,11 @@ def recall_by_level(measurements: Sequence[Measurement]) -> go.Figure:
         if m.key.metric.endswith("_R_level"):
             protocols.setdefault(m.key.metric.removesuffix("_R_level"), []).append((str(m.key.k), m))
     for (name, by_level), colour in zip(protocols.items(), CATEGORIES, strict=False):
-        value, low, high = (
-            on_axis([getattr(m, end) for _, m in by_level]) for end in ("value", "low", "high")
-        )
-        bars = {"x": [level for level, _ in by_level], "y": value, "error_y": whiskers(value, low, high, INK)}
-        fig.add_bar(**bars, name=escape(name), marker={"color": colour})
+        ends = [[getattr(m, end) for _, m in by_level] for end in ("value", "low", "high")]
+        fig.add_bar(
+            x=[level for level, _ in by_level], y=on_axis(ends[0]), error_y=whiskers(*ends, INK),
+            name=escape(name), marker={"color": colour},
+        )  # fmt: skip
     return fig.update_yaxes(rangemode="tozero").update_xaxes(type="category").update_layout(barmode="group")
 
 
@@ -121,17 +121,17 @@ def share_by_value(
     edges = np.unique(np.quantile(values, np.linspace(0, 1, groups + 1)))
     _, group = np.unique(np.searchsorted(edges[1:-1], values, side="right"), return_inverse=True)
     sizes = np.bincount(group)
-    at = np.bincount(group, values) / sizes
     for (name, found), colour, symbol in zip(answered.items(), CATEGORIES, MARKERS, strict=False):
         share = np.bincount(group, found) / sizes
-        value, low, high = map(on_axis, (share, *_wilson(share, sizes)))
         hover = [
             f"{escape(name)}: {shown(one)} % of {count(size, 'caption')}"
             for one, size in zip(share.tolist(), sizes.tolist(), strict=True)
         ]
-        look = {"line": {"color": colour, "width": 2.5}, "marker": {"size": 9, "symbol": symbol}}
-        bars = {"error_y": whiskers(value, low, high, colour), "hovertext": hover, "hoverinfo": "text"}
-        fig.add_scatter(x=at, y=value, name=escape(name), mode="lines+markers", **bars, **look)
+        fig.add_scatter(
+            x=np.bincount(group, values) / sizes, y=on_axis(share), name=escape(name), mode="lines+markers",
+            line={"color": colour, "width": 2.5}, marker={"size": 9, "symbol": symbol}, hovertext=hover,
+            hoverinfo="text", error_y=whiskers(share, *_wilson(share, sizes), colour),
+        )  # fmt: skip
     return fig.update_yaxes(rangemode="tozero")
 
 
@@ -172,8 +172,8 @@ def traversal(paths: Sequence[Path], *, levels: Sequence[int] = (1, 2, 3, 4)) ->
     for path in paths:
         top = _draw_path(fig, path, top, levels)
     hollow = {"color": CLEAR, "line": {"color": INK, "width": 2}}
-    legend = {_level_name(level, levels): {"color": level_colour(level, levels)} for level in levels}
-    legend |= {
+    legend = {
+        **{_level_name(level, levels): {"color": level_colour(level, levels)} for level in levels},
         "another's text, true here": {**hollow, "symbol": "diamond"},
         "another's text, not true": hollow,
     }
@@ -190,31 +190,20 @@ def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) ->
     heights = np.array([0.4 + 0.6 * len(several) for several in texts])
     places = top - np.cumsum(heights) + heights / 2 + 0.5
     inside = [level_colour(level, levels) if level else CLEAR for level in path.levels]
-    edges = [colour if level else INK for colour, level in zip(inside, path.levels, strict=True)]
-    symbols = [
-        "diamond" if true and not level else "circle"
-        for true, level in zip(path.true, path.levels, strict=True)
-    ]
-    marker = {
-        "color": [*inside, INK],
-        "symbol": [*symbols, "square"],
-        "line": {"color": [*edges, INK], "width": 2},
-    }
+    edges = [INK if colour == CLEAR else colour for colour in inside]
+    symbols = ["circle" if level or not true else "diamond" for true, level in zip(path.true, path.levels)]
+    line = {"color": [*edges, INK], "width": 2}
     fig.add_scatter(
         x=np.zeros(len(places)), y=places, mode="lines+markers+text", line={"color": GRID, "width": 3},
-        marker={"size": 11, **marker}, text=[lines([f"  {line}" for line in several]) for several in texts],
-        textposition="middle right", showlegend=False, hoverinfo="skip", cliponaxis=False,
+        marker={"size": 11, "color": [*inside, INK], "symbol": [*symbols, "square"], "line": line},
+        text=[lines([f"  {line}" for line in several]) for several in texts], textposition="middle right",
+        showlegend=False, hoverinfo="skip", cliponaxis=False,
     )  # fmt: skip
     if path.image is not None:
-        place = {
-            "x": -0.03,
-            "y": top + 0.5,
-            "sizex": 0.2,
-            "sizey": PICTURE,
-            "xanchor": "right",
-            "yanchor": "top",
-        }
-        add_picture(fig, path.image, 112, xref="x", yref="y", **place)
+        add_picture(
+            fig, path.image, 112, xref="x", yref="y", x=-0.03, y=top + 0.5, sizex=0.2, sizey=PICTURE,
+            xanchor="right", yanchor="top",
+        )  # fmt: skip
     return top - max(float(heights.sum()), PICTURE) - 1
 
 

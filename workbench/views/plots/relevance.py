@@ -3,6 +3,7 @@ against truth.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,19 +42,17 @@ def recall_by_m(
     for column, side in enumerate(DIRECTIONS, start=1):
         place = {"x": list(ms), "mode": "lines", "row": 1, "col": column, "showlegend": column == 1}
         for (name, by_side), colour in zip(recall.items(), CATEGORIES, strict=False):
-            curves = (
-                (f"{name}, Semantic Recall", by_side[side], {"width": 2.5}),
-                (f"{name}, R@{k}", [binary[name][side]] * len(ms), {"width": 1.5, "dash": "dash"}),
-            )
-            for label, values, look in curves:
-                line = {"color": colour, **look}
-                fig.add_scatter(y=on_axis(values), name=escape(label), legendgroup=name, line=line, **place)
+            for label, values, look in (
+                ("Semantic Recall", by_side[side], {"width": 2.5}),
+                (f"R@{k}", [binary[name][side]] * len(ms), {"width": 1.5, "dash": "dash"}),
+            ):
+                group = {"name": escape(f"{name}, {label}"), "legendgroup": name}
+                fig.add_scatter(y=on_axis(values), line={"color": colour, **look}, **group, **place)
         ceiling, grey = on_axis(np.minimum(1, k / np.asarray(ms))), {"color": GRID, "width": 3}
         fig.add_scatter(y=ceiling, name="most that is possible", line=grey, **place)
         if side in true:
-            dotted = {"color": INK, "width": 2, "dash": "dot"}
-            label = "share of the m best by phi that are true"
-            fig.add_scatter(y=on_axis(true[side]), name=label, line=dotted, **place)
+            look = {"name": "share of the m best by phi that are true", "line": {"color": INK, "dash": "dot"}}
+            fig.add_scatter(y=on_axis(true[side]), **look, **place)
     fig.update_xaxes(title="m, items that count as relevant", rangemode="tozero")
     return fig.update_layout(height=480, legend={"y": -0.22}).update_yaxes(range=[0, 102])
 
@@ -65,25 +64,29 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
         own: ``(metrics, models)`` values by the labels; the index holds keys like ``i2t/R@1``.
         true: the same by the truth.
     """
-    names = list(own.columns)
-    title = "By the labels (rings) and by the truth (dots)"
+    names, title = list(own.columns), "By the labels (rings) and by the truth (dots)"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         keys = [key for key in own.index if MetricKey.parse(key).direction == side]
         for place, (name, colour) in enumerate(zip(names, CATEGORIES, strict=False)):
             rows = np.arange(len(keys)) + (place - (len(names) - 1) / 2) * 0.8 / len(names)
             group = {"legendgroup": name, "row": 1, "col": column}
-            x = np.stack(
-                [on_axis(own[name][keys]), on_axis(true[name][keys]), [np.nan] * len(keys)], 1
-            ).ravel()
-            y, line = np.repeat(rows, 3), {"color": colour, "width": 1.5}
-            fig.add_scatter(x=x, y=y, mode="lines", line=line, showlegend=False, hoverinfo="skip", **group)
-            for values, symbol, what in ((own, "circle-open", "labels"), (true, "circle", "truth")):
-                marker = {"color": colour, "size": 9, "symbol": symbol, "line": {"width": 2, "color": colour}}
-                legend = {"name": escape(name), "showlegend": column == 1 and what == "truth"}
-                hover = [escape(f"{name}, {what}: {shown(value)}") for value in values[name][keys]]
-                dots = {"x": on_axis(values[name][keys]), "hovertext": hover, "hoverinfo": "text"}
-                fig.add_scatter(y=rows, mode="markers", marker=marker, **dots, **legend, **group)
+            pairs = own[name][keys], true[name][keys]
+            fig.add_scatter(
+                x=np.stack([*map(on_axis, pairs), [np.nan] * len(keys)], 1).ravel(), y=np.repeat(rows, 3),
+                mode="lines", line={"color": colour, "width": 1.5}, showlegend=False, hoverinfo="skip",
+                **group,
+            )  # fmt: skip
+            for values, symbol, what in zip(
+                pairs, ("circle-open", "circle"), ("labels", "truth"), strict=True
+            ):
+                fig.add_scatter(
+                    x=on_axis(values), y=rows, mode="markers", hoverinfo="text", name=escape(name),
+                    marker={"color": colour, "size": 9, "symbol": symbol, "line_width": 2,
+                            "line_color": colour},
+                    hovertext=[escape(f"{name}, {what}: {shown(value)}") for value in values],
+                    showlegend=column == 1 and what == "truth", **group,
+                )  # fmt: skip
         fig.update_yaxes(tickvals=np.arange(len(keys)), ticktext=_metrics(keys), col=column)
     fig.update_layout(height=180 + 14 * len(own) * max(2, len(names)), legend={"y": -0.2})
     return fig.update_yaxes(autorange="reversed", showgrid=False).update_xaxes(
@@ -93,7 +96,7 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
 
 def _metrics(keys: Sequence[str]) -> list[str]:
     """The keys without their direction, which the panel's heading says."""
-    return [escape(key.partition("/")[2]) for key in keys]
+    return [escape(str(replace(MetricKey.parse(key), direction=""))) for key in keys]
 
 
 def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
@@ -108,7 +111,8 @@ def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
     title = "Order of the models against the truth's order"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
-        table = orders[orders.index.str.startswith(f"{side}/")].rename(columns={"tau": "value"})
+        asked = [MetricKey.parse(key).direction == side for key in orders.index]
+        table = orders[asked].rename(columns={"tau": "value"})
         names = _metrics(table.index)
         colours = [INK if name == truth else CATEGORIES[column - 1] for name in names]
         _dots(fig, table, names, colours, ["correlation"] * len(names), column)
@@ -130,17 +134,15 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
         Figure; a metric whose whole interval lies left of 0 contradicts the truth and is drawn in orange.
     """
     several = list(pairs.groupby(["better", "worse"], sort=False))
-    side = next(side for side in DIRECTIONS if pairs.key.iloc[0].startswith(f"{side}/"))
-    title = f"Neighbours in the truth's order, {DIRECTIONS[side]}"
+    title = f"Neighbours in the truth's order, {DIRECTIONS[MetricKey.parse(pairs.key.iloc[0]).direction]}"
     fig = panels([str(better) for (better, _), _ in several], title, "", "", spacing=0.05)
     for note, ((better, worse), _) in zip(fig.layout.annotations, several, strict=False):
         note.text = f"{escape(str(better))}<br>less {escape(str(worse))}"
     for column, (_, table) in enumerate(several, start=1):
         names = _metrics(table.key)
-        sure = [CATEGORIES[3] if high < 0 else CATEGORIES[0] for high in table.high]
-        colours = [INK if name == truth else colour for name, colour in zip(names, sure, strict=True)]
+        colours = np.select([np.array(names) == truth, table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[0])
         units = [unit_of(key) for key in table.key]
-        _dots(fig, table.rename(columns={"difference": "value"}), names, colours, units, column)
+        _dots(fig, table.rename(columns={"difference": "value"}), names, colours.tolist(), units, column)
         fig.add_vline(x=0, line={"color": INK, "width": 1}, row=1, col=column)
     fig.update_layout(showlegend=False, height=150 + 32 * len(several[0][1]))
     return fig.update_yaxes(autorange="reversed").update_xaxes(title=f"difference, {heading()}")
@@ -153,11 +155,12 @@ def _dots(
     alike.
     """
     for row, name, colour, unit in zip(table.itertuples(), names, colours, units, strict=True):
-        value, low, high = (on_axis(end, unit) for end in (row.value, row.low, row.high))
-        hover = f"{name}: {with_interval(row.value, row.low, row.high, unit)}"
-        about = {"hovertext": [hover], "hoverinfo": "text", "marker": {"color": colour, "size": 9}}
-        bars = whiskers(value, low, high, colour, width=4)
-        fig.add_scatter(x=value, y=[name], mode="markers", error_x=bars, row=1, col=column, **about)
+        ends = row.value, row.low, row.high
+        fig.add_scatter(
+            x=on_axis(row.value, unit), y=[name], error_x=whiskers(*ends, colour, unit, width=4), row=1,
+            col=column, mode="markers", marker={"color": colour, "size": 9}, hoverinfo="text",
+            hovertext=[f"{name}: {with_interval(*ends, unit)}"],
+        )  # fmt: skip
 
 
 def correlations(
@@ -179,10 +182,11 @@ def correlations(
     fig = figure(title, f"{key.capitalize()} correlation", "", height=150 + 44 * len(found))
     parts = {"all pairs": key, "without own pairs": f"{key}{without}"}
     for (part, wanted), colour in zip(parts.items(), CATEGORIES, strict=False):
-        several = [(escape(name), m) for name, measured in found.items() for m in measured if m.key.local == wanted]
-        value, low, high = ([getattr(m, end) for _, m in several] for end in ("value", "low", "high"))
-        hover = [f"{name}: {with_interval(m.value, m.low, m.high, 'correlation')}" for name, m in several]
-        dots = {"x": value, "y": [name for name, _ in several], "error_x": whiskers(value, low, high, colour)}
-        about = {"hovertext": hover, "hoverinfo": "text", "marker": {"color": colour, "size": 9}}
-        fig.add_scatter(mode="markers", name=part, **dots, **about)
+        several = [(escape(name), m) for name, one in found.items() for m in one if m.key.local == wanted]
+        ends = [[getattr(m, end) for _, m in several] for end in ("value", "low", "high")]
+        fig.add_scatter(
+            x=ends[0], y=[name for name, _ in several], error_x=whiskers(*ends, colour, "correlation"),
+            hovertext=[f"{name}: {with_interval(m.value, m.low, m.high, m.face)}" for name, m in several],
+            mode="markers", name=part, hoverinfo="text", marker={"color": colour, "size": 9},
+        )  # fmt: skip
     return fig.update_yaxes(autorange="reversed", type="category").update_xaxes(zeroline=True)

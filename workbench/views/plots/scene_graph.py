@@ -7,6 +7,7 @@ and in lightness.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 import plotly.graph_objects as go
@@ -71,16 +72,18 @@ def composition(
     """
     drawing = arrange(graph, limit)
     width = max(drawing.right - drawing.left, PICTURE + 420)
-    texts = [caption, *_entities(graph)[:limit]]
+    # what is matched with the image besides the caption, e.g. "two brown dog"
+    looks = [[look for node, look in graph.attributes if node == i] for i in range(len(graph.objects))]
+    entities = [" ".join([*of, name]) for name, of in zip(graph.objects, looks, strict=True)]
     letters = max(round((width - PICTURE - 110) / SIGN), 12)
-    several = [wrapped(text, letters, 3) for text in texts]
+    several = [wrapped(text, letters, 3) for text in [caption, *entities[:limit]]]
     heights = [LINE * len(text) + 20 for text in several]
     base, tall = drawing.top + 26, max(sum(heights), PICTURE)
     middle, top = base + tall / 2, base + tall
     fig = canvas(title, (drawing.left, drawing.left + width), (drawing.bottom - NOTE, top))
     left, right, end = drawing.left + PICTURE, drawing.left + PICTURE + 80, drawing.left + width - 2
-    place = {"sizex": PICTURE, "sizey": PICTURE, "xanchor": "left", "yanchor": "middle"}
-    add_picture(fig, image, xref="x", yref="y", x=drawing.left, y=middle, **place)
+    place = {"xref": "x", "yref": "y", "xanchor": "left", "x": drawing.left, "y": middle}
+    add_picture(fig, image, sizex=PICTURE, sizey=PICTURE, **place)
     y = middle + sum(heights) / 2
     for number, (text, height) in enumerate(zip(several, heights, strict=True)):
         colour, thick = (CATEGORIES[0], 1.2) if number else (INK, 2.5)
@@ -88,19 +91,10 @@ def composition(
         centre = y + height / 2
         bend = f"M {left},{middle} C {left + 40},{middle} {right - 40},{centre} {right},{centre}"
         fig.add_shape(type="path", path=bend, line={"color": colour, "width": thick})
-        box = {"x0": right, "x1": end, "y0": y + 4, "y1": y + height - 4}
-        fig.add_shape(type="rect", line={"color": colour}, **box)
+        fig.add_shape(type="rect", line_color=colour, x0=right, x1=end, y0=y + 4, y1=y + height - 4)
         write(fig, (right + 10, y + height - 8), text)
     put(fig, drawing)
     return fig
-
-
-def _entities(graph: SceneGraph) -> list[str]:
-    """Each object with its attributes before it, e.g. ``"two brown dog"``: what is matched with an image
-    besides the caption.
-    """
-    looks = [[look for node, look in graph.attributes if node == i] for i in range(len(graph.objects))]
-    return [" ".join([*of, name]) for name, of in zip(graph.objects, looks, strict=True)]
 
 
 def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], score: float) -> go.Figure:
@@ -126,17 +120,10 @@ def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], sco
         for row, statement in enumerate(sorted(statements, key=lambda one: (len(one), one))):
             _statement(fig, column, row, statement)
     called = [f"{place}: {cut(name, 110)}" for place, name in zip(("first", "second"), names, strict=True)]
-    place = {
-        "xref": "paper",
-        "yref": "paper",
-        "x": 0,
-        "y": 0,
-        "xanchor": "left",
-        "yanchor": "top",
-        "yshift": -6,
-    }
-    note = {"text": lines(called), "showarrow": False, "align": "left", "font": {"size": 12, "color": INK}}
-    fig.add_annotation(**note, **place).update_layout(showlegend=False, margin={"t": 50})
+    fig.add_annotation(
+        text=lines(called), showarrow=False, align="left", font={"size": 12, "color": INK}, xref="paper",
+        yref="paper", x=0, y=0, xanchor="left", yanchor="top", yshift=-6,
+    ).update_layout(showlegend=False, margin={"t": 50})  # fmt: skip
     fig.update_xaxes(visible=False, range=[-0.06, 2.95], fixedrange=True)
     return fig.update_yaxes(visible=False, range=[max(rows, 1) - 0.4, -1.6], fixedrange=True)
 
@@ -144,9 +131,9 @@ def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], sco
 def _statement(fig: go.Figure, column: int, row: int, statement: tuple[str, ...]) -> None:
     kind = KINDS[len(statement) - 1]
     text = f"{statement[1]} {statement[0]}" if len(statement) == 2 else " ".join(statement)
-    marker = {"color": LOOK[kind][0], "symbol": LOOK[kind][2], "size": 12}
     fig.add_scatter(
-        x=[column], y=[row], mode="markers+text", marker=marker, text=[f"  {escape(cut(text, 34))}"],
+        x=[column], y=[row], mode="markers+text", text=[f"  {escape(cut(text, 34))}"],
+        marker={"color": LOOK[kind][0], "symbol": LOOK[kind][2], "size": 12},
         textposition="middle right", hovertext=[escape(f"{kind}: {' | '.join(statement)}")],
         hoverinfo="text", cliponaxis=False,
     )  # fmt: skip
@@ -163,9 +150,10 @@ def per_caption(graphs: Sequence[SceneGraph]) -> go.Figure:
     fig = panels(heads, "What a caption says", "number in one caption", "share of the captions")
     for column, (kind, count) in enumerate(zip(KINDS, counts, strict=True), 1):
         share = np.bincount(count) / len(count)
-        hover = [f"{number}: {shown(one)} %" for number, one in enumerate(share.tolist())]
-        bars = {"y": share, "marker": {"color": LOOK[kind][0]}, "hovertext": hover, "hoverinfo": "text"}
-        fig.add_bar(x=np.arange(len(share)), **bars, row=1, col=column)
+        fig.add_bar(
+            x=np.arange(len(share)), y=share, marker={"color": LOOK[kind][0]}, hoverinfo="text", row=1,
+            col=column, hovertext=[f"{number}: {shown(one)} %" for number, one in enumerate(share.tolist())],
+        )  # fmt: skip
     fig.update_yaxes(tickformat=".0%").update_xaxes(dtick=1)
     return fig.update_layout(showlegend=False, bargap=0.15)
 
@@ -180,13 +168,14 @@ def most_frequent(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
     fig = panels(list(PARTS), "Most frequent", "captions", "", shared=False, spacing=0.14)
     for column, kind in enumerate(KINDS, 1):
         of_kind = [{one[column > 1] for one in graph.tuples() if len(one) == column} for graph in graphs]
-        found = Counter(word for words in of_kind for word in words)
-        top = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
-        hover = [f"{escape(word)}: {number}" for word, number in top]
-        bars = {"x": [number for _, number in top], "y": list(range(len(top))), "orientation": "h"}
-        look = {"marker": {"color": LOOK[kind][0]}, "hovertext": hover, "hoverinfo": "text"}
-        fig.add_bar(**bars, **look, row=1, col=column)
-        ticks = {"tickvals": bars["y"], "ticktext": [escape(cut(word, 18)) for word, _ in top]}
+        # sorted before they are counted: equal numbers stay in alphabetical order
+        top = Counter(sorted(chain.from_iterable(of_kind))).most_common(k)
+        fig.add_bar(
+            x=[number for _, number in top], y=list(range(len(top))), orientation="h", hoverinfo="text",
+            marker={"color": LOOK[kind][0]}, hovertext=[f"{escape(word)}: {number}" for word, number in top],
+            row=1, col=column,
+        )  # fmt: skip
+        ticks = {"tickvals": list(range(len(top))), "ticktext": [escape(cut(word, 18)) for word, _ in top]}
         fig.update_yaxes(autorange="reversed", **ticks, row=1, col=column)
     return fig.update_layout(showlegend=False, height=120 + 24 * k)
 
@@ -200,15 +189,15 @@ def agreement(figures: Mapping[str, Sequence[float]], bars: Mapping[str, float],
         title: what the figure shows.
     """
     fig = figure(title, y=f"statements, {heading()}")
-    colours = [LOOK[kind][0] for kind in KINDS]
     for number, (name, shade) in enumerate((("P", 0.45), ("R", 0.7), ("F1", 1.0))):
         values = [figures[part][number] for part in PARTS]
-        text = {"text": [f"{name} {shown(value)}" for value in values], "textposition": "outside"}
-        marker = {"color": colours, "opacity": shade}
-        fig.add_bar(x=list(PARTS), y=on_axis(values), name=name, marker=marker, **text)
-    for place, part in enumerate(PARTS):
-        if part in bars:
-            least = scaled(bars[part])
-            line = {"x0": place - 0.42, "x1": place + 0.42, "y0": least, "y1": least}
-            fig.add_shape(type="line", line={"color": INK, "width": 2, "dash": "dot"}, **line)
+        fig.add_bar(
+            x=list(PARTS), y=on_axis(values), name=name, textposition="outside",
+            marker={"color": [LOOK[kind][0] for kind in KINDS], "opacity": shade},
+            text=[f"{name} {shown(value)}" for value in values],
+        )  # fmt: skip
+    for part, least in bars.items():
+        place, y = PARTS.index(part), scaled(least)
+        line = {"color": INK, "width": 2, "dash": "dot"}
+        fig.add_shape(type="line", line=line, x0=place - 0.42, x1=place + 0.42, y0=y, y1=y)
     return fig.update_yaxes(range=[0, 112]).update_layout(showlegend=False, barmode="group", margin={"t": 60})

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from workbench.records.shown import scaled
-from workbench.views.pages import data_uri as data_uri
-from workbench.views.pages import escape as escape
-from workbench.views.pages import lines as lines
+from workbench.views.pages import data_uri, escape, lines
+
+__all__ = ["data_uri", "escape", "lines"]
 
 INK = "#767676"
 GRID = "rgba(128, 128, 128, 0.25)"
@@ -64,8 +64,10 @@ def figure(title: str, x: str = "", y: str = "", *, height: int = 380, width: in
         height: in pixels.
         width: in pixels; ``None`` = as wide as the page.
     """
-    layout = {"title": {"text": escape(title)}, "xaxis": {"title": escape(x)}, "yaxis": {"title": escape(y)}}
-    return go.Figure(layout={**layout, "template": TEMPLATE, "height": height, "width": width})
+    return go.Figure(layout={
+        "title": {"text": escape(title)}, "xaxis": {"title": escape(x)}, "yaxis": {"title": escape(y)},
+        "template": TEMPLATE, "height": height, "width": width,
+    })  # fmt: skip
 
 
 def panels(
@@ -81,15 +83,13 @@ def panels(
         shared: whether the vertical axes are the same.
         spacing: between panels, as a share of the width.
     """
-    titles = [escape(name) for name in names]
     fig = figure(title).set_subplots(
-        1, len(names), subplot_titles=titles, horizontal_spacing=spacing, shared_yaxes=shared
-    )
-    fig.update_annotations(font={"size": 13, "color": INK}).update_layout(
-        legend={"y": -0.3, "yanchor": "top"}
-    )
-    fig.update_xaxes(title=escape(x), col=(len(names) + 1) // 2)
-    return fig.update_yaxes(title=escape(y), col=1)
+        1, len(names), subplot_titles=[escape(name) for name in names], horizontal_spacing=spacing,
+        shared_yaxes=shared,
+    )  # fmt: skip
+    fig.update_annotations(font={"size": 13, "color": INK})
+    fig.update_layout(legend={"y": -0.3, "yanchor": "top"})
+    return fig.update_xaxes(title=escape(x), col=(len(names) + 1) // 2).update_yaxes(title=escape(y), col=1)
 
 
 def on_axis(values: ArrayLike, unit: str = "share") -> list[float]:
@@ -105,17 +105,20 @@ def on_axis(values: ArrayLike, unit: str = "share") -> list[float]:
     return [scaled(value, unit) for value in np.atleast_1d(np.asarray(values, dtype=float)).tolist()]
 
 
-def whiskers(value: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, **look: Any) -> dict[str, Any]:
+def whiskers(
+    value: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, unit: str = "share", **look: Any
+) -> dict[str, Any]:
     """Error bars from values to the ends of their intervals; an interval that is not known is not drawn.
 
     Args:
-        value: ``(n,)`` on the axis.
+        value: ``(n,)`` as they are stored.
         low: ``(n,)`` lower ends; ``None`` and NaN = not known.
         high: ``(n,)`` upper ends.
         colour: of the bars.
+        unit: what the values are, of ``records.shown.UNITS``.
         look: other fields of plotly's error bars.
     """
-    middle, below, above = (np.asarray(one, dtype=float) for one in (value, low, high))
+    middle, below, above = (np.array(on_axis(one, unit)) for one in (value, low, high))
     ends = {"array": np.nan_to_num(above - middle), "arrayminus": np.nan_to_num(middle - below)}
     return {"type": "data", "color": colour, "thickness": 2, **ends, **look}
 
@@ -134,8 +137,8 @@ def steps(
         look: other fields of plotly's scatter, and the panel.
     """
     share = np.append(np.histogram(values, edges)[0] / max(1, len(values)), 0.0)
-    outline = {"mode": "lines", "line": {"width": 2, "shape": "hv", **line}, "name": escape(name)}
-    fig.add_scatter(x=edges, y=share, **outline, **look)
+    line = {"width": 2, "shape": "hv", **line}
+    fig.add_scatter(x=edges, y=share, mode="lines", line=line, name=escape(name), **look)
 
 
 def add_picture(fig: go.Figure, image: Image.Image, side: int = 224, **place: Any) -> None:
@@ -158,5 +161,4 @@ def wrapped(text: str, letters: int, most: int | None = None) -> list[str]:
 
 def level_colour(level: int, levels: Sequence[int]) -> str:
     """Colour of a level: the ramp from generic to specific, stretched over the levels there are."""
-    place = sorted(levels).index(level) * (len(LEVELS) - 1) / max(1, len(levels) - 1)
-    return LEVELS[round(place)]
+    return LEVELS[round(sorted(levels).index(level) * (len(LEVELS) - 1) / max(1, len(levels) - 1))]
