@@ -102,8 +102,8 @@ class Settings(BaseModel):
             self.batch_size % self.clusters_per_batch or self.clusters < self.clusters_per_batch
         ):
             raise ValueError(
-                f"clusters_per_batch={self.clusters_per_batch}: it must divide batch_size={self.batch_size}, "
-                f"and clusters={self.clusters} must be at least as many"
+                f"clusters_per_batch={self.clusters_per_batch}: it must divide "
+                f"batch_size={self.batch_size}, and clusters={self.clusters} must be at least as many"
             )
         if self.precision == "bf16" and self.device == "cpu":
             raise ValueError("precision='bf16' is for a GPU; use precision='auto' or device='cuda'")
