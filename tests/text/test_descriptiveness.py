@@ -142,7 +142,7 @@ def test_mistakes_are_refused_by_name():
         text.load("descriptiveness").of(["a dog"])
     with pytest.raises(ValueError, match="all 2 captions of the pool score the same"):
         fitted("l2_sum", ["a dog", "a dog"])
-    with pytest.raises(ValueError, match="made with scorer 'l2_sum', this one is 'printed'"):
+    with pytest.raises(ValueError, match="made with scorer 'l2_sum', this one has 'printed'"):
         text.load("descriptiveness", scorer="printed").restore(fitted("l2_sum").state())
 
 

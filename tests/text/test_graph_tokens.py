@@ -9,7 +9,7 @@ import torch
 from workbench import text
 from workbench.records import SceneGraph
 from workbench.text.scene_graph import store
-from workbench.text.scene_graph.store import GraphStore
+from workbench.text.scene_graph.store import stored
 
 GRAPHS = (
     SceneGraph(("dog", "ball"), ((0, "brown"), (0, "big"), (1, "brown")), ((0, "chase", 1),)),
@@ -107,15 +107,15 @@ class Parser:
 def test_a_caption_is_parsed_once_and_then_read_from_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "parser_identity", lambda: "first")
     parser = Parser()
-    first = GraphStore(parser, tmp_path).of(["a", "b", "a"])
+    first = stored(parser, tmp_path, ["a", "b", "a"])
     assert (
-        GraphStore(parser, tmp_path).of(["b", "c", "a"])[0]
+        stored(parser, tmp_path, ["b", "c", "a"])[0]
         == first[1]
         == SceneGraph(("b",), ((0, "old"),), ((0, "is", 0),))
     )
     assert parser.asked == ["a", "b", "c"]
     monkeypatch.setattr(store, "parser_identity", lambda: "second")
-    GraphStore(parser, tmp_path).of(["a"])
+    stored(parser, tmp_path, ["a"])
     assert parser.asked[-1] == "a"
     assert [
         row[0]
@@ -129,7 +129,7 @@ def test_many_captions_are_read_back_in_their_order(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "parser_identity", lambda: "one")
     captions = [f"caption {n}" for n in range(10)]
     parser = Parser()
-    first, second = (GraphStore(parser, tmp_path).of(captions) for _ in range(2))
+    first, second = (stored(parser, tmp_path, captions) for _ in range(2))
     assert first == second
     assert parser.asked == captions
 

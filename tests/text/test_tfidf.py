@@ -47,7 +47,7 @@ def test_blocks_and_batches_are_parts_of_the_whole():
         np.concatenate([scores for _, scores in relevance.blocks(4)], axis=1), whole
     )
     images, captions = np.array([2, 0, 2]), np.array([5, 0, 0, 3])
-    np.testing.assert_allclose(relevance.pairs(images, captions), whole[images][:, captions], rtol=1e-6)
+    np.testing.assert_allclose(relevance.take(images, captions), whole[images][:, captions], rtol=1e-6)
     assert relevance.take(images, captions).shape == (3, 4)
 
 

@@ -17,8 +17,8 @@ The n-grams are counted here and not by scikit-learn, whose counter gives the sa
 them) and takes six times as long for n-grams of four orders.
 """
 
-from array import array
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -125,8 +125,8 @@ class CiderRelevance(Relevance):
         """
         if 2 * len(images) < self.shape[0]:
             return self._by_reference(images, captions)
-        whole, everyone = self._by_length_of(captions), np.arange(self.shape[0])
-        return whole if np.array_equal(images, everyone) else whole[images]
+        whole = self._by_length_of(captions)
+        return whole if np.array_equal(images, np.arange(self.shape[0])) else whole[images]
 
     def _by_length_of(self, captions: Rows) -> NDArray[np.float32]:
         """``(I, m)`` scores of some captions; those of the same length are one product."""
@@ -177,6 +177,7 @@ class Cider(RelevanceMaker):
     """
 
     name = "cider"
+    bound, learnt = ("tokens",), ("documents", "holding")
 
     def __init__(
         self,
@@ -210,21 +211,17 @@ class Cider(RelevanceMaker):
     def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> CiderRelevance:
         """Every caption against every image, whose references are its own captions."""
         own, images = image_rows(self.name, len(captions), own, images)
-        texts = self._features(captions)
-        return CiderRelevance(self, *texts, own, images, leave_one_out=self.leave_one_out)
+        return CiderRelevance(self, *self._features(captions), own, images, leave_one_out=self.leave_one_out)
 
     def against(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> CiderRelevance:
         """Texts from elsewhere against every image."""
         own, images = image_rows(self.name, len(references), own, images)
-        n = len(hypotheses)
-        first, second = self._features([*hypotheses, *references])
-        texts = (
-            Features(first.values[:n], first.lengths[:n]),
-            Features(second.values[n:], second.lengths[n:]),
-        )
-        return CiderRelevance(self, *texts, own, images)
+        n, texts = len(hypotheses), self._features([*hypotheses, *references])
+        parts = zip(texts, (slice(n), slice(n, None)), strict=True)
+        first, second = (Features(text.values[part], text.lengths[part]) for text, part in parts)
+        return CiderRelevance(self, first, second, own, images)
 
     def _features(self, captions: Sequence[str]) -> tuple[Features, Features]:
         """The captions as hypotheses and as references."""
@@ -233,29 +230,10 @@ class Cider(RelevanceMaker):
         counted = count_ngrams(captions, SPLITS[self.tokens])
         holding = np.array([self.holding.get(gram, 1) for gram in counted.grams], dtype=float)
         idf = np.log(self.documents) - np.log(holding)
-        if self.variant == "cider":
-            cosine, lengths = plain(counted, idf), np.zeros_like(counted.words)
-            return Features(cosine, lengths), Features(cosine * (10 / ORDERS), lengths)
-        hypotheses, references = clipped(counted, idf)
-        lengths = np.maximum(counted.words - 1, 0)
+        penalised = self.variant == "cider-d"
+        hypotheses, references = (clipped if penalised else plain)(counted, idf)
+        lengths = np.maximum(counted.words - 1, 0) * penalised
         return Features(hypotheses, lengths), Features(references * (10 / ORDERS), lengths)
-
-    def state(self) -> dict[str, Any]:
-        """Document frequencies, with the words that they belong to."""
-        return {"tokens": self.tokens, "documents": self.documents, "holding": self.holding}
-
-    def restore(self, state: dict[str, Any]) -> Self:
-        """Take over what ``state`` returned.
-
-        Raises:
-            ValueError: its words were cut in another way.
-        """
-        if state["tokens"] != self.tokens:
-            raise ValueError(
-                f"cider: the state was made with tokens {state['tokens']!r}, this one has {self.tokens!r}"
-            )
-        self.documents, self.holding = state["documents"], dict(state["holding"])
-        return self
 
 
 def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> NgramCounts:
@@ -269,12 +247,9 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
         Counts over all n-grams that occur, the single words first.
     """
     number: dict[str, int] = {}
-    spoken, sizes = array("q"), array("q")
-    for caption in captions:
-        found = split(caption)
-        sizes.append(len(found))
-        spoken.extend([number.setdefault(word, len(number)) for word in found])
-    flat, lengths, vocabulary = np.array(spoken, np.int64), np.array(sizes, np.int64), list(number)
+    spoken = [[number.setdefault(word, len(number)) for word in split(caption)] for caption in captions]
+    lengths, vocabulary = np.fromiter(map(len, spoken), np.int64), list(number)
+    flat = np.fromiter(chain.from_iterable(spoken), np.int64)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(flat))
     current, levels = flat, [vocabulary]
@@ -295,16 +270,17 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
     cells = np.concatenate(places), np.concatenate(columns)
     # Made from pairs, a sparse array adds up what lies at the same place.
     counts = sparse.csr_array((np.ones(len(cells[0])), cells), shape=(len(lengths), len(order)))
-    return NgramCounts(counts, [gram for level in levels for gram in level], order, lengths)
+    return NgramCounts(counts, list(chain.from_iterable(levels)), order, lengths)
 
 
-def plain(counted: NgramCounts, idf: Floats) -> sparse.csr_array:
-    """``(T, G)`` TF-IDF, every order brought to length 1; the product of two captions is their sum of four
-    cosines.
+def plain(counted: NgramCounts, idf: Floats) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """``(T, G)`` TF-IDF, every order brought to length 1, as hypothesis and as reference the same; the
+    product of two captions is their sum of four cosines.
     """
     counts = counted.counts
     values = counts.data * idf[counts.indices] * _inverse_norms(counted, idf)
-    return sparse.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
+    made = sparse.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
+    return made, made
 
 
 def clipped(counted: NgramCounts, idf: Floats) -> tuple[sparse.csr_array, sparse.csr_array]:

@@ -11,22 +11,20 @@ the paper's own figure of descriptiveness by level; the default is the sum of an
 sum in the order of the caption this moves the last bit (1e-15 relative, a test holds 1e-12).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.preprocessing import normalize
 
 from workbench.records import Rows
 from workbench.text.signal import SignalMaker
 from workbench.text.words import words
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Floats = NDArray[np.float64]
 Scorer = Literal["l2_sum", "raw_sum", "printed", "printed_tokens"]
@@ -51,10 +49,8 @@ class DescriptivenessSignal:
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, rows: Rows) -> Tensor | dict[str, Tensor]:
+    def take(self, rows: Rows) -> torch.Tensor | dict[str, torch.Tensor]:
         """``(n,)`` float32, or with ``scale="both"`` a mapping of ``minmax`` and ``raw``."""
-        import torch
-
         both = {"minmax": torch.from_numpy(self.values[rows]), "raw": torch.from_numpy(self.raw[rows])}
         return both if self.scale == "both" else both[self.scale]
 
@@ -71,6 +67,7 @@ class Descriptiveness(SignalMaker):
     """
 
     name = "descriptiveness"
+    bound, learnt = ("scorer",), ("sentences", "holding", "low", "high")
 
     def __init__(self, *, scorer: Scorer = "l2_sum", clip: bool = False, scale: Scale = "minmax") -> None:
         self.scorer, self.clip, self.scale = scorer, clip, scale
@@ -128,28 +125,6 @@ class Descriptiveness(SignalMaker):
         holding = np.array([self.holding.get(word, 1) for word in known], dtype=float)
         return weigh(self.scorer, counts, holding, self.sentences), known
 
-    def state(self) -> dict[str, Any]:
-        """Word frequencies and the scale, with the scorer that they belong to."""
-        return {
-            "scorer": self.scorer, "sentences": self.sentences, "holding": self.holding,
-            "low": self.low, "high": self.high,
-        }  # fmt: skip
-
-    def restore(self, state: dict[str, Any]) -> Self:
-        """Take over what ``state`` returned.
-
-        Raises:
-            ValueError: it comes from another scorer.
-        """
-        if state["scorer"] != self.scorer:
-            raise ValueError(
-                f"descriptiveness: the state was made with scorer {state['scorer']!r}, "
-                f"this one is {self.scorer!r}"
-            )
-        self.sentences, self.holding = state["sentences"], dict(state["holding"])
-        self.low, self.high = state["low"], state["high"]
-        return self
-
 
 def count_words(captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
     """How often each word occurs in each caption.
@@ -160,8 +135,6 @@ def count_words(captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
     Returns:
         ``(T, W)`` counts, and the ``W`` words in alphabetical order.
     """
-    from sklearn.feature_extraction.text import CountVectorizer
-
     counter = CountVectorizer(analyzer=words, dtype=np.float64)
     if not any(map(words, captions)):
         return sparse.csr_array((len(captions), 0)), []
@@ -189,19 +162,14 @@ def weigh(
     Returns:
         ``(T, W)``.
     """
-    from sklearn.preprocessing import normalize
-
     if not counts.nnz:
         return counts
-    made: sparse.csr_array
     if scorer == "l2_sum":
         smooth = np.log((1 + sentences) / (1 + holding)) + 1
-        made = normalize(counts @ sparse.diags_array(smooth), "l2")
-    else:
-        times = counts if scorer == "raw_sum" else normalize(counts, "l1")
-        times = times * counts if scorer == "printed_tokens" else times
-        made = times @ sparse.diags_array(np.log(sentences / holding))
-    return made
+        return sparse.csr_array(normalize(counts @ sparse.diags_array(smooth), "l2"))
+    times = counts if scorer == "raw_sum" else normalize(counts, "l1")
+    times = times * counts if scorer == "printed_tokens" else times
+    return sparse.csr_array(times @ sparse.diags_array(np.log(sentences / holding)))
 
 
 MEMBER = Descriptiveness

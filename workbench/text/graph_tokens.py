@@ -1,31 +1,27 @@
 """Graph tokens: scene graphs of captions as numbers, so that a batch of graphs is tensors and nothing else.
 
-An object, an attribute or a relation is a *phrase*, numbered from 1 within a signal; 0 is none. The words of
-the distinct phrases of a batch come with it, as token ids or as vectors of a frozen text encoder.
+The name of an object, an attribute or a relation is a *phrase*. Phrases are numbered from 1 within a signal;
+0 means that there is none. With a batch come the words of its distinct phrases, as token ids or as vectors of
+a frozen text encoder.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from workbench.records import Rows, SceneGraph
 from workbench.registry import Count, Natural
-from workbench.text import _ragged
 from workbench.text.scene_graph import SceneGraphs
-from workbench.text.scene_graph.store import GraphStore
-from workbench.text.signal import SignalMaker
+from workbench.text.scene_graph.store import stored
+from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.tokens import Tokens, TokenSignal
 from workbench.text.word_features import WordFeatures
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Vectors = NDArray[np.float32]
 LONGEST = 32
@@ -39,8 +35,8 @@ class GraphTokenSignal:
         objects: ``(objects,)`` phrase of each object; every caption has one at least.
         attributes: ``(objects, A)`` phrases of its attributes, 0 = none.
         object_starts: ``(N + 1,)`` offsets of both.
-        relations: ``(relations, 3)``: place of the subject among the caption's objects, phrase, place of the
-            object.
+        relations: ``(relations, 3)``: position of the subject among the caption's objects, phrase, position
+            of the object.
         relation_starts: ``(N + 1,)`` offsets.
         phrases: ``(P,)`` the phrases in words; number ``n`` is ``phrases[n - 1]``.
         words: their token ids, or ``(P, D)`` vectors.
@@ -58,7 +54,7 @@ class GraphTokenSignal:
     def __len__(self) -> int:
         return len(self.object_starts) - 1
 
-    def take(self, rows: Rows) -> dict[str, Tensor]:
+    def take(self, rows: Rows) -> dict[str, torch.Tensor]:
         """The graphs of these captions.
 
         Args:
@@ -69,18 +65,14 @@ class GraphTokenSignal:
             ``phrases (U,)``, the distinct ones of these captions in ascending order; ``words``, ``(U, L)``
             ids padded with 0 or ``(U, D)`` vectors.
         """
-        import torch
-
         graphs = {
-            "objects": _ragged.padded(self.objects, self.object_starts, rows)[0],
-            "attributes": _ragged.padded(self.attributes, self.object_starts, rows)[0],
-            "relations": _ragged.padded(self.relations, self.relation_starts, rows)[0],
+            "objects": padded(self.objects, self.object_starts, rows)[0].astype(np.int64),
+            "attributes": padded(self.attributes, self.object_starts, rows)[0].astype(np.int64),
+            "relations": padded(self.relations, self.relation_starts, rows)[0].astype(np.int64),
         }
-        used = np.concatenate(
-            [graphs["objects"].ravel(), graphs["attributes"].ravel(), graphs["relations"][..., 1].ravel()]
-        )
-        phrases = np.unique(used[used > 0]).astype(np.int64)
-        taken = {key: torch.from_numpy(value.astype(np.int64)) for key, value in graphs.items()}
+        named = graphs["objects"], graphs["attributes"], graphs["relations"][..., 1]
+        phrases = np.setdiff1d(np.concatenate([one.ravel() for one in named]), [0])
+        taken = {key: torch.from_numpy(value) for key, value in graphs.items()}
         own = self.words
         words = torch.from_numpy(own[phrases - 1]) if isinstance(own, np.ndarray) else own.take(phrases - 1)
         return {**taken, "phrases": torch.from_numpy(phrases), "words": words}
@@ -94,12 +86,12 @@ class GraphTokens(SignalMaker):
             vocabulary fitted on the phrases and captions of the pool.
         features: a frozen text encoder, by the names of ``word_features``; then a phrase is the mean of its
             tokens' vectors.
-        objects: objects a caption at most, the first ones; ``attributes``: attributes an object at most;
-            ``relations``: relations at most in which one object is the subject, and as many in which it is
-            the object.
+        objects: the most objects that are kept of a caption, the first ones; ``attributes``: the most
+            attributes of one object; ``relations``: the most relations in which one object is the subject,
+            and also the most in which it is the object.
         cache: folder where parsed captions and features are kept; ``None`` keeps them in memory only.
         cache_from: fewer captions than this stay in memory, so that single queries leave no files.
-        processes: worker processes of the parser.
+        processes: how many processes parse.
 
     Raises:
         ValueError: both ``tokens`` and ``features`` are given.
@@ -138,10 +130,9 @@ class GraphTokens(SignalMaker):
     def fit(self, captions: Sequence[str]) -> Self:
         """Learn the vocabulary, where words are read."""
         if self.features is None:
-            graphs = self.graphs(captions)
             phrases = (
                 phrase
-                for graph in graphs
+                for graph in self.graphs(captions)
                 for phrase in chain(
                     graph.objects,
                     (look for _, look in graph.attributes),
@@ -155,7 +146,7 @@ class GraphTokens(SignalMaker):
         """The scene graphs of the captions, from the cache where they lie there."""
         if self.cache is None or len(captions) < self.cache_from:
             return self.parser.of(captions).graphs
-        return GraphStore(self.parser, Path(self.cache)).of(captions)
+        return stored(self.parser, Path(self.cache), captions)
 
     def of(self, captions: Sequence[str]) -> GraphTokenSignal:
         """The graphs of the captions as numbers."""
@@ -165,9 +156,9 @@ class GraphTokens(SignalMaker):
         return GraphTokenSignal(
             np.fromiter(chain.from_iterable(objects), np.int64),
             np.array(list(chain.from_iterable(attributes)), np.int64).reshape(-1, self.attributes),
-            _ragged.offsets(list(map(len, objects))),
+            offsets(list(map(len, objects))),
             np.array(list(chain.from_iterable(relations)), np.int64).reshape(-1, 3),
-            _ragged.offsets(list(map(len, relations))),
+            offsets(list(map(len, relations))),
             tuple(number),
             self._words(tuple(number)),
         )

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from workbench.records import Judgements, Rows, Signal
 from workbench.registry import Checked
@@ -21,16 +22,33 @@ class Maker(Checked):
 
     What was learnt is plain JSON (``state`` / ``restore``), so that a checkpoint can carry it and a caption
     that is typed a year later is read exactly as in training.
+
+    A member says in ``learnt`` which of its attributes ``fit`` sets, and in ``bound`` which of its options
+    they belong to.
     """
 
     name: str
+    learnt: tuple[str, ...] = ()
+    bound: tuple[str, ...] = ()
 
     def state(self) -> dict[str, Any]:
-        """What ``fit`` learnt, as JSON values."""
-        return {}
+        """What ``fit`` learnt, as JSON values, with the options that it belongs to."""
+        return {key: getattr(self, key) for key in self.bound + self.learnt}
 
     def restore(self, state: dict[str, Any]) -> Self:
-        """Take over what ``state`` returned."""
+        """Take over what ``state`` returned.
+
+        Raises:
+            ValueError: it was learnt with other options.
+        """
+        for option in self.bound:
+            if state[option] != getattr(self, option):
+                made, own = state[option], getattr(self, option)
+                raise ValueError(
+                    f"{self.name}: the state was made with {option} {made!r}, this one has {own!r}"
+                )
+        for key in self.learnt:
+            setattr(self, key, state[key])
         return self
 
 
@@ -75,14 +93,6 @@ class Relevance:
         """
         raise NotImplementedError
 
-    def pairs(self, images: Rows, captions: Rows) -> Floats:
-        """The same as ``take``."""
-        return self.take(images, captions)
-
-    def columns(self, captions: slice) -> Floats:
-        """``(I, b)`` scores of neighbouring captions against all images."""
-        return self.take(np.arange(self.shape[0]), np.arange(self.shape[1])[captions])
-
     def blocks(self, size: int = 2048) -> Iterator[tuple[slice, Floats]]:
         """The whole matrix, some captions at a time.
 
@@ -95,7 +105,7 @@ class Relevance:
         """
         for start in range(0, self.shape[1], size):
             captions = slice(start, min(start + size, self.shape[1]))
-            yield captions, self.columns(captions)
+            yield captions, self.take(np.arange(self.shape[0]), np.arange(captions.start, captions.stop))
 
     def dense(self) -> Floats:
         """The whole matrix ``(I, T)``, which needs ``4 I T`` bytes."""
@@ -119,14 +129,12 @@ class Relevance:
                 f"{self.name}: minimum is {minimum}; it must be greater than 0, "
                 f"else every pair would be listed"
             )
-        images, captions, grades = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.float32)]
-        for columns, scores in self.blocks(size):
-            image, caption = np.nonzero(scores >= minimum)
-            images.append(image)
-            captions.append(caption + columns.start)
-            grades.append(scores[image, caption])
-        listed = np.concatenate(images), np.concatenate(captions), np.concatenate(grades)
-        return Judgements(self.name, self.rule, self.shape, *listed, relevant_from=minimum)
+        nothing = sparse.coo_array((self.shape[0], 0), dtype=np.float32)
+        blocks = (sparse.coo_array(scores * (scores >= minimum)) for _, scores in self.blocks(size))
+        listed = sparse.hstack([nothing, *blocks], "coo")
+        return Judgements(
+            self.name, self.rule, self.shape, *listed.coords, listed.data, relevant_from=minimum
+        )
 
 
 class RelevanceMaker(Maker):
@@ -157,7 +165,7 @@ class RelevanceMaker(Maker):
         Returns:
             Scores ``(I, T)``; a caption is among the references of its own image.
         """
-        raise NotImplementedError
+        return self.against(captions, captions, own, images)
 
     def against(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
@@ -192,3 +200,29 @@ def image_rows(maker: str, captions: int, own: Rows, images: int | None) -> tupl
     if captions and (own.min() < 0 or own.max() >= known):
         raise ValueError(f"{maker}: own holds rows {own.min()}..{own.max()}, there are {known} images")
     return own, known
+
+
+def offsets(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """``(N + 1,)`` start of each row in the flat array, and the end of the last one."""
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+
+def padded(
+    flat: NDArray[np.generic], starts: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
+    """Some rows as one array, padded with 0 to the longest of them.
+
+    Args:
+        flat: ``(total, ...)`` all rows end to end; may be memory-mapped.
+        starts: ``(N + 1,)`` offsets.
+        rows: ``(n,)`` which rows.
+
+    Returns:
+        ``(n, L, ...)`` values and ``(n, L)`` True where a value is real.
+    """
+    lengths = starts[rows + 1] - starts[rows]
+    places = np.arange(lengths.max(initial=0))
+    mask = places < lengths[:, None]
+    values = np.zeros((*mask.shape, *flat.shape[1:]), dtype=flat.dtype)
+    values[mask] = flat[(starts[rows][:, None] + places)[mask]]
+    return values, mask

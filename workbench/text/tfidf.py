@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from workbench.records import Rows
 from workbench.text.signal import Relevance, RelevanceMaker, image_rows
@@ -59,18 +60,8 @@ class Tfidf(RelevanceMaker):
         Raises:
             ValueError: no caption holds a word of two letters.
         """
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
         self._vectorizer = TfidfVectorizer().fit(captions)
         return self
-
-    def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> TfidfRelevance:
-        """Every caption against every image, whose references are its own captions, the caption itself
-        included.
-        """
-        own, images = image_rows(self.name, len(captions), own, images)
-        vectors = self._vectors(captions)
-        return TfidfRelevance(vectors, vectors, own, images)
 
     def against(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
@@ -82,9 +73,8 @@ class Tfidf(RelevanceMaker):
     def _vectors(self, captions: Sequence[str]) -> sparse.csr_array:
         if self._vectorizer is None:
             raise ValueError("tfidf: no words yet; call fit(captions, own) first")
-        if not captions:
-            return sparse.csr_array((0, len(self._vectorizer.vocabulary_)))
-        return sparse.csr_array(self._vectorizer.transform(captions))
+        made = self._vectorizer.transform(captions) if captions else (0, len(self._vectorizer.vocabulary_))
+        return sparse.csr_array(made)
 
     def state(self) -> dict[str, Any]:
         """The words with their weights."""
@@ -95,8 +85,6 @@ class Tfidf(RelevanceMaker):
 
     def restore(self, state: dict[str, Any]) -> Self:
         """Take over what ``state`` returned."""
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
         self._vectorizer = TfidfVectorizer(vocabulary=list(state))
         self._vectorizer.idf_ = np.array(list(state.values()))
         return self

@@ -2,26 +2,21 @@
 reads.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
+import torch
 from annotated_types import Ge
 from numpy.typing import NDArray
 
 from workbench.records import Rows
 from workbench.registry import Natural, did_you_mean
-from workbench.text import _ragged
-from workbench.text.signal import SignalMaker
+from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.words import words
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 PADDING, UNKNOWN, START, END, FIRST_WORD = range(5)
 OPEN_CLIP = "open_clip:"
@@ -44,11 +39,9 @@ class TokenSignal:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def take(self, rows: Rows) -> Tensor:
+    def take(self, rows: Rows) -> torch.Tensor:
         """``(n, L)`` int64 ids of these captions, padded with 0 to the longest of them."""
-        import torch
-
-        return torch.from_numpy(_ragged.padded(self.flat, self.starts, rows)[0].astype(np.int64))
+        return torch.from_numpy(padded(self.flat, self.starts, rows)[0].astype(np.int64))
 
 
 class Tokens(SignalMaker):
@@ -61,8 +54,8 @@ class Tokens(SignalMaker):
             ``local-dir:...``.
         vocabulary: fixed words, without the four special ids; ``None`` = all words of the pool, the most
             frequent first.
-        max_length: ids a caption at most, start and end included, so at least 3; ``None`` = all words, or the
-            model's context length.
+        max_length: the most ids of a caption, start and end included, so at least 3; ``None`` = all words, or
+            the model's context length.
         min_count: a word enters the vocabulary when it occurs this often in the pool.
 
     Raises:
@@ -94,8 +87,8 @@ class Tokens(SignalMaker):
         """Take the vocabulary from the pool, unless it is fixed or open_clip's."""
         if self.tokenizer == "words" and not self.fixed:
             counts = Counter(chain.from_iterable(map(words, captions)))
-            kept = [word for word, count in counts.items() if count >= self.min_count]
-            self.vocabulary = tuple(sorted(kept, key=lambda word: (-counts[word], word)))
+            ranked = sorted(counts, key=lambda word: (-counts[word], word))
+            self.vocabulary = tuple(word for word in ranked if counts[word] >= self.min_count)
         return self
 
     def of(self, captions: Sequence[str]) -> TokenSignal:
@@ -107,21 +100,15 @@ class Tokens(SignalMaker):
         if self._open_clip is not None:
             rows = _read(self._open_clip, captions)
         elif self.vocabulary:
-            rows = self._of_words(captions)
+            number = {word: FIRST_WORD + n for n, word in enumerate(self.vocabulary)}
+            most = None if self.max_length is None else self.max_length - 2
+            known = ([number.get(word, UNKNOWN) for word in words(caption)[:most]] for caption in captions)
+            rows = [[START, *ids, END] for ids in known]
         else:
             raise ValueError(
                 "tokens: there is no vocabulary yet; call fit(captions), or give vocabulary=(...)"
             )
-        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32)
-        return TokenSignal(flat, _ragged.offsets([len(row) for row in rows]))
-
-    def _of_words(self, captions: Sequence[str]) -> list[list[int]]:
-        number = {word: FIRST_WORD + n for n, word in enumerate(self.vocabulary)}
-        most = None if self.max_length is None else self.max_length - 2
-        return [
-            [START, *(number.get(word, UNKNOWN) for word in words(caption)[:most]), END]
-            for caption in captions
-        ]
+        return TokenSignal(np.fromiter(chain.from_iterable(rows), np.int32), offsets(list(map(len, rows))))
 
     def state(self) -> dict[str, Any]:
         """The vocabulary; nothing for open_clip's tokenizers."""
@@ -144,9 +131,7 @@ def _open_clip(model: str, max_length: int | None) -> Any:
 
 
 def _read(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:
-    """Ids up to the last one that is not padding; tokenizers from elsewhere than CLIP may pad with another id
-    than 0.
-    """
+    """Ids up to the last one that is not padding, which is 0 for CLIP and may be another id elsewhere."""
     padding = getattr(getattr(tokenizer, "tokenizer", None), "pad_token_id", None) or 0
     rows: list[list[int]] = []
     for start in range(0, len(captions), CHUNK):

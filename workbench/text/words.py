@@ -1,7 +1,5 @@
 """What a word is: the one definition that token ids and word statistics share."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -3,21 +3,18 @@
 What counts as an object, an attribute or a relation is written down in
 ``workbench/assets/scene_graphs/README.md``.
 
-A caption is read in five steps, each a file: set phrases are folded (``wording``), spaCy parses (``tree``),
-mistakes that captions provoke are put right (``repair``), phrases are moved to the word they belong to
-(``attachment``), and rules read what the tree says (``read``, with ``statements`` for verbs and
-prepositions). Beside them lie ``store``, which keeps parsed captions on disk, and ``annotations``, which
-measures the parser against captions that were annotated by hand.
+A caption is read in five steps: set phrases are folded (``wording``), spaCy parses (``tree``), mistakes that
+captions provoke are put right, phrases are moved to the word they belong to (both ``repair``), and rules read
+what the tree says (``read``). Beside them lie ``store``, which keeps parsed captions on disk, and
+``annotations``, which measures the parser against captions that were annotated by hand.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import TYPE_CHECKING
 
+import networkx
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
@@ -26,16 +23,11 @@ from workbench.records import Rows, SceneGraph
 from workbench.registry import Natural
 from workbench.text.scene_graph import tree, wording
 from workbench.text.scene_graph.annotations import Annotated, agreement, annotated
-from workbench.text.scene_graph.attachment import attach
 from workbench.text.scene_graph.read import read_graph
 from workbench.text.scene_graph.repair import repaired, reread
 from workbench.text.signal import SignalMaker
 
-if TYPE_CHECKING:
-    from networkx import DiGraph
-
 CHUNK = 512
-
 __all__ = [
     "Annotated",
     "SceneGraphSignal",
@@ -94,12 +86,9 @@ class SceneGraphs(SignalMaker):
         """
         new = list(dict.fromkeys(caption for caption in captions if caption not in self._known))
         self._known.update(zip(new, _graphs(new, self.processes), strict=True))
-        found = [self._known[caption] for caption in captions]
-        graphs = tuple(
-            graph or SceneGraph((caption,)) for graph, caption in zip(found, captions, strict=True)
-        )
-        lost = np.array([row for row, graph in enumerate(found) if graph is None], dtype=np.int64)
-        return SceneGraphSignal(graphs, lost, tree.model()[1])
+        graphs = tuple(self._known[caption] or SceneGraph((caption,)) for caption in captions)
+        lost = [row for row, caption in enumerate(captions) if self._known[caption] is None]
+        return SceneGraphSignal(graphs, np.array(lost, dtype=np.int64), tree.model()[1])
 
 
 def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
@@ -139,15 +128,14 @@ def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
 def _read(captions: Sequence[str]) -> list[SceneGraph | None]:
     sentences = [wording.sentences(wording.tokens(caption)) for caption in captions]
     folded = [wording.fold(sentence) for several in sentences for sentence in several]
-    first = list(tree.trees(folded))
-    second = {i: words for i, one in enumerate(first) if (words := reread(one))}
-    for i, one in zip(second, tree.trees(second.values()), strict=True):
-        first[i] = one
-    trees = iter(first)
-    return [read_graph([attach(repaired(next(trees))) for _ in several]) for several in sentences]
+    first = dict(enumerate(tree.trees(folded)))
+    second = {i: words for i, one in first.items() if (words := reread(one))}
+    first |= zip(second, tree.trees(second.values()), strict=True)
+    trees = map(repaired, first.values())
+    return [read_graph([next(trees) for _ in several]) for several in sentences]
 
 
-def to_networkx(graph: SceneGraph) -> DiGraph:
+def to_networkx(graph: SceneGraph) -> networkx.DiGraph:
     """The graph with one vertex for each object and attribute.
 
     Args:
@@ -158,11 +146,8 @@ def to_networkx(graph: SceneGraph) -> DiGraph:
         ``label``. An edge has ``kind`` (``"attribute"`` or ``"relation"``) and ``labels``, a tuple, since two
         things may be related twice.
     """
-    import networkx
-
     made = networkx.DiGraph()
-    for node, name in enumerate(graph.objects):
-        made.add_node(node, kind="object", label=name)
+    made.add_nodes_from((node, {"kind": "object", "label": name}) for node, name in enumerate(graph.objects))
     for number, (node, attribute) in enumerate(graph.attributes, len(graph.objects)):
         made.add_node(number, kind="attribute", label=attribute)
         made.add_edge(node, number, kind="attribute", labels=())
@@ -172,11 +157,10 @@ def to_networkx(graph: SceneGraph) -> DiGraph:
     return made
 
 
-def from_networkx(graph: DiGraph) -> SceneGraph:
+def from_networkx(graph: networkx.DiGraph) -> SceneGraph:
     """What ``to_networkx`` was given."""
     objects = [v for v, data in graph.nodes(data=True) if data["kind"] == "object"]
-    number = {vertex: i for i, vertex in enumerate(objects)}
-    edges = list(graph.edges(data=True))
+    number, edges = {vertex: i for i, vertex in enumerate(objects)}, graph.edges(data=True)
     return SceneGraph(
         tuple(graph.nodes[v]["label"] for v in objects),
         tuple((number[a], graph.nodes[b]["label"]) for a, b, data in edges if data["kind"] == "attribute"),

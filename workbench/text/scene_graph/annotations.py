@@ -108,8 +108,6 @@ def agreement(parsed: Sequence[SceneGraph], truth: Sequence[SceneGraph]) -> dict
         raise ValueError(
             f"agreement: {len(parsed)} parsed graphs, {len(truth)} annotated ones; give the same captions"
         )
-    totals = dict.fromkeys(PARTS, TupleScore(0, 0, 0))
-    for mine, theirs in zip(parsed, truth, strict=True):
-        scores = tuple_scores(mine, [theirs])
-        totals = {part: total + scores[part] for part, total in totals.items()}
+    scores = [tuple_scores(mine, [theirs]) for mine, theirs in zip(parsed, truth, strict=True)]
+    totals = {part: sum((one[part] for one in scores), TupleScore(0, 0, 0)) for part in PARTS}
     return {part: Agreement(total.precision, total.recall, total.f1) for part, total in totals.items()}

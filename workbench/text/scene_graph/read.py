@@ -1,15 +1,30 @@
-"""Step 5: from the parsed sentences of a caption to its scene graph: nodes, what pronouns stand for,
-statements.
+"""Step 5: from the parsed sentences of a caption to its scene graph.
+
+Words that name something become nodes, pronouns stand for nodes, and what verbs and prepositions say becomes
+relations where there is something to relate, else an attribute of the subject.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from workbench.records import SceneGraph
-from workbench.text.scene_graph import statements
-from workbench.text.scene_graph.statements import Statement
 from workbench.text.scene_graph.tree import Tree, lemma
 from workbench.text.scene_graph.wording import SINGULARS, known
+
+SUBJECTS = ("nsubj", "nsubjpass")
+MODIFIERS = ("acl", "relcl")
+CLIMBING = ("conj", "advcl", "xcomp", "ccomp", "pcomp", "dep", "parataxis")
+# A preposition with the position of its last word, and the nouns it points at.
+Tie = tuple[str, int, list[int]]
+
+
+class Statement(NamedTuple):
+    """A statement about words: of the one at ``subject``, perhaps in relation to the one at ``object``."""
+
+    subject: int
+    says: str
+    object: int | None = None
 
 
 @dataclass
@@ -40,8 +55,7 @@ def read_graph(trees: Sequence[Tree]) -> SceneGraph | None:
     if not nodes:
         return None
     attributes = dict.fromkeys((n, a) for n, node in enumerate(nodes) for a in node.attributes)
-    labels = tuple(node.label for node in nodes)
-    return SceneGraph(labels, tuple(attributes), tuple(dict.fromkeys(relations)))
+    return SceneGraph(tuple(n.label for n in nodes), tuple(attributes), tuple(dict.fromkeys(relations)))
 
 
 @dataclass
@@ -66,7 +80,7 @@ class _Sentence:
                 self.means[i] = self._meant(i, tree.given(i))
         for i in places:
             says = tree.verb(i) and not inner(tree, i) and tree.deps[i] not in ("aux", "auxpass", "amod")
-            for statement in (statements.of_verb if says else statements.of_noun)(tree, i):
+            for statement in (of_verb if says else of_noun)(tree, i):
                 yield from self._related(statement)
 
     def _node(self, i: int) -> int:
@@ -94,7 +108,7 @@ class _Sentence:
             alone = self.tree.given(self.tree.heads[i]) == "by"
             return [] if alone else sorted(barred & set(living)) or living or sorted(barred)
         owners = self._owners(i)
-        if owners and (word in known.plural_pronouns or word == "it"):
+        if owners and word in known.plural_pronouns | {"it"}:
             return owners
         before = self._where(lambda n: (n.sentence, n.position) < (self.number, i))
         free = [n for n in before if n not in barred] or before
@@ -102,8 +116,7 @@ class _Sentence:
             return self._where(lambda n: n.plural, free)[-1:] or free[:2]
         if word in known.person_pronouns:
             persons = self._where(lambda n: n.among(known.persons), free)
-            animals = self._where(lambda n: n.among(known.animals), free)
-            return (persons or animals or free)[:1]
+            return (persons or self._where(lambda n: n.among(known.animals), free) or free)[:1]
         if word in known.others:
             return (self._where(lambda n: n.plural, before) or before)[:1]
         things = self._where(lambda n: not n.among(known.persons) and not n.plural, free)
@@ -120,35 +133,30 @@ class _Sentence:
         while tree.deps[noun] in ("conj", "appos"):
             noun = tree.heads[noun]
         above = tree.heads[noun]
-        if tree.deps[noun] == "dobj" and tree.root(above) == "have":
-            return self._nodes(statements.subjects(tree, above))
-        if tree.deps[noun] != "pobj" or tree.given(above) != "with":
-            return []
         owner = tree.heads[above]
-        return self._nodes([owner] if tree.noun(owner) else statements.subjects(tree, owner))
+        if tree.deps[noun] == "dobj" and tree.root(above) == "have":
+            return self._nodes(subjects(tree, above))
+        brought = tree.deps[noun] == "pobj" and tree.given(above) == "with"
+        return self._nodes([owner] if tree.noun(owner) else subjects(tree, owner)) if brought else []
 
     def _barred(self, i: int) -> set[int]:
         """What a pronoun cannot mean: the noun that its own preposition hangs on, or the subject of its own
         verb.
         """
-        tree, head = self.tree, self.tree.heads[i]
-        if tree.deps[i] == "pobj":
-            head = tree.heads[head]
-        barred = self._nodes(statements.described(tree, head))
-        if tree.verb(head) and tree.deps[i] not in statements.SUBJECTS:
-            barred += self._nodes(statements.subjects(tree, head))
-        return set(barred)
+        tree, above = self.tree, self.tree.heads[i]
+        head = tree.heads[above] if tree.deps[i] == "pobj" else above
+        doers = subjects(tree, head) if tree.verb(head) and tree.deps[i] not in SUBJECTS else []
+        return set(self._nodes([*described(tree, head), *doers]))
 
     def _related(self, statement: Statement) -> Iterator[tuple[int, str, int]]:
         """A statement about words as relations of nodes, or as an attribute of them."""
-        for subject in self.means.get(statement.subject, ()):
-            if statement.object is None:
-                self.nodes[subject].attributes.append(statement.says)
-                continue
-            itself = self.tree.given(statement.object) in known.reflexive
-            for thing in self.means.get(statement.object, ()):
-                if thing != subject or itself:
-                    yield subject, statement.says, thing
+        subject, says, thing = statement
+        for node in self._nodes([subject]):
+            if thing is None:
+                self.nodes[node].attributes.append(says)
+            else:
+                itself = self.tree.given(thing) in known.reflexive
+                yield from ((node, says, n) for n in self._nodes([thing]) if n != node or itself)
 
 
 INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn")
@@ -166,13 +174,12 @@ def is_object(tree: Tree, i: int) -> bool:
     word, kind = tree.given(i), tree.words[i].kind
     if kind in ("attribute", "preposition") or not word[0].isalnum():
         return False
-    if word in known.pronouns or word in known.unsaid or word in known.be:
+    if word in known.pronouns | known.unsaid | known.be:
         return False
-    if word in known.indefinite or kind == "name":
-        return not inner(tree, i)
-    if tree.noun(i):
+    names = word in known.indefinite or kind == "name"
+    if names or tree.noun(i):
         # "Outdoors" is a noun used as an adverb.
-        return not inner(tree, i) and word not in known.adverbs
+        return not inner(tree, i) and (names or word not in known.adverbs)
     # An adjective or number may stand for a thing: "a man in red", "two are playing".
     named = tree.tags[i] in ("JJ", "JJR", "JJS", "CD") and word not in known.amounts
     return named and tree.deps[i] in ("nsubj", "nsubjpass", "dobj", "pobj")
@@ -191,11 +198,9 @@ def name_of(tree: Tree, i: int) -> str:
 
 def compound(tree: Tree, i: int) -> list[int]:
     """Positions of the nouns that make one name with the noun at ``i``."""
-    found: list[int] = []
-    for child in tree.below(i, "compound", "nmod", "amod", "nummod"):
-        if child < i and part_of_name(tree, child):
-            found += [*compound(tree, child), child]
-    return found
+    beside = tree.below(i, "compound", "nmod", "amod", "nummod")
+    parts = (child for child in beside if child < i and part_of_name(tree, child))
+    return [place for part in parts for place in (*compound(tree, part), part)]
 
 
 def part_of_name(tree: Tree, i: int) -> bool:
@@ -217,33 +222,196 @@ def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
     Returns:
         ``(position, attribute)`` in the order of the text.
     """
-    beside = (child for child in tree.children[i] if tree.deps[child] in BESIDE)
-    return sorted(look for child in beside for look in _described(tree, child, i))
+    return sorted(look for child in tree.below(i, *BESIDE) for look in _described(tree, child, i))
 
 
 def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
     """The attribute that one modifier gives, with those that are joined to it."""
     word, tag = tree.words[child], tree.tags[child]
-    joined = [
+    more = [
         c
         for j in tree.below(child, "conj", "amod", "compound", "nmod", "nummod", "advmod")
         for c in _described(tree, j, i)
     ]
     if word.kind == "attribute":
-        return [(child, word.says), *joined]
-    if child > i and (not tag.startswith("JJ") or tree.below(child, "prep")):
-        return []
-    adverb = tree.deps[child] == "advmod" and not tag.startswith("JJ") and word.given not in known.flat
-    if child < i and adverb:
+        return [(child, word.says), *more]
+    adjective = tag.startswith("JJ")
+    adverb = tree.deps[child] == "advmod" and not adjective and word.given not in known.flat
+    if (not adjective or tree.below(child, "prep")) if child > i else adverb:
         return []
     if part_of_name(tree, child):
-        return [(p, a) for p, a in joined if not part_of_name(tree, p)]
+        return [(p, a) for p, a in more if not part_of_name(tree, p)]
     descriptive = (
         word.given in known.flat
         or tag in ("JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "CD", "FW")
         or tree.noun(child)
         or word.given in known.counted
     )
-    if not descriptive or word.given in known.dropped or not word.given[0].isalnum():
-        return joined
-    return [(child, tree.said(child)), *joined]
+    told = descriptive and word.given not in known.dropped and word.given[0].isalnum()
+    return [(child, tree.said(child)), *more] if told else more
+
+
+def joined(tree: Tree, nouns: Iterable[int]) -> list[int]:
+    """Some nouns and those joined to them by "and" or commas; "who" means what its clause describes."""
+    found: list[int] = []
+    for i in nouns:
+        if tree.given(i) in known.relatives and tree.tags[i].startswith("W"):
+            clauses = [j for j in (tree.heads[i], tree.heads[tree.heads[i]]) if tree.deps[j] == "relcl"]
+            found += described(tree, tree.heads[clauses[0]]) if clauses and clauses[0] != i else []
+        else:
+            more = [c for c in tree.below(i, "conj", "appos") if c > i and not tree.verb(c)]
+            found += [i, *joined(tree, more)]
+    return found
+
+
+def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
+    """Who does what the verb says: its own subject, the noun it describes, or the subject of the verb it
+    hangs on.
+    """
+    own = tree.below(verb, *SUBJECTS)
+    if not own and tree.heads[verb] == verb:
+        own = [c for c in tree.below(verb, "npadvmod", "dep") if c < verb and tree.noun(c)]
+    named = joined(tree, [child for child in own if tree.given(child) not in known.relatives])
+    head, dep = tree.heads[verb], tree.deps[verb]
+    if named or dep not in MODIFIERS + CLIMBING or (dep in CLIMBING and (head == verb or depth >= 20)):
+        return named
+    if dep in CLIMBING and not tree.verb(head):
+        prepositional = tree.tags[head] in ("IN", "TO", "RB") or tree.deps[head] == "prep"
+        head = tree.heads[head] if prepositional else head
+    elif dep == "xcomp" and tree.root(head) in known.controlling:
+        things = joined(tree, tree.below(head, "dobj"))
+        if things:
+            return things
+    return subjects(tree, head, depth + 1) if dep in CLIMBING and tree.verb(head) else described(tree, head)
+
+
+def described(tree: Tree, noun: int) -> list[int]:
+    """The nouns that a clause after ``noun`` describes: all of "a man and a woman walking"."""
+    first = noun
+    while tree.deps[first] == "conj" and not tree.verb(tree.heads[first]):
+        first = tree.heads[first]
+    found = joined(tree, [first])
+    plain = all(not tree.below(other, *MODIFIERS, "prep") for other in found if other < noun)
+    return [other for other in found if other <= noun] if plain and found[-1:] == [noun] else [noun]
+
+
+def passive(tree: Tree, verb: int) -> bool:
+    """Whether the verb's subject suffers what it says."""
+    participle = tree.tags[verb] == "VBN" or (tree.tags[verb] == "VBD" and tree.deps[verb] == "acl")
+    active = tree.below(verb, "dobj") or any(tree.given(c) in known.have for c in tree.below(verb, "aux"))
+    return bool(tree.below(verb, "auxpass", "nsubjpass")) or (participle and not active)
+
+
+def phrase(tree: Tree, verb: int) -> str:
+    """The verb's dictionary form, with its particle and its negation."""
+    particles = [tree.given(c) for c in tree.below(verb, "prt") if not tree.below(c, "pobj")]
+    after = [c for c in tree.below(verb, "advmod") if c == verb + 1 and tree.given(c) in known.particles]
+    words = [tree.root(verb), *(particles or map(tree.given, after))]
+    return " ".join(["not", *words] if _negated(tree, verb) else words)
+
+
+def _negated(tree: Tree, verb: int) -> bool:
+    return any(tree.given(c) in known.negations for c in tree.below(verb, "neg"))
+
+
+def ties(tree: Tree, *words: int) -> list[Tie]:
+    """Prepositions that hang on words, each joined with its own ("from behind"), and what they point at."""
+    tags = ("IN", "TO", "RP", "RB", "JJ", "VBG", "RBR")
+    return [
+        tie
+        for i in words
+        for child in tree.below(i, "prep", "dative", "agent", "prt")
+        if tree.tags[child] in tags or tree.words[child].kind == "preposition"
+        for tie in _tie(tree, child, "")
+    ]
+
+
+def _tie(tree: Tree, i: int, before: str) -> Iterator[Tie]:
+    name = f"{before}{tree.said(i)}"
+    clauses = tree.below(i, "pcomp") if name in ("with", "without") else []
+    things = joined(tree, [*tree.below(i, "pobj"), *(s for c in clauses for s in tree.below(c, *SUBJECTS))])
+    if things:
+        yield name, i, things
+    for child in tree.below(i, "prep"):
+        yield from _tie(tree, child, "" if things else f"{name} ")
+    for child in [c for c in tree.below(i, "conj") if tree.tags[c] == "IN"]:
+        yield from _tie(tree, child, "")
+
+
+def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
+    """What a verb says."""
+    doers, root, objects = subjects(tree, verb), tree.root(verb), tree.below(verb, "dobj")
+    suffering = passive(tree, verb)
+    shown = root in known.shown and (not doers or suffering)
+    if root in known.be or tree.given(verb) in known.be or shown:
+        yield from _copula(tree, verb, doers)
+        return
+    if root in known.beginnings and any(map(tree.verb, tree.below(verb, "xcomp"))) and not objects:
+        return
+    name, things = phrase(tree, verb), joined(tree, objects)
+    for look in filter(tree.adjective, tree.below(verb, "acomp")):
+        yield from (statement for doer in doers for statement in _look(tree, look, doer, ""))
+    own = [c for c in tree.below(verb, *SUBJECTS) if tree.given(c) not in known.relatives]
+    gap = tree.deps[verb] == "relcl" and not suffering and not things and not ties(tree, verb)
+    if gap and tree.heads[verb] not in doers and own:
+        # A clause without an object of its own is about what it describes: "the toy it fetched".
+        things = described(tree, tree.heads[verb])
+    tied = ties(tree, verb, *tree.below(verb, "advmod", "prt")) or _shared(tree, verb, root)
+    for doer in doers:
+        yield from (Statement(doer, name, thing) for thing in things)
+        for tie, position, targets in tied:
+            by = suffering and tree.deps[position] == "agent" and root not in known.settled
+            for target in targets:
+                yield Statement(target, name, doer) if by else Statement(doer, f"{name} {tie}", target)
+    if not things and not tied and not tree.below(verb, "ccomp", "acomp"):
+        yield from (Statement(doer, name) for doer in doers)
+
+
+def _shared(tree: Tree, verb: int, root: str) -> list[Tie]:
+    """What only the second verb of motion is tied to: "running and jumping through the woods"."""
+    moves = root in known.moving and not tree.below(verb, "dobj")
+    seconds = [c for c in tree.below(verb, "conj") if verb < c <= verb + 2 and tree.root(c) in known.moving]
+    return ties(tree, *seconds) if moves else []
+
+
+def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
+    """What "is" says: "is red", "is on a table"; "there is" says nothing by itself."""
+    negated = "not " if _negated(tree, verb) else ""
+    shown = filter(tree.adjective, tree.below(verb, "acomp", "attr", "oprd"))
+    looks = [a for child in shown for a in (*tree.below(child, "amod"), child, *tree.below(child, "conj"))]
+    places = ties(tree, verb, *tree.below(verb, "advmod"))
+    for doer in doers or joined(tree, tree.below(verb, "attr", "dobj")):
+        for look in looks:
+            yield from _look(tree, look, doer, negated)
+        for tie, _, targets in places:
+            yield from (Statement(doer, negated + tie, target) for target in targets)
+
+
+def _look(tree: Tree, look: int, noun: int, negated: str, *, alone: bool = True) -> list[Statement]:
+    """What an adjective says of a noun: "full of" is a relation, but in "clean with white walls" the walls
+    are the noun's.
+
+    Args:
+        tree: the sentence.
+        look: position of the adjective.
+        noun: position of the noun.
+        negated: ``"not "`` or nothing.
+        alone: whether to say too what the adjective, and its prepositions, say by themselves.
+    """
+    said = tree.said(look)
+    together, apart = list[Statement](), list[Statement]()
+    for tie, _, targets in ties(tree, look):
+        loose = tie in known.placing or (tie == "with" and said not in known.busy) or said in known.colours
+        words = tie if loose else f"{negated}{said} {tie}"
+        (apart if loose else together).extend(Statement(noun, words, target) for target in targets)
+    return together or ([Statement(noun, negated + said), *apart] if alone else [])
+
+
+def of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
+    """What the prepositions after a noun, and an owner before it, say."""
+    for tie, position, targets in ties(tree, noun):
+        if position > noun:
+            yield from (Statement(one, tie, target) for one in described(tree, noun) for target in targets)
+    for look in [c for c in tree.below(noun, "amod") if c > noun and tree.tags[c].startswith("JJ")]:
+        yield from _look(tree, look, noun, "", alone=False)
+    yield from (Statement(one, "have", noun) for one in joined(tree, tree.below(noun, "poss")))

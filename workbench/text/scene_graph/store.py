@@ -30,39 +30,34 @@ def parser_identity() -> str:
     return digest.hexdigest()[:16]
 
 
-class GraphStore:
-    """Parses captions that it has not met, and keeps the graphs in a database that several processes may
-    share.
+def stored(parser: SceneGraphs, folder: Path, captions: Sequence[str]) -> tuple[SceneGraph, ...]:
+    """The graphs of captions, from a database that several processes may share; what it lacks is parsed and
+    added.
 
     Args:
         parser: makes the graphs.
         folder: of the database.
+        captions: any texts.
     """
+    distinct = list(dict.fromkeys(captions))
+    with _opened(folder) as database:
+        question = "SELECT caption, graph FROM graphs WHERE caption IN (SELECT value FROM json_each(?))"
+        known = dict(database.execute(question, [json.dumps(distinct)]))
+    new = [caption for caption in distinct if caption not in known]
+    graphs = parser.of(new).graphs if new else ()
+    texts = (json.dumps([graph.objects, graph.attributes, graph.relations]) for graph in graphs)
+    made = dict(zip(new, texts, strict=True))
+    with _opened(folder) as database:
+        database.executemany("INSERT OR IGNORE INTO graphs VALUES (?, ?)", made.items())
+    known.update(made)
+    return tuple(SceneGraph.of(*json.loads(known[caption])) for caption in captions)
 
-    def __init__(self, parser: SceneGraphs, folder: Path) -> None:
-        self.parser, self.folder = parser, folder
 
-    def of(self, captions: Sequence[str]) -> tuple[SceneGraph, ...]:
-        """The graphs of the captions."""
-        distinct = list(dict.fromkeys(captions))
-        with self._opened() as database:
-            question = "SELECT caption, graph FROM graphs WHERE caption IN (SELECT value FROM json_each(?))"
-            known = dict(database.execute(question, [json.dumps(distinct)]))
-        new = [caption for caption in distinct if caption not in known]
-        graphs = self.parser.of(new).graphs if new else ()
-        made = [json.dumps([graph.objects, graph.attributes, graph.relations]) for graph in graphs]
-        known.update(zip(new, made, strict=True))
-        with self._opened() as database:
-            database.executemany("INSERT OR IGNORE INTO graphs VALUES (?, ?)", zip(new, made, strict=True))
-        return tuple(SceneGraph.of(*json.loads(known[caption])) for caption in captions)
-
-    @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        """The database, closed before the parser starts: no process waits for another's parser."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        file = self.folder / f"scene_graphs-{parser_identity()}.sqlite"
-        with closing(sqlite3.connect(file, timeout=WAIT)) as database, database:
-            database.execute(
-                "CREATE TABLE IF NOT EXISTS graphs (caption TEXT PRIMARY KEY, graph TEXT NOT NULL)"
-            )
-            yield database
+@contextmanager
+def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
+    """The database, closed before the parser starts: no process waits for another's parser."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"scene_graphs-{parser_identity()}.sqlite"
+    with closing(sqlite3.connect(file, timeout=WAIT)) as database, database:
+        database.execute("CREATE TABLE IF NOT EXISTS graphs (caption TEXT PRIMARY KEY, graph TEXT NOT NULL)")
+        yield database

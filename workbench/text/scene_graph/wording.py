@@ -54,11 +54,9 @@ def tokens(text: str) -> list[str]:
     """Lower-cased words and the punctuation that shapes a sentence; everything else (symbols, control
     characters) is left out.
     """
-    found: list[str] = []
-    for token in _TOKEN.findall(unicodedata.normalize("NFKC", text).lower().replace("’", "'")):
-        clitic = _APOSTROPHE.match(token)
-        found += clitic.groups() if clitic else (token,)
-    return found
+    found = _TOKEN.findall(unicodedata.normalize("NFKC", text).lower().replace("’", "'"))
+    clitics = ((token, _APOSTROPHE.match(token)) for token in found)
+    return [part for token, clitic in clitics for part in (clitic.groups() if clitic else (token,))]
 
 
 def sentences(words: list[str]) -> list[list[str]]:
@@ -120,9 +118,8 @@ def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
 
 def _plain(noun: str) -> str:
     """A noun that no tagger takes for a verb: "street sign" is given as a box."""
-    if noun in known.verbs:
-        return "box"
-    return "boxes" if noun.endswith("s") and noun[:-1] in known.verbs else noun
+    several = "boxes" if noun.endswith("s") and noun[:-1] in known.verbs else noun
+    return "box" if noun in known.verbs else several
 
 
 _PHRASES = _phrases()
@@ -138,16 +135,13 @@ def _gathering(words: list[str], at: int) -> Folded:
     """A noun that gathers: "a large group of" becomes an adjective, "pair of shoes" one name."""
     ends = (i for i in range(at, len(words)) if words[i] in known.gathers or words[i] in known.stoppers)
     start = min(next(ends, len(words)), at + 3)
-    if words[start + 1 : start + 2] != ["of"] or words[start] not in known.gathers:
+    inside = at > 0 and start > at and words[at] not in known.opening
+    if inside or words[start + 1 : start + 2] != ["of"] or words[start] not in known.gathers:
         return NOTHING
-    if at > 0 and start > at and words[at] not in known.opening:
-        return NOTHING
-    after = start + 2
-    while after < len(words) and words[after] in known.determiners:
-        after += 1
+    after = next((i for i in range(start + 2, len(words)) if words[i] not in known.determiners), len(words))
     ahead = words[after : after + 3]
-    if words[start] in ("pair", "pairs") and any(word in known.paired for word in ahead):
-        noun = next(i for i, word in enumerate(ahead) if word in known.paired)
+    noun = next((i for i, word in enumerate(ahead) if word in known.paired), None)
+    if words[start] in ("pair", "pairs") and noun is not None:
         adjectives = [Word(word) for word in (*words[at:start], *ahead[:noun]) if word not in known.articles]
         return after + noun + 1 - at, [*adjectives, Word(ahead[noun], f"pair of {ahead[noun]}", "name")]
     if not ahead or ahead[0] in known.stoppers:
@@ -197,16 +191,15 @@ def _partitive(words: list[str], at: int) -> Folded:
 
 def _tie(words: list[str], at: int) -> Folded:
     """A tie that is no verb: "in shirt and tie"."""
-    if words[at] not in ("tie", "ties") or at == 0 or words[at - 1] in ("is", "are", "to", "they"):
-        return NOTHING
-    return 1, [Word("hat" if words[at] == "tie" else "hats", words[at], "name")]
+    plain = {"tie": "hat", "ties": "hats"}.get(words[at], "")
+    worn = plain and at > 0 and words[at - 1] not in ("is", "are", "to", "they")
+    return (1, [Word(plain, words[at], "name")]) if worn else NOTHING
 
 
 def _hyphenated(word: str) -> Word:
     """A hyphenated word is one adjective or noun, whatever its parts."""
-    last = word.rpartition("-")[2]
+    last, looks = word.rpartition("-")[2], ("old", "style", "year", "size", "like", "up", "free")
     if last == word:
         return Word(word)
-    looks = ("old", "style", "year", "size", "like", "up", "free")
     adjective = last.endswith(("ed", "ing")) or last in known.colours or last in looks
     return Word("large", word, "attribute") if adjective else Word(last, word, "name")
