@@ -16,7 +16,7 @@ from torch import nn
 from workbench.encoders.base import Encoder, Pair, ParameterGroup
 from workbench.objectives.vsepp import MEMBER as VSEPP
 from workbench.records import Embedding, Split
-from workbench.training import Settings, fit
+from workbench.training import Settings, fit, seed_everything
 from workbench.training.batches import Source
 
 IMAGES, EACH, WIDTH = 24, 2, 8
@@ -108,7 +108,7 @@ def train(folder: Path | None, objective=None, die_at: int = 0, rsum=None, of=No
         "checkpoint_every": 1,
     }
     settings = Settings(**(values | changes))
-    torch.manual_seed(settings.seed)
+    seed_everything(settings.seed)
     pair, objective = Pair(Picture(), Words()), objective or VSEPP()
     steps = 0
 

@@ -222,9 +222,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         known = parameters.inspect(library.find(notebook))
         arms = execution.plan(notebook, described, parameters.spelt(known, pairs(parameter)))
         if record and not described.get("record"):
-            raise ValueError(
-                f"{file} does not say what to record; name numbers in it, such as record: [rsum]"
-            )
+            raise ValueError(f"{file} does not say what to record; name numbers, as in record: [rsum]")
         writable(root)
         writable(record.parent if record else root)
     with usage((executors.ExecutorError,)):
@@ -233,14 +231,13 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         )
     rows = ((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
     emit([asdict(outcome) for outcome in done], as_json, columns(rows))
-    code = max(outcome.exit_code for outcome in done)
+    code = max(one.exit_code for one in done)
     if record and code:
         typer.echo(f"{record} is not written, since an arm failed", err=True)
     elif record:
-        given = [f"-p={pair}" for pair in parameter or ()]
-        command = shlex.join(["workbench", "grid", notebook, str(file), *given, "--record", str(record)])
+        words = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), "--record", str(record)]
         with usage():
-            execution.record(described, done, record, command)
+            execution.record(described, done, record, shlex.join(["workbench", "grid", *words]))
     raise typer.Exit(code)
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from workbench import data, encoders, objectives, text
@@ -25,7 +24,7 @@ from workbench.objectives.base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split
 from workbench.records.lazy_judgements import Computed
 from workbench.text.signal import RelevanceMaker
-from workbench.training import checkpoint, fit
+from workbench.training import checkpoint, fit, seed_everything
 from workbench.training.batches import Source
 from workbench.training.samplers import k_means, mean_regions
 
@@ -66,9 +65,7 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
         ValueError: something that the objective or an encoder needs is missing; the message says how to give
             it.
     """
-    torch.manual_seed(
-        config.seed
-    )  # weights and dropout are drawn from it; nothing else in the package seeds it
+    seed_everything(config.seed)
     split = load_split(config, "train", progress=progress)
     right = positives(config.positives, split) if config.epochs else None
     if encoders.member(config.image_encoder).image_input == "regions" and split.regions is None:

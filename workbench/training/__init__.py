@@ -1,6 +1,6 @@
 """Training: the loop (``fit``), its settings, the optimiser and the checkpoint. It knows no paper by name."""
 
 from workbench.training.loop import NonFiniteLossError, fit
-from workbench.training.settings import Settings
+from workbench.training.settings import Settings, seed_everything
 
-__all__ = ["NonFiniteLossError", "Settings", "fit"]
+__all__ = ["NonFiniteLossError", "Settings", "fit", "seed_everything"]

@@ -1,7 +1,8 @@
-"""What a training run can be told."""
+"""What a training run can be told, and the one place where a seed is planted."""
 
 from typing import Annotated, Any, Literal, Self
 
+import torch
 from annotated_types import Ge
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -108,3 +109,10 @@ class Settings(BaseModel):
         if self.precision == "bf16" and self.device == "cpu":
             raise ValueError("precision='bf16' is for a GPU; use precision='auto' or device='cuda'")
         return self
+
+
+def seed_everything(seed: int) -> None:
+    """Seed PyTorch's global generators, from which weights and dropout are drawn. Nothing else in the package
+    does.
+    """
+    torch.manual_seed(seed)
