@@ -81,7 +81,7 @@ def test_every_arm_of_a_grid_runs_with_the_settings_that_a_caller_lays_over_it(t
         assert (config["captions_per_image"], config["image_options"]["model"]) == (2, options["model"])
     first, _, rest = (tmp_path / "out.tsv").read_text().partition("\n")
     assert first.startswith("# workbench grid 03_train ")
-    assert pd.read_csv(StringIO(rest), sep="\t").objective.tolist() == ["vsepp"] * 2 + ["ditm"] * 2
+    assert pd.read_csv(StringIO(rest), sep="\t").objective.tolist() == ["ditm"] * 2 + ["vsepp"] * 2
 
 
 def read(path):
