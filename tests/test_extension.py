@@ -1,5 +1,5 @@
-"""A user's own objective is a file outside the package: named by module and class, alone or in a sum, or by an
-entry point of an installed distribution."""
+"""A user's own objective or metric is a file outside the package: named by module and class, an objective
+alone or in a sum, or by an entry point of an installed distribution."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench import objectives, registry
+from workbench import metrics, objectives, registry
 
 LOSS = '''
 """Each caption chooses among the images of the batch."""
@@ -41,14 +41,31 @@ class NoObjective:
     """Derives from nothing."""
 '''
 
+METRIC = '''
+"""How early the first relevant item stands."""
+
+from workbench import Metric
+
+
+class ReciprocalRank(Metric):
+    """One over the rank of the best relevant item."""
+
+    name, hit = "mrr", "1 / rank of the best relevant item"
+
+    def per_query(self, found, k=None):
+        return 1 / found.first
+'''
+
 
 @pytest.fixture
 def own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file in the working directory, which is not on the path of Python."""
     (tmp_path / "my_choice.py").write_text(LOSS, encoding="utf-8")
+    (tmp_path / "my_metric.py").write_text(METRIC, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
-    monkeypatch.delitem(sys.modules, "my_choice", raising=False)
+    for name in ("my_choice", "my_metric"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     return tmp_path
 
 
@@ -91,6 +108,14 @@ def test_a_mistake_in_a_name_or_an_option_is_refused_with_the_remedy(
         objectives.check(name, options)
 
 
+def test_a_metric_is_found_by_module_and_class(own_file: Path) -> None:
+    assert metrics.load("my_metric:ReciprocalRank").name == "mrr"
+    with pytest.raises(KeyError, match="has no 'Reciprocal'; did you mean ReciprocalRank"):
+        metrics.member("my_metric:Reciprocal")
+    with pytest.raises(TypeError, match=r"derive it from workbench\.metrics\.Metric"):
+        metrics.member("my_choice:NoObjective")
+
+
 def test_an_error_inside_the_file_is_shown_as_it_is(own_file: Path) -> None:
     (own_file / "my_broken.py").write_text("import a_module_that_is_not_there\n", encoding="utf-8")
     with pytest.raises(ModuleNotFoundError, match="a_module_that_is_not_there"):
@@ -110,16 +135,20 @@ def test_an_installed_distribution_offers_a_member_by_an_entry_point(
 
 def test_it_stands_in_the_results_in_the_tables_and_on_the_leaderboard(own_file: Path) -> None:
     from tests.experiment.test_experiment import SMALL, TINY
-    from workbench.experiment import Config, load_model, runs, standalone
+    from workbench.experiment import Config, load_model, prepare, runs, standalone
     from workbench.views.pages import leaderboard
 
     (own_file / "tiny.json").write_text(json.dumps(TINY), encoding="utf-8")
     options = {"model": str(own_file / "tiny.json"), "pretrained": ""}
-    config = Config(objective="my_choice:Choice", image_options=options, **SMALL)
-    folder = standalone.train(config, out=own_file / "runs" / "own" / "1", progress=False)
+    own = {"objective": "my_choice:Choice", "metrics": ["my_metric:ReciprocalRank"]}
+    config = Config(**own, image_options=options, **SMALL)
+    folder = standalone.train(
+        prepare(config, progress=False), out=own_file / "runs" / "own" / "1", progress=False
+    )
     assert runs.read(folder).status == "ok"
     assert json.loads((folder / "config.json").read_text())["objective"] == "my_choice:Choice"
-    assert "rsum" in (folder / runs.RESULTS).read_text()
+    results = (folder / runs.RESULTS).read_text()
+    assert all(key in results for key in ("rsum", "i2t/mrr", "t2i/mrr"))
     assert load_model(folder).objective.temperature == 0.05
     made = leaderboard.build(own_file / "runs")
     assert "my_choice:Choice" in made.csv.read_text()

@@ -1,4 +1,4 @@
-"""A shelf is a folder whose bare file names are its menu, plus what other packages and a user's own files offer.
+"""A shelf is a folder whose bare file names are its menu, plus what other packages and a user's files offer.
 
 Every shelf offers two verbs: ``names()`` lists it, ``load(name, **options)`` makes one member. A name is
 
@@ -38,8 +38,8 @@ TYPES = ("_type", "_parsing", "is_instance_of")
 
 @dataclass(frozen=True)
 class Group:
-    """Annotates an option that is itself a group of options, ``Annotated[Mapping[str, Any], Group(Fusion)]``, so
-    that they are held to the group's signature.
+    """Annotates an option that is itself a group of options, ``Annotated[Mapping[str, Any], Group(Fusion)]``,
+    so that they are held to the group's signature.
 
     Args:
         kind: a function or class; its annotations say what each option may be.
@@ -166,11 +166,10 @@ def merge(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]
         >>> merge({"seed": 0, "options": {"a": 1, "b": 1}}, {"options": {"b": 2}})
         {'seed': 0, 'options': {'a': 1, 'b': 2}}
     """
-    out = dict(first)
-    for name, value in second.items():
-        both = isinstance(out.get(name), Mapping) and isinstance(value, Mapping)
-        out[name] = merge(out[name], value) if both else value
-    return out
+    both = [
+        name for name in second if isinstance(first.get(name), Mapping) and isinstance(second[name], Mapping)
+    ]
+    return {**first, **second, **{name: merge(first[name], second[name]) for name in both}}
 
 
 def read_options(path: Path | str) -> dict[str, Any]:
@@ -227,7 +226,7 @@ def check_options(what: str, member: Callable[..., Any], options: Mapping[str, A
         check_value(place, value, hints.get(option, Any))
         for mark in getattr(hints.get(option), "__metadata__", ()):
             if isinstance(mark, Group) and isinstance(value, Mapping):
-                check_options(what, mark.kind, value, place)
+                check_options(f"{what}: {option}", mark.kind, value, path and place)
 
 
 def check_value(where: str, value: Any, kind: Any) -> None:
@@ -244,9 +243,7 @@ def check_value(where: str, value: Any, kind: Any) -> None:
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     try:
-        settings = ConfigDict(arbitrary_types_allowed=True, strict=True)
-        adapter: TypeAdapter[Any] = TypeAdapter(kind, config=settings)
-        adapter.validate_python(
+        TypeAdapter(kind, config=ConfigDict(arbitrary_types_allowed=True, strict=True)).validate_python(
             tuple(value) if get_origin(kind) is tuple and isinstance(value, list) else value
         )
     except ValidationError as error:
@@ -254,7 +251,7 @@ def check_value(where: str, value: Any, kind: Any) -> None:
 
 
 def _distance(error: Any) -> int:
-    """How far a value is from what one branch of a union wants: a word among words is near, another type far."""
+    """How far a value is from what one branch of a union wants: a word among words is near, a type far."""
     if error["type"] == "literal_error":
         return 0 if isinstance(error["input"], str) else 2
     return 2 if error["type"].endswith(TYPES) else 1

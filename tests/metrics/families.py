@@ -8,14 +8,20 @@ import numpy as np
 
 from workbench import metrics
 from workbench.metrics.cxc import FourWaySum
+from workbench.metrics.grades import Ordered, lists
 from workbench.metrics.pmrp import Categories, Pmrp
 from workbench.metrics.ranks import Ranked
-from workbench.metrics.semantic import NcsTop, SemanticRecall, VotedRecall
 from workbench.metrics.table import Evidence, Subset, measure
 
 hit_at_k, recall_at_k = metrics.load("R").per_query, metrics.load("recall").per_query
 map_at_r, r_precision = metrics.load("map_at_r").per_query, metrics.load("r_precision").per_query
 ncs = metrics.load("ncs").per_query
+
+
+def order(scores, grades, *, block=None):
+    """Grades in the order of the scores, of all queries."""
+    parts = [part.ordered for _, part in lists(scores, grades, block=block)]
+    return Ordered(np.concatenate([part.codes for part in parts]), parts[0].grades)
 
 
 def by_key(found):
@@ -71,6 +77,6 @@ def plausible(scores, codes, own, *, zetas=(0, 1, 2), folds=1, rounds=1000, seed
 def semantic(scores, phi, *, own=None, ground_truth=True, ks=(1, 5, 10), ms=(1, 2, 3), rounds=1000, seed=0):
     """NCS, Semantic Recall in their released and printed forms, ASP and NSUM; with ``own`` those by votes."""
     rows = [metrics.load("ncs", ks=ks), "asp", "nsum"]
-    rows += [row(m=m, ks=ks) for row in (NcsTop, SemanticRecall) for m in ms]
-    rows += [VotedRecall(m=m, ks=ks) for m in ms] if own is not None else []
+    rows += [metrics.load(row, m=m, ks=ks) for row in ("ncs_top", "sr_top") for m in ms]
+    rows += [metrics.load("sr_votes", m=m, ks=ks) for m in ms] if own is not None else []
     return measure(evidence(scores, phi, own, without_own=not ground_truth), rows, rounds=rounds, seed=seed)

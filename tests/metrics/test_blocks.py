@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tests.metrics.families import by_key, crossed, errors, ranking, recall
+from tests.metrics.families import by_key, crossed, errors, order, ranking, recall
 from workbench.metrics import blocks
 from workbench.metrics.blocks import Products, Whole, best
-from workbench.metrics.grades import grade_rows, order
+from workbench.metrics.grades import grade_rows
 from workbench.metrics.ranks import Ranked, both, rank
 from workbench.records import Judgements
 

@@ -34,9 +34,7 @@ def test_the_errors_of_the_labels_are_told_from_those_of_the_model():
 
 
 def test_queries_can_be_restricted_while_the_gallery_stays_whole():
-    found = errors(
-        SCORES, OWN, TRUE, captions=np.array([False, False, True, True]), part="last", rounds=0
-    )
+    found = errors(SCORES, OWN, TRUE, captions=np.array([False, False, True, True]), part="last", rounds=0)
     by_key = {m.key.local: m for m in found}
     assert (by_key["t2i/true@1[last]"].value, by_key["t2i/true@1[last]"].queries) == (0.5, 2)
     assert by_key["t2i/true@1[last]"].gallery == 3

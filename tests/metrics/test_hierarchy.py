@@ -7,7 +7,8 @@ from workbench import metrics
 from workbench.metrics import hierarchy
 from workbench.metrics.chains import ROOT as NO_TEXT
 from workbench.metrics.chains import Chains, described, hierarcaps_radius, hierarcaps_traversal
-from workbench.metrics.hierarchy import RadiusPrecision, RadiusRecall
+from workbench.metrics.hierarchy import precision as share_of_retrieved
+from workbench.metrics.hierarchy import recall
 from workbench.records import Split
 
 d_corr_radius, d_corr_image = (metrics.load(name).per_query for name in ("d_corr_radius", "d_corr_image"))
@@ -15,16 +16,13 @@ d_corr_radius, d_corr_image = (metrics.load(name).per_query for name in ("d_corr
 
 def precision(chains, retrieved):
     """Precision of texts that were retrieved already."""
-    row = RadiusPrecision()
-    row.retrieved = lambda chains: retrieved
-    return row.per_query(chains)
+    return share_of_retrieved(retrieved, chains.first[chains.rows])
 
 
 def level_recall(chains, retrieved):
     """``(C, L)`` recall of each level of texts that were retrieved already."""
-    row = RadiusRecall()
-    row.retrieved = lambda chains: retrieved
-    return np.stack([row.per_query(chains, k) for k in range(1, chains.rows.shape[1] + 1)], axis=1)
+    names = chains.first[chains.rows]
+    return np.stack([recall(retrieved, names, k) for k in range(1, names.shape[1] + 1)], axis=1)
 
 
 def unit(vectors):

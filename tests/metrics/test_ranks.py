@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from tests.metrics.families import order
 from tests.oracles import metrics as oracle
-from workbench.metrics.grades import order
 from workbench.metrics.ranks import Relevant, rank
 from workbench.records import Judgements
 

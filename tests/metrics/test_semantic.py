@@ -7,7 +7,8 @@ from tests.oracles import semantic as oracle
 from workbench import metrics
 from workbench.metrics.blocks import Products, WithoutOwn, by_rows
 from workbench.metrics.grades import Lists, Matrix, grade_rows
-from workbench.metrics.semantic import NcsTop, SemanticRecall, curves, votes
+from workbench.metrics.semantic import curves, ncs_top, votes
+from workbench.metrics.semantic import sr_top as semantic_recall
 from workbench.metrics.table import Evidence
 from workbench.records import Judgements
 
@@ -43,15 +44,6 @@ def lists(scores, grades, depth, width=0):
 
 
 ncs = metrics.load("ncs").per_query
-
-
-def ncs_top(found, k, m):
-    return NcsTop(m=m).per_query(found, k)
-
-
-def semantic_recall(found, k, m):
-    return SemanticRecall(m=m).per_query(found, k)
-
 
 def average_semantic_precision(scores, grades):
     return metrics.load("asp").per_query(lists(scores, grades, 1))
@@ -149,17 +141,13 @@ def test_all_forms_equal_the_double_loops_with_ties_and_unjudged_pairs(case, k, 
     assert_allclose(
         semantic_recall(found, k, m), numbers(oracle.semantic_recall(s, g, k, m) for s, g in rows)
     )
-    assert_allclose(
-        average_semantic_precision(scores, grades), numbers(oracle.asp(s, g) for s, g in rows)
-    )
+    assert_allclose(average_semantic_precision(scores, grades), numbers(oracle.asp(s, g) for s, g in rows))
 
 
 def test_without_ground_truth_equals_the_double_loops(case):
     scores, grades = case
     grades, own = np.nan_to_num(grades), np.arange(14) % 9
-    found = by_key(
-        semantic(scores, grades, own=own, ground_truth=False, ks=(1, 3), ms=(2,), rounds=0)
-    )
+    found = by_key(semantic(scores, grades, own=own, ground_truth=False, ks=(1, 3), ms=(2,), rounds=0))
     sides = {
         "i2t": (scores, grades, [np.flatnonzero(own == i) for i in range(9)]),
         "t2i": (scores.T, grades.T, own[:, None]),
@@ -232,10 +220,7 @@ def test_a_collapsed_model_is_never_better_than_any_other(case):
     collapsed, other = (lists(s, grades, 4) for s in (np.zeros_like(scores), scores))
     assert (ncs(collapsed, 4) <= ncs(other, 4)).all()
     # in ASP it counts as the order that contradicts every grade
-    asp = [
-        average_semantic_precision(s, grades)
-        for s in (np.zeros_like(scores), -np.nan_to_num(grades))
-    ]
+    asp = [average_semantic_precision(s, grades) for s in (np.zeros_like(scores), -np.nan_to_num(grades))]
     assert_allclose(asp[0], asp[1])
 
 
@@ -250,9 +235,7 @@ def test_binary_grades_make_ncs_the_share_of_relevant_items_and_printed_ncs_sema
 def test_judgements_a_matrix_and_a_relevance_give_the_same_numbers(rng, monkeypatch):
     phi = np.round(rng.random((7, 11)), 1).astype(np.float32)
     scores = rng.standard_normal((7, 11))
-    matrix, sparse_, held = (
-        semantic(scores, one, rounds=0) for one in (phi, judged(phi), Captions(phi))
-    )
+    matrix, sparse_, held = (semantic(scores, one, rounds=0) for one in (phi, judged(phi), Captions(phi)))
     monkeypatch.setattr("workbench.metrics.grades.HELD", 0)
     made = semantic(scores, Captions(phi), rounds=0)
     assert not isinstance(grade_rows(Captions(phi)).graded, Matrix)
@@ -284,9 +267,7 @@ def test_removed_items_stay_removed_when_scores_are_turned_or_cut(rng):
 
 
 def test_intervals_and_contracts_are_filled_in(rng):
-    found = by_key(
-        semantic(rng.standard_normal((9, 20)), judged(rng.random((9, 20))), own=np.arange(20) % 9)
-    )
+    found = by_key(semantic(rng.standard_normal((9, 20)), judged(rng.random((9, 20))), own=np.arange(20) % 9))
     assert all(m.low <= m.value <= m.high for m in found.values())
     one = found["t2i/ncs_top2@5"]
     assert (one.gallery, one.queries, one.judgements) == (9, 20, "human")

@@ -441,7 +441,7 @@ def test_regions_and_words_of_different_widths_are_refused_with_the_remedy():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"graph": {"alfa": 1}}, TypeError, "aahr: graph has no option 'alfa'; did you mean alpha"),
+        ({"graph": {"alfa": 1}}, TypeError, "'aahr': graph has no option 'alfa'; did you mean alpha"),
         ({"alignment": {"form": "double"}}, ValueError, "choose one of swav, printed"),
         ({"contrast": {"momentum": 1.0}}, ValueError, "momentum is 1.0; it should be less than 1"),
         ({"contrast": {"reduction": "none"}}, ValueError, "choose one of mean, sum"),

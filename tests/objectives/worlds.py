@@ -1,4 +1,6 @@
-"""A source of training batches and objectives with fixed weights; embeddings and batches are the contract's."""
+"""A source of training batches and objectives with fixed weights; embeddings and batches are
+the contract's.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.training import toy
 from workbench.encoders.base import ParameterGroup
 from workbench.objectives.base import Objective
 from workbench.training import NonFiniteLossError, Settings, checkpoint
-from workbench.training.optimiser import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
+from workbench.training.loop import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
 
 ROOT = Path(__file__).parents[2]
 

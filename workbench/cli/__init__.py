@@ -73,6 +73,8 @@ def usage(kinds: tuple[type[Exception], ...] = USUAL) -> Iterator[None]:
     """
     try:
         yield
+    except BrokenPipeError:  # whoever read the lines has enough of them: `workbench list metrics | head -3`
+        raise
     except kinds as error:
         message = error.args[0] if isinstance(error, KeyError) else error
         typer.echo(f"workbench: {message}", err=True)
@@ -192,10 +194,10 @@ def explore(
 
 
 @app.command()
+@usage()
 def notebooks(folder: Path, as_json: AsJson = False) -> None:
     """Copy the notebooks, configurations and grids into a folder, to change them there."""
-    with usage():
-        written = library.lay_out(folder)
+    written = library.lay_out(folder)
     emit([str(path) for path in written], as_json, [f"{len(written)} files  {folder}"])
 
 
@@ -268,22 +270,22 @@ def train(
 
 
 @app.command()
+@usage()
 def evaluate(run: list[str], split: str = "test", root: Root = "runs", as_json: AsJson = False) -> None:
     """Measure the model of a finished run again; of several, their ensemble (the mean of their scores)."""
     from workbench.experiment import runs, standalone
 
-    with usage():
-        measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)
+    measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)
     emit([m.as_dict() for m in measurements], as_json, numbers(measurements, every=True))
 
 
 @app.command()
+@usage()
 def params(notebook: str, as_json: AsJson = False) -> None:
     """The parameters of a notebook: name, type, default, help."""
     from workbench.execution.parameters import inspect
 
-    with usage():
-        found = inspect(library.find(notebook)).values()
+    found = inspect(library.find(notebook)).values()
     emit(
         [asdict(p) for p in found], as_json, columns((p.name, p.type, repr(p.default), p.help) for p in found)
     )
@@ -314,12 +316,12 @@ def _line(run: Any) -> tuple[object, ...]:
 
 
 @app.command()
+@usage()
 def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
     """One run: parameters, and the numbers to look at first, each with its interval and its queries."""
     from workbench.experiment import runs
 
-    with usage():
-        found = runs.find(run, root)
+    found = runs.find(run, root)
     parameters = columns((f"  {name}", value) for name, value in found.params.items())
     about = columns((f"  {name}", value) for name, value in runs.flat(found.env).items()) if every else []
     lines = numbers(found.results, every=every)
@@ -327,17 +329,17 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
 
 
 @app.command()
+@usage()
 def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
     """What differs between two runs: parameters, and the numbers to look at first."""
     from workbench.experiment import runs
 
-    with usage():
-        one, two = runs.find(first, root), runs.find(second, root)
+    one, two = runs.find(first, root), runs.find(second, root)
     found = runs.diff(one, two)
     parts = found if every else {"params": found["params"]}
     rows = [(f"{part}: {key}", a, b) for part, keys in parts.items() for key, (a, b) in keys.items()]
-    lines = columns(rows) + _changed(one, two, every)
-    emit(found, as_json, lines if any(found.values()) else ["no difference"])
+    changed = [*columns(rows), *_changed(one, two, every)]
+    emit(found, as_json, changed if any(found.values()) else ["no difference"])
 
 
 def _changed(first: Any, second: Any, every: bool) -> list[str]:
@@ -364,36 +366,36 @@ def _changed(first: Any, second: Any, every: bool) -> list[str]:
 
 
 @app.command("list")
+@usage()
 def list_shelf(shelf: str, as_json: AsJson = False) -> None:
     """The members of a shelf: data, encoders, metrics, objectives, text."""
-    with usage():
-        if shelf not in SHELVES:
-            raise KeyError(f"no shelf {shelf!r}; choose one of {', '.join(SHELVES)}")
-        names = import_module(f"workbench.{shelf}").names()
+    if shelf not in SHELVES:
+        raise KeyError(f"no shelf {shelf!r}; choose one of {', '.join(SHELVES)}")
+    names = import_module(f"workbench.{shelf}").names()
     emit(names, as_json, names)
 
 
 @app.command(cls=WithPairs)
+@usage()
 def data(name: str, parameter: Pairs = None, split: str = "test", as_json: AsJson = False) -> None:
     """One split of a data set: how many images and captions, and its notes."""
     from workbench import data as shelf
     from workbench.execution import parameters
 
-    with usage():
-        options = parameters.lay((), parameters.spelt({}, pairs(parameter)))
-        found = shelf.load(name, split=split, **options)
+    options = parameters.lay((), parameters.spelt({}, pairs(parameter)))
+    found = shelf.load(name, split=split, **options)
     about = {"name": found.name, **found.fingerprint(), "judgements": sorted(found.judgements)}
     about["notes"] = list(found.notes)
     emit(about, as_json, columns(about.items()))
 
 
 @app.command()
+@usage()
 def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJson = False) -> None:
     """A leaderboard of all good runs: one page and one CSV file."""
     from workbench.views.pages import leaderboard
 
-    with usage():
-        made = leaderboard.build(root, out=out, notebook=notebook)
+    made = leaderboard.build(root, out=out, notebook=notebook)
     emit(asdict(made), as_json, [f"{made.runs} runs  {made.html}", str(made.csv)])
 
 

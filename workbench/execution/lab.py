@@ -1,7 +1,5 @@
 """The notebooks in JupyterLab, opened on runs that somebody chose."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence

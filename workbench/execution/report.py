@@ -19,10 +19,8 @@ HERE = Path(__file__).parent
 
 def figures(notebook: nbformat.NotebookNode) -> Iterator[dict[str, Any]]:
     """The plotly figures of an executed notebook, in order, as ``{"data": ..., "layout": ...}``."""
-    for output in _outputs(notebook):
-        figure = output.get("data", {}).get(PLOTLY)
-        if figure is not None:
-            yield {"data": figure["data"], "layout": figure["layout"]}
+    found = (output.get("data", {}).get(PLOTLY) for output in _outputs(notebook))
+    return ({"data": one["data"], "layout": one["layout"]} for one in found if one is not None)
 
 
 def _outputs(notebook: nbformat.NotebookNode) -> Iterator[nbformat.NotebookNode]:
@@ -63,17 +61,12 @@ def to_html(notebook: nbformat.NotebookNode, title: str) -> str:
     from nbconvert import HTMLExporter
 
     notebook = copy.deepcopy(notebook)
-    number = 0
-    for output in _outputs(notebook):
-        if PLOTLY in output.get("data", {}):
-            number += 1
-            output["data"] = {"text/html": div(output["data"][PLOTLY], f"figure-{number}")}
-    script = plotly_script() if number else ""
+    drawn = [output for output in _outputs(notebook) if PLOTLY in output.get("data", {})]
+    for number, output in enumerate(drawn, 1):
+        output["data"] = {"text/html": div(output["data"][PLOTLY], f"figure-{number}")}
     exporter = HTMLExporter(raw_template=(HERE / "report.html.j2").read_text(encoding="utf-8"))
-    page, _ = exporter.from_notebook_node(
-        notebook, resources={"plotly_js": script, "metadata": {"name": title}}
-    )
-    return str(page)
+    resources = {"plotly_js": plotly_script() if drawn else "", "metadata": {"name": title}}
+    return str(exporter.from_notebook_node(notebook, resources=resources)[0])
 
 
 def tidy(path: Path) -> int:

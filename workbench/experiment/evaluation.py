@@ -215,7 +215,7 @@ def _walks(
 
 def _within(split: Split, vectors: tuple[Vectors, Vectors] | None) -> dict[str, Ranks]:
     """Retrieval of Crisscrossed Captions within a modality, where its ratings and the vectors are there."""
-    found = {}
+    found: dict[str, Ranks] = {}
     if vectors is not None and "sis" in split.image_judgements:
         images = cxc.within(Products(vectors[0], vectors[0]), split.image_judgements["sis"])
         # a small part of the split may have no pair of images that is positive

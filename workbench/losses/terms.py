@@ -1,6 +1,7 @@
 """What every loss does with its arguments and its terms."""
 
-from typing import Literal, get_args
+from collections.abc import Callable
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -18,10 +19,24 @@ def check(scores: Tensor, positives: Tensor, reduction: str) -> None:
     """
     if scores.shape != positives.shape or positives.dtype != torch.bool:
         raise ValueError(
-            f"scores {tuple(scores.shape)} and positives {tuple(positives.shape)} must have one shape, and positives must be "
-            f"boolean (here {positives.dtype})"
+            f"scores {tuple(scores.shape)} and positives {tuple(positives.shape)} must have one shape, "
+            f"and positives must be boolean (here {positives.dtype})"
         )
     choose("reduction", reduction, get_args(Reduction))
+
+
+def both_ways(
+    loss: Callable[..., Tensor], scores: Tensor, positives: Tensor, **options: Any
+) -> tuple[Tensor, Tensor]:
+    """A loss of rows in both directions: image to text, and text to image.
+
+    Args:
+        loss: of scores and positives, such as ``triplet``.
+        scores: ``(I, T)`` scores.
+        positives: ``(I, T)`` bool.
+        options: of the loss.
+    """
+    return loss(scores, positives, **options), loss(scores.T, positives.T, **options)
 
 
 def choose(option: str, value: str, known: tuple[str, ...]) -> None:

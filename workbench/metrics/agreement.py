@@ -14,8 +14,6 @@ Source: M. Kendall, A new measure of rank correlation, Biometrika 30, 1938; S. C
 2022 (pooling).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
@@ -28,12 +26,9 @@ from numpy.typing import NDArray
 from workbench.metrics.blocks import AnyScores, RowScores, best, by_rows
 from workbench.metrics.grades import AnyGrades, grade_rows
 from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values, interval
-from workbench.metrics.map_at_r import MapAtR
-from workbench.metrics.pmrp import Categories, Codes, Pmrp
+from workbench.metrics.pmrp import Categories, Codes
 from workbench.metrics.ranks import Ranked
-from workbench.metrics.recall import HitRate
-from workbench.metrics.semantic import Ncs
-from workbench.metrics.table import Evidence, Metric, walk
+from workbench.metrics.table import Evidence, Metric, load, walk
 from workbench.records import Judgements, MetricKey, Rows
 
 TRUTH = str(MetricKey("map_at_r", judgements="truth"))
@@ -136,10 +131,10 @@ def per_query(
     """
     binary, rows = Judgements.own(own, truth.shape[0]), by_rows(scores)
     asked: list[tuple[str, AnyGrades, Metric]] = [
-        ("truth", truth, MapAtR()), ("own", binary, HitRate(ks=ks)),
-        *([(labels.name, labels, MapAtR())] if labels else []),
-        *([("phi", phi, Ncs(ks=ks))] if phi is not None else []),
-        *([("categories", Categories(categories, own), Pmrp())] if categories is not None else []),
+        ("truth", truth, load("map_at_r")), ("own", binary, load("R", ks=ks)),
+        *([(labels.name, labels, load("map_at_r"))] if labels else []),
+        *([("phi", phi, load("ncs", ks=ks))] if phi is not None else []),
+        *([("categories", Categories(categories, own), load("pmrp"))] if categories is not None else []),
     ]  # fmt: skip
     ranked, out = Ranked(rows, [binary, truth, *([labels] if labels else [])]), dict[str, Values]()
     for name, judged, metric in asked:
@@ -220,7 +215,7 @@ def _means(table: Table, draws: Draws) -> dict[str, tuple[Values, Values, int]]:
     out = {}
     for key in next(iter(table.values())):
         values = np.stack([model[key] for model in table.values()], axis=1)
-        known, direction = ~np.isnan(values).any(axis=1), MetricKey.parse(key).direction
+        known, direction = np.asarray(~np.isnan(values).any(axis=1)), MetricKey.parse(key).direction
         columns = np.where(known[:, None], values, np.nan).T
         means = np.array([draws.value(column, direction) for column in columns])
         drawn = np.stack([draws.of(column, direction) for column in columns], axis=1)

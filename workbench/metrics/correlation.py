@@ -11,8 +11,6 @@ paper, "Is an image worth five sentences?", table 1 (Pearson correlation with th
 pairs).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -193,7 +191,7 @@ class Pearson(Metric):
     name = "pearson"
     hit = "pearson correlation over the pairs; gallery = pairs"
     requires = "pairs"
-    directions = ("",)
+    directions: tuple[str, ...] = ("",)
     by = ("rated",)
     face = "correlation"
     ties = TIES
@@ -223,7 +221,10 @@ class Pearson(Metric):
         across, along = sxx - sx**2 / known, syy - sy**2 / known
         varies = (across > EMPTY * sxx) & (along > EMPTY * syy)
         out = np.full(len(n), np.nan)
-        return np.divide(sxy - sx * sy / known, np.sqrt(np.abs(across * along)), out=out, where=varies)
+        found: Values = np.divide(
+            sxy - sx * sy / known, np.sqrt(np.abs(across * along)), out=out, where=varies
+        )
+        return found
 
 
 class Spearman(Pearson):
@@ -239,7 +240,9 @@ class Spearman(Pearson):
         """``(rounds,)`` ranked anew in each resample."""
         places = [np.unique(side, return_inverse=True)[1] for side in values.T]
         weights = (row[image] for block in draws.blocks() for row in block)
-        found = (pearson(*(_average_ranks(place, one) for place in places), one) for one in weights)
+        found = (
+            pearson(_average_ranks(places[0], one), _average_ranks(places[1], one), one) for one in weights
+        )
         return np.fromiter(found, dtype=np.float64, count=draws.rounds)
 
 

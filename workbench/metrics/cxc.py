@@ -15,27 +15,16 @@ Source: Z. Parekh et al., Crisscrossed captions, EACL 2021 (section 4); VSE-infi
 over all captions, the ECCV Caption package over those that have a positive, as here.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 
 from workbench.metrics.blocks import AnyScores, WithoutOwn, by_rows
 from workbench.metrics.ranks import Ranks, Relevant, rank
-from workbench.metrics.rsum import Rsum
+from workbench.metrics.recall import Rsum
 from workbench.records import Judgements, Rows
 
 NAME = "cxc"
-
-
-class FourWaySum(Rsum):
-    """Sum of R@1 and R@5 of the four directions."""
-
-    hit = "sum of R@1 and R@5 of the four directions; gallery = that of all four"
-    directions = ("i2t", "t2i", "i2i", "t2t")
-    by = (NAME,)
-    depths_summed = (1, 5)
 
 
 def within(scores: AnyScores, rated: Judgements, group: Rows | None = None) -> Ranks:
@@ -73,4 +62,8 @@ def _of_one_kind(rated: Judgements, group: Rows | None) -> Judgements:
     )
 
 
+FourWaySum = Rsum.row(
+    "rsum", hit="sum of R@1 and R@5 of the four directions; gallery = that of all four",
+    directions=("i2t", "t2i", "i2i", "t2t"), by=(NAME,), depths_summed=(1, 5),
+)  # fmt: skip
 MEMBER = FourWaySum

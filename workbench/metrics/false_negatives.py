@@ -11,8 +11,6 @@ is reported. Of ``false_negatives`` the queries are the errors; it is left out w
 Source: S. Chun et al., ECCV Caption, ECCV 2022 (false negatives of MS-COCO).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workbench.metrics.intervals import Values
@@ -22,65 +20,50 @@ from workbench.metrics.table import Metric
 BothRanks = tuple[Ranks, Ranks]
 
 
-class RightByLabels(Metric):
-    """Whether the best scored item is relevant by the labels."""
-
-    name, hit = "own", "the best scored item is relevant by the data set's own pairs"
-    requires = "labels"
-    directions = ("i2t", "t2i")
-    ks = (1,)
-    by = ("exact",)
-
-    def per_query(self, found: BothRanks, k: int | None = None) -> Values:
-        """``(queries,)`` 1 where it is; NaN where nothing is relevant by the labels."""
-        best = found[0].first
-        return np.where(np.isnan(best), np.nan, best == 1)
+def own(found: BothRanks, k: int | None = None) -> Values:
+    """``(queries,)`` 1 where the best scored item is relevant by the labels; NaN where nothing is."""
+    return np.where(np.isnan(found[0].first), np.nan, found[0].first == 1)
 
 
-class RightByTruth(RightByLabels):
-    """Whether the best scored item is relevant by the better judgements."""
-
-    name, hit = "true", "the best scored item is relevant by {judgements}"
-
-    def per_query(self, found: BothRanks, k: int | None = None) -> Values:
-        """``(queries,)`` 1 where it is; NaN where nothing is relevant by the labels."""
-        # nothing truly relevant (a NaN rank) compares as not on top
-        return np.where(np.isnan(found[0].first), np.nan, found[1].first == 1)
+def true(found: BothRanks, k: int | None = None) -> Values:
+    """``(queries,)`` 1 where the best scored item is relevant by the better judgements; NaN where nothing is
+    relevant by the labels.
+    """
+    # nothing truly relevant (a NaN rank) compares as not on top
+    return np.where(np.isnan(found[0].first), np.nan, found[1].first == 1)
 
 
-class Errors(RightByLabels):
-    """Whether the best scored item is not relevant by the labels."""
-
-    name, hit = "errors", "the best scored item is not relevant by the data set's own pairs"
-    ks = (None,)
-    smaller_is_better = True
-
-    def per_query(self, found: BothRanks, k: int | None = None) -> Values:
-        """``(queries,)`` 1 where it is not; NaN where nothing is relevant by the labels."""
-        return 1 - super().per_query(found)
+def errors(found: BothRanks, k: int | None = None) -> Values:
+    """``(queries,)`` 1 where the best scored item is not relevant by the labels; NaN where nothing is."""
+    return 1 - own(found)
 
 
-class FalseNegatives(RightByTruth):
-    """Share of the errors by the labels that are right by the better judgements."""
+def false_negatives(found: BothRanks, k: int | None = None) -> Values:
+    """``(queries,)`` 1 where an error by the labels is right by the better judgements, 0 where it is wrong,
+    NaN = no error.
 
-    name = "false_negatives"
-    hit = (
-        "the best scored item is relevant by {judgements}; queries = errors by the data set's own pairs, "
-        "left out = the other queries"
+    >>> from workbench.metrics.ranks import rank
+    >>> scores = np.array([[0.9, 0.1], [0.8, 0.2]])
+    >>> labels, truth = np.eye(2, dtype=bool), np.ones((2, 2), dtype=bool)
+    >>> false_negatives((rank(scores, labels), rank(scores, truth))).tolist()
+    [nan, 1.0]
+    """
+    return np.where(found[0].first > 1, true(found), np.nan)
+
+
+ERRORS = (
+    "the best scored item is relevant by {judgements}; queries = errors by the data set's own pairs, "
+    "left out = the other queries"
+)
+MEMBER = tuple(
+    Metric.row(
+        of.__name__, of, hit, requires="labels", directions=("i2t", "t2i"), ks=(k,), by=("exact",),
+        smaller_is_better=of is errors,
     )
-    ks = (None,)
-
-    def per_query(self, found: BothRanks, k: int | None = None) -> Values:
-        """``(queries,)`` 1 where an error by the labels is right, 0 where it is wrong, NaN = no error.
-
-        >>> from workbench.metrics.ranks import rank
-        >>> scores = np.array([[0.9, 0.1], [0.8, 0.2]])
-        >>> labels, truth = np.eye(2, dtype=bool), np.ones((2, 2), dtype=bool)
-        >>> both = rank(scores, labels), rank(scores, truth)
-        >>> FalseNegatives().per_query(both).tolist()
-        [nan, 1.0]
-        """
-        return np.where(found[0].first > 1, super().per_query(found), np.nan)
-
-
-MEMBER = (RightByLabels, RightByTruth, Errors, FalseNegatives)
+    for of, k, hit in (
+        (own, 1, "the best scored item is relevant by the data set's own pairs"),
+        (true, 1, "the best scored item is relevant by {judgements}"),
+        (errors, None, "the best scored item is not relevant by the data set's own pairs"),
+        (false_negatives, None, ERRORS),
+    )
+)  # fmt: skip

@@ -3,7 +3,8 @@
 A tie counts against the model: among equal scores the item of the smaller grade comes first. Among equal
 grades the earlier row of the gallery comes first in the order of the grades. A pair that nobody judged (grade
 NaN), or whose score is ``-inf``, is in no list. Lists are made by blocks of queries, and what several metrics
-read of a block is made once."""
+read of a block is made once.
+"""
 
 from __future__ import annotations
 
@@ -183,7 +184,7 @@ class Lists:
     @cached_property
     def listed(self) -> NDArray[np.bool_]:
         """``(queries, gallery)`` which pairs are in a list."""
-        return ~np.isnan(self.grades) & (self.scores > -np.inf)
+        return np.asarray(~np.isnan(self.grades) & (self.scores > -np.inf))
 
     @cached_property
     def retrieved(self) -> Retrieved:
@@ -238,26 +239,6 @@ def lists(
     for first, part in blocks(scores, rows.shape, block or min(by_rows(scores).step, size)):
         found = rows.rows(slice(first, first + len(part)))
         yield first, Lists(part, found, rows, depth, max(depth, width))
-
-
-def order(scores: AnyScores, grades: AnyGrades | GradeRows, *, block: int | None = None) -> Ordered:
-    """Grades in the order of the scores, of all queries; for the arguments see ``lists``.
-
-    >>> ranked = order(np.array([[0.2, 0.9, 0.2]]), np.array([[5.0, 1.0, 3.0]]))
-    >>> ranked.grades[ranked.codes].tolist()
-    [[1.0, 3.0, 5.0]]
-    """
-    parts = [part.ordered for _, part in lists(scores, grades, block=block)]
-    if not parts:
-        return Ordered(np.zeros(grades.shape, dtype=np.uint8), np.zeros(1))
-    return Ordered(np.concatenate([part.codes for part in parts]), parts[0].grades)
-
-
-def retrieve(scores: AnyScores, grades: AnyGrades | GradeRows, depth: int, width: int = 0) -> Retrieved:
-    """The ``depth`` best scored items of all queries; for the arguments see ``lists``."""
-    parts = [part.retrieved for _, part in lists(scores, grades, depth=depth, width=width)]
-    fields = ([getattr(part, name) for part in parts] for name in ("grade", "place", "best"))
-    return Retrieved(*(np.concatenate(field) for field in fields))
 
 
 def _codes_in_order(scores: Scores, codes: Rows, size: int) -> Rows:

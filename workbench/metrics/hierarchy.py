@@ -12,10 +12,8 @@ Source: M. Alper, H. Averbuch-Elor, Emergent visual-semantic hierarchies in imag
 2024 (P, R); DITM's description of its HierarCaps experiment (d_corr).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,42 +25,8 @@ from workbench.records import Measurement, MetricKey, Rows
 from workbench.registry import Natural
 
 
-class OfChains(Metric):
-    """A metric of chains of texts: one value a chain."""
-
-    requires = "chains"
-    directions = ("",)
-    by = ("chains",)
-    ties = "among equally near texts the first of the list is retrieved; equal distances count 0 in tau"
-    default = False
-
-
-class RadiusCorrelation(OfChains):
-    """Kendall tau between a text's level and its distance from the root."""
-
-    name = "d_corr_radius"
-    hit = "Kendall tau of level and distance from the root, mean over chains"
-    face = "correlation"
-
-    def per_query(self, found: Chains, k: int | None = None) -> Values:
-        """``(C,)`` in [-1, 1]."""
-        return _tau(found.radius[found.rows])
-
-
-class ImageCorrelation(OfChains):
-    """Kendall tau between a text's level and its nearness to the image: 1 = the most specific is nearest."""
-
-    name = "d_corr_image"
-    hit = "Kendall tau of level and nearness to the image, mean over chains"
-    face = "correlation"
-
-    def per_query(self, found: Chains, k: int | None = None) -> Values:
-        """``(C,)`` in [-1, 1]."""
-        return _tau(found.cosine[found.rows])
-
-
-class RadiusPrecision(OfChains):
-    """Share of the retrieved texts that belong to the chain; 0 where only the root was retrieved.
+class Retrieval(Metric):
+    """How well the retrieved texts of an image match its chain.
 
     Args:
         steps: thresholds, or points on the way to the root.
@@ -70,8 +34,7 @@ class RadiusPrecision(OfChains):
         root_in_pool: of the traversal.
     """
 
-    name = "hierarcaps_radius_P"
-    hit = "a text of the image's chain, compared as a string; {way}"
+    way: Literal["radius", "traversal"] = "radius"
 
     def __init__(
         self, *, steps: Natural = 50, start: Literal["text", "image"] = "text", root_in_pool: bool = True
@@ -81,61 +44,60 @@ class RadiusPrecision(OfChains):
 
     def phrase(self, k: int | None, judgements: str) -> str:
         """What counts as a hit, and how texts are retrieved."""
-        way = f"{self.steps} thresholds of the distance from the root"
-        if "traversal" in self.name:
-            pool = "in" if self.root_in_pool else "not in"
-            way = f"{self.steps} points from the {self.start} to the root, root {pool} the pool"
-        return self.hit.format(way=way)
+        pool = "in" if self.root_in_pool else "not in"
+        way = {
+            "radius": f"{self.steps} thresholds of the distance from the root",
+            "traversal": f"{self.steps} points from the {self.start} to the root, root {pool} the pool",
+        }
+        return f"{self.hit}; {way[self.way]}"
 
     def retrieved(self, chains: Chains) -> list[Rows]:
         """Caption rows of the texts that each chain's image retrieves."""
-        if "traversal" not in self.name:
-            return chains.kept(("radius", self.steps), lambda: hierarcaps_radius(chains, steps=self.steps))
-        options = {"start": self.start, "root_in_pool": self.root_in_pool, "steps": self.steps}
-        return chains.kept(tuple(options.values()), lambda: hierarcaps_traversal(chains, **options))
+        start, pool, steps = self.start, self.root_in_pool, self.steps
+        if self.way == "radius":
+            return chains.kept(("radius", steps), lambda: hierarcaps_radius(chains, steps=steps))
+        return chains.kept(
+            (start, pool, steps),
+            lambda: hierarcaps_traversal(chains, start=start, root_in_pool=pool, steps=steps),
+        )
 
     def per_query(self, found: Chains, k: int | None = None) -> Values:
         """``(C,)`` in [0, 1]."""
-        several = list(zip(self.retrieved(found), found.first[found.rows], strict=True))
-        sizes = [max(1, np.count_nonzero(texts != ROOT)) for texts, _ in several]
-        return np.array([np.isin(texts, names).sum() for texts, names in several]) / np.array(sizes)
+        return self.of(self.retrieved(found), found.first[found.rows], k)
 
 
-class RadiusRecall(RadiusPrecision):
-    """Share of the chain's levels whose text was retrieved."""
-
-    name = "hierarcaps_radius_R"
-
-    def per_query(self, found: Chains, k: int | None = None) -> Values:
-        """``(C,)`` in [0, 1]; with a level ``k`` whether the chain's text of this level was retrieved."""
-        several = zip(self.retrieved(found), found.first[found.rows], strict=True)
-        levels = np.array([np.isin(names, texts) for texts, names in several], dtype=np.float64)
-        return np.asarray(levels.mean(axis=1) if k is None else levels[:, k - 1])
+def d_corr_radius(found: Chains, k: int | None = None) -> Values:
+    """``(C,)`` Kendall tau between a text's level and its distance from the root, in [-1, 1]."""
+    return _tau(found.radius[found.rows])
 
 
-class RadiusLevelRecall(RadiusRecall):
-    """Recall of each level."""
-
-    name = "hierarcaps_radius_R_level"
-    ks = (1, 2, 3, 4)
-
-
-class TraversalPrecision(RadiusPrecision):
-    """The same on the straight way to the root."""
-
-    name = "hierarcaps_traversal_P"
+def d_corr_image(found: Chains, k: int | None = None) -> Values:
+    """``(C,)`` Kendall tau between a text's level and its nearness to the image: 1 = the most specific is
+    nearest, -1 = the most generic.
+    """
+    return _tau(found.cosine[found.rows])
 
 
-class TraversalRecall(RadiusRecall):
-    """The same on the straight way to the root."""
+def precision(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Values:
+    """``(C,)`` share of the retrieved texts that belong to the chain; 0 where only the root was retrieved.
 
-    name = "hierarcaps_traversal_R"
+    Args:
+        retrieved: of each chain the caption rows of the texts.
+        chains: ``(C, L)`` first row of each text of the chain, generic first.
+        k: not used.
+    """
+    right = [np.isin(texts, names).sum() for texts, names in zip(retrieved, chains, strict=True)]
+    return np.array(right) / [max(1, np.count_nonzero(texts != ROOT)) for texts in retrieved]
 
 
-class TraversalLevelRecall(RadiusLevelRecall):
-    """The same on the straight way to the root."""
+def recall(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Values:
+    """``(C,)`` share of the chain's levels whose text was retrieved; for the arguments see ``precision``.
 
-    name = "hierarcaps_traversal_R_level"
+    With a level ``k`` it is whether the chain's text of this level was retrieved.
+    """
+    found = [np.isin(names, texts) for texts, names in zip(retrieved, chains, strict=True)]
+    levels = np.array(found, dtype=np.float64)
+    return np.asarray(levels.mean(axis=1) if k is None else levels[:, k - 1])
 
 
 def _tau(values: Values) -> Values:
@@ -144,10 +106,22 @@ def _tau(values: Values) -> Values:
     return np.asarray(np.sign(values[:, later] - values[:, earlier]).mean(axis=1))
 
 
-MEMBER = (
-    RadiusCorrelation, ImageCorrelation, RadiusPrecision, RadiusRecall, RadiusLevelRecall, TraversalPrecision,
-    TraversalRecall, TraversalLevelRecall,
+SHARED: dict[str, Any] = {
+    "requires": "chains", "directions": ("",), "by": ("chains",), "default": False,
+    "ties": "among equally near texts the first of the list is retrieved; equal distances count 0 in tau",
+}  # fmt: skip
+CORRELATIONS = tuple(
+    Metric.row(of.__name__, of, f"Kendall tau of level and {what}, mean over chains", face="correlation",
+               **SHARED)
+    for of, what in ((d_corr_radius, "distance from the root"), (d_corr_image, "nearness to the image"))
 )  # fmt: skip
+RETRIEVALS = tuple(
+    Retrieval.row(f"hierarcaps_{way}_{what}", of, "a text of the image's chain, compared as a string",
+                  way=way, ks=ks, **SHARED)
+    for way in ("radius", "traversal")
+    for what, of, ks in (("P", precision, (None,)), ("R", recall, (None,)), ("R_level", recall, (1, 2, 3, 4)))
+)  # fmt: skip
+MEMBER = CORRELATIONS + RETRIEVALS
 
 
 def measure(
@@ -172,8 +146,9 @@ def measure(
         seed: of the bootstrap.
     """
     draws, depth = Draws(chains.own, len(chains.image), rounds, seed), chains.rows.shape[1]
-    rows = [row(steps=steps, start=start, root_in_pool=root_in_pool) for row in MEMBER[2:]]
-    rows = [row() for row in MEMBER[:2]] + rows + [load(row) if isinstance(row, str) else row for row in more]
+    rows: list[Metric] = [row() for row in CORRELATIONS]
+    rows += [row(steps=steps, start=start, root_in_pool=root_in_pool) for row in RETRIEVALS]
+    rows += [load(row) if isinstance(row, str) else row for row in more]
     return [
         report(row, MetricKey(row.name, judgements="chains", k=k), row.per_query(chains, k), chains.image_of,
                draws, len(chains.pool))

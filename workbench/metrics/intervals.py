@@ -9,7 +9,8 @@ interval wherever it is computed. Within folds (the 1K protocol) images are draw
 
 Source: B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979 (percentile
 interval); A. Davison and D. Hinkley, Bootstrap methods and their application, 1997, section 3.8 (whole groups
-are drawn)."""
+are drawn).
+"""
 
 from __future__ import annotations
 
@@ -158,7 +159,7 @@ class Draws:
         sums = np.stack([np.bincount(rows, one, self.images) for one in (values, np.ones(len(rows)))], axis=1)
         found = np.concatenate([np.zeros((0, 2)), *(block @ sums for block in self.blocks())])
         out = np.full(len(found), np.nan)
-        return np.divide(found[:, 0], found[:, 1], out=out, where=found[:, 1] > 0)
+        return np.asarray(np.divide(found[:, 0], found[:, 1], out=out, where=found[:, 1] > 0))
 
     def _medians(self, values: Values, rows: Rows) -> Values:
         order, found = np.argsort(values, kind="stable"), [np.zeros(0)]

@@ -6,9 +6,8 @@ with different grades, and a perfect order of grades with ties would then stay b
 of different grades is discordant. A query whose judged items all have one grade does not count.
 
 Source: M. Kendall, A new measure of rank correlation, Biometrika 30, 1938; R. Somers, A new asymmetric
-measure of association for ordinal variables, American Sociological Review 27, 1962."""
-
-from __future__ import annotations
+measure of association for ordinal variables, American Sociological Review 27, 1962.
+"""
 
 import numpy as np
 

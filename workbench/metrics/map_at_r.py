@@ -1,13 +1,14 @@
-"""mAP@R: "R is the number of items relevant to the query; mAP@R is the mean of the precision at each of the R
-best places that holds a relevant item, divided by R." So mAP@R <= R-Precision.
+"""mAP@R and R-Precision; R is the number of items relevant to the query.
+
+``map_at_r``: "the mean of the precision at each of the R best places that holds a relevant item, divided by
+R." ``r_precision``: "the share of relevant items among the R best". So mAP@R <= R-Precision.
 
 A tie counts against the model (``ranks``). A query with nothing relevant does not count, and how many there
 were is reported. Pairs that nobody judged are irrelevant.
 
 Source: K. Musgrave et al., A metric learning reality check, ECCV 2020; S. Chun et al., ECCV Caption, ECCV
-2022 (the same for image-text retrieval)."""
-
-from __future__ import annotations
+2022 (the same for image-text retrieval).
+"""
 
 import numpy as np
 
@@ -16,24 +17,38 @@ from workbench.metrics.ranks import Ranks
 from workbench.metrics.table import Metric
 
 
-class MapAtR(Metric):
-    """Average precision cut at R, the query's number of relevant items."""
+def map_at_r(found: Ranks, k: int | None = None) -> Values:
+    """Average precision cut at R, the query's number of relevant items.
 
-    name = "map_at_r"
-    hit = "precision at each relevant item among the R best, summed and divided by R"
-    directions = ("i2t", "t2i")
-    by = ("others",)
+    Returns:
+        ``(queries,)`` in [0, 1], NaN where nothing is relevant.
 
-    def per_query(self, found: Ranks, k: int | None = None) -> Values:
-        """``(queries,)`` in [0, 1], NaN where nothing is relevant.
-
-        >>> from workbench.metrics.ranks import rank
-        >>> ranks = rank(np.array([[0.9, 0.8, 0.7, 0.6]]), np.array([[True, False, True, True]]))
-        >>> MapAtR().per_query(ranks).round(6).tolist()  # (1/1 + 2/3) / 3
-        [0.555556]
-        """
-        inside = found.rank <= found.counts[found.query]
-        return found.mean(np.where(inside, found.place / found.rank, 0.0))
+    >>> from workbench.metrics.ranks import rank
+    >>> ranks = rank(np.array([[0.9, 0.8, 0.7, 0.6]]), np.array([[True, False, True, True]]))
+    >>> map_at_r(ranks).round(6).tolist()  # (1/1 + 2/3) / 3
+    [0.555556]
+    """
+    inside = found.rank <= found.counts[found.query]
+    return found.mean(np.where(inside, found.place / found.rank, 0.0))
 
 
-MEMBER = MapAtR
+def r_precision(found: Ranks, k: int | None = None) -> Values:
+    """Share of relevant items among the R best.
+
+    Returns:
+        ``(queries,)`` in [0, 1], NaN where nothing is relevant.
+
+    >>> from workbench.metrics.ranks import rank
+    >>> r_precision(rank(np.array([[0.9, 0.8, 0.7]]), np.array([[True, False, True]]))).tolist()
+    [0.5]
+    """
+    return found.mean(found.rank <= found.counts[found.query])
+
+
+MEMBER = tuple(
+    Metric.row(of.__name__, of, hit, directions=("i2t", "t2i"), by=("others",))
+    for of, hit in (
+        (map_at_r, "precision at each relevant item among the R best, summed and divided by R"),
+        (r_precision, "share of relevant items among the R best"),
+    )
+)

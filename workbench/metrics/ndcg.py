@@ -8,8 +8,6 @@ are in no list.
 Source: K. Jarvelin, J. Kekalainen, Cumulated gain-based evaluation of IR techniques, TOIS 2002.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

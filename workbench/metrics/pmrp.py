@@ -10,8 +10,6 @@ A tie counts against the model: of equal scores the item whose categories differ
 Source: S. Chun et al., Probabilistic embeddings for cross-modal retrieval (PCME), CVPR 2021, section 4.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -77,14 +75,14 @@ class Categories:
     @property
     def listed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """``(I,)`` and ``(T,)`` which images and captions have a category."""
-        shows = self.codes.any(axis=1)
+        shows = np.asarray(self.codes.any(axis=1))
         return shows, shows[self.own]
 
     def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
         """``(n, m)`` grades; NaN for an image without any category and for its captions."""
         first, second = self.codes[images], self.codes[self.own[captions]]
         near = (self.far - np.minimum(differences(first, second), self.far)).astype(np.float32)
-        return np.where(first.any(axis=1)[:, None] & second.any(axis=1), near, np.float32(np.nan))
+        return np.where(np.logical_and.outer(first.any(axis=1), second.any(axis=1)), near, np.float32(np.nan))
 
 
 class Pmrp(Metric):

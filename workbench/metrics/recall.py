@@ -1,17 +1,18 @@
-"""Recall at K in both conventions.
+"""What is found among the first places: R@K, recall at K, the median rank and RSUM.
 
-"R@K is the share of queries with at least one relevant item among the K best scored." This is the field's
-R@K. The other convention, ``recall``, is the mean share of a query's relevant items among the K best. They
-agree where every query has one relevant item.
+``R``: "the share of queries with at least one relevant item among the K best scored", the field's R@K.
+``recall``: the mean share of a query's relevant items among the K best. The two agree where every query has
+one relevant item. ``medr``: "the median, over queries, of the rank of the best relevant item, rounded down";
+smaller is better. ``rsum``: "the sum of R@1, R@5 and R@10 of both directions", here in [0, 6]; papers print
+it as a sum of percents. Its interval is that of the joint resample: an image that is drawn brings its hits
+and those of its captions.
 
 A tie counts against the model (``ranks``). A query with nothing relevant does not count, and how many there
 were is reported. In the 1K protocol (five folds) consecutive blocks of images with their own captions are
 separate galleries, and every number is the mean over the blocks.
 
-Source: F. Faghri et al., VSE++, BMVC 2018, section 4.
+Source: F. Faghri et al., VSE++, BMVC 2018, section 4; RSUM is the field's habit.
 """
-
-from __future__ import annotations
 
 import numpy as np
 
@@ -23,10 +24,8 @@ from workbench.metrics.table import Metric
 class HitRate(Metric):
     """Whether a query has a relevant item among its K best: the field's R@K."""
 
-    name = "R"
-    hit = "at least one relevant item among the {k} best"
-    ks = (1, 5, 10)
-    by = ("own", "others", "cxc")
+    name, hit = "R", "at least one relevant item among the {k} best"
+    ks, by = (1, 5, 10), ("own", "others", "cxc")
 
     def depths(self, judgements: str) -> tuple[int | None, ...]:
         """All depths by own pairs and by those of Crisscrossed Captions, as printed; else the first."""
@@ -43,22 +42,47 @@ class HitRate(Metric):
         return np.where(np.isnan(found.first), np.nan, found.first <= (k or 1))
 
 
-class Recall(Metric):
-    """Share of a query's relevant items that are among its K best."""
+class Rsum(Metric):
+    """Sum of the hit rates at some depths, in all directions."""
 
-    name = "recall"
-    hit = "share of the relevant items among the {k} best"
-    ks = (1, 5, 10)
-    by = ("own",)
+    name = "rsum"
+    hit = "sum of the hit rates at 1, 5 and 10 of both directions; gallery = images + captions"
+    directions, by = ("i2t", "t2i"), ("own",)
+    face, summed = "sum", True
+    depths_summed: tuple[int, ...] = (1, 5, 10)
 
     def per_query(self, found: Ranks, k: int | None = None) -> Values:
-        """``(queries,)`` in [0, 1], NaN where nothing is relevant.
-
-        >>> from workbench.metrics.ranks import rank
-        >>> Recall().per_query(rank(np.array([[0.9, 0.2, 0.6]]), np.array([[True, True, False]])), 2).tolist()
-        [0.5]
-        """
-        return found.mean(found.rank <= (k or 1))
+        """``(queries,)`` number of depths at which the query has a hit, NaN where nothing is relevant."""
+        hits = found.first[:, None] <= np.array(self.depths_summed)
+        return np.where(np.isnan(found.first), np.nan, hits.sum(axis=1))
 
 
-MEMBER = (HitRate, Recall)
+def recall(found: Ranks, k: int | None = None) -> Values:
+    """Share of a query's relevant items that are among its K best.
+
+    Returns:
+        ``(queries,)`` in [0, 1], NaN where nothing is relevant.
+
+    >>> from workbench.metrics.ranks import rank
+    >>> recall(rank(np.array([[0.9, 0.2, 0.6]]), np.array([[True, True, False]])), 2).tolist()
+    [0.5]
+    """
+    return found.mean(found.rank <= (k or 1))
+
+
+def median_rank(found: Ranks, k: int | None = None) -> Values:
+    """``(queries,)`` rank of the best relevant item, 1 = first; NaN where nothing is relevant."""
+    return found.first
+
+
+MEMBER = (
+    HitRate,
+    Rsum,
+    Metric.row(
+        "recall", recall, "share of the relevant items among the {k} best", ks=(1, 5, 10), by=("own",),
+    ),
+    Metric.row(
+        "medr", median_rank, "median rank of the best relevant item, rounded down; smaller is better",
+        by=("own",), face="rank", statistic="median", smaller_is_better=True,
+    ),
+)  # fmt: skip

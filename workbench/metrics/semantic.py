@@ -6,17 +6,21 @@ divides by the sum over all m (``ncs_top``). "Semantic Recall at K is the share 
 that are among the K best scored": the paper (``sr_top``); in the released code the relevant items are voted
 for by an image's captions (``sr_votes``). ``nsum`` is the sum of NCS at 1, 5 and 10 of both directions.
 
+ASP, average semantic precision: "mean over candidates of the smaller by the larger of its two ranks, by score
+and by grade" (``asp``). It compares two whole rankings; equal grades may stand in any order, and a pair that
+nobody judged is in no list.
+
 Any grades may be phi. A tie of scores counts against the model (``grades``); among equal grades the earlier
 row of the gallery is the better one, and an item of grade 0 is not among the m best. Without a query's own
 items in the lists the keys end in ``[without own]``.
 
 Source: the SAM paper, "Is an image worth five sentences?", equation 5, and its released code. Departures: NCS
-divides by the sum as it is and not by the sum + 1e-10; an item of grade 0 does not fill up a set of m.
+divides by the sum as it is and not by the sum + 1e-10; an item of grade 0 does not fill up a set of m. ASP:
+Li et al., DAA, NeurIPS 2022, equation 8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,7 +29,7 @@ from workbench.metrics.blocks import AnyScores, by_rows
 from workbench.metrics.grades import AnyGrades, GradeRows, Lists, grade_rows, lists
 from workbench.metrics.intervals import Values
 from workbench.metrics.ranks import Relevant, rank, ratio
-from workbench.metrics.recall import Recall
+from workbench.metrics.recall import recall
 from workbench.metrics.table import Metric, Side
 from workbench.records import Rows
 from workbench.registry import Natural
@@ -34,53 +38,13 @@ TIES = "among equal scores the lower grade ranks above"
 BALLOTS = 30
 
 
-class Ncs(Metric):
-    """Released NCS: grades of the K best scored items against the K largest grades."""
-
-    name = "ncs"
-    hit = "phi of the {k} best scored against the largest sum of {k}"
-    requires = "lists"
-    directions = ("i2t", "t2i")
-    ks = (1, 5, 10)
-    by = ("graded",)
-    ties = TIES
-    default = False
-
-    def per_query(self, found: Lists, k: int | None = None) -> Values:
-        """``(queries,)`` in [0, 1]; 0 where no grade is positive, as in the released code.
-
-        >>> (_, found), *_ = lists(np.array([[0.2, 0.9, 0.5]]), np.array([[3.0, 1.0, 0.0]]))
-        >>> Ncs().per_query(found, 2).tolist()  # (1 + 0) / (3 + 1)
-        [0.25]
-        """
-        retrieved = found.retrieved
-        return np.nan_to_num(ratio(retrieved.grade[:, :k].sum(axis=1), retrieved.best[:, :k].sum(axis=1)))
-
-
-class NcsSum(Ncs):
-    """Sum of NCS at 1, 5 and 10 of both directions."""
-
-    name, hit = "nsum", "sum of NCS at 1, 5 and 10 of both directions; gallery = images + captions"
-    ks = (None,)
-    width = 10
-    face = "sum"
-    summed = True
-
-    def per_query(self, found: Lists, k: int | None = None) -> Values:
-        """``(queries,)`` sum over the three depths."""
-        return np.sum([super(NcsSum, self).per_query(found, depth) for depth in Ncs.ks], axis=0)
-
-
-class NcsTop(Ncs):
-    """Printed NCS (equation 5): grades of the retrieved items among the m best by phi, against all m.
+class BySize(Metric):
+    """A metric of the set of the m best items by phi.
 
     Args:
         m: size of the set; its number ends the name: ``ncs_top3``.
         ks: depths.
     """
-
-    name = "ncs_top"
-    hit = "phi of those of the {m} best by phi that are among the {k} best scored, against the sum of all {m}"
 
     def __init__(self, *, m: Natural = 3, ks: tuple[Natural, ...] = (1, 5, 10)) -> None:
         super().__init__(ks=ks)
@@ -90,42 +54,73 @@ class NcsTop(Ncs):
         """What counts as a hit at a depth."""
         return self.hit.format(k=k, m=self.m)
 
-    def per_query(self, found: Lists, k: int | None = None) -> Values:
+    def per_query(self, found: Any, k: int | None = None) -> Values:
         """``(queries,)`` in [0, 1], NaN where no grade is positive."""
-        retrieved = found.retrieved
-        counted = np.where(retrieved.place[:, :k] <= self.m, retrieved.grade[:, :k], 0).sum(axis=1)
-        return ratio(counted, retrieved.best[:, : self.m].sum(axis=1))
+        return self.of(found, k, self.m)
 
 
-class SemanticRecall(NcsTop):
+def ncs(found: Lists, k: int | None = None) -> Values:
+    """Released NCS: grades of the K best scored items against the K largest grades.
+
+    Returns:
+        ``(queries,)`` in [0, 1]; 0 where no grade is positive, as in the released code.
+
+    >>> (_, found), *_ = lists(np.array([[0.2, 0.9, 0.5]]), np.array([[3.0, 1.0, 0.0]]))
+    >>> ncs(found, 2).tolist()  # (1 + 0) / (3 + 1)
+    [0.25]
+    """
+    retrieved = found.retrieved
+    return np.nan_to_num(ratio(retrieved.grade[:, :k].sum(axis=1), retrieved.best[:, :k].sum(axis=1)))
+
+
+def nsum(found: Lists, k: int | None = None) -> Values:
+    """``(queries,)`` sum of NCS at 1, 5 and 10."""
+    return ncs(found, 1) + ncs(found, 5) + ncs(found, 10)
+
+
+def ncs_top(found: Lists, k: int | None, m: int) -> Values:
+    """Printed NCS (equation 5): grades of the retrieved items among the m best by phi, against all m."""
+    retrieved = found.retrieved
+    counted = np.where(retrieved.place[:, :k] <= m, retrieved.grade[:, :k], 0).sum(axis=1)
+    return ratio(counted, retrieved.best[:, :m].sum(axis=1))
+
+
+def sr_top(found: Lists, k: int | None, m: int) -> Values:
     """Share of the m best items by phi (of those above 0) that are among the K best scored."""
-
-    name = "sr_top"
-    hit = "share of the {m} best by phi that are among the {k} best scored"
-
-    def per_query(self, found: Lists, k: int | None = None) -> Values:
-        """``(queries,)`` in [0, 1], NaN where no grade is positive."""
-        retrieved = found.retrieved
-        hits = ((retrieved.place[:, :k] <= self.m) & (retrieved.grade[:, :k] > 0)).sum(axis=1)
-        return ratio(hits, (retrieved.best[:, : self.m] > 0).sum(axis=1))
+    retrieved = found.retrieved
+    hits = ((retrieved.place[:, :k] <= m) & (retrieved.grade[:, :k] > 0)).sum(axis=1)
+    return ratio(hits, (retrieved.best[:, :m] > 0).sum(axis=1))
 
 
-class VotedRecall(NcsTop):
-    """Released Semantic Recall: an image's captions vote for the m images that are relevant to it."""
+def sr_votes(found: Side, k: int | None, m: int) -> Values:
+    """Released Semantic Recall: an image's captions vote for the m images that are relevant to it. Own items
+    that the lists lack leave the relevant set as well.
+    """
+    kept = votes(found.grades.T if found.direction == "t2i" else found.grades, found.own, m)
+    relevant = voted(kept, found.own, found.direction, without_own=found.without_own)
+    return recall(rank(found.scores, relevant), k)
 
-    name = "sr_votes"
-    hit = (
-        "share of the captions of the {m} images that an image's captions vote for, or of these images, "
-        "among the {k} best scored"
-    )
-    requires = "scores"
 
-    def per_query(self, found: Side, k: int | None = None) -> Values:
-        """``(queries,)`` in [0, 1]; own items that the lists lack leave the relevant set as well."""
-        turned = found.direction == "t2i"
-        kept = votes(found.grades.T if turned else found.grades, found.own, self.m)
-        relevant = voted(kept, found.own, found.direction, without_own=found.without_own)
-        return Recall().per_query(rank(found.scores, relevant), k)
+def asp(found: Lists, k: int | None = None) -> Values:
+    """How alike the order of the scores and the order of the grades are.
+
+    Returns:
+        ``(queries,)`` in (0, 1], 1 where the scores do not contradict the grades; NaN where nothing is
+        judged.
+
+    >>> (_, found), *_ = lists(np.array([[0.3, 0.6, 0.55]]), np.array([[0.5, 1.0, 0.2]]))
+    >>> asp(found).round(4).tolist()  # ranks 3 1 2, 2 1 3
+    [0.7778]
+    """
+    grade = np.where(found.listed, found.grades, -np.inf)
+    by_score = np.lexsort((grade, -np.where(found.listed, found.scores, -np.inf)), axis=1)
+    # a stable sort: equal grades keep the order of the scores
+    by_grade = np.argsort(-np.take_along_axis(grade, by_score, axis=1), axis=1, kind="stable")
+    places, ranks = np.empty_like(by_grade), np.arange(1, grade.shape[1] + 1)
+    np.put_along_axis(places, by_grade, ranks[None], axis=1)
+    shares = np.minimum(ranks, places) / np.maximum(ranks, places)
+    counted = np.take_along_axis(found.listed, by_score, axis=1)
+    return ratio((shares * counted).sum(axis=1), counted.sum(axis=1))
 
 
 def curves(scores: AnyScores, phi: AnyGrades, ms: Sequence[int], *, k: int = 10) -> dict[str, Values]:
@@ -143,8 +138,8 @@ def curves(scores: AnyScores, phi: AnyGrades, ms: Sequence[int], *, k: int = 10)
     rows, grades, out = by_rows(scores), grade_rows(phi), {}
     for side, sides in (("i2t", (rows, grades)), ("t2i", (rows.T, grades.T))):
         parts = [part for _, part in lists(*sides, depth=k, width=max(ms))]
-        by_m = [[SemanticRecall(m=m).per_query(part, k) for part in parts] for m in ms]
-        out[side] = np.array([np.nanmean(np.concatenate(values)) for values in by_m])
+        by_m = [np.concatenate([sr_top(part, k, m) for part in parts]) for m in ms]
+        out[side] = np.nanmean(by_m, axis=1)
     return out
 
 
@@ -198,6 +193,26 @@ def voted(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -
     return Relevant(query[order], item[order], shape)
 
 
+SHARED: dict[str, Any] = {
+    "requires": "lists", "directions": ("i2t", "t2i"), "by": ("graded",), "ties": TIES, "default": False,
+}  # fmt: skip
 # those whose name ends in the size of a set
-BY_SIZE = (NcsTop, SemanticRecall, VotedRecall)
-MEMBER = (Ncs, NcsSum, NcsTop, SemanticRecall, VotedRecall)
+BY_SIZE = tuple(
+    BySize.row(of.__name__, of, hit, **SHARED | {"requires": "scores" if of is sr_votes else "lists"})
+    for of, hit in (
+        (ncs_top, "phi of those of the {m} best by phi that are among the {k} best scored, against the sum "
+                  "of all {m}"),
+        (sr_top, "share of the {m} best by phi that are among the {k} best scored"),
+        (sr_votes, "share of the captions of the {m} images that an image's captions vote for, or of these "
+                   "images, among the {k} best scored"),
+    )
+)  # fmt: skip
+MEMBER = (
+    Metric.row("ncs", ncs, "phi of the {k} best scored against the largest sum of {k}", ks=(1, 5, 10),
+               **SHARED),
+    Metric.row("nsum", nsum, "sum of NCS at 1, 5 and 10 of both directions; gallery = images + captions",
+               width=10, face="sum", summed=True, **SHARED),
+    Metric.row("asp", asp, "the smaller by the larger of an item's ranks by score and by phi, mean over the "
+               "gallery", **SHARED),
+    *BY_SIZE,
+)  # fmt: skip

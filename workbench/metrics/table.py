@@ -9,10 +9,10 @@ four files that repeat its source would say less. Each of them has its own row a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,9 +85,30 @@ class Metric:
     width: int = 0
     subset: str = ""
 
+    @staticmethod
+    def of(found: Any, *more: Any) -> Values:
+        """What ``per_query`` calls where a class does not write its own."""
+        raise NotImplementedError("a metric needs per_query, or the function that makes its values")
+
     def __init__(self, *, ks: tuple[Natural, ...] | None = None) -> None:
         if ks is not None:
             self.ks = ks
+
+    @classmethod
+    def row(
+        cls, name: str, of: Callable[..., Values] | None = None, hit: str = "", **attributes: Any
+    ) -> type[Self]:
+        """The class of a metric that differs in its attributes and in the function that makes its values.
+
+        Args:
+            name: the metric's word in keys.
+            of: what ``per_query`` calls; its docstring is that of the metric. ``None`` = as here.
+            hit: what counts as a hit, see the class.
+            **attributes: see the class.
+        """
+        own = {} if of is None else {"of": staticmethod(of)}
+        body = {"name": name, "hit": hit, "__doc__": (of or cls).__doc__, "__module__": cls.__module__}
+        return type(name, (cls,), body | own | attributes)
 
     def per_query(self, found: Any, k: int | None = None) -> Values:
         """One value a query, NaN for a query that does not count.
@@ -99,7 +120,7 @@ class Metric:
         Returns:
             ``(queries,)``, in [0, 1] for a share.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no per_query")
+        return self.of(found, k)
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """The statistic of the values by query, and ``(rounds,)`` that of each resample.
@@ -122,11 +143,12 @@ class Metric:
 
 def rows() -> dict[str, type[Metric]]:
     """All metrics of the shelf and of installed packages, by name."""
-    out = {}
-    for name in _shelf.names():
-        offered = _shelf.member(name)
-        out |= {row.name: row for row in offered} if isinstance(offered, tuple) else {name: offered}
-    return out
+    offered = {name: _shelf.member(name) for name in _shelf.names()}
+    several = {name: one if isinstance(one, tuple) else () for name, one in offered.items()}
+    return {
+        **{name: one for name, one in offered.items() if not several[name]},
+        **{row.name: row for group in several.values() for row in group},
+    }
 
 
 def names() -> list[str]:
@@ -143,7 +165,8 @@ def member(name: str) -> type[Metric]:
     known = rows()
     if name not in known and ":" not in name:
         raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
-    return known[name] if name in known else _shelf.member(name)  # type: ignore[no-any-return]
+    found: type[Metric] = known[name] if name in known else _shelf.member(name)
+    return found
 
 
 def load(name: str, **options: Any) -> Metric:
@@ -163,7 +186,8 @@ def load(name: str, **options: Any) -> Metric:
 @dataclass(frozen=True)
 class Subset:
     """Queries that are asked, while the gallery stays whole: ``True`` where one is; ``None`` = all, and a
-    direction that is not ``directions`` is not measured."""
+    direction that is not ``directions`` is not measured.
+    """
 
     name: str
     images: NDArray[np.bool_] | None = None
@@ -277,7 +301,10 @@ class Evidence:
                     f"ranks need judgements with relevant pairs, not grades of type {type(judged).__name__}"
                 )
             if self.ranked is not None:
-                yield (captions if direction == "t2i" else images), self.ranked.by(judged)[direction]
+                yield (
+                    (captions if direction == "t2i" else images),
+                    self.ranked.by(judged)["t2i" if direction == "t2i" else "i2t"],
+                )
             else:
                 yield (captions if direction == "t2i" else images), ranks_of(scores, judged, direction)
 
@@ -286,7 +313,7 @@ class Evidence:
         if need == "ranks":
             yield from self.ranks(direction)
         elif need == "labels":
-            by_labels = replace(self, judged=self.labels, own=self.whose)
+            by_labels = replace(self, judged=self.labels or self.judged, own=self.whose)
             both = zip(by_labels.ranks(direction), self.ranks(direction), strict=True)
             yield from ((queries, (labels, truth)) for (queries, labels), (_, truth) in both)
         elif direction in ("i2t", "t2i"):
@@ -424,8 +451,8 @@ def _number(
     subset: Subset | None,
 ) -> Measurement:
     row, k = column
-    part = ", ".join(filter(None, (row.subset, subset and subset.name, evidence.without_own and WITHOUT_OWN)))
-    key = MetricKey(row.name, direction, evidence.label, k, part, evidence.folds)
+    parts = (row.subset, subset.name if subset else "", WITHOUT_OWN if evidence.without_own else "")
+    key = MetricKey(row.name, direction, evidence.label, k, ", ".join(filter(None, parts)), evidence.folds)
     sides = row.directions if row.summed else [direction]
     return report(row, key, values, direction, draws, sum(evidence.gallery(side) for side in sides))
 

@@ -33,13 +33,13 @@ def load(name: str, **options: Any) -> Any:
         return _shelf.load(name, **options)
     from workbench.objectives._sum import Sum, options_of, parse
 
-    addends = parse(name)
-    given = options_of(name, addends, options)
-    return Sum(name, addends, {paper: _shelf.load(paper, **given.get(paper, {})) for paper in addends})
+    given = options_of(name, options)
+    return Sum(name, parse(name), {paper: _shelf.load(paper, **own) for paper, own in given.items()})
 
 
 def check(name: str, options: Mapping[str, Any], path: str = "") -> None:
-    """Refuse a name, or options by name, type and range, without making the objective.
+    """Refuse a name, or options by name, type and range, before data is read. A sum is made as well, since
+    its papers alone know their terms.
 
     Args:
         name: as for ``load``.
@@ -49,14 +49,14 @@ def check(name: str, options: Mapping[str, Any], path: str = "") -> None:
     Raises:
         KeyError, TypeError, ValueError: as ``load``.
     """
-    papers: dict[str, Mapping[str, Any]] = {name: options}
     if _is_sum(name):
-        from workbench.objectives._sum import options_of, parse
+        from workbench.objectives._sum import options_of
 
-        papers = {**{paper: {} for paper in parse(name)}, **options_of(name, parse(name), options)}
-    for paper, given in papers.items():
-        where = f"{path}.{paper}" if _is_sum(name) else path
-        check_options(f"objective {paper!r}", member(paper), given, where)
+        for paper, given in options_of(name, options).items():
+            check(paper, given, path and f"{path}.{paper}")
+        load(name, **options)
+    else:
+        check_options(f"objective {name!r}", member(name), options, path)
 
 
 def _is_sum(name: str) -> bool:

@@ -1,8 +1,8 @@
-"""A weighted sum of terms of several papers, ``"ditm+0.5*dias.dim"``: how it is read, and all that it needs."""
+"""A weighted sum of terms of several papers, ``"ditm+0.5*dias.dim"``: how it is read, and what it needs."""
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import Tensor, nn
@@ -41,7 +41,8 @@ def parse(name: str) -> Addends:
         terms, term = out.setdefault(found["paper"], {}), found["term"] or ""
         if term in terms or (terms and "" in {term, *terms}):
             raise ValueError(
-                f"objective {name!r}: {text.strip()!r} is named twice; name each term once, with its whole weight"
+                f"objective {name!r}: {text.strip()!r} is named twice; "
+                f"name each term once, with its whole weight"
             )
         terms[term] = _weight(name, found["weight"])
     return out
@@ -57,24 +58,26 @@ def _weight(name: str, text: str | None) -> float:
     return weight
 
 
-def options_of(name: str, addends: Addends, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def options_of(name: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The options of each paper of a sum.
 
     Raises:
         TypeError: options of a paper that is not in the sum, or options without a paper.
     """
+    addends = parse(name)
     example = f'{{"{next(iter(addends))}": {{...}}}}'
     for paper, given in options.items():
         if paper not in addends:
             near = did_you_mean(paper, list(addends))
             raise TypeError(
-                f"objective {name!r} has no option {paper!r}; {near}. Options of a sum are given by paper, {example}"
+                f"objective {name!r} has no option {paper!r}; {near}. "
+                f"Options of a sum are given by paper, {example}"
             )
         if not isinstance(given, Mapping):
             raise TypeError(
                 f"objective {name!r}: the options of {paper!r} are {given!r}; give them as {example}"
             )
-    return {paper: dict(given) for paper, given in options.items()}
+    return {paper: dict(options.get(paper, {})) for paper in addends}
 
 
 class Sum(Objective):
@@ -102,51 +105,47 @@ class Sum(Objective):
         self.weights: dict[str, float] = {}
         for paper, weights in addends.items():
             for term, weight in weights.items():
-                self.weights |= dict.fromkeys(_terms(paper, papers[paper], term), weight)
+                known = papers[paper].terms
+                if term not in ("", *known):
+                    raise KeyError(
+                        f"objective {paper!r} has no term {term!r}; {did_you_mean(term, list(known))}"
+                    )
+                self.weights |= {f"{paper}.{name}": weight for name in known if term in ("", name)}
         self.terms = tuple(self.weights)
         self.select(self.terms)
-
-    def _each(self) -> Iterable[tuple[str, Objective]]:
-        return self.by_name.items()
 
     @property
     def first(self) -> Objective:
         """The paper whose scores are those of evaluation."""
         return next(iter(self.by_name.values()))
 
-    def select(self, terms: Iterable[str]) -> None:
-        """Compute these terms only, and need what they need."""
-        super().select(terms)
-        for name, paper in self._each():
-            paper.select(term for term in paper.terms if f"{name}.{term}" in (self.selected or ()))
-        of_all = [paper for _, paper in self._each()]
-        reads = [field for paper in of_all for field in paper.reads] + (
-            ["parts"] if self.first.scores_parts else []
-        )
-        self.reads = tuple(dict.fromkeys(reads))
+    def declare(self) -> None:
+        """Compute the chosen terms of each paper, and need what they need."""
+        of_all = list(self.by_name.values())
+        for name, paper in self.by_name.items():
+            paper.select(term for term in paper.terms if self.wants(f"{name}.{term}"))
+        by_parts = ("parts",) if self.first.scores_parts else ()
+        self.reads = tuple(dict.fromkeys([*(field for paper in of_all for field in paper.reads), *by_parts]))
         self.needs = tuple(dict.fromkeys(name for paper in of_all for name in paper.needs))
         self.captions_per_image = max(paper.captions_per_image for paper in of_all)
         self.soft_labels = all(paper.soft_labels for paper in of_all)
         self.scores_parts, self.calibrates = self.first.scores_parts, self.first.calibrates
-        self.momentum = self._one_momentum()
+        shares = {name: paper.momentum for name, paper in self.by_name.items() if paper.momentum}
+        if len(set(shares.values())) > 1:
+            raise ValueError(
+                f"objective {self.name!r}: there is one momentum copy, and {shares} ask for different ones"
+            )
+        self.momentum = max(shares.values(), default=0.0)
         self.signals()
         self.relevances()
 
-    def _one_momentum(self) -> float:
-        given = {name: paper.momentum for name, paper in self._each() if paper.momentum}
-        if len(set(given.values())) > 1:
-            raise ValueError(
-                f"objective {self.name!r}: there is one momentum copy, and {given} ask for different ones"
-            )
-        return next(iter(given.values()), 0.0)
-
     def signals(self) -> Options:
         """The signals of all papers."""
-        return self._united("signal", {name: paper.signals() for name, paper in self._each()})
+        return self._united("signal", {name: paper.signals() for name, paper in self.by_name.items()})
 
     def relevances(self) -> Options:
         """The relevances of all papers."""
-        return self._united("relevance", {name: paper.relevances() for name, paper in self._each()})
+        return self._united("relevance", {name: paper.relevances() for name, paper in self.by_name.items()})
 
     def _united(self, kind: str, asked: Mapping[str, Options]) -> Options:
         out: Options = {}
@@ -154,20 +153,21 @@ class Sum(Objective):
             for name, options in wanted.items():
                 if out.setdefault(name, options) != options:
                     raise ValueError(
-                        f"objective {self.name!r}: {paper!r} reads the {kind} {name!r} with {options} and another paper "
-                        f"with {out[name]}; a batch holds it once, so give both the same options"
+                        f"objective {self.name!r}: {paper!r} reads the {kind} {name!r} with {options} "
+                        f"and another paper with {out[name]}; "
+                        f"a batch holds it once, so give both the same options"
                     )
         return out
 
     def fit_width(self, embed_dim: int) -> None:
         """Make what depends on the width of the embeddings, in every paper."""
-        for _, paper in self._each():
+        for paper in self.by_name.values():
             paper.fit_width(embed_dim)
 
     def warm_up(self, warming: bool) -> None:
         """Tell every paper whether training is in its warm-up epochs."""
         super().warm_up(warming)
-        for _, paper in self._each():
+        for paper in self.by_name.values():
             paper.warm_up(warming)
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
@@ -176,16 +176,13 @@ class Sum(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """The chosen terms of all papers by ``paper.term``."""
-        out: dict[str, Tensor] = {}
-        for name, paper in self._each():
-            if paper.selected:
-                found = paper(image, text, batch)
-                out |= {
-                    f"{name}.{term}": self.weights[f"{name}.{term}"] * found[term]
-                    for term in paper.terms
-                    if paper.wants(term)
-                }
-        return out
+        asked = {name: paper for name, paper in self.by_name.items() if paper.selected}
+        found = {
+            f"{name}.{term}": value
+            for name, paper in asked.items()
+            for term, value in paper(image, text, batch).items()
+        }
+        return {term: weight * found[term] for term, weight in self.weights.items() if self.wants(term)}
 
     def calibrate(self, image: Embedding, text: Embedding, quality: Callable[[Tensor], float]) -> None:
         """Let the first paper choose what evaluation uses."""
@@ -193,13 +190,5 @@ class Sum(Objective):
 
     def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:
         """Update the memory of every paper."""
-        for _, paper in self._each():
+        for paper in self.by_name.values():
             paper.after_step(image, text, batch)
-
-
-def _terms(paper: str, objective: Objective, term: str) -> list[str]:
-    if term and term not in objective.terms:
-        raise KeyError(
-            f"objective {paper!r} has no term {term!r}; {did_you_mean(term, list(objective.terms))}"
-        )
-    return [f"{paper}.{name}" for name in objective.terms if term in ("", name)]

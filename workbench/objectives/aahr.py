@@ -23,12 +23,13 @@ are no neighbours;
 something.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from workbench.losses.terms import both_ways
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective
 from workbench.objectives.parts.bank import Bank, Contrast, momentum_contrast, numbers_of
@@ -56,7 +57,6 @@ class AAHR(Objective):
         TypeError: an unknown option; ValueError: all weights are 0, or an option is outside its range.
     """
 
-    steps: Tensor
     # Sinkhorn's assignment is a constant of a step.
     constant_targets = ("pga", "nsi_pga")
 
@@ -88,17 +88,11 @@ class AAHR(Objective):
         if not self.weights:
             raise ValueError("all weights are 0; give at least one of triplet, pga, mcl and nsi")
         self.margin, self.terms = margin, tuple(self.weights)
-        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
-        self._declare()
+        self.steps = nn.Buffer(torch.zeros((), dtype=torch.int64))
+        self.declare()
 
-    def select(self, terms: Iterable[str]) -> None:
-        """Compute these terms only; without the contrast no momentum copy, without the neighbourhood no
-        parts.
-        """
-        super().select(terms)
-        self._declare()
-
-    def _declare(self) -> None:
+    def declare(self) -> None:
+        """Without the contrast no momentum copy, without the neighbourhood no parts."""
         self.momentum = self.contrast.momentum if self.wants("mcl") else 0.0
         self.reads = ("parts",) if any(map(self.wants, ("nsi", "nsi_cross", "nsi_pga"))) else ()
 
@@ -139,16 +133,12 @@ class AAHR(Objective):
                 bank.push(made, ids)
 
     def _triplet(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
-        scores, positives = self.scores(Embedding(image), Embedding(text)), batch.positives
-        i2t, t2i = (
-            triplet(s, p, margin=self.margin, negatives=self.mining, reduction="mean")
-            for s, p in ((scores, positives), (scores.T, positives.T))
-        )
-        return i2t + t2i
+        how = {"margin": self.margin, "negatives": self.mining, "reduction": "mean"}
+        scores = self.scores(Embedding(image), Embedding(text))
+        return torch.stack(both_ways(triplet, scores, batch.positives, **how)).sum()
 
     def _aligned(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
-        loss: Tensor = self.prototypes(image[batch.own], text)
-        return loss
+        return self.prototypes.forward(image[batch.own], text)
 
     def _contrasted(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
         """Eqs. 9-14: images with the captions' bank and captions with the images' bank, the batch already in
@@ -189,7 +179,8 @@ def _outputs(batch: Batch) -> tuple[Tensor, Tensor]:
     """What the momentum copies made of the batch's images and captions."""
     if batch.momentum is None:
         raise ValueError(
-            "aahr: the batch holds no momentum outputs; train with workbench.training.fit, or leave them out with mcl=0"
+            "aahr: the batch holds no momentum outputs; train with workbench.training.fit, "
+            "or leave them out with mcl=0"
         )
     return batch.momentum[0].mean.detach(), batch.momentum[1].mean.detach()
 

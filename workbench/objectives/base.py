@@ -47,12 +47,16 @@ class Objective(Checked, nn.Module):
     selected: frozenset[str] | None = None
 
     def select(self, terms: Iterable[str]) -> None:
-        """Compute these terms only. An objective whose other terms need something takes that need back here.
+        """Compute these terms only, and need only what they need.
 
         Args:
             terms: some of ``self.terms``.
         """
         self.selected = frozenset(terms)
+        self.declare()
+
+    def declare(self) -> None:
+        """State what the wanted terms need (``reads``, ``needs``, ...), where that is not fixed."""
 
     def wants(self, term: str) -> bool:
         """Whether ``forward`` must return this term: the options leave it in, and nobody selected others."""
@@ -75,7 +79,7 @@ class Objective(Checked, nn.Module):
         return {name: {} for name in self.needs}
 
     def relevances(self) -> dict[str, dict[str, object]]:
-        """Relevance by name: judgements of the training split, or a maker of the text shelf with its options."""
+        """Relevance by name: judgements of the training split, or a maker of the text shelf with options."""
         return {}
 
     def warm_up(self, warming: bool) -> None:

@@ -9,10 +9,11 @@ Everything is checked on a batch of four images and eight captions of random emb
 warm-up epochs, in double precision.
 """
 
-import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import torch
@@ -24,8 +25,6 @@ from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 from workbench.registry import make
 
-World = tuple[Embedding, Embedding, Batch]
-Fresh = Callable[[], Objective]
 WIDTH = 6
 OWN = (0, 0, 1, 2, 2, 2, 3, 3)
 
@@ -53,26 +52,25 @@ def check_objective(objective: str | type[Objective], **options: Any) -> None:
     Raises:
         AssertionError: names what does not hold.
     """
-
-    def fresh() -> Objective:
-        with seeded():
-            made: Objective = (
-                load(objective, **options)
-                if isinstance(objective, str)
-                else make(objective.__name__, objective, options)
-            )
-            made.fit_width(WIDTH)
-        made.warm_up(warming)
-        # Evaluation mode: dropout inside an objective would make every comparison a comparison of draws.
-        return made.double().eval()
-
     name = objective if isinstance(objective, str) else objective.__name__
-    for warming in (False, True):
-        for check in CHECKS:
-            if problem := check(fresh):
-                raise AssertionError(
-                    f"objective {name!r}{' in warm-up epochs' if warming else ''}: {problem}"
-                )
+    with seeded():
+        made = load(name, **options) if isinstance(objective, str) else make(name, objective, options)
+        made.fit_width(WIDTH)
+    # Evaluation mode: dropout inside an objective would make every comparison a comparison of draws.
+    made.double().eval()
+    for warming, check in product((False, True), CHECKS):
+        made.warm_up(warming)
+        try:
+            check(deepcopy(made), *world(made))
+        except AssertionError as problem:
+            when = " in warm-up epochs" if warming else ""
+            raise AssertionError(f"objective {name!r}{when}: {problem}") from None
+
+
+def hold(condition: bool | Tensor, problem: str) -> None:
+    """Raise ``AssertionError(problem)`` unless the condition holds, also under ``python -O``."""
+    if not condition:
+        raise AssertionError(problem)
 
 
 @contextmanager
@@ -83,10 +81,10 @@ def seeded(seed: int = 0) -> Iterator[None]:
         yield
 
 
-def world(objective: Objective | None = None, own: tuple[int, ...] = OWN, seed: int = 0) -> World:
+def world(objective: Objective, own: tuple[int, ...] = OWN) -> tuple[Embedding, Embedding, Batch]:
     """Embeddings of images and captions, and their batch with all that the objective reads."""
-    given = batch(own, objective=objective, seed=seed)
-    return embedding(len(given.image_ids), seed=seed + 1), embedding(len(own), seed=seed + 2), given
+    given = batch(own, objective=objective)
+    return embedding(len(given.image_ids), seed=1), embedding(len(own), seed=2), given
 
 
 def batch(
@@ -108,13 +106,13 @@ def batch(
     """
     generator, own = torch.Generator().manual_seed(seed), torch.as_tensor(own)
     count = images or int(own.max()) + 1
-    ids = image_ids or [f"i{n}" for n in range(count)], [f"t{n}" for n in range(len(own))]
-    wanted = objective.signals() if objective else {}
+    wanted = objective.signals() if objective else ()
     given = {name: torch.rand(len(own), generator=generator) for name in wanted} | signals(
         len(own), generator
     )
-    momentum = [Embedding(embedding(n, seed=seed + 50 + n).mean.detach()) for n in (count, len(own))]
-    made = Batch(*ids, own, signals=given, momentum=(momentum[0], momentum[1]))
+    image, text = (Embedding(embedding(n, seed=seed + 50 + n).mean.detach()) for n in (count, len(own)))
+    ids = image_ids or [f"i{n}" for n in range(count)], [f"t{n}" for n in range(len(own))]
+    made = Batch(*ids, own, signals=given, momentum=(image, text))
     # An image's own captions have the highest grades.
     grades = {
         name: torch.rand(made.positives.shape, generator=generator) + made.positives
@@ -125,9 +123,13 @@ def batch(
 
 def signals(captions: int, generator: torch.Generator) -> dict[str, Any]:
     """Random values of every signal that an objective of the shelf may read, by name."""
-    graphs = {"objects": torch.randint(1, 4, (captions, 2), generator=generator)}
-    graphs["attributes"] = torch.randint(0, 4, (captions, 2, 1), generator=generator)
-    return {"descriptiveness": torch.rand(captions, generator=generator), "graph_tokens": graphs}
+    return {
+        "graph_tokens": {
+            "objects": torch.randint(1, 4, (captions, 2), generator=generator),
+            "attributes": torch.randint(0, 4, (captions, 2, 1), generator=generator),
+        },
+        "descriptiveness": torch.rand(captions, generator=generator),
+    }
 
 
 def embedding(
@@ -154,27 +156,15 @@ def embedding(
     def draw(*shape: int) -> Tensor:
         return torch.randn(*shape, dimensions, generator=generator, dtype=dtype)
 
-    mean = normalize(draw(count), dim=1).requires_grad_() if mean is None else mean
-    log_var, tokens = (draw(count) - 3).requires_grad_(), draw(count, parts).requires_grad_()
-    entities = normalize(draw(2 * count), dim=1).requires_grad_()
-    owner, labels = (
-        torch.arange(count).repeat_interleave(2),
-        torch.randint(1, 4, (2 * count, 2), generator=generator),
-    )
     return Embedding(
-        mean, log_var, tokens, torch.ones(count, parts, dtype=torch.bool), entities, owner, labels
+        mean=normalize(draw(count), dim=1).requires_grad_() if mean is None else mean,
+        log_var=(draw(count) - 3).requires_grad_(),
+        parts=draw(count, parts).requires_grad_(),
+        mask=torch.ones(count, parts, dtype=torch.bool),
+        entities=normalize(draw(2 * count), dim=1).requires_grad_(),
+        owner=torch.arange(count).repeat_interleave(2),
+        labels=torch.randint(1, 4, (2 * count, 2), generator=generator),
     )
-
-
-def rows(made: Embedding, order: Tensor) -> Embedding:
-    """Some items of an embedding in another order, with their entities."""
-    place = torch.full((len(made),), -1).index_copy(0, order, torch.arange(len(order)))
-    moved = {name: getattr(made, name)[order] for name in ("mean", "log_var", "parts", "mask")}
-    if made.owner is not None and made.entities is not None and made.labels is not None:
-        kept = place[made.owner] >= 0
-        moved |= {"entities": made.entities[kept], "labels": made.labels[kept]}
-        moved["owner"] = place[made.owner][kept]
-    return replace(made, **moved)
 
 
 def pick(signal: Any, order: Tensor) -> Any:
@@ -184,52 +174,32 @@ def pick(signal: Any, order: Tensor) -> Any:
     return signal[order]
 
 
-def permuted(given: World, images: Tensor, captions: Tensor) -> World:
-    """The same world with its images and its captions in another order."""
-    image, text, of = given
-    seen, read = of.momentum or (image, text)
-    moved = Batch(
-        [of.image_ids[i] for i in images],
-        [of.caption_ids[t] for t in captions],
-        images.argsort()[of.own[captions]],
-        signals={name: pick(value, captions) for name, value in of.signals.items()},
-        relevance={name: value[images][:, captions] for name, value in of.relevance.items()},
-        momentum=(Embedding(seen.mean[images]), Embedding(read.mean[captions])),
-    )
-    return rows(image, images), rows(text, captions), moved
-
-
 def loss(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> Tensor:
     """The sum of the terms; an objective that draws negatives draws the same ones every time."""
     with seeded():
         return torch.stack(list(objective(image, text, given).values())).sum()
 
 
+@torch.no_grad()
 def lead(objective: Objective, v: Tensor, u: Tensor, given: Batch) -> float:
-    """Mean score of the positives less that of the negatives, for images ``(I, D)`` and captions ``(T, D)``."""
-    with torch.no_grad():
-        scores = objective.scores(embedding(len(v), seed=1, mean=v), embedding(len(u), seed=2, mean=u))
+    """Mean score of the positives less that of the negatives; images are ``(I, D)``, captions ``(T, D)``."""
+    scores = objective.scores(embedding(len(v), seed=1, mean=v), embedding(len(u), seed=2, mean=u))
     return float(scores[given.positives].mean() - scores[~given.positives].mean())
 
 
-def _terms(fresh: Fresh) -> str:
-    objective = fresh()
-    given = world(objective)
+def _terms(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
     with seeded():
-        terms = objective(*given)
-    if set(terms) != set(objective.terms):
-        return f"forward gives the terms {sorted(terms)}, and `terms` names {sorted(objective.terms)}"
-    if bad := [name for name, term in terms.items() if term.shape != () or not term.isfinite()]:
-        return f"the terms {bad} are not finite scalars"
-    if set(objective.signals()) != set(objective.needs) or objective.captions_per_image < 1:
-        return "signals() must name what `needs` names, and captions_per_image must be at least 1"
-    return ""
+        terms = objective(image, text, given)
+    named = f"forward gives the terms {sorted(terms)}, and `terms` names {sorted(objective.terms)}"
+    hold(set(terms) == set(objective.terms), named)
+    bad = [name for name, term in terms.items() if term.shape != () or not term.isfinite()]
+    hold(not bad, f"the terms {bad} are not finite scalars")
+    declared = set(objective.signals()) == set(objective.needs) and objective.captions_per_image >= 1
+    hold(declared, "signals() must name what `needs` names, and captions_per_image must be at least 1")
 
 
-def _gradient(fresh: Fresh) -> str:
-    objective = fresh()
+def _gradient(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
     objective.select(set(objective.terms) - set(objective.constant_targets))
-    image, text, given = world(objective)
 
     def of(v: Tensor, u: Tensor) -> Tensor:
         return loss(objective, embedding(4, seed=1, mean=v), embedding(8, seed=2, mean=u), given)
@@ -237,21 +207,26 @@ def _gradient(fresh: Fresh) -> str:
     try:
         torch.autograd.gradcheck(of, (image.mean, text.mean), atol=1e-6)
     except RuntimeError as error:
-        return f"the gradient is not that of finite differences: {error}"
-    return ""
+        raise AssertionError(f"the gradient is not that of finite differences: {error}") from None
 
 
-def _order(fresh: Fresh) -> str:
-    objective = fresh()
-    given = world(objective)
-    moved = permuted(given, torch.tensor([2, 0, 3, 1]), torch.tensor([7, 1, 4, 0, 2, 6, 5, 3]))
-    same = torch.isclose(loss(objective, *moved), loss(objective, *given), rtol=1e-7, atol=1e-7)
-    return "" if same else "the loss changes with the order of images and captions"
+def _order(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
+    images, captions = torch.tensor([2, 0, 3, 1]), torch.tensor([7, 1, 4, 0, 2, 6, 5, 3])
+    seen, read = given.momentum or (image, text)
+    moved = Batch(
+        [given.image_ids[i] for i in images],
+        [given.caption_ids[t] for t in captions],
+        images.argsort()[given.own[captions]],
+        signals={name: pick(value, captions) for name, value in given.signals.items()},
+        relevance={name: value[images][:, captions] for name, value in given.relevance.items()},
+        momentum=(Embedding(seen.mean[images]), Embedding(read.mean[captions])),
+    )
+    found = loss(objective, image.take(images.numpy()), text.take(captions.numpy()), moved)
+    same = torch.isclose(found, loss(objective, image, text, given), rtol=1e-7, atol=1e-7)
+    hold(same, "the loss changes with the order of images and captions")
 
 
-def _direction(fresh: Fresh) -> str:
-    objective = fresh()
-    image, text, given = world(objective)
+def _direction(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
     # Negatives start above positives, so that every ranking loss has something to say.
     mean = normalize(torch.roll(text.mean.detach(), 1, 0) + 0.3 * image.mean.detach().sum(0), dim=1)
     v, u = normalize(mean[[2, 3, 6, 0]], dim=1).requires_grad_(), text.mean.detach().requires_grad_()
@@ -259,126 +234,99 @@ def _direction(fresh: Fresh) -> str:
     loss(objective, embedding(4, seed=1, mean=v), replace(text, mean=u), given).backward()  # type: ignore[no-untyped-call]
     steps = [{"params": [p], "lr": 0.05 / float(p.grad.norm())} for p in (v, u) if p.grad is not None]
     torch.optim.SGD(steps).step()
-    if lead(objective, normalize(v.detach(), dim=1), normalize(u.detach(), dim=1), given) > before:
-        return ""
-    return "one step of gradient descent does not raise the scores of the positives against the negatives"
+    after = lead(objective, normalize(v.detach(), dim=1), normalize(u.detach(), dim=1), given)
+    hold(
+        after > before,
+        "one step of gradient descent does not raise the scores of the positives against the negatives",
+    )
 
 
-def _no_negative(fresh: Fresh) -> str:
-    for own, what in (((0,), "one pair"), ((0, 0), "one image with two captions")):
-        objective = fresh()
-        if not _finite(objective, *world(objective, own)):
-            return f"a batch of {what} gives a loss or a gradient that is not finite"
-    return ""
-
-
-def _equal_embeddings(fresh: Fresh) -> str:
-    objective = fresh()
+def _finite(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
     one = normalize(torch.ones(1, WIDTH, dtype=torch.float64), dim=1)
-    image, text = (embedding(n, seed=n // 4, mean=one.repeat(n, 1).requires_grad_()) for n in (4, 8))
-    if _finite(objective, image, text, world(objective)[2]):
-        return ""
-    return "equal embeddings give a loss or a gradient that is not finite"
+    v, u = (embedding(n, seed=n // 4, mean=one.repeat(n, 1).requires_grad_()) for n in (4, 8))
+    cases = {
+        "a batch of one pair": world(objective, (0,)),
+        "a batch of one image with two captions": world(objective, (0, 0)),
+        "a batch of equal embeddings": (v, u, given),
+    }
+    for what, (image, text, given) in cases.items():
+        total = loss(objective, image, text, given)
+        found = torch.autograd.grad(total, (image.mean, text.mean), allow_unused=True)
+        finite = all(value.isfinite().all() for value in (total, *found) if value is not None)
+        hold(finite, f"{what} gives a loss or a gradient that is not finite")
 
 
-def _finite(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> bool:
-    total = loss(objective, image, text, given)
-    found = torch.autograd.grad(total, (image.mean, text.mean), allow_unused=True)
-    return all(bool(value.isfinite().all()) for value in (total, *found) if value is not None)
-
-
-def _same_image(fresh: Fresh) -> str:
+def _same_image(objective: Objective, *_: object) -> None:
     # Rows 0 and 3 are one image that stands twice; captions 0, 1 and 4 are its own. Raising the score of any
     # of those six pairs must not raise the loss, and raising any other must not lower it.
-    objective = fresh()
     given = batch([0, 0, 1, 2, 3], image_ids=["a", "b", "c", "a"], objective=objective)
     # A graded relevance may well ask that one negative stand above another; here all are equally wrong.
     given = replace(given, relevance={key: given.positives.float() for key in given.relevance})
     matrix = torch.full((4, 5), 0.5, dtype=torch.float64, requires_grad=True)
     objective.scores = lambda image, text: matrix  # type: ignore[method-assign]
-    total = loss(objective, embedding(4, seed=1), embedding(5, seed=2), given)
-    (pull,) = torch.autograd.grad(total, matrix, allow_unused=True) if total.requires_grad else (None,)
-    if pull is None or not pull[~given.positives].sum() > 0:
-        return "forward does not push down the scores that `scores` gives to negatives"
-    if (pull[given.positives] > 1e-12).any() or (pull[~given.positives] < -1e-12).any():
-        return "captions of the same image are pushed away from it, or other captions drawn to it"
-    return ""
+    total = loss(objective, embedding(4, seed=1), embedding(5, seed=2), given) + 0 * matrix.sum()
+    (pull,) = torch.autograd.grad(total, matrix)
+    down = pull[~given.positives]
+    hold(down.sum() > 0, "forward does not push down the scores that `scores` gives to negatives")
+    drawn = (pull[given.positives] <= 1e-12).all() and (down >= -1e-12).all()
+    hold(drawn, "captions of the same image are pushed away from it, or other captions drawn to it")
 
 
-def _gradients_arrive(fresh: Fresh) -> str:
-    objective = fresh()
-    image, text, given = world(objective)
-    leaves = {
-        name: value.clone().requires_grad_()
-        for name, value in {**given.signals, **given.relevance}.items()
-        # A graph is whole numbers, through which no gradient can pass.
-        if isinstance(value, Tensor)
-    }
-    given = replace(
-        given,
-        signals={**given.signals, **{name: leaves[name] for name in given.signals if name in leaves}},
-        relevance={name: leaves[name] for name in given.relevance},
-    )
+def _gradients_arrive(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
+    # A graph is whole numbers, through which no gradient can pass.
+    both = {**given.signals, **given.relevance}.items()
+    leaves = {name: value.requires_grad_() for name, value in both if isinstance(value, Tensor)}
     loss(objective, image, text, given).backward()  # type: ignore[no-untyped-call]
-    if reached := [name for name, value in leaves.items() if value.grad is not None]:
-        return f"the gradient reaches {reached}, which are given and not learnt; detach them"
-    if any(made.mean.grad is None or not made.mean.grad.abs().sum() > 0 for made in (image, text)):
-        return "the gradient does not reach both encoders"
-    return ""
+    reached = [name for name, value in leaves.items() if value.grad is not None]
+    hold(not reached, f"the gradient reaches {reached}, which are given and not learnt; detach them")
+    arrived = all(made.mean.grad is not None and made.mean.grad.abs().sum() > 0 for made in (image, text))
+    hold(arrived, "the gradient does not reach both encoders")
 
 
-def _repeatable(fresh: Fresh) -> str:
-    objective = fresh()
-    before = copy.deepcopy(objective.state_dict())
-    first, second = (loss(objective, *world(objective)) for _ in range(2))
-    if not torch.equal(first, second):
-        return "two forwards on one batch disagree"
-    if not all(torch.equal(before[key], value) for key, value in objective.state_dict().items()):
-        return "forward changes the state; memory is written in after_step alone"
-    return ""
+def _repeatable(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
+    before = deepcopy(objective.state_dict())
+    first, second = (loss(objective, image, text, given) for _ in range(2))
+    hold(torch.equal(first, second), "two forwards on one batch disagree")
+    kept = all(torch.equal(before[key], value) for key, value in objective.state_dict().items())
+    hold(kept, "forward changes the state; memory is written in after_step alone")
 
 
-def _half_precision(fresh: Fresh) -> str:
-    objective = fresh().float()
-    given = world(objective)[2]
+def _half_precision(objective: Objective, *_: object) -> None:
+    given = batch(OWN, objective=objective.float())
     image, text = (embedding(n, seed=n, dtype=torch.float32) for n in (4, 8))
     with torch.autocast("cpu", torch.bfloat16):
-        total = loss(objective, image, text, given)
+        half = loss(objective, image, text, given)
     exact = loss(objective, image, text, given)
-    if total.dtype == torch.float32 and torch.isclose(total, exact, rtol=0.05, atol=0.05):
-        return ""
-    return f"scores of half precision give a loss of {total.item()} ({total.dtype}) instead of {exact.item()}"
+    near = half.dtype == torch.float32 and torch.isclose(half, exact, rtol=0.05, atol=0.05)
+    hold(near, f"scores of half precision give a loss of {half} ({half.dtype}) instead of {exact}")
 
 
-def _selected(fresh: Fresh) -> str:
-    whole = fresh()
-    given = world(whole)
+def _selected(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
     with seeded(1):
-        expected = whole(*given)
-    for term in whole.terms:
-        part = fresh()
+        whole = objective(image, text, given)
+    for term in objective.terms:
+        part = deepcopy(objective)
         part.select([term])
         with seeded(1):
-            found = part(*given)
-        if term not in found or not torch.isclose(found[term], expected[term], rtol=1e-7, atol=1e-7):
-            return f"the term {term!r} selected alone is missing or has another value"
-        if set(part.signals()) != set(part.needs) or part.captions_per_image > whole.captions_per_image:
-            return f"the term {term!r} selected alone needs more than the whole"
-    return ""
+            found = part(image, text, given).get(term)
+        same = found is not None and torch.isclose(found, whole[term], rtol=1e-7, atol=1e-7)
+        hold(same, f"the term {term!r} selected alone is missing or has another value")
+        more = (
+            set(part.signals()) != set(part.needs) or part.captions_per_image > objective.captions_per_image
+        )
+        hold(not more, f"the term {term!r} selected alone needs more than the whole")
 
 
-def _scores_of_pairs(fresh: Fresh) -> str:
-    objective = fresh()
-    image, text, _ = world(objective)
+def _scores_of_pairs(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
     few, some = torch.tensor([2, 0]), torch.tensor([7, 1, 4])
     with torch.no_grad():
-        whole, part = objective.scores(image, text), objective.scores(rows(image, few), rows(text, some))
-    if whole.shape == (len(image), len(text)) and torch.allclose(part, whole[few][:, some]):
-        return ""
-    return "a score must depend on its pair alone, since evaluation scores a block of pairs at a time"
+        whole = objective.scores(image, text)
+        part = objective.scores(image.take(few.numpy()), text.take(some.numpy()))
+    alone = whole.shape == (len(image), len(text)) and torch.allclose(part, whole[few][:, some])
+    hold(alone, "a score must depend on its pair alone, since evaluation scores a block of pairs at a time")
 
 
-CHECKS = (
-    _terms, _gradient, _order, _direction, _no_negative, _equal_embeddings, _same_image, _gradients_arrive,
-    _repeatable, _half_precision, _selected, _scores_of_pairs,
+CHECKS: tuple[Callable[..., None], ...] = (
+    _terms, _gradient, _order, _direction, _finite, _same_image, _gradients_arrive, _repeatable,
+    _half_precision, _selected, _scores_of_pairs,
 )  # fmt: skip

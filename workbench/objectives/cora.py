@@ -16,16 +16,16 @@ supplement.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from workbench.losses import similarity
 from workbench.losses.contrastive import contrastive
-from workbench.losses.terms import full_precision, reduce
+from workbench.losses.terms import both_ways, full_precision, reduce
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
@@ -92,20 +92,13 @@ def joint_contrastive(
     """
     logits = full_precision(scores) / tau
     if epsilon == "none":
-        both = (
-            contrastive(s, p, reduction="mean", extra_positives="mask")
-            for s, p in _directions(logits, positives)
-        )
+        both = both_ways(contrastive, logits, positives, reduction="mean", extra_positives="mask")
     else:
         both = (
-            _with_floor(*one, floor)
-            for one, floor in zip(_directions(logits, positives), RELEASED, strict=True)
+            _with_floor(logits, positives, RELEASED[0]),
+            _with_floor(logits.T, positives.T, RELEASED[1]),
         )
-    return torch.stack(list(both)).sum()
-
-
-def _directions(scores: Tensor, positives: Tensor) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-    return (scores, positives), (scores.T, positives.T)
+    return both[0] + both[1]
 
 
 def _with_floor(logits: Tensor, positives: Tensor, floor: float) -> Tensor:
@@ -137,8 +130,8 @@ def specificity(
 
 
 def rerank(scores: Tensor, image: Embedding, text: Embedding, beta: float) -> Tensor:
-    """Table 4. ``beta s(v, t) + (1 - beta) min_k s(v, e_k)``: an image that lacks one of a caption's things is
-    not the caption's image, so that a caption is as good as the least of its entities lets it be.
+    """Table 4. ``beta s(v, t) + (1 - beta) min_k s(v, e_k)``: an image that lacks one of a caption's things
+    is not the caption's image, so that a caption is as good as the least of its entities lets it be.
 
     Args:
         scores: ``(I, T)`` cosines with captions.
@@ -193,8 +186,6 @@ class CORA(Objective):
         ValueError: no term is left.
     """
 
-    beta: Tensor
-
     def __init__(
         self,
         *,
@@ -214,14 +205,11 @@ class CORA(Objective):
             raise ValueError(f"cora: weights {self.weights} must not all be 0")
         self.margin, self.tau, self.epsilon, self.positives = margin, tau, epsilon, positives
         self.calibrates = beta is None
-        self.register_buffer("beta", torch.tensor(1.0 if beta is None else beta, dtype=torch.float64))
-        self.select(self.terms)
+        self.beta = nn.Buffer(torch.tensor(1.0 if beta is None else beta, dtype=torch.float64))
+        self.declare()
 
-    def select(self, terms: Iterable[str]) -> None:
-        """Compute these terms only; the triplet alone needs no entities, and specificity no other caption's
-        graph.
-        """
-        super().select(terms)
+    def declare(self) -> None:
+        """The triplet alone needs no entities, and specificity no other caption's graph."""
         local = self.wants("contrastive") or self.wants("specificity")
         self.reads = ("entities",) if local or self.calibrates or float(self.beta) != 1 else ()
         self.needs = ("graph_tokens",) if self.wants("contrastive") and self.positives == "graphs" else ()
@@ -240,11 +228,8 @@ class CORA(Objective):
         )
         out: dict[str, Tensor] = {}
         if self.wants("hard"):
-            both = (
-                triplet(s, p, margin=self.margin, negatives=self.mining, reduction="mean")
-                for s, p in _directions(plain, positives)
-            )
-            out["hard"] = torch.stack(list(both)).sum()
+            how = {"margin": self.margin, "negatives": self.mining, "reduction": "mean"}
+            out["hard"] = torch.stack(both_ways(triplet, plain, positives, **how)).sum()
         if text.entities is not None and text.owner is not None:
             found = similarity.cosine(image.mean, text.entities)
             if self.wants("contrastive"):

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from workbench.losses.terms import full_precision
+from workbench.losses.terms import both_ways, full_precision
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
@@ -144,13 +144,8 @@ class DAA(Objective):
         relevance_options: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__()
-        self.weight, self.temperature, self.clip, self.ranks, self.margin = (
-            weight,
-            temperature,
-            clip,
-            ranks,
-            margin,
-        )
+        self.weight, self.ranks, self.margin = weight, ranks, margin
+        self.asp: dict[str, Any] = {"temperature": temperature, "clip": clip, "ranks": ranks}
         self.relevance, self.relevance_options = relevance, dict(relevance_options or {})
 
     def relevances(self) -> dict[str, dict[str, object]]:
@@ -161,21 +156,14 @@ class DAA(Objective):
         """Terms ``i2t`` and ``t2i`` of the triplet, ``asp_i2t`` and ``asp_t2i``."""
         scores, positives = full_precision(self.scores(image, text)), batch.positives
         relevance = batch.relevance[self.relevance].detach().to(scores.dtype)
-        terms = {
-            "i2t": triplet(scores, positives, margin=self.margin, negatives=self.mining, reduction="sum"),
-            "t2i": triplet(scores.T, positives.T, margin=self.margin, negatives=self.mining, reduction="sum"),
-        }
+        how = {"margin": self.margin, "negatives": self.mining, "reduction": "sum"}
+        terms = dict(zip(("i2t", "t2i"), both_ways(triplet, scores, positives, **how), strict=True))
         if self.ranks == "released":
             scores, relevance = scores[batch.own], relevance[batch.own]
         for name, s, y in (("asp_i2t", scores, relevance), ("asp_t2i", scores.T, relevance.T)):
             if self.wants(name):
-                terms[name] = self.weight * (1 - self._asp(s, y))
+                terms[name] = self.weight * (1 - average_semantic_precision(s, y, **self.asp))
         return terms
-
-    def _asp(self, scores: Tensor, relevance: Tensor) -> Tensor:
-        return average_semantic_precision(
-            scores, relevance, temperature=self.temperature, clip=self.clip, ranks=self.ranks
-        )
 
 
 MEMBER = DAA

@@ -22,14 +22,13 @@ Departures:
 - for the selection see objectives/parts/selection.py.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import torch
 from annotated_types import Interval
 from torch import Tensor, nn
-from torch.nn.functional import normalize
 
 from workbench.losses import similarity
 from workbench.losses.distance_weighted import NEAREST, distance_weighted
@@ -37,12 +36,11 @@ from workbench.losses.terms import Reduction, ScalarReduction, full_precision, r
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective
 from workbench.objectives.parts.attention import CrossAttention, masked_mean, parts_of
-from workbench.objectives.parts.selection import Selection, constraint
+from workbench.objectives.parts.selection import Rule, Selections, constraint, selections
 from workbench.records import Batch, Embedding
-from workbench.registry import NotNegative
+from workbench.registry import Group, NotNegative, make
 
 WEIGHTS = {"loc": 1.0, "dim": 10.0, "inter": 0.05, "intra": 0.1}
-CONSTRAINTS = ("inter", "intra")
 LEAST = 1e-12
 
 
@@ -61,12 +59,14 @@ def correlation(image: Tensor, text: Tensor) -> Tensor:
     """
     if image.shape != text.shape:
         raise ValueError(
-            f"dimension alignment compares {tuple(image.shape)} image rows with {tuple(text.shape)} text rows; "
-            f"give both encoders the same embed_dim"
+            f"dimension alignment compares {tuple(image.shape)} image rows with {tuple(text.shape)} text "
+            f"rows; give both encoders the same embed_dim"
         )
     # A product in half precision would leave two digits of a correlation.
     with torch.autocast(image.device.type, enabled=False):
-        return normalize(full_precision(image), dim=0).T @ normalize(full_precision(text), dim=0)
+        return nn.functional.normalize(full_precision(image), dim=0).T @ nn.functional.normalize(
+            full_precision(text), dim=0
+        )
 
 
 def alignment(
@@ -161,7 +161,7 @@ class DIAS(Objective):
             themselves, for encoders without parts.
         denominators: of the alignment, ``"absolute"`` or ``"printed"``.
         selection: of both constraints, a rule of ``Selection`` or a mapping of its fields, ``{"rule":
-            "top_k", "keep": 0.1}``, or of each, ``{"inter": "dense", "intra": "p"}``.
+            "top_k", "keep": 0.1}``, or of each, ``{"inter": "dense", "intra": "p"}``; see ``Selections``.
         reduction: ``"sum"`` (the paper's) or ``"mean"``, over pairs, dimensions, and pairs of different
             instances.
 
@@ -170,48 +170,38 @@ class DIAS(Objective):
         TypeError: an unknown field of a mapping.
     """
 
-    beta: Tensor
-
     def __init__(
         self,
         *,
-        scorer: str | Mapping[str, Any] = "dual",
+        scorer: Annotated[
+            Literal["dual", "cross", "chan"] | Mapping[str, Any], Group(CrossAttention)
+        ] = "dual",
         weights: Mapping[Literal["loc", "dim", "inter", "intra"], NotNegative] | None = None,
         margin: NotNegative = 0.2,
         cutoff: Annotated[float, Interval(gt=NEAREST, lt=2)] = 1.7,
         rows: Literal["mean", "attended", "pooled"] = "mean",
         denominators: Literal["absolute", "printed"] = "absolute",
-        selection: str | Mapping[str, Any] = "p",
+        selection: Annotated[Rule | Mapping[str, Any], Group(Selections)] = "p",
         reduction: ScalarReduction = "sum",
     ) -> None:
         super().__init__()
-        self.margin, self.cutoff, self.rows, self.denominators, self.reduction = (
-            margin,
-            cutoff,
-            rows,
-            denominators,
-            reduction,
-        )
+        self.margin, self.cutoff, self.reduction = margin, cutoff, reduction
+        self.rows, self.denominators = rows, denominators
         self.weights: dict[str, float] = WEIGHTS | dict(weights or {})
         if not any(self.weights.values()):
             raise ValueError("dias: all weights are 0; at least one term must be left")
         self.terms = tuple(name for name, weight in self.weights.items() if weight)
         self.scores_parts = scorer != "dual"
-        self.attention = CrossAttention.of(scorer if self.scores_parts else "cross")
-        self.selections = _selections(selection)
+        form = {"form": scorer if self.scores_parts else "cross"} if isinstance(scorer, str) else scorer
+        self.attention = make("dias: scorer", CrossAttention, form)
+        self.selections = selections(selection)
         start = torch.tensor([one.start() for one in self.selections.values()])
-        if any(one.learned for one in self.selections.values()):
-            self.beta = nn.Parameter(start)
-        else:
-            self.register_buffer("beta", start, persistent=False)
-        self._declare()
+        learned = any(one.learned for one in self.selections.values())
+        self.beta = nn.Parameter(start) if learned else nn.Buffer(start, persistent=False)
+        self.declare()
 
-    def select(self, terms: Iterable[str]) -> None:
-        """Compute these terms only; what reads no parts asks for none."""
-        super().select(terms)
-        self._declare()
-
-    def _declare(self) -> None:
+    def declare(self) -> None:
+        """What reads no parts asks for none."""
         by_parts = self.scores_parts and (
             self.selected is None or any(map(self.wants, ("loc", "inter", "intra")))
         )
@@ -242,11 +232,10 @@ class DIAS(Objective):
         return {name: self.weights[name] * term for name, term in terms.items()}
 
     def _triplet(self, scores: Tensor, positives: Tensor) -> Tensor:
+        how: dict[str, Any] = {"margin": self.margin, "reduction": self.reduction}
         if self.warming:
-            return triplet(scores, positives, margin=self.margin, negatives="all", reduction=self.reduction)
-        return distance_weighted(
-            scores, positives, margin=self.margin, cutoff=self.cutoff, reduction=self.reduction
-        )
+            return triplet(scores, positives, negatives="all", **how)
+        return distance_weighted(scores, positives, cutoff=self.cutoff, **how)
 
     def _constraint(self, term: str, difference: Tensor) -> Tensor:
         beta = self.beta[list(self.selections).index(term)]
@@ -271,18 +260,7 @@ class DIAS(Objective):
             return image.mean, text.mean
         of_words, of_regions = self.attention.of_pairs(image, text)
         pooled = masked_mean(of_words, parts_of(image)[1]), masked_mean(of_regions, parts_of(text)[1])
-        return normalize(pooled[0], dim=-1), normalize(pooled[1], dim=-1)
-
-
-def _selections(given: str | Mapping[str, Any]) -> dict[str, Selection]:
-    if isinstance(given, str) or set(given).isdisjoint(CONSTRAINTS):
-        return dict.fromkeys(CONSTRAINTS, Selection.of(given))
-    odd = set(given) - set(CONSTRAINTS)
-    if odd:
-        raise ValueError(
-            f"selection is of each constraint, and {sorted(odd)} is none; known: {', '.join(CONSTRAINTS)}"
-        )
-    return {name: Selection.of(given.get(name, "p")) for name in CONSTRAINTS}
+        return nn.functional.normalize(pooled[0], dim=-1), nn.functional.normalize(pooled[1], dim=-1)
 
 
 MEMBER = DIAS

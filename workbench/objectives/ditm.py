@@ -17,7 +17,6 @@ clamped at ``eps``;
   triplet in a sum.
 """
 
-from collections.abc import Iterable
 from typing import Literal
 
 import torch
@@ -128,14 +127,13 @@ class DITM(Objective):
         super().__init__()
         self.tau, self.weight, self.eps = tau, weight, eps
         self.scorer, self.ratio_on, self.reduction = scorer, ratio_on, reduction
-        self.adaptive, self.ordering = adaptive, ordering
+        self.adaptive = adaptive
         self.terms = ("i2t", "t2i", "ordering") if ordering else ("i2t", "t2i")
-        self.captions_per_image = 2 if ordering else 1
+        self.declare()
 
-    def select(self, terms: Iterable[str]) -> None:
-        """Compute these terms only; without the ordering, one caption an image is enough."""
-        super().select(terms)
-        self.ordering = self.ordering and self.wants("ordering")
+    def declare(self) -> None:
+        """Without the ordering, one caption an image is enough."""
+        self.ordering = self.wants("ordering")
         self.captions_per_image = 2 if self.ordering else 1
 
     def signals(self) -> dict[str, dict[str, object]]:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from workbench.losses.contrastive import contrastive
-from workbench.losses.terms import ScalarReduction, full_precision
+from workbench.losses.terms import ScalarReduction, both_ways, full_precision
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative
@@ -40,7 +40,6 @@ class InfoNCE(Objective):
     """
 
     terms = ("i2t", "t2i")
-    parameter: Tensor
 
     def __init__(
         self,
@@ -57,18 +56,10 @@ class InfoNCE(Objective):
             raise ValueError(
                 f"initial is {start}; it must be positive, and at most {CAP} where the scale is learnable_exp"
             )
-        self.kind, self.weights, self.extra_positives, self.reduction = (
-            scale,
-            weights,
-            extra_positives,
-            reduction,
-        )
-        if scale == "fixed":
-            self.register_buffer("parameter", torch.tensor(start))
-        else:
-            self.parameter = nn.Parameter(
-                torch.tensor(math.log(start) if scale == "learnable_exp" else start)
-            )
+        self.kind, self.weights, self.reduction = scale, weights, reduction
+        self.extra_positives = extra_positives
+        first = torch.tensor(math.log(start) if scale == "learnable_exp" else start)
+        self.parameter = nn.Buffer(first) if scale == "fixed" else nn.Parameter(first)
 
     @property
     def scale(self) -> Tensor:
@@ -77,14 +68,10 @@ class InfoNCE(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i``."""
-        logits, positives = self.scale * full_precision(self.scores(image, text)), batch.positives
-        return {
-            "i2t": self.weights[0] * self._one_way(logits, positives),
-            "t2i": self.weights[1] * self._one_way(logits.T, positives.T),
-        }
-
-    def _one_way(self, logits: Tensor, positives: Tensor) -> Tensor:
-        return contrastive(logits, positives, reduction=self.reduction, extra_positives=self.extra_positives)
+        logits = self.scale * full_precision(self.scores(image, text))
+        how = {"reduction": self.reduction, "extra_positives": self.extra_positives}
+        i2t, t2i = both_ways(contrastive, logits, batch.positives, **how)
+        return {"i2t": self.weights[0] * i2t, "t2i": self.weights[1] * t2i}
 
     @torch.no_grad()
     def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:

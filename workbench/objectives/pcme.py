@@ -23,7 +23,6 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from workbench.losses import similarity
 from workbench.losses.terms import Reduction, ScalarReduction, full_precision
@@ -129,7 +128,9 @@ class PCME(Objective):
         if self.wants("match"):
             log_odds = full_precision(self.scores(image, text))
             labels = batch.targets.to(log_odds.dtype)
-            made["match"] = 2 * binary_cross_entropy_with_logits(log_odds, labels, reduction=self.reduction)
+            made["match"] = 2 * nn.functional.binary_cross_entropy_with_logits(
+                log_odds, labels, reduction=self.reduction
+            )
         if self.wants("vib"):
             made["vib"] = self.beta * both_bottlenecks(image, text, self.variant.bottleneck)
         return made

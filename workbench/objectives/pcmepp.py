@@ -16,7 +16,6 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from workbench.losses import similarity
 from workbench.losses.terms import Reduction, ScalarReduction, full_precision
@@ -34,7 +33,9 @@ def matching(logits: Tensor, labels: Tensor, reduction: Reduction = "mean") -> T
         labels: ``(I, T)`` in [0, 1].
         reduction: over all pairs; the paper's is ``"mean"``.
     """
-    return binary_cross_entropy_with_logits(logits, labels.to(logits.dtype), reduction=reduction)
+    return nn.functional.binary_cross_entropy_with_logits(
+        logits, labels.to(logits.dtype), reduction=reduction
+    )
 
 
 def pseudo_labels(logits: Tensor, labels: Tensor) -> Tensor:

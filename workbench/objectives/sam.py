@@ -21,7 +21,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from workbench.losses.terms import full_precision
+from workbench.losses.terms import both_ways, full_precision
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
@@ -141,11 +141,11 @@ class SAM(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i`` of the kept triplet, ``semantic_i2t`` and ``semantic_t2i``."""
-        scores, positives = full_precision(self.scores(image, text)), batch.positives
+        scores = full_precision(self.scores(image, text))
         terms: dict[str, Tensor] = {}
         if self.margin is not None:
-            for name, s, own in (("i2t", scores, positives), ("t2i", scores.T, positives.T)):
-                terms[name] = triplet(s, own, margin=self.margin, negatives=self.mining, reduction="sum")
+            how = {"margin": self.margin, "negatives": self.mining, "reduction": "sum"}
+            terms["i2t"], terms["t2i"] = both_ways(triplet, scores, batch.positives, **how)
         i2t, t2i = self.semantic(scores, batch)
         return terms | {"semantic_i2t": self.weight * i2t.sum(), "semantic_t2i": self.weight * t2i.sum()}
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from workbench.losses.terms import ScalarReduction
+from workbench.losses.terms import ScalarReduction, both_ways
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding
@@ -42,12 +42,10 @@ class VSEPP(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i``."""
-        scores, positives = self.scores(image, text), batch.positives
-        return {"i2t": self._one_way(scores, positives), "t2i": self._one_way(scores.T, positives.T)}
-
-    def _one_way(self, scores: Tensor, positives: Tensor) -> Tensor:
-        which: Literal["all", "hardest"] = "all" if self.negatives == "sum" else self.mining
-        return triplet(scores, positives, margin=self.margin, negatives=which, reduction=self.reduction)
+        which = "all" if self.negatives == "sum" else self.mining
+        how = {"margin": self.margin, "negatives": which, "reduction": self.reduction}
+        i2t, t2i = both_ways(triplet, self.scores(image, text), batch.positives, **how)
+        return {"i2t": i2t, "t2i": t2i}
 
 
 MEMBER = VSEPP

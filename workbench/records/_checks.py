@@ -1,7 +1,5 @@
 """What the records share: their row type and how they refuse bad input."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from workbench.records._checks import Rows, require
@@ -87,11 +87,11 @@ class Embedding:
 
     def in_float32(self, device: torch.device) -> Embedding:
         """The embedding on a device with floating-point values in float32; gradients pass."""
-        moved: dict[str, Any] = {}
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if value is not None:
-                moved[f.name] = (value.float() if value.is_floating_point() else value).to(device)
+        moved = {
+            name: (value.float() if value.is_floating_point() else value).to(device)
+            for name, value in vars(self).items()
+            if value is not None
+        }
         return Embedding(**moved)
 
 
@@ -125,20 +125,14 @@ class Batch:
     also: torch.Tensor | None = None
 
     def __post_init__(self) -> None:
-        images, captions = len(self.image_ids), len(self.caption_ids)
-        require(len(self.own) == captions, f"batch: own has {len(self.own)} rows for {captions} captions")
-        for name, grades in self.relevance.items():
-            fits = tuple(grades.shape) == (images, captions)
-            require(
-                fits,
-                f"batch: relevance {name!r} has shape {tuple(grades.shape)}, expected {(images, captions)}",
-            )
-        for name, pairs in (("labels", self.labels), ("also", self.also)):
-            fits = pairs is None or tuple(pairs.shape) == (images, captions)
-            require(
-                fits,
-                f"batch: {name} of shape {None if pairs is None else tuple(pairs.shape)}, expected {(images, captions)}",
-            )
+        expected = len(self.image_ids), len(self.caption_ids)
+        require(
+            len(self.own) == expected[1], f"batch: own has {len(self.own)} rows for {expected[1]} captions"
+        )
+        graded = {f"relevance {name!r}": grades for name, grades in self.relevance.items()}
+        for name, pairs in {**graded, "labels": self.labels, "also": self.also}.items():
+            found = expected if pairs is None else tuple(pairs.shape)
+            require(found == expected, f"batch: {name} of shape {found}, expected {expected}")
 
     @property
     def belongs(self) -> torch.Tensor:

@@ -6,9 +6,10 @@ wherever it stands.
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, is_dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from workbench.records.measurement import Measurement
 from workbench.records.metric_key import MetricKey
 from workbench.records.shown import UNITS, count, heading, with_interval
 
@@ -67,7 +68,7 @@ def rows(measurements: Iterable[Any]) -> list[dict[str, str]]:
     Args:
         measurements: of type ``Measurement``, or pairs of a label and a contract that holds the value.
     """
-    pairs = ((one.label, asdict(one)) if is_dataclass(one) else one for one in measurements)
+    pairs = ((one.label, one.as_dict()) if isinstance(one, Measurement) else one for one in measurements)
     return [readable(label, contract) for label, contract in pairs]
 
 
@@ -82,8 +83,8 @@ def of_results(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def headline(labels: Iterable[str], most: int = 12) -> list[str]:
-    """The numbers to look at first: RSUM and R@K by the own pairs and mAP@R, of the whole gallery; where there
-    is none of them, the first dozen.
+    """The numbers to look at first: RSUM and R@K by the own pairs and mAP@R, of the whole gallery; where
+    there is none of them, the first dozen.
 
     Args:
         labels: of all numbers of a run.
@@ -92,7 +93,7 @@ def headline(labels: Iterable[str], most: int = 12) -> list[str]:
     >>> headline(["exact:t2i/own@1", "t2i/R@1", "t2i/R@1[5 folds]", "rsum"])
     ['rsum', 't2i/R@1']
     """
-    every, found = list(labels), []
+    every, found = list(labels), list[tuple[int, int, str]]()
     for label in every:
         with suppress(ValueError):
             key = MetricKey.parse(label)

@@ -1,10 +1,8 @@
 """Objects, attributes and relations: one record for captions, scenes, parser and editor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from workbench.records._checks import require
 
@@ -28,18 +26,15 @@ class SceneGraph:
     relations: tuple[tuple[int, str, int], ...] = ()
 
     def __post_init__(self) -> None:
-        n = len(self.objects)
         used = [node for node, _ in self.attributes] + [node for s, _, o in self.relations for node in (s, o)]
-        bad = [node for node in used if not 0 <= node < n]
-        require(
-            not bad,
-            f"scene graph: node {bad[0] if bad else ''} is used, there are only {n} objects {self.objects}",
-        )
+        bad = [node for node in used if not 0 <= node < len(self.objects)]
+        count = f"there are only {len(self.objects)} objects {self.objects}"
+        require(not bad, f"scene graph: node {bad[0] if bad else None} is used, {count}")
 
-    @staticmethod
-    def of(objects: Iterable[str], attributes: Iterable[Any], relations: Iterable[Any]) -> SceneGraph:
+    @classmethod
+    def of(cls, objects: Iterable[str], attributes: Iterable[Any], relations: Iterable[Any]) -> Self:
         """A graph from lists, as JSON holds them."""
-        return SceneGraph(tuple(objects), tuple(map(tuple, attributes)), tuple(map(tuple, relations)))
+        return cls(tuple(objects), tuple(map(tuple, attributes)), tuple(map(tuple, relations)))
 
     def tuples(self) -> frozenset[tuple[str, ...]]:
         """The graph as a set: ``(object,)``, ``(object, attribute)`` and ``(subject, relation, object)``."""

@@ -1,21 +1,17 @@
 """One split of a data set."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from workbench.records._checks import Rows, require
 from workbench.records.judgements import Judgements
 from workbench.records.lazy_judgements import LazyJudgements
 from workbench.records.scene_graph import SceneGraph
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 
 @dataclass(frozen=True)
@@ -76,34 +72,31 @@ class Split:
         require(len(lone) == 0, f"{self.name}: image {[self.image_ids[i] for i in lone[:1]]} has no caption")
         lazy = isinstance(self.judgements, LazyJudgements)
         across: Mapping[str, Judgements] = {} if lazy else self.judgements
-        kinds = (
-            (across, images, texts),
-            (self.image_judgements, images, images),
-            (self.caption_judgements, texts, texts),
-        )
-        for judgements, *shape in kinds:
-            for one in judgements.values():
-                expected = (shape[0], shape[1])
-                require(
-                    one.shape == expected,
-                    f"{self.name}: judgements {one.name!r} have shape {one.shape}, expected {expected}",
-                )
+        expected = [
+            *((one, (images, texts)) for one in across.values()),
+            *((one, (images, images)) for one in self.image_judgements.values()),
+            *((one, (texts, texts)) for one in self.caption_judgements.values()),
+        ]
+        for one, shape in expected:
+            what = f"judgements {one.name!r} have shape {one.shape}, expected {shape}"
+            require(one.shape == shape, f"{self.name}: {what}")
         if "own" not in self.judgements:
             require(not lazy, f'{self.name}: lazy judgements must contain "own"')
             object.__setattr__(
                 self, "judgements", {"own": Judgements.own(self.own, images), **self.judgements}
             )
 
-    def first(self, images: int) -> Split:
+    def first(self, images: int) -> Self:
         """The first ``images`` images with their captions, judgements cut to them."""
         if images >= len(self.image_ids):
             return self
         keep = np.flatnonzero(self.own < images)
         judged = self.judgements
-        if isinstance(judged, LazyJudgements):
-            judged = judged.cut(images, keep)
-        else:
-            judged = {name: one.cut(images, keep) for name, one in judged.items()}
+        cut: Mapping[str, Judgements] = (
+            judged.cut(images, keep)
+            if isinstance(judged, LazyJudgements)
+            else {name: one.cut(images, keep) for name, one in judged.items()}
+        )
         by_caption = {
             name: _pick(getattr(self, name), keep)
             for name in ("captions", "caption_ids", "own", "level", "chain", "caption_graphs")
@@ -115,7 +108,7 @@ class Split:
         }
         return replace(
             self,
-            judgements=judged,
+            judgements=cut,
             image_judgements=_among(self.image_judgements, np.arange(images)),
             caption_judgements=_among(self.caption_judgements, keep),
             **by_caption,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import numpy as np
 from markupsafe import Markup
 
 from workbench import data
@@ -152,14 +153,15 @@ def tour(
     began, results = time.perf_counter(), {}
     for number, stop in enumerate(stops, 1):
         say(f"{number}/{len(stops)} {stop.name}: {stop.says}")
-        given = _parameters(stop, folder)
-        done = results[stop.name] = run_notebook(find(stop.notebook), given, folder=folder / stop.name)
+        done = results[stop.name] = run_notebook(
+            find(stop.notebook), _parameters(stop, folder), folder=folder / stop.name
+        )
         say(f"    {done.status} after {fixed(done.seconds, 0)} s{': ' + done.error if done.error else ''}")
     seconds = time.perf_counter() - began
     index = runs.write_text(folder / "index.html", render(stops, list(results.values()), seconds))
-    codes = [result.exit_code for result in results.values() if result.exit_code]
+    code = next((result.exit_code for result in results.values() if result.exit_code), 0)
     ended = {name: result.status for name, result in results.items()}
-    return TourResult(index, codes[0] if codes else 0, round(seconds, 1), ended)
+    return TourResult(index, code, round(seconds, 1), ended)
 
 
 def check_stops(root: Path | str = "runs", stops: tuple[Stop, ...] = STOPS) -> None:
@@ -213,21 +215,22 @@ def _row(
     key: str, says: str, trained: Sequence[Mapping[str, Any]], compared: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """One number of all objectives: the value with its interval, and how it compares with the first one's."""
-    cells = []
-    for one in trained:
-        contract = {**one["contracts"].get(key, {}), "value": one["metrics"].get(key)}
-        against = [row for row in compared if (row["key"], row["run"]) == (key, one["objective"])]
-        cells.append({**readable(key, contract), **(against[0] if against else {})})
-    known = any(key in one["metrics"] for one in trained)
-    return {"key": key, "says": says, "cells": cells} if known else {}
+    if not any(key in one["metrics"] for one in trained):
+        return {}
+    against = {row["run"]: row for row in reversed(compared) if row["key"] == key}
+    cells = [
+        {**readable(key, one["contracts"].get(key, {}), one["metrics"].get(key)),
+         **against.get(one["objective"], {})}
+        for one in trained
+    ]  # fmt: skip
+    return {"key": key, "says": says, "cells": cells}
 
 
 def _world() -> Iterator[dict[str, Any]]:
     """A few scenes of the embedded world, each with its shortest and its longest caption."""
     split = data.load("scenes", split="test", size=12)
     for row in range(len(split.image_ids)):
-        own = (caption for caption, image in zip(split.captions, split.own, strict=True) if image == row)
-        captions = sorted(own, key=len)
+        captions = sorted((split.captions[own] for own in np.flatnonzero(split.own == row)), key=len)
         yield {"image": split.open_image(row), "short": captions[0], "long": captions[-1]}
 
 
@@ -235,8 +238,15 @@ def _thumbnails(name: str, folder: Path) -> Iterator[dict[str, Any]]:
     """The figures of an executed notebook, each with its title."""
     figures = report.figures(nbformat.read(folder / NOTEBOOK, 4)) if (folder / NOTEBOOK).is_file() else ()
     for number, figure in enumerate(figures, 1):
-        margin = {**figure["layout"].get("margin", {}), "b": 64}
-        size = {"width": WIDTH, "height": HEIGHT, "autosize": False, "margin": margin}
-        drawn = {"data": figure["data"], "layout": {**figure["layout"], **size}}
-        title = figure["layout"].get("title", {}).get("text", f"figure {number}")
-        yield {"title": title, "drawn": Markup(report.div(drawn, f"{name}-{number}", static=True))}
+        layout = figure["layout"]
+        size = {
+            "width": WIDTH,
+            "height": HEIGHT,
+            "autosize": False,
+            "margin": layout.get("margin", {}) | {"b": 64},
+        }
+        drawn = {"data": figure["data"], "layout": layout | size}
+        yield {
+            "title": layout.get("title", {}).get("text", f"figure {number}"),
+            "drawn": Markup(report.div(drawn, f"{name}-{number}", static=True)),
+        }

@@ -1,8 +1,9 @@
-"""Averages of weights: what a run gives in the end, and the slow copy of the encoders that an objective reads.
+"""Averages of weights: what a run gives in the end, and the slow copy of the encoders that objectives read.
 
-A run gives the weights of its best epoch, or the mean of those of its last epochs. Source of the mean: Izmailov et al., "Averaging weights leads to wider optima and better generalization"
-(SWA), UAI 2018; PCME++ takes it from epoch 16 of 25. Every epoch counts once, as in its released code; the
-learning rate is that of the schedule. Source of the momentum copy: He et al., "Momentum contrast for
+A run gives the weights of its best epoch, or the mean of those of its last epochs. Source of
+the mean: Izmailov et al., "Averaging weights leads to wider optima and better generalization" (SWA), UAI
+2018; PCME++ takes it from epoch 16 of 25. Every epoch counts once, as in its released code; the learning rate
+is that of the schedule. Source of the momentum copy: He et al., "Momentum contrast for
 unsupervised visual representation learning", CVPR 2020, Eq. 2.
 """
 

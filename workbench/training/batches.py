@@ -50,7 +50,8 @@ def regions(split: Split) -> Reader:
     features = split.regions
     if features is None:
         raise ValueError(
-            f"{split.name} has no region features; set features='efficientnet_lite0' (or another backbone) in the config"
+            f"{split.name} has no region features; "
+            f"set features='efficientnet_lite0' (or another backbone) in the config"
         )
     return lambda rows: torch.from_numpy(np.asarray(features[rows], dtype=np.float32))
 
@@ -91,8 +92,7 @@ class Source:
             inputs: read the images; without, the batch serves an objective whose embeddings come from
                 elsewhere.
         """
-        images, own = self.images_of(captions)
-        texts = self.of_captions(captions)
+        (images, own), texts = self.images_of(captions), self.of_captions(captions)
         relevance = {
             name: torch.as_tensor(one.take(images, captions)) for name, one in self.relevance.items()
         }
@@ -110,16 +110,15 @@ class Source:
         """The distinct images of these captions in order of first occurrence, and where each caption's image
         stands there.
         """
-        return _first_seen(self.split.own[captions])
+        distinct, first, inverse = np.unique(self.split.own[captions], return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        return distinct[order], np.argsort(order)[inverse]
 
     def of_images(self, rows: Rows) -> Batch:
         """A batch of images without captions, for evaluation."""
-        ids = [self.split.image_ids[row] for row in rows]
+        inputs = {name: read(rows) for name, read in self.inputs.items()}
         return Batch(
-            ids,
-            [],
-            torch.empty(0, dtype=torch.long),
-            {name: read(rows) for name, read in self.inputs.items()},
+            [self.split.image_ids[row] for row in rows], [], torch.empty(0, dtype=torch.long), inputs
         )
 
     def of_captions(self, rows: Rows) -> Batch:
@@ -129,22 +128,10 @@ class Source:
         return Batch([], ids, torch.from_numpy(self.split.own[rows]), signals=taken)
 
 
-def _first_seen(values: Rows) -> tuple[Rows, Rows]:
-    """Distinct values in order of first occurrence, and where each value stands among them."""
-    distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return distinct[order], place[inverse]
-
-
 def to(batch: Batch, device: torch.device) -> Batch:
     """The batch with all its tensors on a device."""
-    moved = {
-        name: _move(getattr(batch, name), device)
-        for name in ("own", "inputs", "signals", "relevance", "labels", "also")
-    }
-    return replace(batch, **moved)
+    moved = ("own", "inputs", "signals", "relevance", "labels", "also")
+    return replace(batch, **{name: _move(getattr(batch, name), device) for name in moved})
 
 
 def _move(value: Any, device: torch.device) -> Any:

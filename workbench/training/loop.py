@@ -1,5 +1,5 @@
-"""The loop. Devices, precision and trackers are accelerate's; everything that a reader wants to see in a step
-is here.
+"""The loop, its optimiser, and the learning rate as a pure function of the step. Devices, precision and
+trackers are accelerate's; everything that a reader wants to see in a step is here.
 """
 
 import math
@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim import Adam, AdamW, Optimizer
 from tqdm.auto import tqdm
 
-from workbench.encoders.base import Pair
+from workbench.encoders.base import Pair, ParameterGroup
 from workbench.objectives.base import Objective
-from workbench.records import Batch, Embedding
+from workbench.records import Embedding
 from workbench.records.shown import shown
 from workbench.training import averaging, checkpoint, processes, samplers
 from workbench.training.averaging import Momentum
 from workbench.training.batches import Source
-from workbench.training.optimiser import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
 from workbench.training.processes import Share, accelerator
 from workbench.training.settings import Settings
 
@@ -98,12 +98,10 @@ class _Run:
         model.to(self.device)
         objective.to(self.device)
         groups = model.groups()
-        self.optimiser = make_optimiser(parameter_groups(groups, objective, settings), settings.optimizer)
-        self.optimiser = self.accelerator.prepare(self.optimiser)
-        backbone = [
-            p for group in groups if group.role == "image_backbone" for p in group.parameters.values()
-        ]
-        self.backbone = [parameter for parameter in backbone if parameter.requires_grad]
+        rates = parameter_groups(groups, objective, settings)
+        self.optimiser = self.accelerator.prepare(make_optimiser(rates, settings.optimizer))
+        backbone = (group.parameters.values() for group in groups if group.role == "image_backbone")
+        self.backbone = [p for parameters in backbone for p in parameters if p.requires_grad]
         self.momentum = Momentum(model, objective.momentum) if objective.momentum else None
         self.steps_per_epoch = len(self._order(0))
         self.step = 0
@@ -130,20 +128,22 @@ class _Run:
 
     def one_epoch(self, bar: Any) -> dict[str, float]:
         """Train to the end of the epoch; returns the mean of every term over the epoch's steps."""
-        warming = self.epoch < self.settings.warmup_epochs
+        s, warming = self.settings, self.epoch < self.settings.warmup_epochs
         self.model.train()
         self.objective.train()
         self.objective.warm_up(warming)
         self._freeze_image_backbone(warming)
         order = self._order(self.epoch)[self.step % self.steps_per_epoch :]
-        s = self.settings
         for share in processes.loader(self.source, order, workers=s.workers, mix=s.mix, seed=s.seed):
             for name, value in self.one_step(share.to(self.device)).items():
                 self.sums[name] = self.sums.get(name, 0.0) + value
             self.step += 1
             bar.update()
-            every = self.settings.checkpoint_every
-            if every and self.step % every == 0 and self.step % self.steps_per_epoch:
+            if (
+                s.checkpoint_every
+                and self.step % s.checkpoint_every == 0
+                and self.step % self.steps_per_epoch
+            ):
                 self.save()
         return {name: value / self.steps_per_epoch for name, value in self.sums.items()}
 
@@ -172,7 +172,9 @@ class _Run:
             **{name: float(term.detach()) for name, term in terms.items()},
             "loss": float(loss.detach()),
         }
-        _require_finite(values, batch)
+        if bad := [f"{name}={value}" for name, value in values.items() if not math.isfinite(value)]:
+            where = f"images {list(batch.image_ids)}, captions {list(batch.caption_ids)}"
+            raise NonFiniteLossError(f"{', '.join(bad)} at {where}")
         self.optimiser.zero_grad()
         self.accelerator.backward(loss * loss_ramp(self.step, steps_per_epoch=steps, settings=settings))
         processes.average_gradients(self.model.parameters(), self.objective.parameters())
@@ -221,16 +223,14 @@ class _Run:
 
     def resume(self) -> None:
         """Go on from the checkpoint in the folder, if there is one."""
-        if self.folder is None or not (self.folder / checkpoint.LAST).exists():
+        path = self.folder and self.folder / checkpoint.LAST
+        if path is None or not path.exists():
             return
-        path = self.folder / checkpoint.LAST
-        tensors, facts = checkpoint.read(path)
-        changed = [
-            name for name, value in _fixed(self.settings).items() if facts["settings"].get(name) != value
-        ]
-        if changed:
+        (tensors, facts), fixed = checkpoint.read(path), _fixed(self.settings)
+        if changed := [name for name, value in fixed.items() if facts["settings"].get(name) != value]:
             raise ValueError(
-                f"{path} was made with other settings ({', '.join(changed)}); choose a new folder or the old settings"
+                f"{path} was made with other settings ({', '.join(changed)}); "
+                f"choose a new folder or the old settings"
             )
         checkpoint.load_weights(self.model, self.objective, tensors)
         self.kept = checkpoint.under("kept", tensors)
@@ -263,18 +263,72 @@ def _fixed(settings: Settings) -> dict[str, Any]:
     return settings.model_dump(mode="json", include=Settings.model_fields.keys() - free)
 
 
-def _require_finite(values: dict[str, float], batch: Batch) -> None:
-    bad = [name for name, value in values.items() if not math.isfinite(value)]
-    if bad:
-        found = ", ".join(f"{name}={values[name]}" for name in bad)
-        raise NonFiniteLossError(
-            f"{found} at images {list(batch.image_ids)}, captions {list(batch.caption_ids)}"
-        )
-
-
 def _bar(total: int, done: int, progress: bool) -> Any:
     """A bar where somebody watches (a terminal or a live notebook), and none in batch."""
     live = sys.stderr.isatty() or ("ipykernel" in sys.modules and not os.environ.get("WORKBENCH_BATCH"))
     return tqdm(
         total=total, initial=done, desc="training", unit="step", disable=not (progress and live), leave=False
     )
+
+
+def parameter_groups(
+    groups: list[ParameterGroup], extra: nn.Module, settings: Settings
+) -> list[dict[str, Any]]:
+    """Optimiser groups with their own learning rate; parameters whose rate is 0 are frozen and left out.
+
+    Args:
+        groups: the model's groups, by role and depth.
+        extra: the objective, whose own parameters train at ``lr`` without decay.
+        settings: rates, multipliers, decay.
+    """
+    multiplier = {
+        "image_backbone": settings.image_backbone_lr,
+        "text_backbone": settings.text_backbone_lr,
+        "head": 1.0,
+    }
+    out: list[dict[str, Any]] = []
+    for group in groups:
+        rate = settings.lr * multiplier[group.role] * settings.layer_decay**group.depth
+        for parameter in group.parameters.values() if rate == 0 else ():
+            parameter.requires_grad_(False)
+        for decay, wanted in ((settings.weight_decay, True), (0.0, False)):
+            # Biases, norms and scales are vectors and scalars: decaying them pulls towards nothing
+            # meaningful.
+            chosen = [p for p in group.parameters.values() if p.requires_grad and (p.ndim >= 2) is wanted]
+            out.append({"params": chosen, "lr": rate, "base_lr": rate, "weight_decay": decay})
+    own = [p for p in extra.parameters() if p.requires_grad]
+    out.append({"params": own, "lr": settings.lr, "base_lr": settings.lr, "weight_decay": 0.0})
+    return [group for group in out if group["params"]]
+
+
+def make_optimiser(groups: list[dict[str, Any]], name: str) -> Optimizer:
+    """``"adamw"`` or ``"adam"`` (PyTorch), or ``"adamp"`` (timm)."""
+    if name == "adamp":
+        from timm.optim.adamp import AdamP
+
+        return AdamP(groups)  # type: ignore[no-untyped-call]
+    return Adam(groups) if name == "adam" else AdamW(groups)
+
+
+def learning_rate_factor(step: int, *, steps_per_epoch: int, settings: Settings) -> float:
+    """What the learning rates are multiplied by at a step; a pure function, so that a resumed run needs no
+    state for it.
+    """
+    if step < settings.lr_warmup_steps:
+        return (step + 1) / (settings.lr_warmup_steps + 1)
+    if settings.schedule == "step":
+        return float(
+            settings.step_factor ** sum(step >= epoch * steps_per_epoch for epoch in settings.step_epochs)
+        )
+    if settings.schedule == "exponential":
+        return float(settings.epoch_factor ** (step // steps_per_epoch))
+    if settings.schedule == "cosine":
+        span = max(settings.epochs * steps_per_epoch - settings.lr_warmup_steps, 1)
+        return 0.5 * (1 + math.cos(math.pi * (step - settings.lr_warmup_steps) / span))
+    return 1.0
+
+
+def loss_ramp(step: int, *, steps_per_epoch: int, settings: Settings) -> float:
+    """Weight of the loss at a step: 1, or rising linearly over ``ramp_epochs`` after the warm-up."""
+    begin, length = settings.warmup_epochs * steps_per_epoch, settings.ramp_epochs * steps_per_epoch
+    return (step - begin + 1) / length if begin <= step < begin + length else 1.0

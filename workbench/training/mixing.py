@@ -86,12 +86,10 @@ def _mixed(values: Tensor, own: Rows, other: Rows, places: Rows, how: Recipe) ->
         weight, corner = float(how.weight[place]), how.corner[place]
         if values.ndim == 3:
             out[row] = exchanged(out[row], partner, weight, corner[0])
+        elif how.cut[place]:
+            out[row] = pasted(out[row], partner, weight, corner)
         else:
-            out[row] = (
-                pasted(out[row], partner, weight, corner)
-                if how.cut[place]
-                else blended(out[row], partner, weight)
-            )
+            out[row] = blended(out[row], partner, weight)
     return out
 
 

@@ -7,7 +7,7 @@ the sum over processes, that of the objective's own parameters the mean, since e
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,10 +43,8 @@ class Share:
         """The share with all its tensors on a device."""
         batch = batch_to(self.batch, device)
         if self.images is self.batch:
-            return replace(self, batch=batch, images=batch, captions=batch)
-        return replace(
-            self, batch=batch, images=batch_to(self.images, device), captions=batch_to(self.captions, device)
-        )
+            return type(self)(batch, batch, batch)
+        return type(self)(batch, batch_to(self.images, device), batch_to(self.captions, device))
 
 
 class _Shares(Dataset[Share]):
@@ -106,8 +104,9 @@ def gather(embedding: Embedding) -> Embedding:
     """
     if world() == 1:
         return embedding
-    given = {f.name: value for f in fields(embedding) if (value := getattr(embedding, f.name)) is not None}
-    shapes = _everywhere({name: tuple(value.shape) for name, value in given.items()})
+    given = {name: value for name, value in vars(embedding).items() if value is not None}
+    shapes: list[Any] = [None] * world()
+    distributed.all_gather_object(shapes, {name: tuple(value.shape) for name, value in given.items()})
     if embedding.owner is not None:
         # An owner is a row among its own process's captions.
         given["owner"] = embedding.owner + sum(shape["mean"][0] for shape in shapes[: rank()])
@@ -138,22 +137,10 @@ def average_gradients(encoders: Iterable[Tensor], objective: Iterable[Tensor]) -
                 parameter.grad = grad / divisor
 
 
-def _everywhere(value: Any) -> list[Any]:
-    """The value of each process, by rank."""
-    values: list[Any] = [None] * world()
-    distributed.all_gather_object(values, value)
-    return values
-
-
 def _gathered(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
     """The tensors of all processes; every axis but the first is padded to the longest."""
-    largest = tuple(max(sizes) for sizes in zip(*shapes, strict=True))
-    padding = [
-        n
-        for size, most in zip(reversed(value.shape), reversed(largest), strict=True)
-        for n in (0, most - size)
-    ]
-    padded = torch.nn.functional.pad(value, padding)
+    missing = np.max(shapes, axis=0) - value.shape
+    padded = torch.nn.functional.pad(value, [n for most in missing[::-1].tolist() for n in (0, most)])
     pieces = _Gather.apply(padded) if value.is_floating_point() else _all_gather(padded)
     return [piece[: shape[0]] for piece, shape in zip(pieces, shapes, strict=True)]
 

@@ -26,8 +26,7 @@ def shuffled(own: Rows, size: int, rng: np.random.Generator) -> list[Rows]:
         size: captions a batch.
         rng: numpy generator.
     """
-    order = rng.permutation(len(own))
-    return _cut(order, size)
+    return _cut(rng.permutation(len(own)), size)
 
 
 def grouped(
@@ -55,18 +54,16 @@ def grouped(
     counts = np.bincount(own)
     if counts.min() < captions_per_image:
         raise ValueError(
-            f"image row {int(counts.argmin())} has {counts.min()} captions, but captions_per_image={captions_per_image}; "
+            f"image row {int(counts.argmin())} has {counts.min()} captions, "
+            f"but captions_per_image={captions_per_image}; "
             f"lower captions_per_image, or choose an objective that needs fewer"
         )
     order = rng.permutation(len(own))
     by_image = np.split(order[np.argsort(own[order], kind="stable")], np.cumsum(counts)[:-1])
-    rounds = -(-int(counts.max()) // captions_per_image)
     batches: list[Rows] = []
-    for number in range(rounds):
-        window = np.arange(number * captions_per_image, (number + 1) * captions_per_image)
-        images = (arrange or rng.permutation)(
-            np.array([i for i, rows in enumerate(by_image) if len(rows) > window[0]])
-        )
+    for start in range(0, counts.max(), captions_per_image):
+        window = np.arange(start, start + captions_per_image)
+        images = (arrange or rng.permutation)(np.flatnonzero(counts > start))
         groups = [by_image[i][window % len(by_image[i])] for i in images]
         batches += _cut(np.concatenate(groups), size * captions_per_image)
     return batches
@@ -157,11 +154,8 @@ def mean_regions(regions: NDArray[Any], *, chunk: int = 256) -> NDArray[np.float
         regions: ``(I, K, D)``.
         chunk: images at a time.
     """
-    parts = [
-        np.asarray(regions[i : i + chunk], dtype=np.float32).mean(axis=1)
-        for i in range(0, len(regions), chunk)
-    ]
-    return np.concatenate(parts)
+    chunks = (regions[i : i + chunk] for i in range(0, len(regions), chunk))
+    return np.concatenate([np.asarray(part, dtype=np.float32).mean(axis=1) for part in chunks])
 
 
 def k_means(features: NDArray[Any], clusters: int, *, seed: int) -> Rows:
@@ -179,7 +173,7 @@ def k_means(features: NDArray[Any], clusters: int, *, seed: int) -> Rows:
 
     if len(features) < clusters:
         raise ValueError(
-            f"{len(features)} images cannot form {clusters} clusters; lower clusters, or set sampler='shuffled'"
+            f"{len(features)} images cannot form {clusters} clusters; "
+            f"lower clusters, or set sampler='shuffled'"
         )
-    found: Rows = KMeans(clusters, n_init=1, random_state=seed).fit_predict(features).astype(np.int64)
-    return found
+    return np.asarray(KMeans(clusters, n_init=1, random_state=seed).fit_predict(features), dtype=np.int64)

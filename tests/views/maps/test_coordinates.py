@@ -95,7 +95,11 @@ def test_umap_keeps_groups_apart_as_well(vectors):
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
-    [({"method": "tsn"}, "tsne"), ({"neighbours": 1}, "at least 2"), ({"steps": 250}, "at least 300")],
+    [
+        ({"method": "tsn"}, "tsne"),
+        ({"neighbours": 1}, "neighbours is 1; it should be greater than or equal to 2"),
+        ({"steps": 250}, "steps is 250; it should be greater than or equal to 300"),
+    ],
 )
 def test_wrong_settings_are_refused_by_name(wrong, says):
     with pytest.raises(ValueError, match=says):

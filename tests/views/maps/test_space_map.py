@@ -66,8 +66,8 @@ def test_a_run_that_only_turned_its_space_has_moved_nothing(space, stand_in):
     assert found["neighbours_kept"] == 1
     assert found["moved"] == pytest.approx(0, abs=1e-5)
     np.testing.assert_allclose(second.items["moved"], 0, atol=1e-5)
-    assert metrics([first, second])["neighbours_kept/toy-turned"] == 1
-    assert metrics([first, second])["gap/turned"] == pytest.approx(first.gap.distance, rel=1e-5)
+    assert metrics([first, second])["neighbours_kept[toy to turned]"] == 1
+    assert metrics([first, second])["gap[turned]"] == pytest.approx(first.gap.distance, rel=1e-5)
 
 
 def test_the_one_item_that_another_run_moves_is_told_even_where_spaces_have_other_widths(space, stand_in):

@@ -1,1 +1,1 @@
-"""Parts that papers are built from: memory banks, prototypes, attention, Gaussians, neighbourhoods, selections."""
+"""Parts of papers: memory banks, prototypes, attention, Gaussians, neighbourhoods, selections."""

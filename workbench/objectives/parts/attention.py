@@ -10,9 +10,8 @@ Departures: the weights of Eq. 1 divide a cosine by the sum of the cosines, whic
 default is their softmax at temperature 0.1 (``attention="printed"`` is the formula).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -20,7 +19,7 @@ from torch.nn.functional import normalize
 
 from workbench.losses.terms import full_precision
 from workbench.records import Embedding
-from workbench.registry import Positive, make
+from workbench.registry import Positive
 
 ELEMENTS = 2**23
 EPS = 1e-12
@@ -43,30 +42,18 @@ class CrossAttention:
     attention: Literal["softmax", "relu", "printed"] = "softmax"
     temperature: Positive = 0.1
 
-    @classmethod
-    def of(cls, given: str | Mapping[str, Any]) -> Self:
-        """From the name of a form, or from a mapping of fields.
-
-        Raises:
-            TypeError: an unknown field, or a value of another type; ValueError: a value out of range.
-        """
-        return make("dias: scorer", cls, given if isinstance(given, Mapping) else {"form": given})
-
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """``(I, T)`` scores of all pairs, a few images at a time so that memory stays bounded in evaluation."""
-        regions, seen = parts_of(image)
-        words, read = parts_of(text)
+        """``(I, T)`` scores of all pairs, a few images at a time, so that memory stays bounded."""
+        (regions, seen), (words, read) = parts_of(image), parts_of(text)
         each = max(1, ELEMENTS // max(1, regions.shape[1] * words.shape[0] * words.shape[1]))
-        rows = [
-            self._rows(regions[start : start + each], seen[start : start + each], words, read)
-            for start in range(0, len(regions), each)
-        ]
-        return torch.cat(rows)
+        blocks = zip(torch.split(regions, each), torch.split(seen, each), strict=True)
+        return torch.cat([self._rows(*block, words, read) for block in blocks])
 
     def _rows(self, regions: Tensor, seen: Tensor, words: Tensor, read: Tensor) -> Tensor:
         # shape: (I, T, K, L)
-        cosines = torch.einsum("ikd,tld->itkl", normalize(regions, dim=-1), normalize(words, dim=-1))
-        cosines = full_precision(cosines)
+        cosines = full_precision(
+            torch.einsum("ikd,tld->itkl", normalize(regions, dim=-1), normalize(words, dim=-1))
+        )
         region_mask, word_mask = seen[:, None, :], read[None, :, :]
         if self.form == "chan":
             best = cosines.masked_fill(~region_mask[..., None], torch.finfo(cosines.dtype).min).amax(dim=2)
@@ -91,10 +78,8 @@ class CrossAttention:
         """
         real = mask[..., None, :].expand_as(cosines)
         if self.attention == "softmax":
-            worst = torch.finfo(cosines.dtype).min
-            return (
-                (cosines / self.temperature).masked_fill(~real, worst).softmax(dim=-1).masked_fill(~real, 0)
-            )
+            logits = (cosines / self.temperature).masked_fill(~real, torch.finfo(cosines.dtype).min)
+            return logits.softmax(dim=-1).masked_fill(~real, 0)
         kept = (cosines.clamp(min=0) if self.attention == "relu" else cosines).masked_fill(~real, 0)
         total = kept.sum(dim=-1, keepdim=True)
         # A row of padding has nothing to divide by.

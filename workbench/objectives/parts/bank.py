@@ -55,15 +55,11 @@ class Bank(nn.Module):
         embed_dim: ``D``.
     """
 
-    vectors: Tensor
-    image_ids: Tensor
-    filled: Tensor
-
     def __init__(self, size: int, embed_dim: int) -> None:
         super().__init__()
-        self.register_buffer("vectors", torch.zeros(size, embed_dim))
-        self.register_buffer("image_ids", torch.zeros(size, dtype=torch.int64))
-        self.register_buffer("filled", torch.zeros((), dtype=torch.int64))
+        self.vectors = nn.Buffer(torch.zeros(size, embed_dim))
+        self.image_ids = nn.Buffer(torch.zeros(size, dtype=torch.int64))
+        self.filled = nn.Buffer(torch.zeros((), dtype=torch.int64))
 
     def with_new(self, vectors: Tensor, image_ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """What the bank will hold once a batch is in it, the batch first; nothing is written.

@@ -116,7 +116,7 @@ def normalised(similarity: Tensor) -> Tensor:
 
 
 def median(values: Tensor) -> Tensor:
-    """The median along the last axis, kept as an axis; of an even number the mean of the two middle values."""
+    """The median along the last axis, kept as an axis; of an even number the mean of the middle two."""
     ordered, n = values.sort(dim=-1).values, values.shape[-1]
     return (ordered[..., (n - 1) // 2, None] + ordered[..., n // 2, None]) / 2
 

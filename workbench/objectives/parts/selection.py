@@ -17,16 +17,17 @@ Departures:
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 import torch
 from annotated_types import Interval, Len
 from torch import Tensor
 
 from workbench.losses.terms import ScalarReduction
-from workbench.registry import make
+from workbench.registry import Group, make
 
+Rule = Literal["p", "printed", "top_k", "l1", "dense"]
 SLOPE = 0.05
 
 
@@ -48,7 +49,7 @@ class Selection:
         ValueError: ``beta="learned"`` with a rule that has no thresholds.
     """
 
-    rule: Literal["p", "printed", "top_k", "l1", "dense"] = "p"
+    rule: Rule = "p"
     beta: float | Annotated[Sequence[float], Len(2, 2)] | Literal["learned"] = 0.0
     keep: Annotated[float, Interval(gt=0, le=1)] = 0.25
     diagonal: bool = False
@@ -58,15 +59,6 @@ class Selection:
             raise ValueError(
                 f"beta='learned' is for the rules 'p' and 'printed', and the rule is {self.rule!r}"
             )
-
-    @classmethod
-    def of(cls, given: str | Mapping[str, Any]) -> Self:
-        """From the name of a rule, or from fields by name.
-
-        Raises:
-            TypeError: an unknown field, or a value of another type; ValueError: a value out of range.
-        """
-        return make("dias: selection", cls, {"rule": given} if isinstance(given, str) else given)
 
     @property
     def learned(self) -> bool:
@@ -114,6 +106,40 @@ class Selection:
         """``(N, N)`` bool, what the thresholds are made from."""
         whole = torch.ones_like(difference, dtype=torch.bool)
         return whole if self.diagonal else whole.fill_diagonal_(False)
+
+
+@dataclass(frozen=True)
+class Selections(Selection):
+    """Which entries are kept by each constraint.
+
+    Args:
+        rule, beta, keep, diagonal: of both constraints, as of ``Selection``.
+        inter, intra: of one of them, a rule or a mapping; what it leaves out is that of both.
+    """
+
+    inter: Annotated[Rule | Mapping[str, Any], Group(Selection)] = field(default_factory=dict)
+    intra: Annotated[Rule | Mapping[str, Any], Group(Selection)] = field(default_factory=dict)
+
+
+def selections(given: Rule | Mapping[str, Any]) -> dict[str, Selection]:
+    """What ``"inter"`` and ``"intra"`` keep.
+
+    Args:
+        given: a rule, or some of the fields of ``Selections`` by name.
+
+    Raises:
+        TypeError: an unknown field, or a value of another type; ValueError: a value out of range.
+    """
+    both = make("dias: selection", Selections, _named(given))
+    shared = {name: getattr(both, name) for name in ("rule", "beta", "keep", "diagonal")}
+    return {
+        "inter": make("dias: selection", Selection, shared | _named(both.inter)),
+        "intra": make("dias: selection", Selection, shared | _named(both.intra)),
+    }
+
+
+def _named(given: Rule | Mapping[str, Any]) -> dict[str, Any]:
+    return {"rule": given} if isinstance(given, str) else dict(given)
 
 
 def constraint(

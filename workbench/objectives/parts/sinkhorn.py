@@ -9,7 +9,6 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import normalize
 
 from workbench.losses.terms import full_precision
 from workbench.registry import Count, Natural, Positive
@@ -80,7 +79,7 @@ class Prototypes(nn.Module):
         """``(B, k)`` cosines of unit vectors ``(B, D)`` with the prototypes; their softmax in the
         ``"printed"`` form.
         """
-        cosines = full_precision(samples @ normalize(self.vectors, dim=1).T)
+        cosines = full_precision(samples @ nn.functional.normalize(self.vectors, dim=1).T)
         return cosines.softmax(dim=1) if self.alignment.form == "printed" else cosines
 
     def forward(self, image: Tensor, text: Tensor) -> Tensor:

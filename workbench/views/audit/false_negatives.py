@@ -21,22 +21,21 @@ own count: a caption stands in a batch with B - 1 of the T - 1 others, drawn wit
 none of its m false negatives is among them with probability C(T - 1 - m, B - 1) / C(T - 1, B - 1).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count, islice
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, count, islice
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from workbench.metrics.blocks import best
 from workbench.metrics.intervals import Draws, interval
 from workbench.metrics.ranks import best_ranks
 from workbench.records import Judgements, MetricKey, Rows, Split
+from workbench.training.samplers import epoch
 
 Scores = NDArray[Any]
-Values = NDArray[np.float64]
 Direction = Literal["t2i", "i2t"]
 DIRECTIONS: tuple[Direction, ...] = ("t2i", "i2t")
 COLUMNS = (
@@ -85,11 +84,11 @@ def candidates(
     table["image"] = np.array(split.image_ids, dtype=object)[images]
     table["caption"] = np.array(split.caption_ids, dtype=object)[captions]
     grades = {name: _grades(one, images, captions) for name, one in by.items()}
-    right = np.array([grades[name] >= by[name].relevant_from for name in by], dtype=bool)
-    right = right.reshape(len(by), len(table))
-    names = np.array(list(by), dtype=object)
-    table["right_by"] = [", ".join(names[column]) for column in right.T]
-    table["votes"] = right.sum(axis=0)
+    right = pd.DataFrame(
+        {name: grades[name] >= one.relevant_from for name, one in by.items()}, index=table.index, dtype=bool
+    )
+    table["right_by"] = [", ".join(right.columns[row]) for row in right.to_numpy()]
+    table["votes"] = right.sum(axis=1)
     return table[list(COLUMNS)].assign(**grades)
 
 
@@ -98,14 +97,10 @@ def _grades(judged: Judgements, images: Rows, captions: Rows) -> NDArray[np.floa
     not listed.
     """
     grades = judged.at(images, captions)
-    if judged.image_queries is None and judged.caption_queries is None:
-        return grades
-    asked = _asked(images, judged.image_queries) | _asked(captions, judged.caption_queries)
-    return np.where(asked | (grades >= judged.relevant_from), grades, np.float32(np.nan))
-
-
-def _asked(rows: Rows, queries: Rows | None) -> NDArray[np.bool_]:
-    return np.zeros(len(rows), dtype=bool) if queries is None else np.isin(rows, queries)
+    sides = ((images, judged.image_queries), (captions, judged.caption_queries))
+    asked = [np.isin(rows, queries) for rows, queries in sides if queries is not None]
+    known = np.any([*asked, grades >= judged.relevant_from], axis=0) if asked else True
+    return np.where(known, grades, np.float32(np.nan))
 
 
 def _check(scores: Scores, judged: Sequence[Judgements], by: Mapping[str, Judgements]) -> None:
@@ -123,18 +118,17 @@ def _check(scores: Scores, judged: Sequence[Judgements], by: Mapping[str, Judgem
 
 def _errors(scores: Scores, labels: Judgements, k: int, direction: Direction) -> pd.DataFrame:
     turned = direction == "t2i"
-    rows = scores.T if turned else scores
+    rows, queries = (scores.T, labels.caption_queries) if turned else (scores, labels.image_queries)
     found, items = best(rows, min(k, rows.shape[1]))
-    query, item = np.repeat(np.arange(len(items)), items.shape[1]), items.ravel()
-    rank = np.tile(np.arange(1, items.shape[1] + 1), len(items))
-    images, captions = (item, query) if turned else (query, item)
-    queries = labels.caption_queries if turned else labels.image_queries
-    counted = np.ones(len(query), dtype=bool) if queries is None else _asked(query, queries)
+    query, place = (axis.ravel() for axis in np.indices(items.shape))
+    images, captions = (items.ravel(), query) if turned else (query, items.ravel())
+    counted = True if queries is None else np.isin(query, queries)
     # a NaN, a pair that nobody judged, is not relevant
     wrong = ~(labels.at(images, captions) >= labels.relevant_from) & counted
-    columns = {"rank": rank, "score": found.ravel(), "own_rank": best_ranks(scores, labels, direction)[query]}
-    rows = {"image_row": images, "caption_row": captions}
-    return pd.DataFrame(columns | rows)[wrong].assign(direction=direction)
+    own = best_ranks(scores, labels, direction)[query]
+    columns = {"rank": place + 1, "score": found.ravel(), "own_rank": own}
+    table = pd.DataFrame({**columns, "image_row": images, "caption_row": captions})
+    return table[wrong].assign(direction=direction)
 
 
 def select(
@@ -163,17 +157,14 @@ def select(
     Raises:
         ValueError: the table knows no such judgement.
     """
-    unknown = [name for name in right_by if name not in table.columns or name in COLUMNS]
+    known = [name for name in table.columns if name not in COLUMNS]
+    unknown = [name for name in right_by if name not in known]
     if unknown:
-        known = [name for name in table.columns if name not in COLUMNS]
         raise ValueError(f"no judgement {unknown[0]!r} in the table; it has {', '.join(known) or 'none'}")
     right = [set(right_by) <= set(names.split(", ")) for names in table["right_by"]]
-    kept = np.array(right, dtype=bool) & (table["votes"] >= votes).to_numpy()
-    kept &= np.isin(table["direction"], [direction] if direction else DIRECTIONS)
-    kept &= (table["rank"] <= (rank or np.inf)).to_numpy()
-    if ahead:
-        kept &= (table["rank"] < table["own_rank"]).to_numpy()
-    chosen = table[kept]
+    kept = np.array(right, dtype=bool) & (table["votes"] >= votes) & (table["rank"] <= (rank or np.inf))
+    kept &= table["direction"].isin([direction] if direction else DIRECTIONS)
+    chosen = table[kept & (table["rank"] < table["own_rank"])] if ahead else table[kept]
     return chosen.sample(min(sample, len(chosen)), random_state=seed).sort_index() if sample else chosen
 
 
@@ -209,18 +200,22 @@ def false_negatives_in_batches(
     """
     wrong = [size for size in sizes if not 2 <= size <= len(own)]
     if wrong:
-        limit = f"drawn from {len(own)}; give sizes from 2 to that number"
-        raise ValueError(f"batches of {wrong[0]} captions cannot be {limit}")
+        raise ValueError(
+            f"batches of {wrong[0]} captions cannot be drawn from {len(own)}; give sizes from 2 to {len(own)}"
+        )
     if not sizes:
         return pd.DataFrame(columns=["size", "key", "value", "low", "high", "expected", "batches"])
     listed = truth.unlisted is None or truth.unlisted < truth.relevant_from
     counted = _counted(own, truth) if draw is None and listed else None
+    made = draw or (
+        lambda number, size: epoch(own, size=size, captions_per_image=1, seed=seed, number=number)
+    )
     rows = []
     for size in sizes:
-        drawn = islice(_batches(draw or _classic(own, seed), size), batches)
-        found = [_shares(captions, own, truth, scores) for captions in drawn]
+        drawn = chain.from_iterable(made(number, size) for number in count())
+        found = [_shares(captions, own, truth, scores) for captions in islice(drawn, batches)]
         values = {key: np.array([one[key] for one in found]) for key in found[0]}
-        expected = _expected(size, len(own), counted) if counted else {}
+        expected = _expected(size, *counted) if counted else {}
         # batches are drawn, and a batch has one value
         resamples = Draws(np.arange(len(found)), len(found), rounds, seed)
         for key, shares in values.items():
@@ -230,18 +225,6 @@ def false_negatives_in_batches(
                 | {"expected": expected.get(key, np.nan), "batches": len(found)}
             )
     return pd.DataFrame(rows)
-
-
-def _classic(own: Rows, seed: int) -> Draw:
-    from workbench.training.samplers import epoch
-
-    return lambda number, size: epoch(own, size=size, captions_per_image=1, seed=seed, number=number)
-
-
-def _batches(draw: Draw, size: int) -> Iterator[Rows]:
-    """The batches of one epoch after another."""
-    for number in count():
-        yield from draw(number, size)
 
 
 def _shares(captions: Rows, own: Rows, truth: Judgements, scores: NDArray[Any] | None) -> dict[str, float]:
@@ -265,28 +248,20 @@ def _hardest(scores: NDArray[Any], false: NDArray[np.bool_]) -> float:
     return float(np.take_along_axis(false, scores.argmax(axis=1)[:, None], axis=1).mean())
 
 
-def _counted(own: Rows, truth: Judgements) -> tuple[float, Values]:
+def _counted(own: Rows, truth: Judgements) -> tuple[float, Rows]:
     """Share of the negative pairs that are truly positive; for each caption, how many captions bring an image
     that makes one.
     """
     good = truth.grades >= truth.relevant_from
     images, captions = truth.images[good], truth.captions[good]
     false = own[captions] != images
-    of_image = np.bincount(own, minlength=truth.shape[0]).astype(np.float64)
+    of_image = np.bincount(own, minlength=truth.shape[0])
     per_caption = np.bincount(captions[false], weights=of_image[images[false]], minlength=len(own))
-    negatives = len(own) - of_image[own]
-    return float(per_caption.sum() / negatives.sum()), per_caption
+    return float(per_caption.sum() / (len(own) - of_image[own]).sum()), per_caption.astype(np.int64)
 
 
-def _expected(size: int, captions: int, counted: tuple[float, Values]) -> dict[str, float]:
-    share, false = counted
-    others, drawn = captions - 1, size - 1
-    left = others - false
-    enough = left >= drawn
-    log_none = np.full(len(false), -np.inf)
-    log_none[enough] = _log_choose(left[enough], drawn) - _log_choose(np.array(others), drawn)
-    return {"pairs": share, str(MetricKey("any", "t2i")): float(1 - np.exp(log_none).mean())}
+def _expected(size: int, share: float, false: Rows) -> dict[str, float]:
+    from scipy.stats import hypergeom
 
-
-def _log_choose(n: NDArray[Any], k: int) -> Values:
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+    none = np.asarray(hypergeom.pmf(0, len(false) - 1, false, size - 1))
+    return {"pairs": share, str(MetricKey("any", "t2i")): float(1 - none.mean())}

@@ -65,9 +65,8 @@ def corrected(
     captions = rows_of([caption for _, caption in decided], split.caption_ids, "caption")
     before = base.at(images, captions)
     valid = np.array([label == VALID for label in decided.values()], dtype=bool)
-    right = before >= base.relevant_from
-    lowered = np.where(right | np.isnan(before), 0.0, before)
-    grades = np.where(valid, np.where(right, before, base.relevant_from), lowered)
+    lowered = np.where((before >= base.relevant_from) | np.isnan(before), 0.0, before)
+    grades = np.where(valid, np.fmax(before, base.relevant_from), lowered)
     keys, width = images * np.int64(base.shape[1]) + captions, np.int64(base.shape[1])
     kept = ~np.isin(base.images * width + base.captions, keys)
     rule = f"{base.rule}; corrected by labels: {valid.sum()} pairs valid, {(~valid).sum()} invalid"
@@ -93,14 +92,14 @@ def rows_of(ids: Sequence[str], known: Sequence[str], kind: str) -> Rows:
     Raises:
         ValueError: an id is not among the known ones.
     """
-    row = {one: number for number, one in enumerate(known)}
-    missing = sorted({one for one in ids if one not in row})
+    rows = pd.Index(list(known)).get_indexer(pd.Index(list(ids)))
+    missing = sorted({one for one, row in zip(ids, rows, strict=True) if row < 0})
     if missing:
         raise ValueError(
             f"{len(missing)} {kind} ids are not in the split of {len(known)}, e.g. {missing[0]!r}; "
             "load the split that was judged, with as many images"
         )
-    return np.array([row[one] for one in ids], dtype=np.int64)
+    return rows.astype(np.int64)
 
 
 def recompute(

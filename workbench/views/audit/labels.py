@@ -122,8 +122,7 @@ class Labels:
 
     def table(self) -> pd.DataFrame:
         """The labels in force: ``image``, ``caption``, ``label``, ``annotator``, ``at``."""
-        columns = [field.name for field in fields(Decision)]
-        return pd.DataFrame([asdict(one) for one in self.in_force()], columns=columns)
+        return pd.DataFrame(self.in_force(), columns=[field.name for field in fields(Decision)])
 
     def __len__(self) -> int:
         return len(self.in_force())
@@ -162,10 +161,8 @@ def judged(table: pd.DataFrame, name: str) -> list[tuple[str, str, str]]:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    if not path.is_file():
-        return None
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size
+    found = path.stat() if path.is_file() else None
+    return found and (found.st_mtime_ns, found.st_size)
 
 
 def _read(path: Path) -> list[Decision]:

@@ -4,34 +4,35 @@ Everything that the widget shows comes from here as plain records, so that it ca
 written to a page.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from workbench import text
 from workbench.experiment.opened import OpenRun
-from workbench.records import Embedding, Rows, SceneGraph
+from workbench.records import Embedding, SceneGraph
 from workbench.views.explorer import questions
 from workbench.views.explorer.answers import Answer, Edit, Item, Query, Step, Word, thumbnail_key
 from workbench.views.explorer.gallery import Entities, Gallery, Grader, cosines, first, places
+from workbench.views.explorer.pictures import recent
 from workbench.views.explorer.questions import Filters, Question, Seeks, Term
 
-Vector = NDArray[np.float32]
 # ``(N,)`` one run's scores of the whole gallery, or several lines of them
 Scores = NDArray[np.float32]
 TEXTS = 256
 QUESTIONS = 16
-SIDES = {"text": "text", "caption": "text", "image": "image", "picture": "image", "embedding": ""}
+# what a kind of term asks for when the objective itself scores it
+OTHER = {"text": "images", "caption": "images", "image": "captions", "picture": "captions"}
+SIDES: tuple[Seeks, Seeks] = ("captions", "images")
 STEPS = tuple(step / 10 for step in range(11))
-_BOTH: tuple[Seeks, Seeks] = ("captions", "images")
 
 
-def unit(vector: NDArray[Any]) -> Vector:
+def unit(vector: NDArray[Any]) -> NDArray[np.float32]:
     """The vector at length 1.
 
     Raises:
@@ -45,7 +46,7 @@ def unit(vector: NDArray[Any]) -> Vector:
     return np.asarray(vector / length, dtype=np.float32)
 
 
-def between(start: NDArray[Any], end: NDArray[Any], share: float) -> Vector:
+def between(start: NDArray[Any], end: NDArray[Any], share: float) -> NDArray[np.float32]:
     """The point on the great circle from ``start`` to ``end``, unit vectors.
 
     Args:
@@ -76,7 +77,7 @@ class Asker:
 
     def __init__(self, run: OpenRun, number: int, entities: Entities) -> None:
         self.run, self.number, self.entities = run, number, entities
-        self._text = lru_cache(TEXTS)(lambda text: self._embedded([text]))
+        self._text = lru_cache(TEXTS)(lambda text: run.model.embed_texts([text]))
 
     def scores(self, question: Question) -> Scores:
         """``(N,)`` scores of the gallery; by the objective where one item is asked for the other kind, else
@@ -89,9 +90,10 @@ class Asker:
             return np.asarray(self.run.model.scores(self.run.image, asked)[:, 0])
         return np.asarray(self.run.model.scores(asked, self.run.text)[0])
 
-    def point(self, question: Question) -> Vector:
+    def point(self, question: Question) -> NDArray[np.float32]:
         """``(D,)`` unit vector of the sum of the terms, moved towards the root."""
-        total = unit(np.sum([term.sign * self._mean(term) for term in question.terms], axis=0))
+        terms = [term.sign * self.embedding(term).mean[0].float().cpu().numpy() for term in question.terms]
+        total = unit(np.sum(terms, axis=0))
         return between(total, self.root, question.walk) if question.walk else total
 
     def way(self, question: Question, steps: Sequence[float], seeks: Seeks) -> Scores:
@@ -99,16 +101,13 @@ class Asker:
         start = self.point(replace(question, walk=0.0))
         return self._of_points(np.stack([between(start, self.root, step) for step in steps]), seeks)
 
-    def sentences(self, sentences: Sequence[str]) -> Scores:
-        """``(I, S)`` scores of all images with loose sentences, by the objective."""
-        return self.run.model.scores(self.run.image, self._embedded(sentences))
-
-    def sentences_of(self, row: int, sentences: Sequence[str]) -> Scores:
-        """``(S,)`` scores of one image with loose sentences, by the objective."""
-        return np.asarray(self.run.model.scores(taken(self.run.image, row), self._embedded(sentences))[0])
+    def sentences(self, sentences: Sequence[str], row: int | None = None) -> Scores:
+        """``(I, S)`` scores of all images with loose sentences, by the objective; of one image ``(1, S)``."""
+        image = self.run.image if row is None else self.run.image.take(np.array([row]))
+        return self.run.model.scores(image, self.run.model.embed_texts(sentences))
 
     @cached_property
-    def root(self) -> Vector:
+    def root(self) -> NDArray[np.float32]:
         """``(D,)`` embedding of the empty text."""
         return np.asarray(self.run.model.embed_texts([""]).mean[0].numpy())
 
@@ -121,27 +120,17 @@ class Asker:
         if term.kind == "text":
             return self._text(term.value)
         if term.kind in ("image", "caption"):
-            return taken(self.run.image if term.kind == "image" else self.run.text, term.value)
+            side = self.run.image if term.kind == "image" else self.run.text
+            return side.take(np.array([term.value]))
         if term.kind == "picture":
             return self.run.model.embed_images([term.value])
-        return self._given(term.value)
-
-    def _given(self, value: Any) -> Embedding:
-        import torch
-
-        vectors = np.asarray(value, dtype=np.float32)
+        vectors = np.asarray(term.value, dtype=np.float32)
         vector, width = vectors if vectors.ndim == 1 else vectors[self.number], self.run.image.mean.shape[1]
         if vector.shape != (width,):
             raise ValueError(
                 f"{self.run.name} embeds to {width} dimensions, the given embedding has {vector.shape}"
             )
         return Embedding(torch.from_numpy(unit(vector))[None])
-
-    def _mean(self, term: Term) -> NDArray[Any]:
-        return np.asarray(self.embedding(term).mean[0].float().cpu().numpy())
-
-    def _embedded(self, sentences: Sequence[str]) -> Embedding:
-        return self.run.model.embed_texts(sentences)
 
     def _of_points(self, points: NDArray[Any], seeks: Seeks) -> Scores:
         if seeks == "entities":
@@ -151,22 +140,8 @@ class Asker:
 
 def by_objective(question: Question) -> bool:
     """Whether the objective itself scores the question: one item of one kind asks for the other kind."""
-    alone = len(question.terms) == 1 and question.walk == 0
-    return alone and (SIDES[question.terms[0].kind], question.seeks) in (
-        ("text", "images"),
-        ("image", "captions"),
-    )
-
-
-def taken(embedding: Embedding, row: int) -> Embedding:
-    """One row of an embedding, its entities with it."""
-    parts = {name: getattr(embedding, name) for name in ("mean", "log_var", "parts", "mask")}
-    cut = {name: None if value is None else value[row : row + 1] for name, value in parts.items()}
-    if embedding.entities is not None and embedding.owner is not None:
-        own = embedding.owner == row
-        labels = None if embedding.labels is None else embedding.labels[own]
-        cut |= {"entities": embedding.entities[own], "owner": embedding.owner[own] * 0, "labels": labels}
-    return Embedding(**cut)
+    (first, *others), seeks = question.terms, question.seeks
+    return not others and question.walk == 0 and OTHER.get(first.kind) == seeks
 
 
 def graph_of(question: Question) -> SceneGraph | None:
@@ -181,7 +156,8 @@ def graph_of(question: Question) -> SceneGraph | None:
     if not question.words or not (question.changes or "graph" in question.extras):
         return None
     parser: Any = text.load("scene_graph")
-    return next(iter(parser.of([question.words]).graphs))
+    graphs: Sequence[SceneGraph] = parser.of([question.words]).graphs
+    return graphs[0]
 
 
 def edits(askers: Sequence[Asker], question: Question, watched: int | None) -> dict[str, Any]:
@@ -204,12 +180,18 @@ def edits(askers: Sequence[Asker], question: Question, watched: int | None) -> d
         words = questions.sentence(questions.changed(graph, change))
         rows.append(("drop", questions.described(graph, change), words, change.part, change.index))
     found = [asker.sentences([row[2] for row in rows]) for asker in askers]
-    made = []
-    for number, (kind, label, words, *place) in enumerate(rows):
-        scores = tuple(float(one[watched, number]) for one in found)
-        ranks = tuple(places(one[:, number], [watched])[0] or 0 for one in found)
-        made.append(Edit(kind, label, words, scores, ranks, *place))
-    return {"graph": graph, "edits": tuple(made)}
+    made = tuple(
+        Edit(
+            kind,
+            label,
+            words,
+            tuple(float(one[watched, number]) for one in found),
+            tuple(places(one[:, number], [watched])[0] or 0 for one in found),
+            *place,
+        )
+        for number, (kind, label, words, *place) in enumerate(rows)
+    )
+    return {"graph": graph, "edits": made}
 
 
 class Engine:
@@ -234,7 +216,7 @@ class Engine:
         self.gallery = Gallery(self.split, entities)
         self.grader = Grader(self.gallery, grades)
         self.askers = tuple(Asker(run, number, entities) for number, run in enumerate(runs))
-        self._scores: OrderedDict[Any, tuple[Scores, ...]] = OrderedDict()
+        self._scores: dict[Any, tuple[Scores, ...]] = {}
 
     def answer(self, question: Question) -> Answer:
         """What every run answers.
@@ -245,14 +227,15 @@ class Engine:
         self._check(question)
         graph, asked = graph_of(question), question
         if graph and question.changes:
-            for change in question.changes:
-                graph = questions.changed(graph, change)
-            asked = question.with_text(questions.sentence(graph))
-        scores, size, passes = self.scores(asked), self.gallery.size(question.seeks), self._passes(question)
+            asked = question.with_text(questions.sentence(reduce(questions.changed, question.changes, graph)))
+        scores, size, passes = (
+            self.scores(asked),
+            len(self.gallery.ids(question.seeks)),
+            self._passes(question),
+        )
         columns = tuple(tuple(first(one, question.k, passes).tolist()) for one in scores)
-        watched = question.watched
-        if watched is None:
-            watched = next((column[0] for column in columns if column), None)
+        best = [column[0] for column in columns if column]
+        watched = next(iter(best), None) if question.watched is None else question.watched
         rows = list(dict.fromkeys([*question.pins, *(row for column in columns for row in column)]))
         answer = Answer(
             self._query(question, asked),
@@ -260,7 +243,7 @@ class Engine:
             self._items(replace(asked, changes=question.changes), rows, scores),
             columns,
             size,
-            size if passes is None else int(passes.sum()),
+            int(passes.sum()),
             self.grader.name,
             question.pins,
             watched,
@@ -271,31 +254,25 @@ class Engine:
     def scores(self, question: Question) -> tuple[Scores, ...]:
         """``(N,)`` scores of the whole gallery, one array a run; the last questions are remembered."""
         key = (tuple(term.key for term in question.terms), question.seeks, question.walk)
-        if key not in self._scores:
-            self._scores[key] = tuple(asker.scores(question) for asker in self.askers)
-            if len(self._scores) > QUESTIONS:
-                self._scores.popitem(last=False)
-        self._scores.move_to_end(key)
-        return self._scores[key]
+        return recent(
+            self._scores, key, lambda: tuple(asker.scores(question) for asker in self.askers), QUESTIONS
+        )
 
     def _check(self, question: Question) -> None:
-        size = self.gallery.size(question.seeks)
+        size = len(self.gallery.ids(question.seeks))
         if not size:
             raise ValueError("no run embeds entities; train one with the objective cora to ask for them")
-        rows = [*question.pins, *([] if question.watched is None else [question.watched])]
-        if any(not 0 <= row < size for row in rows):
+        if any(not 0 <= row < size for row in (*question.pins, question.watched or 0)):
             raise ValueError(f"a pinned or watched row lies outside of 0..{size - 1}")
 
-    def _passes(self, question: Question) -> NDArray[np.bool_] | None:
+    def _passes(self, question: Question) -> NDArray[np.bool_]:
         passes = self.gallery.passes(question.seeks, question.filters)
+        rows = np.arange(len(self.gallery.ids(question.seeks)))
         if question.seeks == "captions":
-            once = self.gallery.once(self.grader.image_of(question))
-            passes = once if passes is None else passes & once
-        if not question.filters.marks:
-            return passes
-        rows: Rows = np.arange(self.gallery.size(question.seeks))
-        marked = np.isin(self.grader.grades(question, rows)[1], question.filters.marks)
-        return marked if passes is None else passes & marked
+            passes &= self.gallery.once(self.grader.image_of(question))
+        if question.filters.marks:
+            passes &= np.isin(self.grader.grades(question, rows)[1], question.filters.marks)
+        return passes
 
     def _query(self, question: Question, asked: Question) -> Query:
         image = next((thumbnail_key(term.value) for term in question.terms if term.kind == "image"), "")
@@ -308,7 +285,7 @@ class Engine:
         return tuple(
             Item(
                 row,
-                self.gallery.id(question.seeks, row),
+                self.gallery.ids(question.seeks)[row],
                 self.gallery.captions(question.seeks, row),
                 self.gallery.thumbnail(question.seeks, row),
                 grade,
@@ -321,14 +298,16 @@ class Engine:
         )
 
     def _note(self, question: Question) -> str:
-        notes = []
-        if question.filters != Filters():
-            notes.append("Ranks are places in the whole gallery; filters hide items and move no rank.")
-        if question.seeks == "captions":
-            notes.append("Captions that read the same are shown once.")
-        if self.grader.about(question) is None:
-            notes.append("This question is not one of the data, and nobody judged its answers.")
-        return " ".join(notes)
+        notes = {
+            "Ranks are places in the whole gallery; filters hide items and move no rank.": (
+                question.filters != Filters()
+            ),
+            "Captions that read the same are shown once.": question.seeks == "captions",
+            "This question is not one of the data, and nobody judged its answers.": (
+                self.grader.about(question) is None
+            ),
+        }
+        return " ".join(note for note, holds in notes.items() if holds)
 
     def _extras(self, question: Question, asked: Question, watched: int | None) -> dict[str, Any]:
         """The fields of an answer that only some panels need."""
@@ -340,7 +319,7 @@ class Engine:
         return found
 
     def _way(self, question: Question, run: int) -> Iterator[Step]:
-        captions, images = (self.askers[run].way(question, STEPS, seeks) for seeks in _BOTH)
+        captions, images = (self.askers[run].way(question, STEPS, seeks) for seeks in SIDES)
         best = zip(STEPS, captions.argmax(axis=1).tolist(), images.argmax(axis=1).tolist(), strict=True)
         for number, (walk, caption, image) in enumerate(best):
             level, cosine = self.gallery.level("captions", caption), float(captions[number, caption])
@@ -353,6 +332,6 @@ class Engine:
         if watched is None or question.seeks != "images" or len(words) < 2:
             return ()
         without = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
-        found = [asker.sentences_of(watched, [" ".join(words), *without]) for asker in self.askers]
+        found = [asker.sentences([" ".join(words), *without], watched)[0] for asker in self.askers]
         effects = np.stack([one[0] - one[1:] for one in found], axis=1)
         return tuple(Word(word, tuple(effect)) for word, effect in zip(words, effects.tolist(), strict=True))

@@ -54,9 +54,18 @@ class Explorer(anywidget.AnyWidget):
         self.pictures = Pictures(self.engine.split)
         self.uploads: list[Any] = []
         self.answer: Answer | None = None
-        self._k, self._links = k, list[traitlets.link]()
+        split, gallery, self._k = self.engine.split, self.engine.gallery, k
         super().__init__()
-        self.config = _config(self.engine, k, start or self.engine.gallery.captions("images", 0)[0])
+        self.config = {
+            "split": split.name,
+            "grades": self.engine.grader.name,
+            "marks": dict(MARKS),
+            "runs": list(self.engine.names),
+            "levels": [] if split.level is None else np.unique(split.level).tolist(),
+            "sizes": {seeks: len(gallery.ids(seeks)) for seeks in get_args(Seeks)},
+            "k": k,
+            "start": start or gallery.captions("images", 0)[0],
+        }
         self.on_msg(self._on_message)
 
     def query(
@@ -87,8 +96,8 @@ class Explorer(anywidget.AnyWidget):
         Raises:
             ValueError: nothing is asked, or there is no such image.
         """
-        given = (("text", text), ("image", image), ("embedding", embedding))
-        terms = tuple(self._term(kind, value) for kind, value in given if value is not None)
+        given: dict[Kind, Any] = {"text": text, "picture": image, "embedding": embedding}
+        terms = tuple(self._term(kind, value) for kind, value in given.items() if value is not None)
         wanted: Seeks = seeks or ("captions" if text is None and embedding is None else "images")
         answer, opened = self.ask(Question(terms, wanted, k or self._k)), self.engine.split.open_image
         items = {item.row: item for item in answer.items}
@@ -108,30 +117,31 @@ class Explorer(anywidget.AnyWidget):
         self.answer = self.engine.answer(question)
         return self.answer
 
-    def _term(self, kind: str, value: Any) -> Term:
-        split = self.engine.split
-        if kind == "image" and isinstance(value, str):
-            if value not in split.image_ids:
-                raise ValueError(f"{split.name} has no image {value!r}; ids look like {split.image_ids[0]!r}")
-            return Term("image", split.image_ids.index(value), name=f"image {value}")
-        kinds: dict[str, Kind] = {"text": "text", "image": "picture", "embedding": "embedding"}
-        return Term(kinds[kind], value, name=value if kind == "text" else f"a given {kind}")
+    def _term(self, kind: Kind, value: Any) -> Term:
+        if kind != "picture" or not isinstance(value, str):
+            return Term(kind, value, name=value if kind == "text" else f"a given {kind}")
+        name, ids = self.engine.split.name, self.engine.split.image_ids
+        if value not in ids:
+            raise ValueError(f"{name} has no image {value!r}; ids look like {ids[0]!r}")
+        return Term("image", ids.index(value), name=f"image {value}")
 
     def selection(self) -> pd.DataFrame:
         """The selected images: id, captions, and score and rank under every run for the last question that
         sought images.
         """
         rows, answer, gallery = self.selected_idx, self.answer, self.engine.gallery
-        ids = [self.engine.split.image_ids[row] for row in rows]
         captions = [" | ".join(gallery.captions("images", row)) for row in rows]
-        made = pd.DataFrame({"row": list(rows), "id": ids, "captions": captions})
+        ids = gallery.ids("images")
+        made = pd.DataFrame({"row": list(rows), "id": [ids[row] for row in rows], "captions": captions})
         if answer is None or answer.query.seeks != "images":
             return made
         items = {item.row: item for item in answer.items}
         shown = [items.get(row) for row in rows]
         for run, name in enumerate(answer.runs):
-            made[f"score {name}"] = [item and item.scores[run] for item in shown]
-            made[f"rank {name}"] = pd.array([item and item.ranks[run] for item in shown], dtype="Int64")
+            made[f"score {name}"] = [item.scores[run] if item else None for item in shown]
+            made[f"rank {name}"] = pd.Series(
+                [item.ranks[run] if item else None for item in shown], dtype="Int64"
+            )
         return made
 
     def link(self, other: traitlets.HasTraits) -> None:
@@ -142,7 +152,7 @@ class Explorer(anywidget.AnyWidget):
         """
         if not other.has_trait("selected_idx"):
             raise ValueError(f"{type(other).__name__} has no selected_idx to link with")
-        self._links.append(traitlets.link((self, "selected_idx"), (other, "selected_idx")))
+        traitlets.link((self, "selected_idx"), (other, "selected_idx"))
 
     def export(self, path: Path | str) -> Path:
         """Write the last answer as a table, one line for each item and run; the file appears whole or not at
@@ -199,8 +209,10 @@ class Explorer(anywidget.AnyWidget):
                 self.uploads.append(uploaded(str(message["name"]), bytes(buffers[0])))
                 reply = {"kind": "uploaded", "index": len(self.uploads) - 1, "name": str(message["name"])}
             elif kind == "suggest":
-                found = self.engine.gallery.suggestions(str(message["text"]))
-                reply = {"kind": "suggestions", "found": found}
+                reply = {
+                    "kind": "suggestions",
+                    "found": self.engine.gallery.suggestions(str(message["text"])),
+                }
             elif kind == "export":
                 reply = {"kind": "exported", "path": str(self.export(message["path"]))}
             elif kind == "open":
@@ -216,22 +228,5 @@ class Explorer(anywidget.AnyWidget):
         question = asked_by(message["question"], self.uploads, self.engine.split)
         answer = self.ask(question)
         keys, blobs = self.pictures.new_to(str(message["page"]), answer.keys)
-        reply: dict[str, Any] = {"kind": "answer", "answer": answer.as_dict(), "keys": keys}
-        if "graph" in question.extras:
-            reply["vocabulary"] = self.engine.gallery.vocabulary
-        return reply, blobs
-
-
-def _config(engine: Engine, k: int, start: str) -> dict[str, Any]:
-    """What the browser must know before the first question."""
-    split = engine.split
-    return {
-        "split": split.name,
-        "grades": engine.grader.name,
-        "marks": dict(MARKS),
-        "runs": list(engine.names),
-        "levels": [] if split.level is None else np.unique(split.level).tolist(),
-        "sizes": {seeks: engine.gallery.size(seeks) for seeks in get_args(Seeks)},
-        "k": k,
-        "start": start,
-    }
+        words = self.engine.gallery.vocabulary if "graph" in question.extras else None
+        return {"kind": "answer", "answer": answer.as_dict(), "keys": keys, "vocabulary": words}, blobs

@@ -7,6 +7,7 @@ al., "Composing object relations and attributes for image-text matching" (CORA),
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from workbench import text
 from workbench.experiment.opened import OpenRun
-from workbench.records import Rows, Split
+from workbench.records import Rows, Split, densest
 from workbench.registry import did_you_mean
 from workbench.retrieval import blocks
 from workbench.views.explorer.answers import thumbnail_key
@@ -25,7 +26,6 @@ from workbench.views.explorer.questions import Filters, Mark, Question, Seeks
 BLOCK = 65_536
 SAMPLE = 300
 OFFERED = 200
-DENSER = ("exact", "eccv", "cxc", "human")
 
 
 class Entities:
@@ -81,20 +81,15 @@ class Gallery:
     def __init__(self, split: Split, entities: Entities) -> None:
         self.split, self.entities = split, entities
 
-    def size(self, seeks: Seeks) -> int:
-        """How many items there are."""
-        sizes = {"images": len(self.split.image_ids), "captions": len(self.split.captions)}
-        return sizes.get(seeks, len(self.entities.names))
-
-    def id(self, seeks: Seeks, row: int) -> str:
-        """Image id, caption id, or the entity's words."""
+    def ids(self, seeks: Seeks) -> Sequence[str]:
+        """Image id, caption id, or the entity's words, of every item."""
         names = {"images": self.split.image_ids, "captions": self.split.caption_ids}
-        return names.get(seeks, self.entities.names)[row]
+        return names.get(seeks, self.entities.names)
 
     def captions(self, seeks: Seeks, row: int) -> tuple[str, ...]:
         """The captions of an image, the longest first, since it tells most; or the one caption."""
         if seeks == "images":
-            own = (self.split.captions[caption] for caption in self.captions_of(row))
+            own = (self.split.captions[caption] for caption in self.captions_of[row])
             return tuple(sorted(own, key=len, reverse=True))
         return (self.split.captions[row],) if seeks == "captions" else (self.entities.names[row],)
 
@@ -109,43 +104,33 @@ class Gallery:
         known = self.split.level
         return None if known is None or seeks != "captions" else int(known[row])
 
-    def captions_of(self, image: int) -> Rows:
-        """Caption rows of an image."""
-        order, starts = self._by_image
-        return order[starts[image] : starts[image + 1]]
+    @cached_property
+    def captions_of(self) -> list[Rows]:
+        """Caption rows of each image."""
+        counts = np.bincount(self.split.own, minlength=len(self.split.image_ids))
+        return np.split(np.argsort(self.split.own, kind="stable"), np.cumsum(counts)[:-1])
 
-    def passes(self, seeks: Seeks, filters: Filters) -> NDArray[np.bool_] | None:
-        """``(N,)`` which items pass the filters of captions; ``None`` = all of them. An entity is filtered by
-        its words.
-        """
+    def passes(self, seeks: Seeks, filters: Filters) -> NDArray[np.bool_]:
+        """``(N,)`` which items pass the filters of captions. An entity is filtered by its words."""
+        wanted, asked = filters.text.lower(), replace(filters, marks=()) != Filters()
         if seeks == "entities":
-            wanted = filters.text.lower()
-            return np.array([wanted in name.lower() for name in self.entities.names]) if wanted else None
-        if not (filters.text or filters.levels or filters.low > 0 or filters.high < 1):
-            return None
-        kept = self._captions_that_pass(filters)
-        if seeks == "captions":
-            return kept
-        images = np.zeros(len(self.split.image_ids), dtype=bool)
-        images[self.split.own[kept]] = True
-        return images
-
-    def _captions_that_pass(self, filters: Filters) -> NDArray[np.bool_]:
+            return np.array([wanted in name.lower() for name in self.entities.names], dtype=bool)
         kept = np.ones(len(self.split.captions), dtype=bool)
         if filters.levels and self.split.level is not None:
             kept &= np.isin(self.split.level, filters.levels)
         if filters.low > 0 or filters.high < 1:
             kept &= (self.descriptiveness >= filters.low) & (self.descriptiveness <= filters.high)
-        if filters.text:
-            wanted = filters.text.lower()
+        if wanted:
             kept &= np.array([wanted in caption for caption in self._lower])
-        return kept
+        images = np.bincount(self.split.own[kept], minlength=len(self.split.image_ids)) > 0
+        return kept if seeks == "captions" else images | (not asked)
 
     @cached_property
     def descriptiveness(self) -> NDArray[np.float32]:
         """``(T,)`` on the scale of this split's captions, in [0, 1]."""
-        found = text.load("descriptiveness").fit(self.split.captions).of(self.split.captions)
-        return np.asarray(found.values)
+        return np.asarray(
+            text.load("descriptiveness").fit(self.split.captions).of(self.split.captions).values
+        )
 
     @cached_property
     def vocabulary(self) -> dict[str, tuple[str, ...]]:
@@ -164,8 +149,7 @@ class Gallery:
     def once(self, image: int | None) -> NDArray[np.bool_]:
         """``(T,)`` one caption of each that read the same: the first one, or that of this image."""
         kept: NDArray[np.bool_] = self._names == np.arange(len(self._names))
-        own = [] if image is None else self.captions_of(image).tolist()
-        for row in reversed(own):
+        for row in [] if image is None else reversed(self.captions_of[image].tolist()):
             kept[self._names == self._names[row]] = False
             kept[row] = True
         return kept
@@ -199,12 +183,6 @@ class Gallery:
         """``(T,)`` row of the first caption that reads the same."""
         return np.array([self._rows[caption] for caption in self.split.captions], dtype=np.int64)
 
-    @cached_property
-    def _by_image(self) -> tuple[Rows, Rows]:
-        order = np.argsort(self.split.own, kind="stable")
-        counts = np.bincount(self.split.own, minlength=len(self.split.image_ids))
-        return order, np.concatenate([[0], np.cumsum(counts)])
-
 
 class Grader:
     """Grades pairs of a query and an item.
@@ -220,7 +198,7 @@ class Grader:
     def __init__(self, gallery: Gallery, name: str = "") -> None:
         self.gallery, self.split = gallery, gallery.split
         known = list(self.split.judgements)
-        self.name = name or next((one for one in DENSER if one in known), "own")
+        self.name = name or densest(known)
         if self.name not in known:
             raise ValueError(
                 f"{self.split.name} has no judgements {self.name!r}; {did_you_mean(self.name, known)}"
@@ -245,23 +223,21 @@ class Grader:
         the data.
         """
         about = self.about(question)
-        return None if about is None else self._image_of(about)
+        return int(self.split.own[about[1]]) if about and about[0] == "caption" else about and about[1]
 
     def grades(self, question: Question, rows: Rows) -> tuple[list[float | None], list[Mark]]:
         """Grade and mark of each of these rows of the gallery."""
-        about = self.about(question)
+        about, image, seeks = self.about(question), self.image_of(question), question.seeks
         if about is None:
             return [None] * len(rows), ["unknown"] * len(rows)
-        own, grades = self._own(about, question.seeks, rows), self._grades(about, question.seeks, rows)
-        marks = [self._mark(partner, grade) for partner, grade in zip(own, grades.tolist(), strict=True)]
-        return [None if np.isnan(grade) else float(grade) for grade in grades], marks
-
-    def _mark(self, own: bool, grade: float) -> Mark:
-        if own:
-            return "own"
-        if np.isnan(grade):
-            return "unknown"
-        return "relevant" if grade >= getattr(self._relevance, "relevant_from", 1.0) else "not"
+        if seeks == "entities":
+            own = np.array([image in self.gallery.entities.images[row] for row in rows], dtype=bool)
+        else:
+            own = (rows if seeks == "images" else self.split.own[rows]) == image
+        grades = self._grades(about, seeks, rows)
+        least = getattr(self._relevance, "relevant_from", 1.0)
+        marks = np.select([own, np.isnan(grades), grades >= least], ["own", "unknown", "relevant"], "not")
+        return [None if np.isnan(grade) else float(grade) for grade in grades], marks.tolist()
 
     @property
     def _relevance(self) -> Any:
@@ -269,32 +245,18 @@ class Grader:
         judged: Any = self.split.judgements
         return judged.relevance(self.name) if hasattr(judged, "relevance") else judged[self.name]
 
-    def _image_of(self, about: tuple[str, int]) -> int:
-        kind, row = about
-        return row if kind == "image" else int(self.split.own[row])
-
-    def _own(self, about: tuple[str, int], seeks: Seeks, rows: Rows) -> NDArray[np.bool_]:
-        image = self._image_of(about)
-        if seeks == "entities":
-            return np.array([image in self.gallery.entities.images[row] for row in rows], dtype=bool)
-        return np.asarray((rows if seeks == "images" else self.split.own[rows]) == image)
-
     def _grades(self, about: tuple[str, int], seeks: Seeks, rows: Rows) -> NDArray[np.float32]:
         """NaN where nobody judged; within one kind by the judgements of pairs of that kind, where the data
         have them.
         """
-        (kind, row), unknown = about, np.full(len(rows), np.nan, dtype=np.float32)
-        asked = np.array([row])
-        if (kind, seeks) == ("caption", "images"):
-            return np.asarray(self._relevance.take(rows, asked)[:, 0])
-        if (kind, seeks) == ("image", "captions"):
-            return np.asarray(self._relevance.take(asked, rows)[0])
-        same: dict[Any, Any] = {
-            ("image", "images"): self.split.image_judgements,
-            ("caption", "captions"): self.split.caption_judgements,
-        }
-        judged: Any = next(iter(same.get((kind, seeks), {}).values()), None)
-        return unknown if judged is None else np.asarray(judged.take(asked, rows)[0])
+        (kind, row), split = about, self.split
+        same: dict[Any, Any] = {"images": split.image_judgements, "captions": split.caption_judgements}
+        if kind == "caption" and seeks == "images":
+            return np.asarray(self._relevance.take(rows, np.array([row]))[:, 0])
+        judged = [self._relevance] if seeks == "captions" else []
+        if f"{kind}s" == seeks:
+            judged = list(same[seeks].values())
+        return np.asarray(judged[0].take(np.array([row]), rows)[0]) if judged else np.full(len(rows), np.nan)
 
 
 def first(scores: NDArray[Any], k: int, passes: NDArray[np.bool_] | None = None) -> Rows:
@@ -326,12 +288,8 @@ def places(scores: NDArray[Any], rows: Sequence[int]) -> list[int | None]:
     >>> places(np.array([0.1, 0.9, np.nan, 0.9]), [0, 1, 2, 3])
     [3, 1, None, 2]
     """
-    found: list[int | None] = []
-    for row in rows:
-        value = scores[row]
-        before = int((scores > value).sum()) + int((scores[:row] == value).sum())
-        found.append(None if np.isnan(value) else before + 1)
-    return found
+    before = [int((scores > scores[row]).sum() + (scores[:row] == scores[row]).sum()) for row in rows]
+    return [None if np.isnan(scores[row]) else 1 + rank for row, rank in zip(rows, before, strict=True)]
 
 
 def cosines(points: NDArray[Any], gallery: Any) -> NDArray[np.float32]:

@@ -7,11 +7,11 @@ as a thumbnail and large when it is opened.
 import base64
 import io
 import struct
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 from PIL import Image, ImageDraw, UnidentifiedImageError
@@ -27,10 +27,20 @@ WORKERS = 2
 LINE = 24
 PAGES = 8
 LIMIT = 32_000_000
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 # what Pillow and the loaders raise for files that are missing, cut short, huge or no pictures at all
 UNREADABLE = (
     OSError, ValueError, SyntaxError, EOFError, KeyError, struct.error, Image.DecompressionBombError,
 )  # fmt: skip
+
+
+def recent(kept: dict[Key, Value], key: Key, make: Callable[[], Value], most: int) -> Value:
+    """The value of a key, made where there is none; beyond so many keys the one unused longest is dropped."""
+    kept[key] = found = kept.pop(key) if key in kept else make()
+    if len(kept) > most:
+        del kept[next(iter(kept))]
+    return found
 
 
 class Thumbnails:
@@ -47,8 +57,7 @@ class Thumbnails:
     def __init__(self, split: Split, *, side: int = SIDE, memory: int = MEMORY) -> None:
         self.split, self.side, self.memory = split, side, memory
         self.failed: dict[int, str] = {}
-        self._kept: OrderedDict[int, bytes] = OrderedDict()
-        self._bytes = 0
+        self._kept: dict[int, bytes] = {}
 
     def get(self, rows: Sequence[int]) -> dict[int, bytes]:
         """Thumbnails by image row, each made at most once; several are made at a time.
@@ -65,16 +74,11 @@ class Thumbnails:
         if missing:
             with ThreadPoolExecutor(WORKERS) as pool:
                 found.update(zip(missing, pool.map(self._made, missing), strict=True))
-        for row in found:
-            self._keep(row, found[row])
+        kept = {row: self._kept[row] for row in self._kept if row not in found} | found
+        sizes = np.cumsum([len(one) for one in reversed(kept.values())])
+        most = max(1, int((sizes <= self.memory).sum()))
+        self._kept = dict(islice(kept.items(), len(kept) - most, None))
         return found
-
-    def _keep(self, row: int, thumbnail: bytes) -> None:
-        self._bytes += len(thumbnail) - len(self._kept.get(row, b""))
-        self._kept[row] = thumbnail
-        self._kept.move_to_end(row)
-        while self._bytes > self.memory and len(self._kept) > 1:
-            self._bytes -= len(self._kept.popitem(last=False)[1])
 
     def _made(self, row: int) -> bytes:
         try:
@@ -95,7 +99,7 @@ class Pictures:
 
     def __init__(self, split: Split) -> None:
         self.split, self.thumbnails = split, Thumbnails(split)
-        self._sent: OrderedDict[str, set[str]] = OrderedDict()
+        self._sent: dict[str, set[str]] = {}
 
     def new_to(self, page: str, keys: Sequence[str]) -> tuple[list[str], list[bytes]]:
         """Those keys that a page has not got yet, with their pictures.
@@ -104,10 +108,7 @@ class Pictures:
             page: what a page calls itself; a page that is loaded again takes another name.
             keys: thumbnails that it is about to show.
         """
-        sent = self._sent.setdefault(page, set())
-        self._sent.move_to_end(page)
-        if len(self._sent) > PAGES:
-            self._sent.popitem(last=False)
+        sent = recent(self._sent, page, set, PAGES)
         new = [key for key in keys if key not in sent]
         blobs = self._bytes(new)
         sent.update(new)
@@ -130,9 +131,8 @@ class Pictures:
         return encoded(scaled(self.split.open_image(row), LARGE), "WEBP", 85)
 
     def _bytes(self, keys: Sequence[str]) -> list[bytes]:
-        rows = [image_row(key) for key in keys]
-        made = self.thumbnails.get(rows)
-        return [made[row] for row in rows]
+        made = self.thumbnails.get([image_row(key) for key in keys])
+        return [made[image_row(key)] for key in keys]
 
 
 def placeholder(reason: str, side: int = SIDE) -> Image.Image:

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from workbench.records import SceneGraph, Split
-from workbench.registry import did_you_mean
+from workbench.registry import Natural, Share, check_options
 
 Kind = Literal["text", "image", "caption", "picture", "embedding"]
 Seeks = Literal["images", "captions", "entities"]
@@ -73,15 +73,11 @@ class Term:
 
     kind: Kind
     value: Any
-    sign: int = 1
+    sign: Literal[1, -1] = 1
     name: str = ""
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            near = did_you_mean(self.kind, list(get_args(Kind)))
-            raise ValueError(f"no kind of question {self.kind!r}; {near}")
-        if self.sign not in (1, -1):
-            raise ValueError(f"a term is added (1) or taken away (-1), got sign {self.sign}")
+        check_options("a term", Term, {"kind": self.kind, "sign": self.sign})
         if self.kind == "text" and not self.name:
             object.__setattr__(self, "name", self.value)
 
@@ -148,9 +144,9 @@ class Question:
 
     terms: tuple[Term, ...]
     seeks: Seeks = "images"
-    k: int = 12
+    k: Natural = 12
     filters: Filters = field(default_factory=Filters)
-    walk: float = 0.0
+    walk: Share = 0.0
     pins: tuple[int, ...] = ()
     watched: int | None = None
     changes: tuple[Change, ...] = ()
@@ -159,11 +155,7 @@ class Question:
     def __post_init__(self) -> None:
         if not any(term.sign > 0 for term in self.terms):
             raise ValueError("nothing is asked: give a text, an image, a caption or an embedding")
-        if self.seeks not in get_args(Seeks):
-            near = did_you_mean(self.seeks, list(get_args(Seeks)))
-            raise ValueError(f"nothing to seek called {self.seeks!r}; {near}")
-        if self.k < 1 or not 0 <= self.walk <= 1:
-            raise ValueError(f"k must be at least 1 and walk in [0, 1]; got k = {self.k}, walk = {self.walk}")
+        check_options("a question", Question, {"seeks": self.seeks, "k": self.k, "walk": self.walk})
 
     @property
     def words(self) -> str:
@@ -216,7 +208,7 @@ def asked_by(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Q
 
 
 def _term(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Term:
-    kind, sign, value = message["kind"], int(message["sign"]), message["value"]
+    kind, sign, value = message["kind"], message["sign"], message["value"]
     if kind == "text":
         return Term("text", str(value), sign)
     if kind == "upload":

@@ -15,15 +15,16 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge
 from numpy.typing import NDArray
 
 from workbench import __version__
 from workbench.records import Rows
 from workbench.records.writing import replacing
-from workbench.registry import did_you_mean
+from workbench.registry import check_options
 
 KEY = b"workbench.map"
 Points = NDArray[np.float32]
@@ -41,20 +42,16 @@ class Settings:
         steps: iterations of t-SNE, the first 250 of which only gather groups; UMAP chooses its own.
 
     Raises:
-        ValueError: an unknown method, or a number that is too small.
+        ValueError: an unknown method, or a number that is too small; TypeError: a value of another type.
     """
 
-    method: str = "tsne"
+    method: Literal["tsne", "umap"] = "tsne"
     seed: int = 0
-    neighbours: int = 30
-    steps: int = 500
+    neighbours: Annotated[int, Ge(2)] = 30
+    steps: Annotated[int, Ge(300)] = 500
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise ValueError(f"no map by {self.method!r}; {did_you_mean(self.method, list(METHODS))}")
-        if self.neighbours < 2 or self.steps < 300:
-            got = f"got {self.neighbours} and {self.steps}"
-            raise ValueError(f"neighbours must be at least 2 and steps at least 300, {got}")
+        check_options("a map", Settings, asdict(self))
 
 
 def places(
@@ -81,13 +78,13 @@ def places(
     """
     if len(vectors) < 4:
         raise ValueError(f"a map needs at least four points, got {len(vectors)}")
-    facts = _facts(vectors, settings, start)
-    path = folder / f"{settings.method}.parquet" if folder else None
-    found = _read(path, ids, _key(facts)) if path else None
+    if folder is None:
+        return compute(vectors, settings, start)
+    facts, path = _facts(vectors, settings, start), folder / f"{settings.method}.parquet"
+    found = _read(path, ids, _key(facts))
     if found is None:
         found = compute(vectors, settings, start)
-        if path:
-            _write(path, ids, found, facts)
+        _write(path, ids, found, facts)
     return found
 
 
@@ -103,11 +100,10 @@ def _tsne(vectors: Points, settings: Settings, start: NDArray[Any] | None) -> ND
     # Of unit vectors the squared Euclidean distance is twice the cosine distance: the same neighbours, the
     # same probabilities.
     perplexity = min(settings.neighbours, (len(vectors) - 1) / 3)
-    how: dict[str, Any] = {"perplexity": perplexity, "max_iter": settings.steps}
-    if start is not None:
-        # The early exaggeration would pull a finished map together and turn it over.
-        how |= {"init": start.astype(np.float32), "early_exaggeration": 1.0}
-    return np.asarray(TSNE(2, random_state=settings.seed, **how).fit_transform(vectors))
+    # The early exaggeration would pull a finished map together and turn it over.
+    first: Any = {} if start is None else {"init": start.astype(np.float32), "early_exaggeration": 1.0}
+    how = {"perplexity": perplexity, "max_iter": settings.steps, "random_state": settings.seed} | first
+    return np.asarray(TSNE(2, **how).fit_transform(vectors))
 
 
 def _umap(vectors: Points, settings: Settings, start: NDArray[Any] | None) -> NDArray[Any]:
@@ -124,14 +120,15 @@ def _umap(vectors: Points, settings: Settings, start: NDArray[Any] | None) -> ND
 
 def _facts(vectors: NDArray[Any], settings: Settings, start: NDArray[Any] | None) -> dict[str, Any]:
     """What places are made from; those on the disk are taken only if theirs are the same."""
-
-    def digest(values: NDArray[Any] | None) -> str | None:
-        if values is None:
-            return None
-        return hashlib.sha256(np.ascontiguousarray(values, dtype=np.float32).tobytes()).hexdigest()
-
-    made = {"workbench": __version__, "vectors": digest(vectors), "start": digest(start)}
-    return {**asdict(settings), **made, "points": len(vectors), "dimensions": vectors.shape[1]}
+    contents = {"vectors": vectors, "start": start}
+    made = {
+        name: None
+        if values is None
+        else hashlib.sha256(np.ascontiguousarray(values, dtype=np.float32).tobytes()).hexdigest()
+        for name, values in contents.items()
+    }
+    size = {"points": len(vectors), "dimensions": vectors.shape[1]}
+    return {**asdict(settings), "workbench": __version__, **made, **size}
 
 
 def _key(facts: dict[str, Any]) -> bytes:
@@ -144,10 +141,8 @@ def _read(path: Path, ids: Sequence[str], key: bytes) -> Points | None:
 
     if not path.is_file() or (pq.read_schema(path).metadata or {}).get(KEY) != key:
         return None
-    table = pq.read_table(path)
-    if table["id"].to_pylist() != list(ids):
-        return None
-    return np.stack([table["x"].to_numpy(), table["y"].to_numpy()], axis=1)
+    table = pq.read_table(path).to_pandas()
+    return table[["x", "y"]].to_numpy() if table["id"].tolist() == list(ids) else None
 
 
 def _write(path: Path, ids: Sequence[str], found: Points, facts: dict[str, Any]) -> None:
@@ -201,8 +196,9 @@ def procrustes(reference: NDArray[Any], points: NDArray[Any]) -> Aligned:
     from scipy.linalg import orthogonal_procrustes
 
     if reference.shape != points.shape:
-        shapes = f"{reference.shape} and {points.shape}"
-        raise ValueError(f"only places of the same items compare, got shapes {shapes}")
+        raise ValueError(
+            f"only places of the same items compare, got shapes {reference.shape} and {points.shape}"
+        )
     first, second = reference.astype(np.float64), points.astype(np.float64)
     centre = first.mean(axis=0)
     first, second = first - centre, second - second.mean(axis=0)
@@ -211,8 +207,8 @@ def procrustes(reference: NDArray[Any], points: NDArray[Any]) -> Aligned:
         raise ValueError("all points of one side coincide, which no turning lays on others")
     turned, strength = orthogonal_procrustes(second, first)
     laid = strength / spread[1] * second @ turned
-    rest = first - laid
-    return Aligned(laid + centre, np.linalg.norm(rest, axis=1), float(np.square(rest).sum() / spread[0]))
+    moved = np.linalg.norm(first - laid, axis=1)
+    return Aligned(laid + centre, moved, float(np.square(moved).sum() / spread[0]))
 
 
 def most_moved(moved: NDArray[Any], count: int) -> Rows:

@@ -75,8 +75,7 @@ def _without_itself(found: Rows) -> Rows:
     """
     itself = found == np.arange(len(found))[:, None]
     itself[~itself.any(axis=1), -1] = True
-    others: Rows = found[~itself].reshape(len(found), -1)
-    return others
+    return np.asarray(found[~itself].reshape(len(found), -1))
 
 
 def _check(size: int, k: int) -> None:
@@ -116,9 +115,7 @@ def quality(
     """
     k, size = near.shape[1], len(vectors)
     shown = nearest_on_map(points, k)
-    rows = np.arange(size)
-    if size > sample:
-        rows = np.sort(np.random.default_rng(seed).choice(size, sample, replace=False))
+    rows = np.sort(np.random.default_rng(seed).choice(size, min(size, sample), replace=False))
     kept = float(overlap(near, shown).mean())
     return Quality(k, trustworthiness(vectors, shown, rows), kept, k / (size - 1))
 
@@ -155,11 +152,9 @@ def trustworthiness(vectors: NDArray[Any], shown: Rows, rows: Rows | None = None
         scores = vectors[chosen] @ vectors.T
         scores[np.arange(len(chosen)), chosen] = -np.inf
         of_shown = np.take_along_axis(scores, shown[chosen], axis=1)
-        for column in of_shown.T:
-            ranks = 1 + (scores > column[:, None]).sum(axis=1)
-            penalty += int(np.maximum(ranks - k, 0).sum())
-    share: float = 2 * penalty / (len(rows) * k * (2 * size - 3 * k - 1))
-    return 1 - share
+        ranks = np.stack([1 + (scores > column[:, None]).sum(axis=1) for column in of_shown.T])
+        penalty += int(np.maximum(ranks - k, 0).sum())
+    return 1 - float(2 * penalty / (len(rows) * k * (2 * size - 3 * k - 1)))
 
 
 @dataclass(frozen=True)
@@ -200,10 +195,8 @@ def modality_gap(image: NDArray[Any], text: NDArray[Any]) -> Gap:
 
     image, text = image.astype(np.float64), text.astype(np.float64)
     ends = image.mean(axis=0), text.mean(axis=0)
-    difference = ends[0] - ends[1]
-    distance = float(np.linalg.norm(difference))
-    direction = difference / distance if distance else difference
-    half_way = (ends[0] + ends[1]) / 2
+    distance, half_way = float(np.linalg.norm(ends[0] - ends[1])), (ends[0] + ends[1]) / 2
+    direction = (ends[0] - ends[1]) / (distance or 1.0)
     of_images, of_texts = (image - half_way) @ direction, (text - half_way) @ direction
     accuracy = ((of_images > 0).mean() + (of_texts < 0).mean()) / 2
     auc = mannwhitneyu(of_images, of_texts).statistic / (len(image) * len(text))
@@ -256,5 +249,4 @@ def hubness(image: NDArray[Any], text: NDArray[Any], k: int) -> tuple[Rows, Rows
         data", JMLR 2010.
     """
     of_images = k_occurrence(top_k(text, image, min(k, len(image)))[1], len(image))
-    of_texts = k_occurrence(top_k(image, text, min(k, len(text)))[1], len(text))
-    return of_images, of_texts
+    return of_images, k_occurrence(top_k(image, text, min(k, len(text)))[1], len(text))

@@ -4,7 +4,6 @@ The images and captions of a split are the rows of one table, images first: what
 hands back.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from workbench import text
 from workbench.experiment.opened import OpenRun
-from workbench.records import Rows, Split
+from workbench.records import MetricKey, Rows, Split
 from workbench.registry import did_you_mean
 from workbench.text.words import words
 from workbench.training.samplers import k_means
@@ -68,7 +67,8 @@ class SpaceMap:
         if colour not in known:
             near = did_you_mean(colour, known)
             raise ValueError(f"the map of {self.name} has no colour {colour!r}; {near}")
-        return Marks(*(self.items[name].tolist() for name in ("kind", "text", colour)), colour)
+        kind, text, values = (self.items[name].tolist() for name in ("kind", "text", colour))
+        return Marks(kind, text, values, colour)
 
     def facts(self) -> dict[str, float]:
         """The numbers of the map, for a table or a result file.
@@ -115,14 +115,22 @@ def map_runs(
     """
     settings, made = settings or Settings(), list[SpaceMap]()
     shared = items_of(runs[0].split)
-    sides = runs[0].image.mean.numpy(), runs[0].text.mean.numpy()
-    cluster = clusters_of(*sides, clusters, settings.seed)
+    cluster = clusters_of(runs[0].image.mean.numpy(), runs[0].text.mean.numpy(), clusters, settings.seed)
     names = cluster_names(cluster, shared["kind"].tolist(), shared["text"].tolist())
     shared["cluster"] = [names[number] for number in cluster]
     for run, moved in zip(runs, _moved(runs), strict=True):
+        image, texts, vectors = run.image.mean.numpy(), run.text.mean.numpy(), vectors_of(run)
         home = (run.folder / "maps" if run.folder else folder) if reuse else None
-        known = shared if moved is None else shared.assign(moved=moved)
-        made.append(_map(run, known, settings, k, home, made[0].points if made else None))
+        start = made[0].points if made else None
+        points = coordinates.places(vectors, shared["id"].tolist(), settings, folder=home, start=start)
+        near, gap = measures.nearest_in_space(vectors, k), measures.modality_gap(image, texts)
+        known = shared.assign(
+            hubness=np.concatenate(measures.hubness(image, texts, k)),
+            gap=np.concatenate([gap.image, gap.text]),
+        )
+        measured = measures.quality(vectors, points, near, seed=settings.seed)
+        known = known if moved is None else known.assign(moved=moved)
+        made.append(SpaceMap(run.name, run, known, vectors, points, near, gap, measured, settings))
     return made
 
 
@@ -153,12 +161,14 @@ def metrics(maps: Sequence[SpaceMap]) -> dict[str, float]:
         maps: of the same items.
 
     Returns:
-        Keys like ``"trustworthiness/ditm"`` and ``"neighbours_kept/infonce-ditm"``.
+        By the text of a ``MetricKey``: ``"trustworthiness[ditm]"``, ``"neighbours_kept[infonce to ditm]"``.
     """
-    found = {f"{fact}/{one.name}": value for one in maps for fact, value in one.facts().items()}
-    for one in maps[1:]:
-        found |= {f"{fact}/{maps[0].name}-{one.name}": value for fact, value in change(maps[0], one).items()}
-    return found
+    changes = {f"{maps[0].name} to {one.name}": change(maps[0], one) for one in maps[1:]}
+    return {
+        str(MetricKey(fact, subset=whose)): value
+        for whose, facts in ({one.name: one.facts() for one in maps} | changes).items()
+        for fact, value in facts.items()
+    }
 
 
 def vectors_of(run: OpenRun) -> NDArray[np.float32]:
@@ -174,23 +184,6 @@ def _moved(runs: Sequence[OpenRun]) -> list[NDArray[np.float64] | None]:
     first, *others = [np.pad(one, ((0, 0), (0, width - one.shape[1]))) for one in map(vectors_of, runs)]
     found = [procrustes(first, other).moved for other in others]
     return [np.mean(found, axis=0), *found] if found else [None]
-
-
-def _map(
-    run: OpenRun,
-    shared: pd.DataFrame,
-    settings: Settings,
-    k: int,
-    folder: Path | None,
-    start: coordinates.Points | None,
-) -> SpaceMap:
-    image, texts, vectors = run.image.mean.numpy(), run.text.mean.numpy(), vectors_of(run)
-    points = coordinates.places(vectors, shared["id"].tolist(), settings, folder=folder, start=start)
-    near, gap = measures.nearest_in_space(vectors, k), measures.modality_gap(image, texts)
-    measured = measures.quality(vectors, points, near, seed=settings.seed)
-    counts, along = measures.hubness(image, texts, k), [gap.image, gap.text]
-    known = shared.assign(hubness=np.concatenate(counts), gap=np.concatenate(along))
-    return SpaceMap(run.name, run, known, vectors, points, near, gap, measured, settings)
 
 
 def items_of(split: Split) -> pd.DataFrame:
@@ -253,22 +246,19 @@ def cluster_names(cluster: Rows, kind: Sequence[str], captions: Sequence[str], *
     Returns:
         One name a cluster; a cluster without captions has its number alone.
     """
-    count = int(cluster.max()) + 1
-    held: list[Counter[str]] = [Counter() for _ in range(count)]
-    sizes: Counter[int] = Counter()
-    for number, what, caption in zip(cluster.tolist(), kind, captions, strict=True):
-        if what == "caption":
-            held[number].update(set(words(caption)))
-            sizes[number] += 1
-    overall: Counter[str] = sum(held, Counter())
-    share = {word: times / max(1, sizes.total()) for word, times in overall.items()}
-    names = []
-    for number, counts in enumerate(held):
-        inside = {word: times / sizes[number] for word, times in counts.items()}
-        lead = {word: held_by * float(np.log(held_by / share[word])) for word, held_by in inside.items()}
-        best = sorted(lead, key=lambda word: (-lead[word], word))[:each]
-        names.append(f"{number + 1}: {', '.join(best)}" if best else str(number + 1))
-    return names
+    asked = [number for number, what in enumerate(kind) if what == "caption"]
+    found = [sorted(set(words(captions[number]))) for number in asked]
+    told = pd.DataFrame({"cluster": cluster[asked], "word": found})
+    held = told.explode("word").groupby(["cluster", "word"]).size()
+    inside = held / held.index.get_level_values("cluster").map(told["cluster"].value_counts().to_dict())
+    overall = held.groupby("word").sum() / len(told)
+    lead = inside * np.log(inside / overall.reindex(inside.index, level="word"))
+    order = lead.rename("lead").reset_index().sort_values(["lead", "word"], ascending=[False, True])
+    best = order.groupby("cluster")["word"].agg(lambda found: ", ".join(found[:each]))
+    return [
+        f"{number + 1}: {best[number]}" if number in best else str(number + 1)
+        for number in range(int(cluster.max()) + 1)
+    ]
 
 
 def exemplars(vectors: NDArray[Any], items: pd.DataFrame) -> Rows:
@@ -281,9 +271,8 @@ def exemplars(vectors: NDArray[Any], items: pd.DataFrame) -> Rows:
     Returns:
         Rows, in the order of the clusters' names.
     """
-    image = (items["kind"] == "image").to_numpy()
-    found = []
-    for _, rows in sorted(items[image].groupby("cluster").groups.items()):
-        members = np.asarray(rows, dtype=np.int64)
-        found.append(members[np.argmax(vectors[members] @ vectors[members].mean(axis=0))])
+    groups = items[items["kind"] == "image"].groupby("cluster").indices.items()
+    images = np.flatnonzero(items["kind"] == "image")
+    members = [images[rows] for _, rows in sorted(groups)]
+    found = [rows[np.argmax(vectors[rows] @ vectors[rows].mean(axis=0))] for rows in members]
     return np.array(found, dtype=np.int64)

@@ -60,10 +60,7 @@ class EmbeddingMap(anywidget.AnyWidget):
         self.maps = [maps] if isinstance(maps, SpaceMap) else list(maps)
         sent = config(self.maps, colour)
         self._ids, self._image = (self.maps[0].items[name].tolist() for name in ("id", "image"))
-        self._rows_of: dict[str, list[int]] = {}
-        for row, one in enumerate(self._ids):
-            self._rows_of.setdefault(one, []).append(row)
-        self._links: list[traitlets.link] = []
+        self._rows_of = self.maps[0].items.groupby("id").indices
         super().__init__()
         self.config = sent
         self.on_msg(self._on_message)
@@ -78,7 +75,9 @@ class EmbeddingMap(anywidget.AnyWidget):
 
     def select(self, ids: Sequence[str]) -> None:
         """Select items by their ids; those that are not on the map are left out."""
-        self.selected_rows = [row for one in dict.fromkeys(ids) for row in self._rows_of.get(one, ())]
+        self.selected_rows = [
+            row for one in dict.fromkeys(ids) for row in map(int, self._rows_of.get(one, ()))
+        ]
 
     def link(self, other: traitlets.HasTraits) -> None:
         """Keep the selection the same here and in another map or explorer over the same split.
@@ -92,7 +91,7 @@ class EmbeddingMap(anywidget.AnyWidget):
         name = next((name for name in ("selected_ids", "selected_idx") if other.has_trait(name)), None)
         if name is None:
             raise ValueError(f"{type(other).__name__} has neither selected_ids nor selected_idx to link with")
-        self._links.append(traitlets.link((self, name), (other, name)))
+        traitlets.link((self, name), (other, name))
 
     def export(self, path: Path | str) -> Path:
         """Write the selected items, or all where none is selected; the file appears whole or not at all.
@@ -143,12 +142,12 @@ def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:
     """
     if not maps:
         raise ValueError("there is no map to show")
-    for one in maps[1:]:
-        if one.items["id"].tolist() != maps[0].items["id"].tolist():
-            raise ValueError(
-                f"{maps[0].name} and {one.name} map different items; map runs of one split together"
-            )
     items = maps[0].items
+    strange = [one.name for one in maps if one.items["id"].tolist() != items["id"].tolist()]
+    if strange:
+        raise ValueError(
+            f"{maps[0].name} and {strange[0]} map different items; map runs of one split together"
+        )
     known = [name for name in COLOURS if name in items and items[name].notna().any()]
     if first not in known:
         raise ValueError(f"no colour {first!r}; {did_you_mean(first, known)}")
@@ -180,12 +179,11 @@ def rows(maps: Sequence[SpaceMap], chosen: Iterable[int]) -> pd.DataFrame:
         One line a row: what all maps share, and of each map the other columns and the places ``x`` and ``y``,
         named by the run where there are several.
     """
-    listed = list(chosen)
-    parts = [maps[0].items[list(SHARED)].iloc[listed]]
+    parts = [maps[0].items[list(SHARED)]]
     for one in maps:
-        own = one.items.drop(columns=list(SHARED)).assign(x=one.points[:, 0], y=one.points[:, 1]).iloc[listed]
+        own = one.items.drop(columns=list(SHARED)).assign(x=one.points[:, 0], y=one.points[:, 1])
         parts.append(own.add_suffix(f" of {one.name}") if len(maps) > 1 else own)
-    return pd.concat(parts, axis=1).rename_axis("row").reset_index()
+    return pd.concat(parts, axis=1).iloc[list(chosen)].rename_axis("row").reset_index()
 
 
 def _map(one: SpaceMap, k: int) -> dict[str, Any]:
@@ -204,15 +202,14 @@ def _colour(maps: Sequence[SpaceMap], name: str) -> dict[str, Any]:
     if marks[0].numeric:
         values = [np.asarray(one.values, dtype=np.float32).tobytes() for one in marks]
         return {"name": name, "ends": list(common_ends(marks)), "data": values}
-    looks = dict(common_looks(marks))
     unknown = {
         kind for one in marks for kind, value in zip(one.kind, one.values, strict=True) if value != value
     }
-    if unknown:
-        looks[""] = (INK, "circle")
-    code = {category: number for number, category in enumerate(looks)}
+    looks = dict(common_looks(marks)) | ({"": (INK, "circle")} if unknown else {})
+    known = list(looks)
     data = [
-        np.array([code[category] for category in one.categories()], dtype=np.uint8).tobytes() for one in marks
+        np.array([known.index(category) for category in one.categories()], dtype=np.uint8).tobytes()
+        for one in marks
     ]
     labels = [
         f"{name} {one}" if one.isdigit() else one or ("image" if unknown == {"image"} else "unknown")

@@ -81,15 +81,16 @@ def data_uri(image: Image.Image, side: int = 112) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    loader = PackageLoader("workbench", ".")
     made = Environment(
-        loader=PackageLoader("workbench", "."), autoescape=True, undefined=StrictUndefined, finalize=_printed,
+        loader=loader, autoescape=True, undefined=StrictUndefined, finalize=_printed,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     formatters = (shown.shown, shown.with_interval, shown.fixed, shown.count, shown.heading, data_uri)
     made.globals |= {one.__name__: one for one in formatters}
     # a number that is not finite is an error here, not a script that no browser reads
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-    made.globals["file"] = lambda name: Markup(made.loader.get_source(made, name)[0])
+    made.globals["file"] = lambda name: Markup(loader.get_source(made, name)[0])
     return made
 
 

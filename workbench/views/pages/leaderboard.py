@@ -41,8 +41,8 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     """Write ``leaderboard.html`` and ``leaderboard.csv`` over all runs below a root.
 
     Runs on the same test split (data set, name, images, captions) stand in one table, the best RSUM first.
-    Each is held against the first on the same queries, where both keep values by query. A run that did not end
-    well or measured no RSUM is left out and named.
+    Each is held against the first on the same queries, where both keep values by query. A run that did not
+    end well or measured no RSUM is left out and named.
 
     Args:
         root: where runs lie.
@@ -59,9 +59,11 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
         raise FileNotFoundError(f"no run with an RSUM below {root}; `workbench run 03_train` makes one")
     table, order = pd.DataFrame(rows.values(), index=list(rows)), [True] * len(SPLIT) + [False]
     table = table.sort_values([*SPLIT, "rsum"], ascending=order, kind="stable")
-    groups = [_group(key, part) for key, part in table.groupby(list(SPLIT), sort=False)]
-    names = [(Path(name).name, reason) for name, reason in left_out.items()]
-    text = page("views/pages/leaderboard.html.j2", groups=groups, left_out=names)
+    text = page(
+        "views/pages/leaderboard.html.j2",
+        groups=[_group(key, part) for key, part in table.groupby(list(SPLIT), sort=False)],
+        left_out=[(Path(name).name, reason) for name, reason in left_out.items()],
+    )
     html = runs.write_text(Path(out or root) / "leaderboard.html", text)
     csv = runs.write_text(Path(out or root) / "leaderboard.csv", table.to_csv(index=False))
     return Leaderboard(html, csv, len(table), left_out)

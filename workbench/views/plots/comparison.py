@@ -63,12 +63,12 @@ def _dots(fig: go.Figure, part: pd.DataFrame, style: tuple[str, str, str], **pan
         escape(f"{row.run}: {with_interval(row.value, row.low, row.high, unit)}, {row.about}")
         for row in part.itertuples()
     ]
-    marker = {"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}}
-    legend = {"legendgroup": label, "showlegend": not any(trace.name == label for trace in fig.data)}
     fig.add_scatter(
         x=on_axis(part["value"], unit), y=[escape(run) for run in part["run"]], hovertext=hover,
         error_x=whiskers(part["value"], part["low"], part["high"], colour, unit, width=5),
-        marker=marker, mode="markers", name=label, hoverinfo="text", **legend, **panel,
+        marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
+        mode="markers", name=label, hoverinfo="text", legendgroup=label,
+        showlegend=not any(trace.name == label for trace in fig.data), **panel,
     )  # fmt: skip
 
 
@@ -120,8 +120,10 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
         table, style = pd.DataFrame(history), _style(number, name)
         rsum, loss = on_axis(table["val/rsum"], "sum"), table["loss"] / (table["loss"][0] or 1.0)
         for col, y in enumerate((rsum, loss), 1):
-            place = {"showlegend": col == 1, "mode": "lines+markers", "row": 1, "col": col}
-            fig.add_scatter(x=table["epoch"], y=y, line={"width": 2.5}, marker_size=9, **style, **place)
+            fig.add_scatter(
+                x=table["epoch"], y=y, mode="lines+markers", line={"width": 2.5}, marker_size=9,
+                showlegend=col == 1, row=1, col=col, **style,
+            )  # fmt: skip
     fig.update_xaxes(title="epoch", dtick=max(1, max(map(len, trained.values())) // 10))
     fig.update_yaxes(title=f"validation RSUM, {heading('sum')}", col=1)
     return fig.update_yaxes(title="loss, share of its first epoch", col=2)

@@ -56,8 +56,10 @@ def word_bars(
     start, letters = (0.36, 50) if image is None else (0.52, 42)
     _segments(fig, contributions, 1 - start)
     for row, value in enumerate(() if values is None else values):
-        end = {"x": sum(weight for _, weight in contributions[row]), "y": row, "xanchor": "left", "xshift": 4}
-        fig.add_annotation(text=f"<b>{fixed(value, 2)}</b>", showarrow=False, font={"color": INK}, **end)
+        fig.add_annotation(
+            text=f"<b>{fixed(value, 2)}</b>", showarrow=False, font={"color": INK}, xanchor="left", xshift=4,
+            x=sum(weight for _, weight in contributions[row]), y=row,
+        )  # fmt: skip
     if image is not None:
         add_picture(fig, image, sizex=0.17)
     names = [lines(wrapped(caption, letters, 3)) for caption in captions]
@@ -68,7 +70,6 @@ def word_bars(
 
 def _segments(fig: go.Figure, contributions: Sequence[Sequence[tuple[str, float]]], width: float) -> None:
     """Draw the words of all captions end to end into so much of the page's width."""
-    rows = [row for row, words in enumerate(contributions) for _ in words]
     words = [word for pairs in contributions for word, _ in pairs]
     weights = np.array([weight for pairs in contributions for _, weight in pairs])
     starts = np.array([at for pairs in contributions for at in np.cumsum([0.0, *(w for _, w in pairs)])[:-1]])
@@ -76,7 +77,8 @@ def _segments(fig: go.Figure, contributions: Sequence[Sequence[tuple[str, float]
     # About 130 letters fit into the page; a word that its segment cannot hold is left to the hover text.
     room = 130 * width * weights / (starts + weights).max(initial=TINY)
     fig.add_bar(
-        x=weights, y=rows, base=starts, orientation="h", width=0.62, constraintext="none", textangle=0,
+        x=weights, y=[row for row, pairs in enumerate(contributions) for _ in pairs], base=starts,
+        orientation="h", width=0.62, constraintext="none", textangle=0,
         marker={"color": [back for back, _ in shades], "line": GAP}, hoverinfo="text",
         text=[escape(word) if len(word) + 0.5 < fits else "" for word, fits in zip(words, room, strict=True)],
         textposition="inside", insidetextanchor="middle",
@@ -100,8 +102,10 @@ def distributions(
     for column, splits in enumerate(by_scorer.values(), 1):
         edges = np.histogram_bin_edges(np.concatenate(list(splits.values())), bins)
         for one, colour, dash in zip(splits.items(), cycle(CATEGORIES), cycle(DASHES), strict=False):
-            place = {"legendgroup": one[0], "showlegend": column == 1, "row": 1, "col": column}
-            steps(fig, one[1], edges, {"color": colour, "dash": dash}, name=one[0], **place)
+            steps(
+                fig, one[1], edges, {"color": colour, "dash": dash}, name=one[0], legendgroup=one[0],
+                showlegend=column == 1, row=1, col=column,
+            )  # fmt: skip
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
 
 

@@ -161,10 +161,10 @@ class Panel:
                 }
                 self.put(rows[part], {**of_part, **only}, name, shape)
             return
-        marker = {"size": 7, "line": {"width": 0}, "symbol": symbols if several else symbols[0], **look}
         draw = go.Scattergl if len(self.points) > MANY else go.Scatter
         trace = draw(
-            x=self.points[rows, 0], y=self.points[rows, 1], mode="markers", marker=marker, hoverinfo="text",
+            x=self.points[rows, 0], y=self.points[rows, 1], mode="markers", hoverinfo="text",
+            marker={"size": 7, "line": {"width": 0}, "symbol": symbols if several else symbols[0], **look},
             hovertext=[self.marks.about(row) for row in rows.tolist()], name=escape(name),
             legendgroup=name or "-", showlegend=bool(name) and self._first,
         )  # fmt: skip
@@ -254,10 +254,10 @@ def moved(
     fig, chosen = figure(title, height=560), np.asarray(rows)
     old, new = Panel(fig, first, marks), Panel(fig, second, marks)
     new.put(np.arange(len(second)), {"color": INK, "opacity": 0.18, "size": 5}, "all others")
-    gaps = np.full((len(chosen), 2), np.nan)
-    x, y = np.stack([first[chosen], second[chosen], gaps], axis=1).reshape(-1, 2).T
-    line = {"color": INK, "width": 1.5}
-    fig.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False)
+    x, y = np.stack([first[chosen], second[chosen], np.full((len(chosen), 2), np.nan)], 1).reshape(-1, 2).T
+    fig.add_scatter(
+        x=x, y=y, mode="lines", line={"color": INK, "width": 1.5}, hoverinfo="skip", showlegend=False
+    )
     old.put(chosen, {**HOLLOW, "size": 9, "line": {"color": CATEGORIES[0], "width": 2}}, names[0])
     new.put(chosen, {"color": CATEGORIES[3], "size": 10}, names[1])
     new.pictures(pictures or {})
@@ -291,8 +291,10 @@ def hubness(by_run: Mapping[str, tuple[Points, Points]], *, k: int) -> go.Figure
         by_run: run -> counts ``(I,)`` of the images and ``(T,)`` of the captions.
         k: length of the lists.
     """
-    heads = ("images, in the lists of captions", "captions, in the lists of images")
-    fig = panels(heads, "Hubs", "", f"lists of {k} that hold the item", shared=False, spacing=0.1)
+    fig = panels(
+        ("images, in the lists of captions", "captions, in the lists of images"), "Hubs", "",
+        f"lists of {k} that hold the item", shared=False, spacing=0.1,
+    )  # fmt: skip
     looks = zip(cycle(CATEGORIES), cycle(("solid", "dash", "dot")))
     for (run, pair), (colour, dash) in zip(by_run.items(), looks, strict=False):
         for column, counts in enumerate(pair, 1):

@@ -78,8 +78,10 @@ def boxes_by_level(by_name: Mapping[str, Values], level: Values, *, title: str, 
             cuts = np.quantile(values[level == one], (0.05, 0.25, 0.5, 0.75, 0.95))[:, None].tolist()
             marks = dict(zip(("lowerfence", "q1", "median", "q3", "upperfence"), cuts, strict=True))
             colour = level_colour(one, levels)
-            look = {"line": {"color": colour}, "fillcolor": _pale(colour), "name": _level_name(one, levels)}
-            fig.add_box(x=[str(one)], **marks, **look, row=1, col=column)
+            fig.add_box(
+                x=[str(one)], **marks, line={"color": colour}, fillcolor=_pale(colour), row=1, col=column,
+                name=_level_name(one, levels),
+            )  # fmt: skip
     return fig.update_xaxes(type="category").update_layout(showlegend=False)
 
 
@@ -208,7 +210,7 @@ def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) ->
 
 
 def _level_name(level: int, levels: Sequence[int]) -> str:
-    ends = {min(levels): ", generic", max(levels): ", specific"} if len(levels) > 1 else {}
+    ends = {} if len(levels) < 2 else {min(levels): ", generic", max(levels): ", specific"}
     return f"level {level}{ends.get(level, '')}"
 
 

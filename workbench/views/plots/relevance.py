@@ -108,8 +108,9 @@ def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
             ``low``, ``high``.
         truth: the key, without direction, that decides; drawn first, as the ceiling.
     """
-    title = "Order of the models against the truth's order"
-    fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
+    fig = panels(
+        list(DIRECTIONS.values()), "Order of the models against the truth's order", "", "", spacing=0.06
+    )
     for column, side in enumerate(DIRECTIONS, start=1):
         asked = [MetricKey.parse(key).direction == side for key in orders.index]
         table = orders[asked].rename(columns={"tau": "value"})
@@ -141,8 +142,8 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     for column, (_, table) in enumerate(several, start=1):
         names = _metrics(table.key)
         colours = np.select([np.array(names) == truth, table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[0])
-        units = [unit_of(key) for key in table.key]
-        _dots(fig, table.rename(columns={"difference": "value"}), names, colours.tolist(), units, column)
+        table = table.rename(columns={"difference": "value"})
+        _dots(fig, table, names, colours.tolist(), [unit_of(key) for key in table.key], column)
         fig.add_vline(x=0, line={"color": INK, "width": 1}, row=1, col=column)
     fig.update_layout(showlegend=False, height=150 + 32 * len(several[0][1]))
     return fig.update_yaxes(autorange="reversed").update_xaxes(title=f"difference, {heading()}")

@@ -81,14 +81,13 @@ def sheet(
         HTML, with thumbnails inside it and all texts escaped.
     """
     sizes = f"{count(len(split.image_ids), 'image')}, {count(len(split.captions), 'caption')}"
-    shown_of = _picture if direction == "t2i" else _text
     blocks = [
         {
             "why": why,
-            "asked": (_text if direction == "t2i" else _picture)(split, query),
+            "asked": _item(split, query, direction[0]),
             "lines": [
                 {"run": name, "rank": fixed(answers.ranks[query], 0),
-                 "items": [{"shown": shown_of(split, item), "kind": kind, "note": note}
+                 "items": [{"shown": _item(split, item, direction[-1]), "kind": kind, "note": note}
                            for item, kind, note in _items(answers.scores, query, split, direction, grade, k)]}
                 for name, answers in runs.items()
             ],
@@ -118,9 +117,8 @@ def _items(
     return found
 
 
-def _picture(split: Split, row: int) -> dict[str, Any]:
+def _item(split: Split, row: int, kind: str) -> dict[str, Any]:
+    """What a page shows of an image (``"i"``) or a caption (``"t"``)."""
+    if kind == "t":
+        return {"image": None, "text": split.captions[row]}
     return {"image": split.open_image(row), "text": f"image {split.image_ids[row]}"}
-
-
-def _text(split: Split, row: int) -> dict[str, Any]:
-    return {"image": None, "text": split.captions[row]}

@@ -2,12 +2,18 @@
 agreement with the truth.
 
 Objects are blue boxes, attributes orange pills, relations green hexagons: kinds differ in shape, in colour
-and in lightness.
+and in lightness. A graph is drawn on axes that count pixels, and the same graph gives the same drawing:
+objects stand in a row in their order, attributes above their object, relations below as brackets from
+subject to object. Nothing overlaps, however long the words are: objects move apart for their attributes and
+for the relations between them.
 """
 
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
+from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,7 +21,6 @@ from PIL import Image
 
 from workbench.records import SceneGraph
 from workbench.records.shown import fixed, heading, scaled, shown
-from workbench.views.plots._graph import KINDS, LINE, LOOK, NOTE, SIGN, arrange, canvas, cut, put, write
 from workbench.views.plots.theme import (
     CATEGORIES,
     INK,
@@ -27,6 +32,281 @@ from workbench.views.plots.theme import (
     panels,
     wrapped,
 )
+
+Kind = Literal["object", "attribute", "relation"]
+Point = tuple[float, float]
+# pixels: a letter, the room at both ends of a box, a box, between boxes, between rows, between ends of
+# relations at an object
+LETTER, ENDS, BOX, GAP, ROW, PORT = 7.3, 22.0, 26.0, 28.0, 34.0, 16.0
+LONGEST, MANY = 22, 8
+
+
+@dataclass(frozen=True)
+class Box:
+    """One word of the graph.
+
+    Args:
+        kind: what it is.
+        label: as in the graph.
+        centre: where it stands.
+        width: of the box.
+        about: what it belongs to, for the hover text.
+    """
+
+    kind: Kind
+    label: str
+    centre: Point
+    width: float
+    about: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Boxes and lines of a graph.
+
+    Args:
+        boxes: all boxes; the objects stand at height 0.
+        lines: the corners of each line.
+        arrows: points at which a relation arrives at its object.
+        left, right, bottom, top: the edges.
+        left_out: how many objects, attributes and relations are not drawn.
+    """
+
+    boxes: tuple[Box, ...]
+    lines: tuple[tuple[Point, ...], ...]
+    arrows: tuple[Point, ...]
+    left: float
+    right: float
+    bottom: float
+    top: float
+    left_out: int
+
+
+def letters(text: str) -> int:
+    """Width of a text in letters; signs of East Asian scripts and emoji count twice.
+
+    >>> letters("dog"), letters("狗")
+    (3, 2)
+    """
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def cut(text: str, longest: int = LONGEST) -> str:
+    """The text, or its beginning with a mark where it is longer.
+
+    >>> cut("dog"), cut("a very very long name", 8)
+    ('dog', 'a very …')
+    """
+    flat = " ".join(text.split())
+    return flat if len(flat) <= longest else flat[: longest - 2].rstrip() + " …"
+
+
+def width_of(text: str) -> float:
+    """Width of the box around a text."""
+    return LETTER * letters(cut(text)) + ENDS
+
+
+def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
+    """Place a graph.
+
+    Args:
+        graph: objects, attributes, relations.
+        limit: the first so many objects are drawn, and twice as many of the relations between them.
+    """
+    names = graph.objects[:limit]
+    looks = [[look for node, look in graph.attributes if node == i] for i in range(len(names))]
+    ties = [tie for tie in graph.relations if tie[0] < limit and tie[2] < limit][: 2 * limit]
+    widths = [max(width_of(name), PORT * (_ports(ties, i) + 1)) for i, name in enumerate(names)]
+    places = _places(widths, looks, ties)
+    boxes, ways, arrows, depths = list[Box](), list[tuple[Point, ...]](), list[Point](), _depths(ties)
+    for name, x, w, of in zip(names, places, widths, looks, strict=True):
+        boxes.append(Box("object", name, (x, 0.0), w, ", ".join(of)))
+        for i, look in enumerate(of[:MANY], 1):
+            boxes.append(Box("attribute", look, (x, ROW * i), width_of(look), f"of {name}"))
+        if of:
+            ways.append(((x, 0.0), (x, ROW * min(len(of), MANY))))
+    for (s, label, o), depth, (start, end) in zip(ties, depths, _ends(ties, depths, places), strict=True):
+        y = -ROW * (depth + 1) - 12
+        ways.append(((start, -BOX / 2), (start, y), (end, y), (end, -BOX / 2 - 8)))
+        arrows.append((end, -BOX / 2 - 6))
+        middle, about = ((start + end) / 2, y), f"{names[s]} → {names[o]}"
+        boxes.append(Box("relation", label, middle, width_of(label), about))
+    all_parts = len(graph.objects) + len(graph.attributes) + len(graph.relations)
+    return Drawing(tuple(boxes), tuple(ways), tuple(arrows), *_edges(boxes), all_parts - len(boxes))
+
+
+def _edges(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
+    """Left, right, bottom and top of all boxes together; nothing is drawn around (0, 0)."""
+    return (
+        min((box.centre[0] - box.width / 2 for box in boxes), default=0.0),
+        max((box.centre[0] + box.width / 2 for box in boxes), default=0.0),
+        min((box.centre[1] for box in boxes), default=0.0) - BOX / 2,
+        max((box.centre[1] for box in boxes), default=0.0) + BOX / 2,
+    )
+
+
+def _ports(ties: list[tuple[int, str, int]], i: int) -> int:
+    """Ends of relations at an object."""
+    return sum((s == i) + (o == i) for s, _, o in ties)
+
+
+def _places(widths: list[float], looks: list[list[str]], ties: list[tuple[int, str, int]]) -> list[float]:
+    """The middle of each object: no boxes touch, and every relation has room between its ends."""
+    loops = [[width_of(label) for s, label, o in ties if s == o == i] for i in range(len(widths))]
+    rooms = [max(w, *map(width_of, looks[i][:MANY]), *loops[i], 0.0) for i, w in enumerate(widths)]
+    places: list[float] = []
+    for i, room in enumerate(rooms):
+        least = [places[i - 1] + (rooms[i - 1] + room) / 2 + GAP] if i else [room / 2]
+        for s, label, o in ties:
+            if (first := min(s, o)) < i == max(s, o):
+                ports = PORT * (_ports(ties, first) + _ports(ties, i)) / 2
+                least.append(places[first] + width_of(label) + ports)
+        places.append(max(least))
+    return places
+
+
+def _depths(ties: list[tuple[int, str, int]]) -> list[int]:
+    """The row below the objects in which each relation runs; short ones first, so that no bracket cuts one
+    inside it.
+    """
+    # a relation of a thing with itself takes a little room on both sides of it
+    spans = [(min(s, o) - 0.4 * (s == o), max(s, o) + 0.4 * (s == o)) for s, _, o in ties]
+    depths: dict[int, int] = {}
+    for i in sorted(range(len(ties)), key=lambda i: (spans[i][1] - spans[i][0], i)):
+        taken = {depths[j] for j in depths if spans[i][0] < spans[j][1] and spans[j][0] < spans[i][1]}
+        depths[i] = next(depth for depth in range(len(ties)) if depth not in taken)
+    return [depths[i] for i in range(len(ties))]
+
+
+def _ends(
+    ties: list[tuple[int, str, int]], depths: list[int], places: list[float]
+) -> list[tuple[float, float]]:
+    """Where each relation leaves its subject and arrives at its object, side by side along the bottom of the
+    boxes.
+
+    Brackets to the left end at the left, the deepest innermost; so no line cuts another one of the same
+    object.
+    """
+    at: list[list[tuple[int, int, int, int]]] = [[] for _ in places]
+    for i, (s, _, o) in enumerate(ties):
+        for here, there, which in ((s, o, 0), (o, s, 1)):
+            side = (there > here) - (there < here)
+            at[here].append((side, -side * depths[i], i, which))
+    x: dict[tuple[int, int], float] = {}
+    for middle, several in zip(places, at, strict=True):
+        for number, (_, _, i, which) in enumerate(sorted(several)):
+            x[i, which] = middle + PORT * (number - (len(several) - 1) / 2)
+    return [(x[i, 0], x[i, 1]) for i in range(len(ties))]
+
+
+# colour of the box, ink on it, symbol in the legend
+LOOK: dict[Kind, tuple[str, str, str]] = {
+    "object": (CATEGORIES[0], "#ffffff", "square"),
+    "attribute": (CATEGORIES[1], "#1a1a1a", "circle"),
+    "relation": (CATEGORIES[2], "#1a1a1a", "hexagon2"),
+}
+KINDS = tuple(LOOK)
+# pixels: around the drawing, above it for the title, a letter and a line of text, below it for the legend and
+# the note
+MARGIN, TITLE, SIGN, LINE, NOTE = 14, 44, 7.6, 17.0, 40.0
+
+
+def canvas(title: str, x: Point, y: Point) -> go.Figure:
+    """An empty figure in which one unit is one pixel.
+
+    Args:
+        title: what the figure shows.
+        x: the left and the right edge.
+        y: the lower and the upper edge.
+    """
+    fig = figure(title, height=round(y[1] - y[0]) + TITLE + MARGIN, width=round(x[1] - x[0]) + 2 * MARGIN)
+    fig.update_layout(margin={"l": MARGIN, "r": MARGIN, "t": TITLE, "b": MARGIN}, hovermode="closest")
+    fig.update_layout(legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False})
+    fig.update_xaxes(visible=False, range=list(x), fixedrange=True)
+    return fig.update_yaxes(visible=False, range=list(y), fixedrange=True)
+
+
+def write(fig: go.Figure, corner: Point, texts: Sequence[str]) -> None:
+    """Lines of text below and to the right of a corner."""
+    if texts:
+        fig.add_annotation(
+            text=lines(texts), showarrow=False, font={"size": 13, "color": INK}, x=corner[0], y=corner[1],
+            xanchor="left", yanchor="top", align="left", borderpad=0,
+        )  # fmt: skip
+
+
+def put(fig: go.Figure, drawing: Drawing) -> None:
+    """Draw a placed graph, explain its shapes, and say what is left out."""
+    below: dict[str, Any] = {"type": "path", "layer": "below"}
+    ways = [below | {"path": _rounded(line), "line": {"color": INK, "width": 1.5}} for line in drawing.lines]
+    boxes = [
+        below | {"path": _outline(box), "fillcolor": LOOK[box.kind][0], "line_color": LOOK[box.kind][0]}
+        for box in drawing.boxes
+    ]
+    # All at once: adding them one by one checks all that are there each time.
+    fig.update_layout(shapes=[*fig.layout.shapes, *ways, *boxes])
+    fig.add_scatter(
+        x=[x for x, _ in drawing.arrows], y=[y for _, y in drawing.arrows], mode="markers", hoverinfo="skip",
+        showlegend=False, marker={"symbol": "triangle-up", "size": 11, "color": INK}, cliponaxis=False,
+    )  # fmt: skip
+    for kind in KINDS:
+        _labels(fig, kind, [box for box in drawing.boxes if box.kind == kind])
+    if drawing.left_out:
+        fig.add_annotation(
+            text=f"{drawing.left_out} more not drawn", showarrow=False, font={"color": INK}, x=drawing.right,
+            y=drawing.bottom - NOTE, xanchor="right", yanchor="bottom",
+        )  # fmt: skip
+
+
+def _labels(fig: go.Figure, kind: Kind, boxes: Sequence[Box]) -> None:
+    """The words of one kind, and its entry in the legend."""
+    if not boxes:
+        return
+    colour, ink, symbol = LOOK[kind]
+    hover = [
+        lines([line for text in (f"{kind}: {box.label}", box.about) for line in wrapped(text, 60, 4)])
+        for box in boxes
+    ]
+    fig.add_scatter(
+        x=[box.centre[0] for box in boxes], y=[box.centre[1] for box in boxes], mode="markers+text",
+        text=[escape(cut(box.label)) for box in boxes], textfont={"color": ink, "size": 13}, showlegend=False,
+        marker={"size": BOX, "opacity": 0}, hovertext=hover, hoverinfo="text", cliponaxis=False,
+        hoverlabel={"bgcolor": colour, "font": {"color": ink}},
+    )  # fmt: skip
+    fig.add_scatter(
+        x=[None], y=[None], mode="markers", marker={"color": colour, "symbol": symbol, "size": 15}, name=kind
+    )
+
+
+def _outline(box: Box) -> str:
+    """A box with corners, a pill, or a hexagon."""
+    (x, y), w, h = box.centre, box.width / 2, BOX / 2
+    left, right, low, high = x - w, x + w, y - h, y + h
+    if box.kind == "object":
+        return f"M {left},{low} H {right} V {high} H {left} Z"
+    if box.kind == "relation":
+        sides = f"L {left + 9},{high} H {right - 9} L {right},{y} L {right - 9},{low} H {left + 9}"
+        return f"M {left},{y} {sides} Z"
+    # a cubic with its handles at 4/3 of the radius is nearly half a circle
+    a, b, right, left = left + h, right - h, right + h / 3, left - h / 3
+    ends = f"C {right},{low} {right},{high} {b},{high}", f"C {left},{high} {left},{low} {a},{low}"
+    return f"M {a},{low} H {b} {ends[0]} H {a} {ends[1]} Z"
+
+
+def _rounded(line: Sequence[Point], radius: float = 7) -> str:
+    """A line with straight parts and rounded corners."""
+    path = f"M {line[0][0]},{line[0][1]}"
+    for before, corner, after in zip(line, line[1:], line[2:], strict=False):
+        start, end = _towards(corner, before, radius), _towards(corner, after, radius)
+        path += f" L {start[0]},{start[1]} Q {corner[0]},{corner[1]} {end[0]},{end[1]}"
+    return path + f" L {line[-1][0]},{line[-1][1]}"
+
+
+def _towards(point: Point, other: Point, radius: float) -> Point:
+    length = abs(other[0] - point[0]) + abs(other[1] - point[1])
+    share = min(radius, length / 2) / max(length, 1e-9)
+    return point[0] + (other[0] - point[0]) * share, point[1] + (other[1] - point[1]) * share
+
 
 PARTS = ("objects", "attributes", "relations")
 NARROWEST, PICTURE = 460.0, 190.0
@@ -115,8 +395,10 @@ def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], sco
     rows = max(map(len, parts.values()))
     fig = figure(f"Two captions compared: tuple F1 {fixed(score, 2)}", height=round(150 + 26 * rows))
     for column, (head, statements) in enumerate(parts.items()):
-        text = f"<b>{head} ({len(statements)})</b>"
-        fig.add_annotation(x=column, y=-1, text=text, showarrow=False, xanchor="left", font={"color": INK})
+        fig.add_annotation(
+            x=column, y=-1, text=f"<b>{head} ({len(statements)})</b>", showarrow=False, xanchor="left",
+            font={"color": INK},
+        )  # fmt: skip
         for row, statement in enumerate(sorted(statements, key=lambda one: (len(one), one))):
             _statement(fig, column, row, statement)
     called = [f"{place}: {cut(name, 110)}" for place, name in zip(("first", "second"), names, strict=True)]
@@ -198,6 +480,8 @@ def agreement(figures: Mapping[str, Sequence[float]], bars: Mapping[str, float],
         )  # fmt: skip
     for part, least in bars.items():
         place, y = PARTS.index(part), scaled(least)
-        line = {"color": INK, "width": 2, "dash": "dot"}
-        fig.add_shape(type="line", line=line, x0=place - 0.42, x1=place + 0.42, y0=y, y1=y)
+        fig.add_shape(
+            type="line", line={"color": INK, "width": 2, "dash": "dot"}, x0=place - 0.42,
+            x1=place + 0.42, y0=y, y1=y,
+        )  # fmt: skip
     return fig.update_yaxes(range=[0, 112]).update_layout(showlegend=False, barmode="group", margin={"t": 60})

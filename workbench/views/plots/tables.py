@@ -84,8 +84,10 @@ def printed(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "
     names = [name for name in columns if name not in ABOUT]
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     groups = groupby(rows, lambda row: ", ".join(text for text in (row["paper"], row["group"]) if text))
-    blocks = [(heading, list(part)) for heading, part in groups]
-    return page("views/plots/printed.html.j2", names=names, blocks=blocks, title=title, reason=reason)
+    return page(
+        "views/plots/printed.html.j2", names=names, blocks=[(head, list(part)) for head, part in groups],
+        title=title, reason=reason,
+    )  # fmt: skip
 
 
 def verdicts(differences: pd.DataFrame, *, title: str) -> str:
@@ -98,18 +100,16 @@ def verdicts(differences: pd.DataFrame, *, title: str) -> str:
     Returns:
         HTML with all texts escaped.
     """
-    columns: dict[str, list[str]] = {}
-    for row in differences.to_dict("records"):
-        unit = row["unit"]
-        cells = {
-            "number": row["key"],
-            "run": row["run"],
-            "difference": with_interval(row["value"], row["low"], row["high"], unit, sign=True),
-            "in": heading(unit),
-            "verdict": f"{row['mark']} {row['verdict']}",
-            "images better / worse / equal": f"{row['wins']} / {row['losses']} / {row['ties']}",
-            "p of the sign test (Holm)": fixed(row["p_holm"], 3),
+    rows = [
+        {
+            "number": row.key,
+            "run": row.run,
+            "difference": with_interval(row.value, row.low, row.high, row.unit, sign=True),
+            "in": heading(row.unit),
+            "verdict": f"{row.mark} {row.verdict}",
+            "images better / worse / equal": f"{row.wins} / {row.losses} / {row.ties}",
+            "p of the sign test (Holm)": fixed(row.p_holm, 3),
         }
-        for name, text in cells.items():
-            columns.setdefault(name, []).append(text)
-    return listing(columns, title=title)
+        for row in differences.itertuples()
+    ]
+    return listing(pd.DataFrame(rows).to_dict("list"), title=title)

@@ -150,8 +150,8 @@ def add_picture(fig: go.Figure, image: Image.Image, side: int = 224, **place: An
         side: pixels of its thumbnail.
         place: fields of plotly's layout image: where, and how wide and high.
     """
-    left = {"xref": "paper", "yref": "paper", "x": 0, "y": 0.5, "sizey": 1, "yanchor": "middle"}
-    fig.add_layout_image(source=data_uri(image, side), sizing="contain", **{**left, **place})
+    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 0.5, "sizey": 1, "yanchor": "middle", **place}
+    fig.add_layout_image(source=data_uri(image, side), sizing="contain", **place)
 
 
 def wrapped(text: str, letters: int, most: int | None = None) -> list[str]:

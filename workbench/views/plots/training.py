@@ -48,9 +48,11 @@ def example(
     order = np.argsort(values, kind="stable")
     texts = [lines(wrapped(captions[row], 38)) for row in order]
     fig = figure(title, x, height=130 + 44 * len(texts)).update_layout(margin={"t": 50})
-    hover = [f"{text}<br>{fixed(value, 3)}" for text, value in zip(texts, values[order], strict=True)]
-    look = {"marker": {"color": CATEGORIES[0]}, "width": 0.5, "hovertext": hover, "hoverinfo": "text"}
-    fig.add_bar(x=values[order], y=texts, orientation="h", **look).update_xaxes(domain=[0.6, 1.0])
+    fig.add_bar(
+        x=values[order], y=texts, orientation="h", marker={"color": CATEGORIES[0]}, width=0.5,
+        hoverinfo="text",
+        hovertext=[f"{text}<br>{fixed(value, 3)}" for text, value in zip(texts, values[order], strict=True)],
+    ).update_xaxes(domain=[0.6, 1.0])  # fmt: skip
     fig.update_yaxes(ticks="outside", tickcolor="rgba(0,0,0,0)", tickfont={"size": 12})
     add_picture(fig, image, sizex=0.18)
     return fig
@@ -81,8 +83,7 @@ def curves(history: Sequence[Mapping[str, float]]) -> go.Figure:
     for label, (name, line) in drawn.items():
         y = [row[name] for row in history]
         fig.add_scatter(y=y, name=label, line={"width": 2.5, **line}, col=1, **look)
-    rsum = on_axis([row["val/rsum"] for row in history], "sum")
-    line = {"width": 2.5, "color": CATEGORIES[4]}
+    rsum, line = on_axis([row["val/rsum"] for row in history], "sum"), {"width": 2.5, "color": CATEGORIES[4]}
     fig.add_scatter(y=rsum, name="validation RSUM", line=line, col=2, **look)
     best = int(np.argmax(rsum))
     ring = {"size": 15, "color": "rgba(0,0,0,0)", "line": {"color": CATEGORIES[4], "width": 2}}
@@ -119,9 +120,10 @@ def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Fig
     fig = figure("What is found first", f"queries, {heading()}", height=210 + 60 * len(own))
     shares = [(own[d], max(true[d] - own[d], 0.0), 1 - max(true[d], own[d])) for d in own]
     for (name, colour, ink), values in zip(ANSWERS, zip(*shares, strict=True), strict=True):
-        labels = [shown(value) if value > 0.04 else "" for value in values]
-        bars = {"x": on_axis(values), "y": [escape(d) for d in own], "orientation": "h", "width": 0.6}
-        text = {"text": labels, "textposition": "inside", "insidetextanchor": "middle"}
-        fig.add_bar(**bars, **text, textfont={"color": ink}, name=name, marker={"color": colour})
+        fig.add_bar(
+            x=on_axis(values), y=[escape(d) for d in own], orientation="h", width=0.6, name=name,
+            text=[shown(value) if value > 0.04 else "" for value in values], textposition="inside",
+            insidetextanchor="middle", textfont={"color": ink}, marker={"color": colour},
+        )  # fmt: skip
     fig.update_layout(barmode="stack", legend={"traceorder": "normal"})
     return fig.update_xaxes(range=[0, 100]).update_yaxes(autorange="reversed")
