@@ -14,7 +14,7 @@ import pytest
 from tests.experiment.test_experiment import TINY
 from workbench import data, text
 from workbench.execution.grid import plan, read_grid
-from workbench.experiment import Config, build, needs, resolve
+from workbench.experiment import Config, build, resolve, running
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 GRIDS = {path.stem: path for path in sorted((NOTEBOOKS / "grids").glob("*.yaml"))}
@@ -22,7 +22,8 @@ PRESETS = {path.stem: path for path in sorted((NOTEBOOKS / "configs").glob("*.js
 # Published tables and how many arms each has; those of CORA, Table 3 are three questions and three files.
 TABLES = {
     "ditm_table4": 3, "ditm_table5": 7, "dias_table3": 6, "dias_table4": 6, "sam_table4": 6, "sam_table5": 12,
-    "aahr_table4": 10, "aahr_table5": 4, "cora_table3_layers": 6, "cora_table3_structure": 4, "cora_table3_losses": 4,
+    "aahr_table4": 10, "aahr_table5": 4, "cora_table3_layers": 6, "cora_table3_structure": 4,
+    "cora_table3_losses": 4,
 }  # fmt: skip
 
 
@@ -45,7 +46,7 @@ def built(config: Config, world):
     options = {name: value for name, value in config.data_options.items() if name in known}
     config = resolve(config.replace(data="scenes", data_options=options), world)
     model = build(config, world.captions)
-    needs.relevance(model.objective, world)
+    running.relevance(model.objective, world)
     return model
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from workbench.execution.notebook import find, run_notebook
+from workbench.execution.library import find
+from workbench.execution.notebook import run_notebook
 from workbench.tour import STOPS, TourResult
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

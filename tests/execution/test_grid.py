@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from workbench.cli import app
 from workbench.execution import executors, grid
 from workbench.execution.executors import executor
 from workbench.execution.parameters import ParameterError
@@ -121,6 +124,24 @@ def test_dask_executes_the_same_call_twice(tmp_path):
         futures = [pool.submit(pow, 2, 3) for _ in range(2)]
         assert [future.result() for future in futures] == [8, 8]
         assert futures[0].key != futures[1].key
+
+
+@pytest.mark.parametrize(("name", "package"), [("submitit", "submitit"), ("dask", "distributed")])
+def test_an_executor_that_refuses_its_options_ends_in_one_line(name, package, monkeypatch, write, tmp_path):
+    def refuse(*_, **options):
+        raise RuntimeError(f"unknown option {next(iter(options))}")
+
+    module = SimpleNamespace(
+        AutoExecutor=lambda folder: SimpleNamespace(update_parameters=refuse), Client=refuse
+    )
+    monkeypatch.setattr(executors, "import_module", {package: module}.__getitem__)
+    monkeypatch.setattr(executors, "find_spec", lambda _: True)
+    path = write(arms={"a": {}}, executor={"worker": 2})
+    words = ["grid", "03_train", str(path), "--executor", name, "--root", str(tmp_path)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert done.output.startswith(f"workbench: executor '{name}' cannot be started with {{'worker': 2}}: ")
+    assert len(done.output.splitlines()) == 1
 
 
 def test_an_executor_that_is_not_there_says_how_to_get_it(monkeypatch, tmp_path):

@@ -53,8 +53,10 @@ def test_a_notebook_that_is_not_there_is_named(tmp_path: Path) -> None:
 KNOWN = {
     p.name: p
     for p in (
-        Parameter("epochs", "int", 1, ""), Parameter("lr", "float", 0.5, ""), Parameter("name", "str", "a", ""),
-        Parameter("fast", "bool", False, ""), Parameter("options", "dict", {}, ""), Parameter("sizes", "list", [], ""),
+        Parameter("epochs", "int", 1, ""), Parameter("lr", "float", 0.5, ""),
+        Parameter("name", "str", "a", ""),
+        Parameter("fast", "bool", False, ""), Parameter("options", "dict", {}, ""),
+        Parameter("sizes", "list", [], ""),
     )
 }  # fmt: skip
 
@@ -62,8 +64,10 @@ KNOWN = {
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
-        ("epochs", "3", 3), ("lr", "1e-3", 1e-3), ("lr", "2", 2.0), ("name", "3", "3"), ("fast", "true", True),
-        ("options", "{margin: 0.2}", {"margin": 0.2}), ("options", '{"a": [1]}', {"a": [1]}), ("sizes", "[1, 2]", [1, 2]),
+        ("epochs", "3", 3), ("lr", "1e-3", 1e-3), ("lr", "2", 2.0), ("name", "3", "3"),
+        ("fast", "true", True),
+        ("options", "{margin: 0.2}", {"margin": 0.2}), ("options", '{"a": [1]}', {"a": [1]}),
+        ("sizes", "[1, 2]", [1, 2]),
     ],
 )  # fmt: skip
 def test_text_from_the_command_line_takes_the_declared_type(name: str, text: str, value: object) -> None:

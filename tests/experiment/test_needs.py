@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from workbench import data
-from workbench.experiment import Config, build, needs
+from workbench.experiment import Config, build, running
 from workbench.records import Judgements
 
 
@@ -37,20 +37,20 @@ def test_the_ablation_without_variances_needs_none():
 def test_positives_are_the_pairs_that_the_judgements_call_right():
     split = data.load("scenes", split="train", size=6)
     images, captions = np.array([4, 0, 2]), np.arange(0, 30, 4)
-    lazily = needs.positives("exact", split).take(images, captions)
+    lazily = running.positives("exact", split).take(images, captions)
     whole = split.judgements["exact"].relevant()
     assert (lazily == whole[np.ix_(images, captions)]).all()
-    assert (needs.positives("exact", split).take(images, captions) == lazily).all()
-    assert needs.positives("own", split) is None
+    assert (running.positives("exact", split).take(images, captions) == lazily).all()
+    assert running.positives("own", split) is None
 
 
 def test_a_grade_below_the_bar_and_a_pair_nobody_judged_are_not_right():
     split = data.load("scenes", split="train", size=2)
-    rated = Judgements("rated", "0 to 5", (2, 10), np.array([0, 0]), np.array([0, 9]), np.array([5.0, 2.0], dtype=np.float32),
-                       relevant_from=3, unlisted=None)  # fmt: skip
+    images, captions, grades = np.array([0, 0]), np.array([0, 9]), np.array([5.0, 2.0], dtype=np.float32)
+    rated = Judgements("rated", "0 to 5", (2, 10), images, captions, grades, relevant_from=3, unlisted=None)
     split = replace(split, judgements={"own": split.judgements["own"], "rated": rated})
-    assert needs.positives("rated", split).take(np.array([0]), np.array([0, 5, 9])).tolist() == [
+    assert running.positives("rated", split).take(np.array([0]), np.array([0, 5, 9])).tolist() == [
         [True, False, False]
     ]
     with pytest.raises(ValueError, match=r"positives='exact' names judgements; .* has own, rated"):
-        needs.positives("exact", split)
+        running.positives("exact", split)

@@ -13,7 +13,7 @@ from tests.oracles import cora as oracle
 from tests.toys import S4, close, eye
 from workbench import encoders, objectives
 from workbench.encoders.base import Pair
-from workbench.experiment.needs import check_reads
+from workbench.experiment.running import check_reads
 from workbench.losses.contrastive import contrastive
 from workbench.objectives.cora import (
     choose_beta,

@@ -5,12 +5,14 @@ the notebook or a check failed, 2 usage, 3 incomplete run, 138 the kernel was ki
 """
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 import typer
@@ -36,10 +38,15 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoin
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
 Executor = Annotated[str, typer.Option(help="local, submitit or dask.")]
 Jobs = Annotated[int, typer.Option(help="Runs at a time, with the local executor.")]
+Record = Annotated[
+    Path | None, typer.Option(help="Write the numbers that the grid file records to this table.")
+]
 SkipExisting = Annotated[
     bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
 ]
 
+# What is wrong with words, values, files and packages.
+USUAL = (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError)
 SHELVES = ("data", "encoders", "metrics", "objectives", "text")
 
 
@@ -58,16 +65,33 @@ class WithPairs(TyperCommand):
 
 
 @contextmanager
-def usage() -> Iterator[None]:
-    """A wrong word ends the verb with its message and exit code 2."""
+def usage(kinds: tuple[type[Exception], ...] = USUAL) -> Iterator[None]:
+    """A wrong word ends the verb with its message and exit code 2.
+
+    Args:
+        kinds: the errors that say so.
+    """
     try:
         yield
     except BrokenPipeError:  # whoever read the lines has enough of them: `workbench list metrics | head -3`
         raise
-    except (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError) as error:
+    except kinds as error:
         message = error.args[0] if isinstance(error, KeyError) else error
         typer.echo(f"workbench: {message}", err=True)
         raise typer.Exit(2) from None
+
+
+def writable(folder: Path | str) -> None:
+    """Refuse a folder that cannot be written, without making it.
+
+    Raises:
+        OSError: it or the nearest folder above it cannot be written.
+    """
+    place = Path(folder).absolute()
+    try:
+        TemporaryFile(dir=next(one for one in (place, *place.parents) if one.exists())).close()
+    except OSError as error:
+        raise OSError(f"cannot write to {folder} ({error.strerror}); choose another folder") from None
 
 
 def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:
@@ -79,10 +103,7 @@ def columns(rows: Iterable[Iterable[object]]) -> list[str]:
     """Rows as lines whose cells stand below one another."""
     table = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
-    ]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
 
 
 def pairs(given: list[str] | None) -> dict[str, str]:
@@ -116,12 +137,12 @@ def facts(run: Any) -> dict[str, Any]:
 @app.command()
 def tour(root: Root = "runs", as_json: AsJson = False) -> None:
     """Run the notebooks on the embedded world and write one page that shows what came out."""
-    from workbench.tour import check_stops
-    from workbench.tour import tour as take
+    from workbench import tour as guided
 
     with usage():
-        check_stops(root)
-    result = take(root, say=lambda line: typer.echo(line, err=as_json))
+        guided.check_stops(root)
+        writable(root)
+    result = guided.tour(root, say=lambda line: typer.echo(line, err=as_json))
     emit(asdict(result), as_json, [f"open {result.index}"])
     raise typer.Exit(result.exit_code)
 
@@ -140,14 +161,15 @@ def run(
     from workbench.records.shown import fixed
 
     with usage():
-        path = execution.find(notebook)
+        path = library.find(notebook)
         known = parameters.inspect(path)
         shared = read_options(library.find(file, "parameter file")) if file else {}
         values = parameters.lay(known, shared, parameters.spelt(known, pairs(parameter)))
         execution.check(path, values)
+        writable(root)
     result = execution.run_notebook(path, values, root=root, progress=sys.stderr.isatty() and not as_json)
-    for note in (result.error, *result.warnings):
-        typer.echo(note, err=True) if note else None
+    for note in filter(None, (result.error, *result.warnings)):
+        typer.echo(note, err=True)
     emit(asdict(result), as_json, [f"{result.status}  {fixed(result.seconds, 0)} s  {result.folder}"])
     raise typer.Exit(result.exit_code)
 
@@ -180,33 +202,45 @@ def notebooks(folder: Path, as_json: AsJson = False) -> None:
 
 
 @app.command(cls=WithPairs)
-def grid(
+def grid(  # noqa: PLR0913 - typer reads the options from the signature
     notebook: str,
     file: Path,
     parameter: Pairs = None,
     executor: Executor = "local",
     jobs: Jobs = 1,
     skip_existing: SkipExisting = False,
+    record: Record = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
     """Run one notebook once for every arm of a grid file; -p goes over the values of all arms."""
     from workbench.execution import grid as execution
     from workbench.execution import parameters
-    from workbench.execution.notebook import find
 
     with usage():
         described = execution.read_grid(library.find(file, "grid"))
         options = {**(described.get("executor") or {}), **({"jobs": jobs} if executor == "local" else {})}
         executors.check(executor, options)
-        known = parameters.inspect(find(notebook))
+        known = parameters.inspect(library.find(notebook))
         arms = execution.plan(notebook, described, parameters.spelt(known, pairs(parameter)))
-    done = execution.run_grid(
-        notebook, arms, root=root, executor=executor, options=options, skip_existing=skip_existing
-    )
+        if record and not described.get("record"):
+            raise ValueError(f"{file} does not say what to record; name numbers, as in record: [rsum]")
+        writable(root)
+        writable(record.parent if record else root)
+    with usage((executors.ExecutorError,)):
+        done = execution.run_grid(
+            notebook, arms, root=root, executor=executor, options=options, skip_existing=skip_existing
+        )
     rows = ((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
     emit([asdict(outcome) for outcome in done], as_json, columns(rows))
-    raise typer.Exit(max(outcome.exit_code for outcome in done))
+    code = max(one.exit_code for one in done)
+    if record and code:
+        typer.echo(f"{record} is not written, since an arm failed", err=True)
+    elif record:
+        words = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), "--record", str(record)]
+        with usage():
+            execution.record(described, done, record, shlex.join(["workbench", "grid", *words]))
+    raise typer.Exit(code)
 
 
 @app.command(cls=WithPairs)
@@ -226,7 +260,9 @@ def train(
         values = read_options(library.find(config, "configuration"))
         values = parameters.lay((), values, parameters.spelt({}, pairs(parameter)))
         standalone.check_folder(out, resume)
-        ready = experiment.prepare(experiment.Config(**values), progress=standalone.leads())
+        chosen = experiment.Config(**values)
+        writable(out or "runs")
+        ready = experiment.prepare(chosen, progress=standalone.leads())
     folder = standalone.train(ready, out=out, resume=resume)
     if standalone.leads():
         found = runs.read(folder)
@@ -247,10 +283,9 @@ def evaluate(run: list[str], split: str = "test", root: Root = "runs", as_json: 
 @usage()
 def params(notebook: str, as_json: AsJson = False) -> None:
     """The parameters of a notebook: name, type, default, help."""
-    from workbench.execution.notebook import find
     from workbench.execution.parameters import inspect
 
-    found = inspect(find(notebook)).values()
+    found = inspect(library.find(notebook)).values()
     emit(
         [asdict(p) for p in found], as_json, columns((p.name, p.type, repr(p.default), p.help) for p in found)
     )

@@ -17,6 +17,8 @@ PAGE, SPLIT_PAGE = (
     "https://cocodataset.org/#download",
     "https://cs.stanford.edu/people/karpathy/deepimagesent/",
 )
+# judgements of the training split, for ``Config.positives``
+POSITIVES = ("own",)
 COUNTS = {
     "train": (113287, 566747), "train2014": (82783, 414113), "val": (5000, 25010), "test": (5000, 25010),
     "test_1k": (1000, 5000),

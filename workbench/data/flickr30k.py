@@ -12,6 +12,8 @@ from workbench.data.benchmark import Benchmark, Choice, load_benchmark
 from workbench.records import Split
 from workbench.registry import Count
 
+# judgements of the training split, for ``Config.positives``
+POSITIVES = ("own",)
 COUNTS = {"train": (29000, 145000), "val": (1014, 5070), "test": (1000, 5000)}
 BENCHMARK = Benchmark(
     "flickr30k",

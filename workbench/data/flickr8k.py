@@ -17,6 +17,8 @@ from workbench.records import Judgements, Split
 
 CITATION_PAGE = "https://hockenmaier.cs.illinois.edu/Framing_Image_Description/KCCA.html"
 CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
+# judgements of the training split, for ``Config.positives``
+POSITIVES = ("own",)
 LISTS = {
     "train": "Flickr_8k.trainImages.txt",
     "val": "Flickr_8k.devImages.txt",

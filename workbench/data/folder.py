@@ -88,6 +88,8 @@ def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     yield from ((f"{file.name} row {n}", record) for n, record in enumerate(table.to_pylist(), start=1))
 
 
+# judgements of the training split, for ``Config.positives``
+POSITIVES = ("own",)
 SPLITS = ("train", "val", "test")
 # the split of an image by the last digit of its checksum
 TENTHS = ("test", "val", *["train"] * 8)

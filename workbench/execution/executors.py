@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -54,6 +54,10 @@ def _local(jobs: Natural = 1) -> Iterator[Any]:
             yield pool
 
 
+class ExecutorError(ValueError):
+    """An executor that refuses its options or cannot be started."""
+
+
 @contextmanager
 def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
     """Something with ``submit(function, ...)`` that returns a future with ``result()``.
@@ -67,16 +71,25 @@ def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
 
     Raises:
         KeyError, TypeError, ValueError, ModuleNotFoundError: as ``check``.
+        ExecutorError: the executor refuses its options, or cannot be started with them.
     """
     check(name, options)
+    try:
+        opened = _open(name, root, options)
+    except (NameError, TypeError, ValueError, RuntimeError, OSError) as error:
+        raise ExecutorError(f"executor {name!r} cannot be started with {options}: {error}") from None
+    with opened as pool:
+        # The same call twice is two runs, for dask as well.
+        yield SimpleNamespace(submit=partial(pool.submit, pure=False)) if name == "dask" else pool
+
+
+def _open(name: str, root: Path, options: dict[str, Any]) -> AbstractContextManager[Any]:
     if name == "local":
-        with _local(**options) as pool:
-            yield pool
-    elif name == "submitit":
-        auto = import_module(EXECUTORS[name]).AutoExecutor(folder=root / "submitit")
-        auto.update_parameters(**{"timeout_min": 24 * 60} | options)
-        yield auto
-    else:
-        with import_module(EXECUTORS[name]).Client(**options) as client:
-            # The same call twice is two runs.
-            yield SimpleNamespace(submit=partial(client.submit, pure=False))
+        return _local(**options)
+    package = import_module(EXECUTORS[name])
+    if name == "dask":
+        client: AbstractContextManager[Any] = package.Client(**options)
+        return client
+    auto = package.AutoExecutor(folder=root / "submitit")
+    auto.update_parameters(**{"timeout_min": 24 * 60} | options)
+    return nullcontext(auto)

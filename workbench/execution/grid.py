@@ -2,28 +2,30 @@
 
 A grid file is YAML: ``notebook`` (its name), ``fixed`` (what all arms share), ``arms`` (label -> what
 differs) and ``grid`` (name -> list of values, all combinations); with both, every arm meets every
-combination. Values are the notebook's parameters. For a notebook with a parameter ``settings``, other names
-are fields of ``Config`` and go there. A name may point into a mapping, ``objective_options.tau``.
-``executor`` holds options of the executor.
+combination. An arm of ``reference``, e.g. the model before training, meets none. Values are the notebook's
+parameters. For a notebook with a parameter ``settings``, other names are fields of ``Config`` and go there. A
+name may point into a mapping, ``objective_options.tau``. ``executor`` holds options of the executor,
+``record`` the keys of the numbers that are written to a table.
 """
 
-from __future__ import annotations
-
-from collections.abc import Container, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from workbench.execution import parameters
 from workbench.execution.executors import executor as open_executor
-from workbench.execution.notebook import check, code, find, run_notebook
+from workbench.execution.library import find
+from workbench.execution.notebook import check, code, run_notebook
 from workbench.experiment import runs
+from workbench.records import MetricKey
 from workbench.registry import did_you_mean, read_options
 
-KEYS = ("notebook", "fixed", "arms", "grid", "executor")
+KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record")
 Arms = dict[str, dict[str, Any]]
 
 
@@ -54,25 +56,41 @@ def read_grid(path: Path | str) -> dict[str, Any]:
     Raises:
         FileNotFoundError: no such file.
         ParameterError: an unknown key, no arm, or a part that is not a mapping.
+        ValueError: what is to be recorded is not the name of a number.
     """
     found = read_options(path)
     for key, value in found.items():
         if key not in KEYS:
             raise parameters.ParameterError(f"{path}: no key {key!r}; {did_you_mean(key, list(KEYS))}")
-        parts = {key: value} if key != "arms" or not isinstance(value, Mapping) else {key: {}, **value}
-        for name, part in parts.items():
-            if key != "notebook" and not isinstance(part or {}, Mapping):
+        within = value if key in ("arms", "reference") and isinstance(value, Mapping) else {}
+        for name, part in {key: within or value, **within}.items():
+            if key not in ("notebook", "record") and not isinstance(part or {}, Mapping):
                 raise parameters.ParameterError(f"{path}: {name} must be a mapping of names, got {part!r}")
     if not found.get("arms") and not found.get("grid"):
         raise parameters.ParameterError(
             f"{path}: no arm; give `arms` (label -> values) or `grid` (name -> list of values)"
         )
-    bad = [
-        name for name, values in found.get("grid", {}).items() if not isinstance(values, list) or not values
-    ]
-    if bad:
-        raise parameters.ParameterError(f"{path}: grid: {bad[0]} must be a list of values")
+    for name, values in found.get("grid", {}).items():
+        if not isinstance(values, list) or not values:
+            raise parameters.ParameterError(f"{path}: grid: {name} must be a list of values")
+    if not isinstance(keys := found.get("record", []), list):
+        raise parameters.ParameterError(f"{path}: record must be a list of names of numbers, got {keys!r}")
+    for key in keys:
+        MetricKey.parse(str(key))
     return found
+
+
+def _points(grid: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], dict[str, Any]]]:
+    """The name of the arm, its values and the combination of every run."""
+    axes, arms = grid.get("grid") or {}, grid.get("arms") or {"": {}}
+    return [
+        *((str(name), arm or {}, {}) for name, arm in (grid.get("reference") or {}).items()),
+        *(
+            (str(name), arm or {}, dict(zip(axes, values, strict=True)))
+            for name, arm in arms.items()
+            for values in product(*axes.values())
+        ),
+    ]
 
 
 def expand(
@@ -90,13 +108,11 @@ def expand(
         >>> expand({"fixed": {"n": 1}, "arms": {"a": {"o": {"x": 1}}}, "grid": {"o.tau": [5, 6]}})
         {'a, tau=5': {'n': 1, 'o': {'x': 1, 'tau': 5}}, 'a, tau=6': {'n': 1, 'o': {'x': 1, 'tau': 6}}}
     """
-    axes, out = grid.get("grid") or {}, Arms()
-    for label, arm in (grid.get("arms") or {"": {}}).items():
-        for values in product(*axes.values()):
-            point = dict(zip(axes, values, strict=True))
-            parts = [str(label), *(f"{name.rpartition('.')[2]}={value}" for name, value in point.items())]
-            layers = (grid.get("fixed") or {}, arm or {}, point, changes or {})
-            out[", ".join(filter(None, parts))] = parameters.lay(known, *layers)
+    out = Arms()
+    for name, arm, point in _points(grid):
+        parts = [name, *(f"{axis.rpartition('.')[2]}={value}" for axis, value in point.items())]
+        layers = (grid.get("fixed") or {}, arm, point, changes or {})
+        out[", ".join(filter(None, parts))] = parameters.lay(known, *layers)
     return out
 
 
@@ -153,26 +169,53 @@ def run_grid(
         ModuleNotFoundError: the executor's package is not installed.
         KeyError: no such executor.
     """
-    path = find(notebook).resolve()
-    there = _good_runs(path, root) if skip_existing else {}
+    path, place = find(notebook).resolve(), Path(root).resolve()
+    good = [run for run in runs.list_runs(root, path.stem) if skip_existing and run.status == "ok"]
+    there = {runs.key_of(run.id): run.folder for run in good}
     keys = {label: runs.run_key(values, code(path)) for label, values in arms.items()}
-    place = Path(root).resolve()
     outcomes = []
-    opened: AbstractContextManager[Any] = open_executor(executor, place, dict(options or {}))
-    with opened as pool:
+    with open_executor(executor, place, dict(options or {})) as pool:
         run = partial(run_notebook, path, root=place)
-        waiting = {
-            label: pool.submit(run, values) for label, values in arms.items() if keys[label] not in there
-        }
-        for label in arms:
+        waiting = {label: pool.submit(run, arms[label]) for label, key in keys.items() if key not in there}
+        for label, key in keys.items():
             if label in waiting:
                 done = waiting[label].result()
                 outcomes.append(Outcome(label, done.folder, done.status, done.exit_code, error=done.error))
             else:
-                outcomes.append(Outcome(label, there[keys[label]], "ok", 0, skipped=True))
+                outcomes.append(Outcome(label, there[key], "ok", 0, skipped=True))
     return outcomes
 
 
-def _good_runs(path: Path, root: Path | str) -> dict[str, Path]:
-    found = [run for run in runs.list_runs(root, path.stem) if run.status == "ok"]
-    return {runs.key_of(run.id): run.folder for run in found}
+def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | str, command: str) -> Path:
+    """Write the numbers that a grid file asks for to a tab-separated table, one row a number.
+
+    The columns are what is swept (the arm, then the axes), ``key`` and ``value``; the time of a run is a row
+    ``seconds``. The column of the arms is called ``arm``, or by the field whose value every arm is named by.
+    A reference stands with its name in the first column.
+
+    Args:
+        grid: from ``read_grid``, with ``record``.
+        outcomes: from ``run_grid``, all good.
+        path: where the table is written, as a whole or not at all.
+        command: how it was made, for its first line; ``pandas.read_csv(..., comment="#")`` skips it.
+
+    Raises:
+        KeyError: a run has no number of that name; the message lists the near ones.
+    """
+    arms, axes = grid.get("arms") or {}, [axis.removeprefix("settings.") for axis in grid.get("grid") or {}]
+    named = [{field for field, value in (arm or {}).items() if value == name} for name, arm in arms.items()]
+    heads = [min(set.intersection(*named), default="arm")] if arms else []
+    rows = []
+    for outcome, (name, _, point) in zip(outcomes, _points(grid), strict=True):
+        run = runs.read(outcome.folder)
+        given = runs.flat({**run.params, **run.params.get("settings", {})})
+        swept = [given.get(axis, value) for axis, value in zip(axes, point.values(), strict=False)]
+        found = {**run.results["metrics"], "seconds": round(run.env["seconds"], 1)}
+        for key in (*grid["record"], "seconds"):
+            if key not in found:
+                raise KeyError(f"{run.folder} has no number {key!r}; {did_you_mean(key, list(found))}")
+            about = dict(zip([*heads, *axes], [name, *swept] if name else swept, strict=False))
+            rows.append({**about, "key": key, "value": round(found[key], 6)})
+    table = pd.DataFrame(rows, columns=[*heads, *axes, "key", "value"], dtype=object)
+    content = table.to_csv(sep="\t", index=False)
+    return runs.write_text(Path(path), f"# {command}\n{content}")

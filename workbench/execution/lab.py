@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 
-from workbench.execution import notebook
+from workbench.execution import library
 from workbench.experiment import runs
 
 EXPLORER = "06_retrieval_explorer"
@@ -27,7 +27,7 @@ def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
         FileNotFoundError: no such run.
     """
     folders = [str(runs.find(name, root).folder.resolve()) for name in names]
-    book = nbformat.read(notebook.find(EXPLORER), 4)
+    book = nbformat.read(library.find(EXPLORER), 4)
     (place,) = [n for n, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", [])]
     chosen = nbformat.v4.new_code_cell(f"runs = {folders!r}", metadata={"tags": ["injected-parameters"]})
     book.cells.insert(place + 1, chosen)

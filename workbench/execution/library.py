@@ -5,8 +5,6 @@ looked for below ``notebooks/`` of the current folder first, so that a user's ow
 that came with the package; ``lay_out`` makes such a copy.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -23,12 +21,11 @@ KINDS = {
 
 def shipped() -> Path:
     """The folder of notebooks that comes with the package."""
-    package = Path(__file__).parents[1]
-    inside = package / "notebooks"
-    return inside if inside.is_dir() else package.parent / "notebooks"
+    inside = Path(__file__).parents[1] / "notebooks"
+    return inside if inside.is_dir() else inside.parents[1] / "notebooks"
 
 
-def find(name: Path | str, kind: str) -> Path:
+def find(name: Path | str, kind: str = "notebook") -> Path:
     """A file by its path, or by its name among one's own and then among those that come with the package.
 
     Args:
@@ -40,11 +37,9 @@ def find(name: Path | str, kind: str) -> Path:
     """
     below, suffixes = KINDS[kind]
     folders = [Path(), *(Path(folder) / below for folder in ("notebooks", shipped()))]
-    for folder in folders:
-        for suffix in ("", *suffixes):
-            path = folder / f"{name}{suffix}"
-            if path.suffix in suffixes and path.is_file():
-                return path
+    for path in (folder / f"{name}{suffix}" for folder in folders for suffix in ("", *suffixes)):
+        if path.suffix in suffixes and path.is_file():
+            return path
     known = sorted(
         {path.stem for folder in folders[1:] for path in folder.glob("*") if path.suffix in suffixes}
     )
@@ -72,8 +67,7 @@ def lay_out(target: Path | str) -> list[Path]:
         for path in (source / below).glob("*")
         if path.suffix in suffixes
     )
-    there = [name for name in names if (place / name).exists()]
-    if there:
+    if there := [name for name in names if (place / name).exists()]:
         raise FileExistsError(
             f"{place / there[0]} is there already; name another folder, or move it away first"
         )

@@ -5,20 +5,18 @@ leaves a notebook whose cells all say ``completed``. Here a run is good only if 
 pending and results were written.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import nbformat
 
-from workbench.execution import library, parameters, report
+from workbench.execution import parameters, report
 from workbench.experiment import runs
 from workbench.records.shown import fixed
 
@@ -56,22 +54,6 @@ class RunResult:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _End:
-    status: str
-    exit_code: int
-    error: str = ""
-
-
-def find(name: Path | str) -> Path:
-    """A notebook by path, or by its name among one's own notebooks and those that come with the package.
-
-    Raises:
-        FileNotFoundError: there is none; the message lists the near names.
-    """
-    return library.find(name, "notebook")
-
-
 def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
     """All parameters of a notebook but its run folder, with the given ones in place, and the experiment that
     they describe checked.
@@ -96,22 +78,13 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
         )
     values = parameters.fill(known, parameters.lay(known, given))
     del values["out"]
-    _check_experiment(values)
-    return values
-
-
-def _check_experiment(values: Mapping[str, Any]) -> None:
-    """Build the configuration that the notebook will build, so that no kernel is spent on one that is refused.
-
-    A notebook with ``settings`` has fields of ``Config`` as its parameters; others may name a data set.
-    """
-    fields = (
-        values.keys() - {"settings"} if "settings" in values else values.keys() & {"data", "data_options"}
-    )
-    if fields:
+    # A notebook with ``settings`` has fields of ``Config`` as its parameters; others may name a data set.
+    named = values.keys() - {"settings"} if "settings" in values else {"data", "data_options"}
+    if fields := {name: values[name] for name in values.keys() & named}:
         from workbench.experiment import Config
 
-        Config(**{**{name: values[name] for name in fields}, **values.get("settings", {})})
+        Config(**{**fields, **values.get("settings", {})})
+    return values
 
 
 def code(path: Path | str) -> str:
@@ -139,24 +112,28 @@ def run_notebook(
     Raises:
         FileNotFoundError: no such notebook.
         FileExistsError: ``folder`` holds something that is not a run.
-        ParameterError, KeyError, TypeError, ValueError: as ``check``; no kernel was started and no folder made.
+        ParameterError, KeyError, TypeError, ValueError: as ``check``; no kernel was started, no folder made.
     """
     path = Path(path)
     values = check(path, given or {})
     target = _folder(path, values, root, folder)
     began = time.perf_counter()
-    end = _End("killed", KILLED, "stopped from outside")
+    status, exit_code, error = "killed", KILLED, "stopped from outside"
+    warnings: tuple[str, ...] = ()
     try:
-        with _environment(BATCH):
+        # The kernel inherits the environment; papermill offers no other way to give it one.
+        with mock.patch.dict(os.environ, BATCH):
             found = _execute(path, target, {**values, "out": str(target)}, progress)
-        warnings = _report(target)
-        end = found
+        if (target / NOTEBOOK).is_file() and (size := report.tidy(target / NOTEBOOK)) > LIMIT:
+            heavy, limit = fixed(size / 1e6, 1), fixed(LIMIT / 1e6, 0)
+            warnings = (f"{NOTEBOOK} has {heavy} MB; keep it below {limit} MB",)
+        status, exit_code, error = found
     finally:
         seconds = round(time.perf_counter() - began, 2)
         env = runs.read(target).env or runs.environment()
-        runs.write_json(target / runs.ENV, {**env, "seconds": seconds, "error": end.error})
-        runs.write_status(target, end.status)
-    return RunResult(target, end.status, end.exit_code, seconds, end.error, warnings)
+        runs.write_json(target / runs.ENV, {**env, "seconds": seconds, "error": error})
+        runs.write_status(target, status)
+    return RunResult(target, status, exit_code, seconds, error, warnings)
 
 
 def _folder(path: Path, values: Mapping[str, Any], root: Path | str, folder: Path | str | None) -> Path:
@@ -170,51 +147,23 @@ def _folder(path: Path, values: Mapping[str, Any], root: Path | str, folder: Pat
     return runs.write_json(target / runs.PARAMS, values).parent
 
 
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    # The kernel inherits it; papermill offers no other way to give a kernel an environment.
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-def _execute(path: Path, target: Path, values: Mapping[str, Any], progress: bool) -> _End:
+def _execute(path: Path, target: Path, values: Mapping[str, Any], progress: bool) -> tuple[str, int, str]:
+    """Run the cells; status, exit code and error as in ``RunResult``."""
     import papermill
     from nbclient.exceptions import DeadKernelError
 
     try:
         papermill.execute_notebook(path, target / NOTEBOOK, values, progress_bar=progress, **PYTHON)
     except papermill.PapermillExecutionError as error:
-        return _End(
-            f"failed:{error.exec_count}", FAILED, f"cell {error.exec_count}: {error.ename}: {error.evalue}"
-        )
+        cell = error.exec_count
+        return f"failed:{cell}", FAILED, f"cell {cell}: {error.ename}: {error.evalue}"
     except DeadKernelError:
-        return _End("killed", KILLED, "the kernel died, most often for lack of memory")
-    return _judge(target)
-
-
-def _judge(target: Path) -> _End:
+        return "killed", KILLED, "the kernel died, most often for lack of memory"
     # Code cells counted from 1: the number that a reader sees in "In [n]".
     cells = [cell for cell in nbformat.read(target / NOTEBOOK, 4).cells if cell.cell_type == "code"]
     for number, cell in enumerate(cells, 1):
         if cell.metadata.get("papermill", {}).get("status") != "completed":
-            return _End(
-                f"failed:{number}", INCOMPLETE, f"cell {number} was never run; did a cell call sys.exit?"
-            )
+            return f"failed:{number}", INCOMPLETE, f"cell {number} was never run; did a cell call sys.exit?"
     if not (target / runs.RESULTS).is_file():
-        return _End(
-            f"failed:{len(cells)}", INCOMPLETE, f"no {runs.RESULTS} was written; the last cell must do it"
-        )
-    return _End("ok", OK)
-
-
-def _report(target: Path) -> tuple[str, ...]:
-    if not (target / NOTEBOOK).is_file():
-        return ()
-    size = report.tidy(target / NOTEBOOK)
-    has, most = f"{fixed(size / 1e6, 1)} MB", f"{fixed(LIMIT / 1e6, 0)} MB"
-    return (f"{NOTEBOOK} has {has}; keep it below {most}",) if size > LIMIT else ()
+        return f"failed:{len(cells)}", INCOMPLETE, f"no {runs.RESULTS} was written; the last cell must do it"
+    return "ok", OK, ""

@@ -4,15 +4,14 @@ papermill itself only logs an unknown parameter and runs on with the default; he
 ill-typed value is refused.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import json
 import tokenize
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -90,21 +89,17 @@ def inspect(path: Path | str) -> dict[str, Parameter]:
     cells = [cell for cell in nbformat.read(path, 4).cells if "parameters" in cell.metadata.get("tags", [])]
     if len(cells) != 1:
         raise ParameterError(f"{path}: exactly one cell must be tagged 'parameters', found {len(cells)}")
-    return {parameter.name: parameter for parameter in _lines(cells[0].source, str(path))}
-
-
-def _lines(source: str, path: str) -> Iterator[Parameter]:
+    source = cells[0].source
     comments = {
         token.start[0]: token.string.lstrip("# ")
         for token in tokenize.generate_tokens(io.StringIO(source).readline)
         if token.type == tokenize.COMMENT
     }
-    for statement in ast.parse(source).body:
-        yield _parameter(
-            statement,
-            comments.get(statement.end_lineno or 0, ""),
-            f"{path}, parameters line {statement.lineno}",
-        )
+    found = [
+        _parameter(line, comments.get(line.end_lineno or 0, ""), f"{path}, parameters line {line.lineno}")
+        for line in ast.parse(source).body
+    ]
+    return {parameter.name: parameter for parameter in found}
 
 
 def _parameter(statement: ast.stmt, comment: str, place: str) -> Parameter:
@@ -140,11 +135,10 @@ def fill(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[
         if name not in parameters:
             raise ParameterError(f"no parameter {name!r}; {did_you_mean(name, list(parameters))}")
     values = {name: parameter.default for name, parameter in parameters.items()}
-    for name, value in given.items():
-        values[name] = (
-            parameters[name].parse(value) if isinstance(value, str) else parameters[name].check(value)
-        )
-    return values
+    return values | {
+        name: parameters[name].parse(value) if isinstance(value, str) else parameters[name].check(value)
+        for name, value in given.items()
+    }
 
 
 def spelt(known: Mapping[str, Parameter], words: Mapping[str, str]) -> dict[str, Any]:
@@ -189,9 +183,7 @@ def lay(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:
     """
     out: dict[str, Any] = {}
     for layer in layers:
-        given: dict[str, Any] = {}
-        for name, value in layer.items():
-            given = merge(given, _nested(name, value))
+        given = reduce(merge, (_nested(name, value) for name, value in layer.items()), dict[str, Any]())
         if "settings" in known:
             fields = given.pop("settings", {})
             if not isinstance(fields, Mapping):

@@ -1,7 +1,5 @@
 """One experiment: its configuration, how it is built, run and measured, and the run folder that keeps it."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """The one configuration of an experiment: what it may say, what it takes by itself, and what it refuses."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +27,9 @@ class Config(Settings):
         objective: a name of the objectives shelf, or a sum such as ``"ditm+0.5*dias.dim"``;
             ``objective_options``: its options, of a sum by paper.
         positives: name of the training split's judgements whose relevant pairs count as positive beside those
-            that belong together, e.g. ``"exact"``; ``"own"`` = no others.
+            that belong together, e.g. ``"exact"``; ``"own"`` = no others. A name that the data set cannot
+            have is refused here where its loader says which it has (``POSITIVES``), else when the training
+            split has been opened.
         data: a name of the data shelf; ``data_options``: its options, the same for every split.
         train_images, val_images, test_images: the first so many images of each split; 0 = all.
         features: frozen backbone whose cached grid features the ``regions`` encoder reads, e.g.
@@ -46,19 +46,19 @@ class Config(Settings):
     """
 
     objective: str = "infonce"
-    objective_options: dict[str, Any] = {}
+    objective_options: dict[str, Any] = Field(default_factory=dict)
     positives: str = "own"
     data: str = "scenes"
-    data_options: dict[str, Any] = {}
+    data_options: dict[str, Any] = Field(default_factory=dict)
     train_images: Count = 0
     val_images: Count = 0
     test_images: Count = 0
     features: str = ""
     start: Literal["", "scenes", "scenes_binary"] = ""
     image_encoder: str = "towers"
-    image_options: dict[str, Any] = {}
+    image_options: dict[str, Any] = Field(default_factory=dict)
     text_encoder: str = "towers"
-    text_options: dict[str, Any] = {}
+    text_options: dict[str, Any] = Field(default_factory=dict)
     # strict=False, since a list is what JSON has for a tuple
     metrics: tuple[str, ...] = Field(default=(), strict=False)
 
@@ -98,7 +98,8 @@ class Config(Settings):
             made: Objective = objectives.load(self.objective, **self.objective_options)
         if self.captions_per_image < (least := made.captions_per_image):
             raise ValueError(
-                f"objective {self.objective!r} needs {least} captions an image; set captions_per_image={least}"
+                f"objective {self.objective!r} needs {least} captions an image; "
+                f"set captions_per_image={least}"
             )
         if self.mix and not made.soft_labels:
             raise ValueError(
@@ -106,13 +107,12 @@ class Config(Settings):
             )
         for name, options in {**made.signals(), **made.relevances()}.items():
             if name in text.names():  # the name of a relevance may also be that of judgements of the data
-                check_options(f"text {name!r}", text.member(name), options, self._place(options))
+                held = (
+                    option for option, value in self.objective_options.items() if value and value == options
+                )
+                place = ".".join(["objective_options", *held])
+                check_options(f"text {name!r}", text.member(name), options, place)
         return made
-
-    def _place(self, options: object) -> str:
-        """Where options that the objective hands on stand in the configuration."""
-        held = (name for name, value in self.objective_options.items() if value and value == options)
-        return ".".join(["objective_options", *held])
 
     def _encoders(self, objective: Objective) -> dict[str, Any]:
         """Encoders and options that give what the objective reads, with what was given laid over them."""
@@ -130,8 +130,8 @@ class Config(Settings):
         begun |= {words.get("pretrained", "")} if encoder != self.image_encoder else set()
         if self.start and (self.image_encoder != "towers" or begun - {start}):
             raise ValueError(
-                f"start={start!r} names the model that encoders start from; give it, or the encoders and their "
-                "options, not both"
+                f"start={start!r} names the model that encoders start from; give it, or the encoders and "
+                "their options, not both"
             )
         return {"text_encoder": encoder, "image_options": image, "text_options": words}
 
@@ -139,12 +139,20 @@ class Config(Settings):
         """Refuse the data set, encoders and metrics that are not there, and options that they do not take."""
         if self.text_encoder == self.image_encoder and self.text_options:
             raise ValueError(
-                f"text_options: {self.text_encoder!r} serves both sides here; give its options as image_options"
+                f"text_options: {self.text_encoder!r} serves both sides here; "
+                "give its options as image_options"
             )
-        check_options(f"data {self.data!r}", data.member(self.data), self.data_options, "data_options")
+        loader = data.member(self.data)
+        check_options(f"data {self.data!r}", loader, self.data_options, "data_options")
+        judged = getattr(inspect.getmodule(loader), "POSITIVES", (self.positives,))
+        if self.positives not in judged:
+            raise ValueError(
+                f"positives={self.positives!r} names judgements; the training split of {self.data!r} has "
+                f"{', '.join(judged)}"
+            )
         for side in ("image", "text"):
-            name, options = getattr(self, f"{side}_encoder"), getattr(self, f"{side}_options")
-            _check_encoder(name, options, f"{side}_options")
+            path = f"{side}_options"
+            _check_encoder(getattr(self, f"{side}_encoder"), getattr(self, path), path)
         if self.features:
             backbones.check(self.features)
         for name in self.metrics:

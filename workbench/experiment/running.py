@@ -2,8 +2,6 @@
 shelves.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Mapping
@@ -12,20 +10,29 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workbench import data, encoders, objectives, text
 from workbench.encoders.base import Pair
-from workbench.experiment import needs
 from workbench.experiment.config import Config
 from workbench.experiment.evaluation import calibrate, evaluate, validation_rsum
 from workbench.experiment.model import Model
 from workbench.experiment.opened import Contents, OpenRun
 from workbench.experiment.runs import CONFIG, MODEL, STATES
 from workbench.objectives.base import Objective
-from workbench.records import Rows, Split
-from workbench.text.signal import SignalMaker
+from workbench.records import Judgements, LazyJudgements, Rows, Split
+from workbench.records.lazy_judgements import Computed
+from workbench.text.signal import RelevanceMaker
 from workbench.training import checkpoint, fit, seed_everything
 from workbench.training.batches import Source
 from workbench.training.samplers import k_means, mean_regions
+
+HOW_TO_GIVE = {
+    "log_var": "set log_var=true in the options of both encoders",
+    "parts": "choose encoders that keep regions, patches or words, such as 'towers', 'regions', 'sequence'",
+    "entities": "set text_encoder='graph'",
+}
 
 
 @dataclass(frozen=True)
@@ -59,20 +66,28 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
             it.
     """
     seed_everything(config.seed)
-    splits = {name: load_split(config, name, progress=progress) for name in ("train", "val", "test")}
-    config = resolve(config, splits["train"])
-    needs.check_regions(
-        config.image_encoder, encoders.member(config.image_encoder).image_input, splits["train"]
-    )
-    model = build(config, splits["train"].captions)
-    val, test = (model.source(splits[name], every_signal=False) for name in ("val", "test"))
-    train = None
-    if config.epochs:
-        relevance = needs.relevance(model.objective, splits["train"])
-        right = needs.positives(config.positives, splits["train"])
-        train = replace(model.source(splits["train"]), relevance=relevance, positives=right)
-        train = replace(train, clusters=_clusters(config, model, train))
-    return Prepared(config, model, train, val, test)
+    split = load_split(config, "train", progress=progress)
+    right = positives(config.positives, split) if config.epochs else None
+    if encoders.member(config.image_encoder).image_input == "regions" and split.regions is None:
+        raise ValueError(
+            f"encoder {config.image_encoder!r} reads region features and {split.name} has none; "
+            "set features='efficientnet_lite0' (or another backbone)"
+        )
+    val, test = (load_split(config, name, progress=progress) for name in ("val", "test"))
+    config = resolve(config, split)
+    model = build(config, split.captions)
+    val_source, test_source = (model.source(other, every_signal=False) for other in (val, test))
+    if not config.epochs:
+        return Prepared(config, model, None, val_source, test_source)
+    train = replace(model.source(split), relevance=relevance(model.objective, split), positives=right)
+    if config.sampler == "clusters":  # made before training, as a resumed run makes it
+        features = (
+            model.embed_images_of(train, parts=False).mean.numpy()
+            if split.regions is None
+            else mean_regions(split.regions)
+        )
+        train = replace(train, clusters=k_means(features, config.clusters, seed=config.seed))
+    return Prepared(config, model, train, val_source, test_source)
 
 
 def run(experiment: Config | Prepared, *, folder: str | Path | None = None, progress: bool = True) -> OpenRun:
@@ -103,23 +118,8 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
     return OpenRun(config.objective, split, load, None, config.as_dict(), measurements, history, values)
 
 
-def _clusters(config: Config, model: Model, train: Source) -> Rows | None:
-    """The cluster of each training image, where batches hold neighbours; made before training, as a resumed
-    run makes it.
-    """
-    if config.sampler != "clusters":
-        return None
-    regions = train.split.regions
-    features = (
-        mean_regions(regions)
-        if regions is not None
-        else model.embed_images_of(train, parts=False).mean.numpy()
-    )
-    return k_means(features, config.clusters, seed=config.seed)
-
-
 def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
-    """One split of the config's data set, cut to size, with region features where the config asks for them."""
+    """One split of the config's data set, cut to size, with region features where the config asks for it."""
     images = getattr(config, f"{name}_images")
     options = dict(config.data_options)
     if images and "size" in inspect.signature(data.member(config.data)).parameters:
@@ -134,12 +134,12 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
 
 
 def resolve(config: Config, train: Split) -> Config:
-    """The config with the widths that only the data know, so that a checkpoint can be read without the data."""
+    """The config with the widths that only the data know: a checkpoint can then be read without the data."""
     if train.regions is None:
         return config
     facts = {"in_dim": int(train.regions.shape[-1])}
-    member = encoders.member(config.image_encoder)
-    return config.model_copy(update={"image_options": member.complete(config.image_options, facts)})
+    options = encoders.member(config.image_encoder).complete(config.image_options, facts)
+    return config.model_copy(update={"image_options": options})
 
 
 def build(config: Config, captions: tuple[str, ...], states: Mapping[str, Any] | None = None) -> Model:
@@ -151,31 +151,98 @@ def build(config: Config, captions: tuple[str, ...], states: Mapping[str, Any] |
         states: what the makers learnt earlier; then nothing is fitted and no pre-trained weights are loaded.
     """
     objective: Objective = objectives.load(config.objective, **config.objective_options)
-    image_class, text_class = encoders.member(config.image_encoder), encoders.member(config.text_encoder)
-    text_options = (
-        config.image_options if config.image_encoder == config.text_encoder else config.text_options
-    )
-    wanted = text_class.signals(**text_options)
-    makers: dict[str, SignalMaker] = {}
-    for name, options in {**objective.signals(), **wanted}.items():
-        maker = text.load(name, **options)
+    same = config.text_encoder == config.image_encoder
+    text_options = config.image_options if same else config.text_options
+    wanted = encoders.member(config.text_encoder).signals(**text_options)
+    makers = {name: text.load(name, **options) for name, options in {**objective.signals(), **wanted}.items()}
+    for name, maker in makers.items():
         makers[name] = maker.fit(captions) if states is None else maker.restore(states[name])
     vocabulary = next((made for name in wanted if (made := getattr(makers[name], "vocabulary", None))), None)
-    image = _encoder(config.image_encoder, config.image_options, vocabulary, states is None)
-    same = text_class is image_class
-    pair = Pair(
-        image, image if same else _encoder(config.text_encoder, text_options, vocabulary, states is None)
-    )
-    needs.check_reads(config.objective, objective, pair)
+    facts = {"vocabulary": vocabulary} if vocabulary is not None else {}
+    if states is not None:
+        facts["pretrained"] = ""
+
+    def encoder(name: str, options: dict[str, Any]) -> Any:
+        return encoders.load(name, **encoders.member(name).complete(options, facts))
+
+    image = encoder(config.image_encoder, config.image_options)
+    pair = Pair(image, image if same else encoder(config.text_encoder, text_options))
+    check_reads(config.objective, objective, pair)
     objective.fit_width(pair.image.embed_dim)
     return Model(pair, objective, makers, tuple(wanted))
 
 
-def _encoder(name: str, options: dict[str, Any], vocabulary: Any, pretrained: bool) -> Any:
-    facts = ({} if vocabulary is None else {"vocabulary": vocabulary}) | (
-        {} if pretrained else {"pretrained": ""}
-    )
-    return encoders.load(name, **encoders.member(name).complete(options, facts))
+def check_reads(name: str, objective: Objective, pair: Pair) -> None:
+    """Refuse encoders that do not give what the objective reads.
+
+    Raises:
+        ValueError: names the field and how to give it.
+    """
+    for wanted in objective.reads:
+        for side in [pair.text] if wanted == "entities" else [pair.image, pair.text]:
+            if wanted not in side.gives:
+                given = ", ".join(side.gives) or "nothing beside the pooled vector"
+                raise ValueError(
+                    f"objective {name!r} reads {wanted!r} and {type(side).__name__} gives {given}; "
+                    f"{HOW_TO_GIVE[wanted]}"
+                )
+
+
+def relevance(objective: Objective, train: Split) -> dict[str, Any]:
+    """The graded relevance that an objective reads: what a maker of the text shelf finds, or judgements of
+    the split.
+
+    Args:
+        objective: states names and options in ``relevances()``.
+        train: the split whose captions and images are compared.
+
+    Raises:
+        ValueError: neither has it.
+    """
+    asked = objective.relevances()
+    makers = [name for name in text.names() if issubclass(text.member(name), RelevanceMaker)]
+    judged = {
+        name: _judged(
+            name, train, f"the objective needs the relevance {name!r}; captions give {', '.join(makers)}, and"
+        )
+        for name in asked.keys() - makers
+    }
+    pool = (train.captions, train.own)
+    return judged | {
+        name: text.load(name, **asked[name]).fit(*pool).of(*pool) for name in asked if name in makers
+    }
+
+
+@dataclass(frozen=True)
+class Right:
+    """Which pairs judgements call right."""
+
+    judged: Judgements | Computed
+
+    def take(self, images: Rows, captions: Rows) -> NDArray[np.bool_]:
+        """``(n, m)`` truth values of these image rows and caption rows; a pair that nobody judged is not
+        right.
+        """
+        return np.greater_equal(self.judged.take(images, captions), self.judged.relevant_from)
+
+
+def positives(name: str, train: Split) -> Right | None:
+    """The pairs that count as positive in training beside those that belong together.
+
+    Args:
+        name: of the split's judgements; ``"own"`` = no others.
+        train: the split.
+
+    Raises:
+        ValueError: the split has no such judgements.
+    """
+    return None if name == "own" else Right(_judged(name, train, f"positives={name!r} names judgements;"))
+
+
+def _judged(name: str, train: Split, wanted: str) -> Judgements | Computed:
+    if name not in (judged := train.judgements):
+        raise ValueError(f"{wanted} {train.name} has {', '.join(judged)}")
+    return judged.relevance(name) if isinstance(judged, LazyJudgements) else judged[name]
 
 
 def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
@@ -192,14 +259,13 @@ def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
         model = build(Config(), ())
     else:
         path = Path(folder)
-        missing = [name for name in (CONFIG, STATES, MODEL) if not (path / name).exists()]
-        if missing:
+        if missing := [name for name in (CONFIG, STATES, MODEL) if not (path / name).exists()]:
             raise FileNotFoundError(
                 f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
             )
         config = Config.read(path / CONFIG)
         model = build(config, (), json.loads((path / STATES).read_text(encoding="utf-8")))
         checkpoint.load_weights(model.pair, model.objective, checkpoint.read(path / MODEL)[0])
-    model.pair.to(device).eval()
-    model.objective.to(device).eval()
+    for module in (model.pair, model.objective):
+        module.to(device).eval()
     return model

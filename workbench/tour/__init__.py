@@ -14,7 +14,8 @@ from markupsafe import Markup
 
 from workbench import data
 from workbench.execution import report
-from workbench.execution.notebook import NOTEBOOK, RunResult, check, find, run_notebook
+from workbench.execution.library import find
+from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_notebook
 from workbench.experiment import runs
 from workbench.records import MetricKey
 from workbench.records.readable import readable

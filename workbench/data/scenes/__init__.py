@@ -21,6 +21,8 @@ from workbench.registry import Count, Natural
 
 __all__ = ["canonical", "load"]
 
+# judgements of the training split, for ``Config.positives``
+POSITIVES = ("own", "exact", "graded")
 SIZES = {"train": 8000, "val": 500, "test": 1000}
 # each question about a scene has its own stream of choices
 _SCENE, _CAPTIONS, _CHAINS = range(3)

@@ -1,0 +1,159 @@
+"""Python, ``train FILE``, the notebook's parameters and an arm of a grid give one and the same completed
+configuration, and the recorded tables are what their grids write.
+"""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from tests.experiment.test_experiment import SMALL, TINY
+from workbench import assets, data, experiment, objectives
+from workbench.cli import app
+from workbench.execution import grid, library, notebook
+from workbench.experiment import Config, runs
+
+NAMED = {"train_images": 30, "epochs": 2, "batch_size": 16, "lr": 1e-3, "seed": 3, "device": "cpu"}
+
+
+def of_notebook(values):
+    """The configuration that the code of 03_train builds from its parameters."""
+    cells = nbformat.read(library.find("03_train"), 4).cells
+    (code,) = [cell.source for cell in cells if "config = Config(" in cell.source]
+    space = {**values, "Config": Config}
+    exec(code.partition("\nfolder = ")[0], space)
+    return space["config"]
+
+
+@pytest.mark.parametrize("name", objectives.names())
+def test_python_a_file_a_notebook_and_a_grid_complete_one_configuration(name, tmp_path, monkeypatch):
+    given = {**NAMED, "objective": name, "val_images": 7}
+    wanted = Config(**given)
+    assert of_notebook(notebook.check(library.find("03_train"), given)) == wanted
+    described = {"fixed": NAMED, "arms": {"a": {"objective": name, "val_images": 7}}}
+    (arm,) = grid.plan("03_train", described).values()
+    assert of_notebook(arm) == wanted
+
+    def stop(config, **_):
+        raise ValueError(json.dumps(config.as_dict()))
+
+    monkeypatch.setattr(experiment, "prepare", stop)
+    monkeypatch.chdir(tmp_path)
+    Path("mine.json").write_text(json.dumps(given))
+    done = CliRunner().invoke(app, ["train", "mine.json"])
+    assert done.exit_code == 2
+    assert json.loads(done.output.partition(": ")[2]) == wanted.as_dict()
+
+
+@pytest.mark.parametrize("name", ["scenes", "coco", "flickr30k", "flickr8k", "folder"])
+def test_positives_that_a_data_set_cannot_have_are_refused_before_data_are_read(name, monkeypatch):
+    monkeypatch.setattr(data, "load", lambda *_, **__: pytest.fail("data were read"))
+    with pytest.raises(ValueError, match=f"'exacd' names judgements; the training split of '{name}' has own"):
+        Config(data=name, positives="exacd")
+    assert Config(data=name, positives="own").positives == "own"
+
+
+@pytest.mark.slow
+def test_every_arm_of_a_grid_runs_with_the_settings_that_a_caller_lays_over_it(tmp_path):
+    (tmp_path / "tiny.json").write_text(json.dumps(TINY))
+    settings = {name: SMALL[name] for name in ("val_images", "test_images", "captions_per_image")}
+    options = {"model": str(tmp_path / "tiny.json"), "pretrained": ""}
+    described = {
+        "fixed": {"train_images": 12, "batch_size": 4, "settings": {**settings, "image_options": options}},
+        "arms": {"vsepp": {"objective": "vsepp"}, "ditm": {"objective": "ditm", "settings": {"mix": 0.0}}},
+        "record": ["rsum"],
+    }
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(described))
+    over = json.dumps({"weight_decay": 0.5, "val_images": 5})
+    words = ["grid", "03_train", str(tmp_path / "tiny.yaml"), "-p", "settings", over]
+    words += ["--root", str(tmp_path / "runs"), "--record", str(tmp_path / "out.tsv")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    kept = {config["objective"]: config for config in map(read, tmp_path.glob("runs/*/*/config.json"))}
+    assert kept.keys() == {"vsepp", "ditm"}
+    for config in kept.values():
+        assert (config["weight_decay"], config["val_images"], config["test_images"]) == (0.5, 5, 8)
+        assert (config["captions_per_image"], config["image_options"]["model"]) == (2, options["model"])
+    first, _, rest = (tmp_path / "out.tsv").read_text().partition("\n")
+    assert first.startswith("# workbench grid 03_train ")
+    assert pd.read_csv(StringIO(rest), sep="\t").objective.tolist() == ["ditm"] * 2 + ["vsepp"] * 2
+
+
+def read(path):
+    """What a JSON file holds."""
+    return json.loads(path.read_text())
+
+
+@pytest.fixture
+def outcomes(tmp_path):
+    """Finished runs, one of each of these parameters."""
+
+    def made(*params):
+        for n, values in enumerate(params):
+            runs.write_json(tmp_path / f"{n}" / runs.PARAMS, values)
+            runs.write_results(tmp_path / f"{n}", {"metrics": {"rsum": n + 0.1234567}})
+            runs.write_json(tmp_path / f"{n}" / runs.ENV, {"seconds": 2.04})
+        return [grid.Outcome("", tmp_path / f"{n}", "ok", 0) for n in range(len(params))]
+
+    return made
+
+
+def test_a_recorded_table_has_what_is_swept_and_one_row_a_number(outcomes, tmp_path):
+    described = {
+        "reference": {"start": {"epochs": 0}},
+        "grid": {"seed": [0, 1], "settings.positives": ["own"]},
+        "record": ["rsum"],
+    }
+    assert list(grid.expand(described)) == ["start", "seed=0, positives=own", "seed=1, positives=own"]
+    found = outcomes(*({"seed": seed, "settings": {"positives": "own"}} for seed in (0, 0, 1)))
+    path = grid.record(described, found, tmp_path / "out.tsv", "workbench grid tiny")
+    assert path.read_text().splitlines() == [
+        "# workbench grid tiny", "seed\tpositives\tkey\tvalue",
+        "start\t\trsum\t0.123457", "start\t\tseconds\t2.0",
+        "0\town\trsum\t1.123457", "0\town\tseconds\t2.0", "1\town\trsum\t2.123457", "1\town\tseconds\t2.0",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("label", "head"), [("vsepp", "objective"), ("mine", "arm")])
+def test_the_column_of_the_arms_is_called_after_the_field_that_names_them(outcomes, tmp_path, label, head):
+    described = {"arms": {label: {"objective": "vsepp"}}, "record": ["rsum"]}
+    path = grid.record(described, outcomes({"objective": "vsepp"}), tmp_path / "out.tsv", "workbench")
+    assert path.read_text().splitlines()[1:3] == [f"{head}\tkey\tvalue", f"{label}\trsum\t0.123457"]
+
+
+def test_a_number_that_a_run_does_not_have_is_not_recorded(outcomes, tmp_path):
+    described = {"arms": {"a": {}}, "record": ["rsun"]}
+    with pytest.raises(KeyError, match="has no number 'rsun'; did you mean rsum"):
+        grid.record(described, outcomes({}), tmp_path / "out.tsv", "workbench")
+    assert not (tmp_path / "out.tsv").exists()
+
+
+@pytest.mark.parametrize("name", ["objectives_scenes", "objectives_flickr8k"])
+def test_the_columns_and_keys_of_a_recorded_table_are_those_of_its_grid(name):
+    table = pd.read_csv(assets.path(f"results/{name}.tsv"), sep="\t", comment="#")
+    described = grid.read_grid(library.find(name, "grid"))
+    assert set(table.key) == {*described["record"], "seconds"}
+    axes = [axis.removeprefix("settings.") for axis in described["grid"]]
+    assert list(table) == list(dict.fromkeys(["objective", *axes, "key", "value"]))
+    runs_there = table[table.objective != "start"].groupby(list(table)[:-2]).ngroups
+    assert runs_there == len(grid.expand(described)) - len(described.get("reference", {}))
+
+
+@pytest.mark.slow
+def test_a_recorded_run_is_made_anew_with_the_recorded_values(tmp_path):
+    arms = grid.plan("03_train", grid.read_grid(library.find("objectives_scenes", "grid")))
+    values = arms["objective=vsepp, seed=0, positives=own"]
+    settings = values.pop("settings")
+    result = experiment.run(Config(**values, **settings), progress=False)
+    found = {m.label: m.value for m in result.measurements}
+    table = pd.read_csv(assets.path("results/objectives_scenes.tsv"), sep="\t", comment="#")
+    recorded = table.query("objective == 'vsepp' and seed == 0 and positives == 'own' and key != 'seconds'")
+    assert len(recorded) == 4
+    assert {key: found[key] for key in recorded.key} == pytest.approx(
+        dict(zip(recorded.key, recorded.value, strict=True)), abs=1e-6
+    )
