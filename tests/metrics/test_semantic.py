@@ -45,6 +45,7 @@ def lists(scores, grades, depth, width=0):
 
 ncs = metrics.load("ncs").per_query
 
+
 def average_semantic_precision(scores, grades):
     return metrics.load("asp").per_query(lists(scores, grades, 1))
 

@@ -2,7 +2,8 @@
 
 ``Graded`` is what all of them have in common. ``Judgements`` list the pairs that were judged. Grades of image
 pairs or of caption pairs have the same form: ``shape`` is then ``(I, I)`` or ``(T, T)``, and a pair is listed
-in the order in which it was judged."""
+in the order in which it was judged.
+"""
 
 from __future__ import annotations
 

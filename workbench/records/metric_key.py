@@ -3,7 +3,8 @@
 This is the one place where such a name is written or read. Its text stands in ``results.json``, in tables and
 on
 pages: ``t2i/R@1``, ``rsum``, ``exact:i2t/map_at_r``, ``exact:t2i/true@1[most specific]``, ``i2t/R@5[5
-folds]``."""
+folds]``.
+"""
 
 from __future__ import annotations
 
