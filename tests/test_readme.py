@@ -54,12 +54,13 @@ def test_a_command_is_one_that_the_program_takes(command: str, monkeypatch: pyte
     """Verbs that look are called; verbs that work for minutes are called up to the point where the work
     begins."""
     from workbench import experiment
-    from workbench.execution import notebook
+    from workbench.execution import grid, notebook
     from workbench.experiment import runs, standalone
 
     begun: list[str] = []
     done = notebook.RunResult(ROOT, "ok", 0, 0.0)
     monkeypatch.setattr(notebook, "run_notebook", lambda *_, **__: begun.append("run") or done)
+    monkeypatch.setattr(grid, "run_notebook", lambda *_, **__: begun.append("run") or done)
     monkeypatch.setattr(experiment, "prepare", lambda config, **_: config)
     monkeypatch.setattr(standalone, "train", lambda *_, **__: begun.append("train") or ROOT)
     monkeypatch.setattr(

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 CELLS = (
-    "from dataclasses import replace\nimport numpy as np\nfrom workbench import data\nfrom workbench.views import audit",
+    "from dataclasses import replace\nimport numpy as np\n"
+    "from workbench import data\nfrom workbench.views import audit",
     "split = data.load('scenes', split='test', size=8)\n"
     "captions = ('<img src=x onerror=\"document.title=1\"> & a dog', *split.captions[1:])\n"
     "split = replace(split, captions=captions)\n"

@@ -271,7 +271,7 @@ def test_facts_of_the_experiment_reach_the_wrapped_encoders():
     [
         ({"base": "region"}, KeyError, "did you mean regions"),
         ({"base_options": {"in_dims": 3}}, TypeError, "did you mean in_dim"),
-        ({"fusion": {"map": 3}}, TypeError, "fusion.map: .* has no option 'map'; did you mean maps"),
+        ({"fusion": {"map": 3}}, TypeError, "fusion has no option 'map'; did you mean maps"),
         ({"fusion": {"gate": "matrix"}}, ValueError, "choose one of vector, scalar"),
         ({"guide": "base"}, ValueError, "no guide; set guide='features' or 'towers'"),
         (

@@ -360,7 +360,8 @@ def _changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str,
         if a != b:
             unit, told = readable.unit_of(label, one.get(label, two.get(label))), paired.get(label)
             alone = None if a is None or b is None else b - a, None, None
-            change = with_interval(*((told.value, told.low, told.high) if told else alone), unit, sign=True)
+            value, low, high = (told.value, told.low, told.high) if told else alone
+            change = with_interval(value, low, high, unit, sign=True)
             verdict = f"{told.mark} {told.verdict}" if told else ""
             rows.append((label, shown(a, unit), shown(b, unit), change, heading(unit), verdict))
     return columns(rows) if len(rows) > 1 else [], {label: one.row() for label, one in paired.items()}

@@ -86,8 +86,9 @@ def precision(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Valu
         chains: ``(C, L)`` first row of each text of the chain, generic first.
         k: not used.
     """
-    right = [np.isin(texts, names).sum() for texts, names in zip(retrieved, chains, strict=True)]
-    return np.array(right) / [max(1, np.count_nonzero(texts != ROOT)) for texts in retrieved]
+    right = [int(np.isin(texts, names).sum()) for texts, names in zip(retrieved, chains, strict=True)]
+    sizes = [max(1, int(np.count_nonzero(texts != ROOT))) for texts in retrieved]
+    return np.asarray(right, dtype=np.float64) / np.asarray(sizes, dtype=np.float64)
 
 
 def recall(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Values:

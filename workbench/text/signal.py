@@ -132,8 +132,9 @@ class Relevance:
         nothing = sparse.coo_array((self.shape[0], 0), dtype=np.float32)
         blocks = (sparse.coo_array(scores * (scores >= minimum)) for _, scores in self.blocks(size))
         listed = sparse.hstack([nothing, *blocks], "coo")
+        images, captions = listed.coords
         return Judgements(
-            self.name, self.rule, self.shape, *listed.coords, listed.data, relevant_from=minimum
+            self.name, self.rule, self.shape, images, captions, listed.data, relevant_from=minimum
         )
 
 

@@ -115,10 +115,10 @@ class WordFeatures(SignalMaker):
     @cached_property
     def _encoder(self) -> tuple[Any, Any]:
         """Tokenizer and model, read without a progress bar; a local folder is never looked up on a hub."""
-        from transformers import AutoModel, AutoTokenizer
-        from transformers.utils import logging
+        from transformers import AutoModel, AutoTokenizer, utils
 
         options: dict[str, Any] = {"local_files_only": isinstance(self.source, Path), "revision": self.asked}
+        logging: Any = utils.logging
         drawn = logging.is_progress_bar_enabled()
         logging.disable_progress_bar()
         try:

@@ -122,7 +122,9 @@ def model() -> tuple[Any, str]:
         )
     pipeline = spacy.load(name, exclude=["ner", "attribute_ruler"])
     layers = (
-        pipe.model.walk() for _, pipe in pipeline.pipeline if hasattr(getattr(pipe, "model", None), "walk")
+        model.walk()
+        for model in (getattr(pipe, "model", None) for _, pipe in pipeline.pipeline)
+        if model is not None and hasattr(model, "walk")
     )
     for layer in chain.from_iterable(layers):
         # NumPy's matrix product is about three times faster than thinc's own.

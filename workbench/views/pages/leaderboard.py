@@ -93,7 +93,7 @@ def _group(key: Any, part: pd.DataFrame) -> dict[str, Any]:
     dataset, split, images, captions = key
     measured = [name for name in part if f"{name} low" in part and part[name].notna().any()]
     # the deeper ranks stand in the CSV file
-    labels = [label for label in headline(measured) if MetricKey.parse(label).k in (None, 1)]
+    labels = [label for label in headline(map(str, measured)) if MetricKey.parse(label).k in (None, 1)]
     title = f"{dataset}, {split}: {count(images, 'image')}, {count(captions, 'caption')}"
     first, *others = map(runs.read, part.index)
     compared = [{told.key: told for told in runs.differences(first, other, labels)} for other in others]

@@ -15,7 +15,7 @@ from workbench.records import MetricKey
 from workbench.records.readable import unit_of
 from workbench.records.shown import count, heading, with_interval
 from workbench.views.pages import page
-from workbench.views.plots.theme import CATEGORIES, INK, escape, on_axis, panels, whiskers
+from workbench.views.plots.theme import CATEGORIES, INK, each, escape, on_axis, panels, whiskers
 
 # lines of runs that agree lie on one another: marks and dashes let the lower one be seen
 LOOKS = (
@@ -88,11 +88,14 @@ def before_and_after(
     for column, run in enumerate(runs, 1):
         part = drawn.loc[run]
         for name, symbol, colour in zip(names, ("circle-open", "circle"), (INK, CATEGORIES[0]), strict=True):
-            ends = [part[name, what] for what in ("value", "low", "high")]
+            value, low, high = (part[name, what] for what in ("value", "low", "high"))
             fig.add_scatter(
-                x=on_axis(ends[0]), y=part.index.tolist(), error_x=whiskers(*ends, colour, width=0),
+                x=on_axis(value), y=part.index.tolist(),
+                error_x=whiskers(value, low, high, colour, width=0),
                 mode="markers", marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2}},
-                hovertext=[f"{escape(name)}: {with_interval(*each)}" for each in zip(*ends, strict=True)],
+                hovertext=[
+                    f"{escape(name)}: {with_interval(*ends)}" for ends in zip(value, low, high, strict=True)
+                ],
                 name=escape(name), legendgroup=name, showlegend=column == 1, hoverinfo="text+y", row=1,
                 col=column,
             )  # fmt: skip
@@ -134,7 +137,7 @@ def _draw_shares(
     place: dict[str, Any] = {"x": part["size"], "row": 1, "col": column}
     hover = [
         escape(f"{name}, {count(row.captions, 'caption')}: {with_interval(row.value, row.low, row.high)}")
-        for row in part.rename(columns={"size": "captions"}).itertuples()
+        for row in each(part.rename(columns={"size": "captions"}))
     ]
     fig.add_scatter(
         y=on_axis(part["value"]), error_y=whiskers(part["value"], part["low"], part["high"], colour),

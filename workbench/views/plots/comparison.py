@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
 from workbench.records.readable import unit_of
 from workbench.records.shown import count, fixed, heading, scaled, with_interval
-from workbench.views.plots.theme import CATEGORIES, INK, escape, figure, on_axis, panels, whiskers
+from workbench.views.plots.theme import CATEGORIES, INK, each, escape, figure, on_axis, panels, whiskers
 
 # the mark differs as well as the colour
 ZERO = {"color": INK, "dash": "dot", "width": 2}
@@ -61,7 +61,7 @@ def _dots(fig: go.Figure, part: pd.DataFrame, style: tuple[str, str, str], **pan
     (label, colour, symbol), unit = style, part["unit"].iloc[0]
     hover = [
         escape(f"{row.run}: {with_interval(row.value, row.low, row.high, unit)}, {row.about}")
-        for row in part.itertuples()
+        for row in each(part)
     ]
     fig.add_scatter(
         x=on_axis(part["value"], unit), y=[escape(run) for run in part["run"]], hovertext=hover,
@@ -91,7 +91,7 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     fig.update_layout(height=230 + 42 * len(names), margin={"t": 80, "b": 95}, legend={"y": -0.32})
     table = table.assign(about=[
         f"{row.mark} {row.verdict}; sign test: p (Holm) {fixed(row.p_holm, 3)}, "
-        f"better on {row.wins}, worse on {row.losses}" for row in table.itertuples()
+        f"better on {row.wins}, worse on {row.losses}" for row in each(table)
     ])  # fmt: skip
     for col, key in enumerate(units, 1):
         for verdict, style in APART.items():

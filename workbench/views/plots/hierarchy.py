@@ -97,9 +97,9 @@ def recall_by_level(measurements: Sequence[Measurement]) -> go.Figure:
         if m.key.metric.endswith("_R_level"):
             protocols.setdefault(m.key.metric.removesuffix("_R_level"), []).append((str(m.key.k), m))
     for (name, by_level), colour in zip(protocols.items(), CATEGORIES, strict=False):
-        ends = [[getattr(m, end) for _, m in by_level] for end in ("value", "low", "high")]
+        value, low, high = ([getattr(m, end) for _, m in by_level] for end in ("value", "low", "high"))
         fig.add_bar(
-            x=[level for level, _ in by_level], y=on_axis(ends[0]), error_y=whiskers(*ends, INK),
+            x=[level for level, _ in by_level], y=on_axis(value), error_y=whiskers(value, low, high, INK),
             name=escape(name), marker={"color": colour},
         )  # fmt: skip
     return fig.update_yaxes(rangemode="tozero").update_xaxes(type="category").update_layout(barmode="group")
@@ -173,8 +173,8 @@ def traversal(paths: Sequence[Path], *, levels: Sequence[int] = (1, 2, 3, 4)) ->
     fig, top = figure("From each image to the root"), 0.0
     for path in paths:
         top = _draw_path(fig, path, top, levels)
-    hollow = {"color": CLEAR, "line": {"color": INK, "width": 2}}
-    legend = {
+    hollow: dict[str, Any] = {"color": CLEAR, "line": {"color": INK, "width": 2}}
+    legend: dict[str, dict[str, Any]] = {
         **{_level_name(level, levels): {"color": level_colour(level, levels)} for level in levels},
         "another's text, true here": {**hollow, "symbol": "diamond"},
         "another's text, not true": hollow,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from workbench.records import Measurement, MetricKey
 from workbench.records.readable import unit_of
 from workbench.records.shown import heading, shown, with_interval
-from workbench.views.plots.theme import CATEGORIES, GRID, INK, escape, figure, on_axis, panels, whiskers
+from workbench.views.plots.theme import CATEGORIES, GRID, INK, each, escape, figure, on_axis, panels, whiskers
 
 Values = NDArray[Any]
 DIRECTIONS = {"i2t": "image to text", "t2i": "text to image"}
@@ -51,8 +51,8 @@ def recall_by_m(
         ceiling, grey = on_axis(np.minimum(1, k / np.asarray(ms))), {"color": GRID, "width": 3}
         fig.add_scatter(y=ceiling, name="most that is possible", line=grey, **place)
         if side in true:
-            look = {"name": "share of the m best by phi that are true", "line": {"color": INK, "dash": "dot"}}
-            fig.add_scatter(y=on_axis(true[side]), **look, **place)
+            name, dots = "share of the m best by phi that are true", {"color": INK, "dash": "dot"}
+            fig.add_scatter(y=on_axis(true[side]), name=name, line=dots, **place)
     fig.update_xaxes(title="m, items that count as relevant", rangemode="tozero")
     return fig.update_layout(height=480, legend={"y": -0.22}).update_yaxes(range=[0, 102])
 
@@ -114,7 +114,7 @@ def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
     for column, side in enumerate(DIRECTIONS, start=1):
         asked = [MetricKey.parse(key).direction == side for key in orders.index]
         table = orders[asked].rename(columns={"tau": "value"})
-        names = _metrics(table.index)
+        names = _metrics(table.index.tolist())
         colours = [INK if name == truth else CATEGORIES[column - 1] for name in names]
         _dots(fig, table, names, colours, ["correlation"] * len(names), column)
     fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))
@@ -140,7 +140,7 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     for note, ((better, worse), _) in zip(fig.layout.annotations, several, strict=False):
         note.text = f"{escape(str(better))}<br>less {escape(str(worse))}"
     for column, (_, table) in enumerate(several, start=1):
-        names = _metrics(table.key)
+        names = _metrics(table.key.tolist())
         colours = np.select([np.array(names) == truth, table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[0])
         table = table.rename(columns={"difference": "value"})
         _dots(fig, table, names, colours.tolist(), [unit_of(key) for key in table.key], column)
@@ -155,7 +155,7 @@ def _dots(
     """A dot with its interval on each line; one trace a dot, since plotly colours the whiskers of a trace
     alike.
     """
-    for row, name, colour, unit in zip(table.itertuples(), names, colours, units, strict=True):
+    for row, name, colour, unit in zip(each(table), names, colours, units, strict=True):
         ends = row.value, row.low, row.high
         fig.add_scatter(
             x=on_axis(row.value, unit), y=[name], error_x=whiskers(*ends, colour, unit, width=4), row=1,
@@ -184,9 +184,10 @@ def correlations(
     parts = {"all pairs": key, "without own pairs": f"{key}{without}"}
     for (part, wanted), colour in zip(parts.items(), CATEGORIES, strict=False):
         several = [(escape(name), m) for name, one in found.items() for m in one if m.key.local == wanted]
-        ends = [[getattr(m, end) for _, m in several] for end in ("value", "low", "high")]
+        value, low, high = ([getattr(m, end) for _, m in several] for end in ("value", "low", "high"))
         fig.add_scatter(
-            x=ends[0], y=[name for name, _ in several], error_x=whiskers(*ends, colour, "correlation"),
+            x=value, y=[name for name, _ in several],
+            error_x=whiskers(value, low, high, colour, "correlation"),
             hovertext=[f"{name}: {with_interval(m.value, m.low, m.high, m.face)}" for name, m in several],
             mode="markers", name=part, hoverinfo="text", marker={"color": colour, "size": 9},
         )  # fmt: skip

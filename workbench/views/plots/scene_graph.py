@@ -362,7 +362,7 @@ def composition(
     middle, top = base + tall / 2, base + tall
     fig = canvas(title, (drawing.left, drawing.left + width), (drawing.bottom - NOTE, top))
     left, right, end = drawing.left + PICTURE, drawing.left + PICTURE + 80, drawing.left + width - 2
-    place = {"xref": "x", "yref": "y", "xanchor": "left", "x": drawing.left, "y": middle}
+    place: dict[str, Any] = {"xref": "x", "yref": "y", "xanchor": "left", "x": drawing.left, "y": middle}
     add_picture(fig, image, sizex=PICTURE, sizey=PICTURE, **place)
     y = middle + sum(heights) / 2
     for number, (text, height) in enumerate(zip(several, heights, strict=True)):

@@ -10,6 +10,7 @@ import pandas as pd
 from workbench.records.readable import rows as readable_rows
 from workbench.records.shown import fixed, heading, with_interval
 from workbench.views.pages import page
+from workbench.views.plots.theme import each
 
 LONGEST = 600
 ABOUT = ("paper", "group", "method", "beside")
@@ -110,6 +111,7 @@ def verdicts(differences: pd.DataFrame, *, title: str) -> str:
             "images better / worse / equal": f"{row.wins} / {row.losses} / {row.ties}",
             "p of the sign test (Holm)": fixed(row.p_holm, 3),
         }
-        for row in differences.itertuples()
+        for row in each(differences)
     ]
-    return listing(pd.DataFrame(rows).to_dict("list"), title=title)
+    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    return listing(columns, title=title)

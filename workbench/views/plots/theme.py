@@ -6,10 +6,11 @@ of one ramp from light to dark.
 """
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
@@ -103,6 +104,15 @@ def on_axis(values: ArrayLike, unit: str = "share") -> list[float]:
     [50.0, nan]
     """
     return [scaled(value, unit) for value in np.atleast_1d(np.asarray(values, dtype=float)).tolist()]
+
+
+def each(table: pd.DataFrame) -> Iterable[Any]:
+    """The rows of a table as named tuples, whose fields may hold anything.
+
+    Args:
+        table: with one column a field.
+    """
+    return table.itertuples()
 
 
 def whiskers(

@@ -79,12 +79,15 @@ def curves(history: Sequence[Mapping[str, float]]) -> go.Figure:
     if len(terms) > 1:
         drawn["loss, their sum"] = ("loss", {"color": INK, "dash": "dot"})
     fig = figure("Training").set_subplots(1, 2, horizontal_spacing=0.12)
-    look = {"x": epochs, "mode": "lines+markers", "marker": {"size": 7}, "row": 1}
+    look: dict[str, Any] = {"x": epochs, "mode": "lines+markers", "marker": {"size": 7}, "row": 1}
     for label, (name, line) in drawn.items():
         y = [row[name] for row in history]
-        fig.add_scatter(y=y, name=label, line={"width": 2.5, **line}, col=1, **look)
-    rsum, line = on_axis([row["val/rsum"] for row in history], "sum"), {"width": 2.5, "color": CATEGORIES[4]}
-    fig.add_scatter(y=rsum, name="validation RSUM", line=line, col=2, **look)
+        fig.add_scatter(y=y, name=label, line={"width": 2.5} | line, col=1, **look)
+    rsum, best_line = (
+        on_axis([row["val/rsum"] for row in history], "sum"),
+        {"width": 2.5, "color": CATEGORIES[4]},
+    )
+    fig.add_scatter(y=rsum, name="validation RSUM", line=best_line, col=2, **look)
     best = int(np.argmax(rsum))
     ring = {"size": 15, "color": "rgba(0,0,0,0)", "line": {"color": CATEGORIES[4], "width": 2}}
     fig.add_scatter(x=[epochs[best]], y=[rsum[best]], mode="markers", marker=ring, name="kept", row=1, col=2)
