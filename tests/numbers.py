@@ -76,9 +76,9 @@ def held() -> str:
     """What is held to what, with the figures of the benchmarks."""
     cider, size, sums = read("cider"), read("evaluation"), published.sums()
     rows = {
-        "CIDEr-D, CIDEr (`text/cider.py`)": f"`pycocoevalcap` on {cider['images']:,} real pairs; "
-        f"{cider['images']:,} x {cider['captions']:,} captions in {fixed(cider['seconds'], 1)} s on one core, "
-        f"{fixed(cider['times_faster_a_pair'], 0)} times faster a pair",
+        "CIDEr-D, CIDEr (`text/cider.py`)": f"`pycocoevalcap` on {cider['images']:,} pairs; "
+        f"{cider['images']:,} x {cider['captions']:,} captions in {fixed(cider['seconds'], 1)} s on one "
+        f"core, {fixed(cider['times_faster_a_pair'], 0)} times faster a pair",
         "tuple F1 of scene graphs (`text/tuple_f1.py`)": "a slow double loop",
         "scene graphs (`text/scene_graph/`)": "captions annotated by hand, with a bar for each part",
         "ECCV Caption, CxC, COCO (`metrics/`)": "the package `eccv_caption`",
