@@ -198,7 +198,9 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         for stop, result in zip(stops, results, strict=True)
     ]
     trained = [one for one in found if "rsum" in one.get("metrics", {})]
-    compared = [row for one in found for row in one.get("differences", {}).values()]
+    # 08_relevance keeps a list of another kind under the same name
+    kept = [one.get("differences") for one in found]
+    compared = [row for one in kept if isinstance(one, dict) for row in one.values()]
     return page(
         "tour/index.html.j2",
         minutes=fixed(seconds / 60, 1),
