@@ -154,6 +154,7 @@ def test_a_recorded_run_is_made_anew_with_the_recorded_values(tmp_path):
     table = pd.read_csv(assets.path("results/objectives_scenes.tsv"), sep="\t", comment="#")
     recorded = table.query("objective == 'vsepp' and seed == 0 and positives == 'own' and key != 'seconds'")
     assert len(recorded) == 4
+    # on one machine to the last digit; another processor adds in another order, and training carries it on
     assert {key: found[key] for key in recorded.key} == pytest.approx(
-        dict(zip(recorded.key, recorded.value, strict=True)), abs=1e-6
+        dict(zip(recorded.key, recorded.value, strict=True)), rel=2e-3
     )
