@@ -62,9 +62,10 @@ def word_bars(
         )  # fmt: skip
     if image is not None:
         add_picture(fig, image, sizex=0.17)
-    names = [lines(wrapped(caption, letters, 3)) for caption in captions]
-    ticks = {"tickvals": list(range(len(names))), "ticktext": names, "tickfont": {"size": 11}}
-    fig.update_yaxes(autorange="reversed", **ticks).update_xaxes(domain=[start, 1])
+    fig.update_yaxes(
+        autorange="reversed", tickvals=list(range(len(captions))), tickfont={"size": 11},
+        ticktext=[lines(wrapped(caption, letters, 3)) for caption in captions],
+    ).update_xaxes(domain=[start, 1])  # fmt: skip
     return fig.update_layout(showlegend=False, barmode="overlay", margin={"t": 50})
 
 
@@ -101,9 +102,9 @@ def distributions(
     fig = panels(list(by_scorer), title, x, "share of the captions")
     for column, splits in enumerate(by_scorer.values(), 1):
         edges = np.histogram_bin_edges(np.concatenate(list(splits.values())), bins)
-        for one, colour, dash in zip(splits.items(), cycle(CATEGORIES), cycle(DASHES), strict=False):
+        for (name, values), colour, dash in zip(splits.items(), cycle(CATEGORIES), cycle(DASHES)):
             steps(
-                fig, one[1], edges, {"color": colour, "dash": dash}, name=one[0], legendgroup=one[0],
+                fig, values, edges, {"color": colour, "dash": dash}, name=name, legendgroup=name,
                 showlegend=column == 1, row=1, col=column,
             )  # fmt: skip
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
@@ -118,15 +119,17 @@ def by_length(by_scorer: Mapping[str, Values], length: Values, *, title: str, y:
         title: what the figure shows.
         y: name of the values, with their unit.
     """
-    fig = panels(list(by_scorer), title, "words of the caption", y)
-    lengths = np.unique(length)
-    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-    band = {**edge, "fill": "tonexty", "fillcolor": "rgba(0, 114, 178, 0.25)"}
-    middle = {"line": {"color": CATEGORIES[0], "width": 2}, "showlegend": False, "hoverinfo": "text"}
+    fig = panels(list(by_scorer), title, "words of the caption", y).update_layout(showlegend=False)
+    lengths, edge = np.unique(length), {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     for column, values in enumerate(by_scorer.values(), 1):
         low, median, high = np.array([np.quantile(values[length == n], (0.05, 0.5, 0.95)) for n in lengths]).T
-        hover = [f"{n} words: median {fixed(m, 2)}" for n, m in zip(lengths.tolist(), median, strict=True)]
-        for line, look in ((low, edge), (high, band), (median, {**middle, "hovertext": hover})):
+        for line, look in (
+            (low, edge),
+            (high, {**edge, "fill": "tonexty", "fillcolor": "rgba(0, 114, 178, 0.25)"}),
+            (median, {"line": {"color": CATEGORIES[0], "width": 2}, "hoverinfo": "text", "hovertext": [
+                f"{n} words: median {fixed(m, 2)}" for n, m in zip(lengths.tolist(), median, strict=True)
+            ]}),
+        ):  # fmt: skip
             fig.add_scatter(x=lengths, y=line, **look, row=1, col=column)
     return fig
 

@@ -14,7 +14,6 @@ from workbench.views.pages import page
 Matrix = NDArray[Any]
 Grade = Callable[[Rows, Rows], Matrix]
 MARKS = {"own": "✓ its own", "true": "○ true", "partly": "◐ partly", "": "✕ wrong"}
-PARTLY = 0.5
 TITLES = {"t2i": "Captions and the images they find", "i2t": "Images and the captions they find"}
 
 
@@ -94,8 +93,10 @@ def sheet(
         }
         for why, query in queries
     ]  # fmt: skip
-    title = f"{TITLES[direction]} ({split.name}: {sizes})"
-    return page("views/plots/retrieval.html.j2", title=title, blocks=blocks, k=k)
+    return page(
+        "views/plots/retrieval.html.j2", title=f"{TITLES[direction]} ({split.name}: {sizes})",
+        blocks=blocks, k=k,
+    )  # fmt: skip
 
 
 def _items(
@@ -105,11 +106,10 @@ def _items(
     line = scores[:, query] if direction == "t2i" else scores[query]
     items, one = np.argsort(-line, kind="stable")[:k], np.array([query])
     images, captions = (items, one) if direction == "t2i" else (one, items)
-    own = (split.own[captions] == images).tolist()
     grades = np.zeros(len(items)) if grade is None else np.asarray(grade(images, captions)).ravel()
     found = []
-    for item, is_own, value in zip(items.tolist(), own, grades.tolist(), strict=True):
-        kind = "own" if is_own else "true" if value >= 1 else "partly" if value >= PARTLY else ""
+    for item, is_own, value in zip(items.tolist(), split.own[captions] == images, grades.tolist()):
+        kind = "own" if is_own else "true" if value >= 1 else "partly" if value >= 0.5 else ""
         note = MARKS[kind]
         if kind in ("partly", ""):
             note = "✕ another's" if grade is None else f"{note}, {shown(value)} % holds"
