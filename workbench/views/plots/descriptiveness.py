@@ -4,13 +4,12 @@ length. Boxes by level are ``hierarchy.boxes_by_level``.
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 from PIL import Image
 
+from workbench.records import Array
 from workbench.records.shown import fixed
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -24,7 +23,6 @@ from workbench.views.plots.theme import (
     wrapped,
 )
 
-Values = NDArray[Any]
 # from a word that adds nothing to the word that adds most
 FAINT, STRONG = np.array((203, 219, 232)), np.array((0, 94, 150))
 GAP = {"color": "rgba(255, 255, 255, 0.7)", "width": 1}
@@ -89,7 +87,7 @@ def _segments(fig: go.Figure, contributions: Sequence[Sequence[tuple[str, float]
 
 
 def distributions(
-    by_scorer: Mapping[str, Mapping[str, Values]], *, title: str, x: str, bins: int = 40
+    by_scorer: Mapping[str, Mapping[str, Array]], *, title: str, x: str, bins: int = 40
 ) -> go.Figure:
     """One panel a scorer, in it one outline of a histogram a split, over common bins.
 
@@ -110,7 +108,7 @@ def distributions(
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
-def by_length(by_scorer: Mapping[str, Values], length: Values, *, title: str, y: str) -> go.Figure:
+def by_length(by_scorer: Mapping[str, Array], length: Array, *, title: str, y: str) -> go.Figure:
     """One panel a scorer: the median by number of words, and the band that holds nine captions of ten.
 
     Args:

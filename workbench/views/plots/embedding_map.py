@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 from PIL import Image
 
+from workbench.records import Array, Rows
 from workbench.records.shown import fixed
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -30,7 +30,6 @@ from workbench.views.plots.theme import (
     wrapped,
 )
 
-Points = NDArray[Any]
 Looks = Mapping[str, tuple[str, str]]
 SHAPES = ("triangle-up", "square", "diamond", "cross", "x", "star", "pentagon", "hexagram")
 # Beyond so many points a figure is drawn by WebGL, of which a page can hold a few figures only.
@@ -53,7 +52,7 @@ class Marks:
 
     kind: Sequence[str]
     text: Sequence[str]
-    values: Sequence[Any] | Points
+    values: Sequence[Any] | Array
     name: str
 
     @property
@@ -116,7 +115,7 @@ class Panel:
     """
 
     fig: go.Figure
-    points: Points
+    points: Array
     marks: Marks
     column: int | None = None
 
@@ -139,9 +138,7 @@ class Panel:
                                                    "thickness": 12, "len": 0.8, "outlinewidth": 0, "x": 1},
         })  # fmt: skip
 
-    def put(
-        self, rows: NDArray[np.int64], look: Mapping[str, Any], name: str = "", shape: str = SHAPES[0]
-    ) -> None:
+    def put(self, rows: Rows, look: Mapping[str, Any], name: str = "", shape: str = SHAPES[0]) -> None:
         """Draw some points.
 
         Args:
@@ -194,17 +191,17 @@ class Panel:
     def _first(self) -> bool:
         return self.column in (None, 1)
 
-    def _rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def _rows(self, chosen: Array) -> Rows:
         """Captions first: the legend shows the shape of the first row, and images lie on top."""
         rows = np.flatnonzero(chosen)
         return rows[np.argsort([self.marks.kind[row] == "image" for row in rows.tolist()], kind="stable")]
 
-    def _unknown(self, rows: NDArray[np.int64]) -> None:
+    def _unknown(self, rows: Rows) -> None:
         self.put(rows, HOLLOW, "image" if all(self.marks.kind[row] == "image" for row in rows) else "unknown")
 
 
 def side_by_side(
-    maps: Mapping[str, Points],
+    maps: Mapping[str, Array],
     marks: Mapping[str, Marks],
     *,
     title: str,
@@ -237,8 +234,8 @@ def side_by_side(
 
 
 def moved(
-    first: Points,
-    second: Points,
+    first: Array,
+    second: Array,
     marks: Marks,
     rows: Sequence[int],
     *,
@@ -270,7 +267,7 @@ def moved(
     return fig.update_xaxes(**HIDDEN).update_layout(hovermode="closest", margin=MARGIN)
 
 
-def along_gap(by_run: Mapping[str, tuple[Points, Points]], *, bins: int = 40) -> go.Figure:
+def along_gap(by_run: Mapping[str, tuple[Array, Array]], *, bins: int = 40) -> go.Figure:
     """One panel a run: where images and captions lie along the line from the captions' centre to that of the
     images.
 
@@ -288,7 +285,7 @@ def along_gap(by_run: Mapping[str, tuple[Points, Points]], *, bins: int = 40) ->
     return fig.update_yaxes(rangemode="tozero", tickformat=".0%")
 
 
-def hubness(by_run: Mapping[str, tuple[Points, Points]], *, k: int) -> go.Figure:
+def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:
     """In how many result lists each item stands, the most frequent first: the steeper the start, the stronger
     the hubs.
 

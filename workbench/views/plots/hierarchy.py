@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.records import Measurement
+from workbench.records import Array, Measurement
 from workbench.records.shown import count, heading, shown
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -29,7 +28,6 @@ from workbench.views.plots.theme import (
     wrapped,
 )
 
-Values = NDArray[Any]
 MARKERS = ("circle", "diamond", "square", "triangle-up")
 # what plotly calls the quantiles of a box
 BOX = {"lowerfence": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "upperfence": 0.95}
@@ -38,7 +36,7 @@ ROW, PICTURE = 30, 4.0
 CLEAR = "rgba(0,0,0,0)"
 
 
-def histogram_by_level(values: Values, level: Values, *, title: str, x: str, bins: int = 40) -> go.Figure:
+def histogram_by_level(values: Array, level: Array, *, title: str, x: str, bins: int = 40) -> go.Figure:
     """One outline of a histogram for each level, over common bins.
 
     Args:
@@ -64,7 +62,7 @@ def histogram_by_level(values: Values, level: Values, *, title: str, x: str, bin
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
-def boxes_by_level(by_name: Mapping[str, Values], level: Values, *, title: str, y: str) -> go.Figure:
+def boxes_by_level(by_name: Mapping[str, Array], level: Array, *, title: str, y: str) -> go.Figure:
     """One panel a name, in it one box a level: median, quartiles, and whiskers that leave out 5 % on either
     side.
 
@@ -109,7 +107,7 @@ def recall_by_level(measurements: Sequence[Measurement]) -> go.Figure:
 
 
 def share_by_value(
-    answered: Mapping[str, Values], values: Values, *, title: str, x: str, y: str, groups: int = 8
+    answered: Mapping[str, Array], values: Array, *, title: str, x: str, y: str, groups: int = 8
 ) -> go.Figure:
     """Share of captions that were answered, from the lowest value to the highest, one line a judgement.
 
@@ -138,7 +136,7 @@ def share_by_value(
     return fig.update_yaxes(rangemode="tozero")
 
 
-def _wilson(share: Values, sizes: Values, z: float = 1.96) -> tuple[Values, Values]:
+def _wilson(share: Array, sizes: Array, z: float = 1.96) -> tuple[Array, Array]:
     middle = (share + z**2 / (2 * sizes)) / (1 + z**2 / sizes)
     half = z * np.sqrt(share * (1 - share) / sizes + z**2 / (4 * sizes**2)) / (1 + z**2 / sizes)
     return middle - half, middle + half

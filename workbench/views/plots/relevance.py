@@ -4,27 +4,24 @@ against truth.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
-from workbench.records import Measurement, MetricKey
+from workbench.records import Array, Measurement, MetricKey
 from workbench.records.readable import unit_of
 from workbench.records.shown import heading, shown, with_interval
 from workbench.views.plots.theme import CATEGORIES, GRID, INK, each, escape, figure, on_axis, panels, whiskers
 
-Values = NDArray[Any]
 DIRECTIONS = {"i2t": "image to text", "t2i": "text to image"}
 
 
 def recall_by_m(
     ms: Sequence[int],
-    recall: Mapping[str, Mapping[str, Values]],
+    recall: Mapping[str, Mapping[str, Array]],
     binary: Mapping[str, Mapping[str, float]],
-    true: Mapping[str, Values],
+    true: Mapping[str, Array],
     *,
     k: int,
 ) -> go.Figure:

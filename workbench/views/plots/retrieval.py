@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.records import Rows, Split
+from workbench.records import Array, Rows, Split
 from workbench.records.shown import count, fixed, shown
 from workbench.views.pages import page
 
-Matrix = NDArray[Any]
-Grade = Callable[[Rows, Rows], Matrix]
+Grade = Callable[[Rows, Rows], Array]
 MARKS = {"own": "✓ its own", "true": "○ true", "partly": "◐ partly", "": "✕ wrong"}
 TITLES = {"t2i": "Captions and the images they find", "i2t": "Images and the captions they find"}
 
@@ -26,11 +24,11 @@ class Answers:
         ranks: ``(queries,)`` rank of each query's own item (its best one where there are several), 1 = first.
     """
 
-    scores: Matrix
-    ranks: Matrix
+    scores: Array
+    ranks: Array
 
 
-def best_median_worst(ranks: Matrix) -> list[tuple[str, int]]:
+def best_median_worst(ranks: Array) -> list[tuple[str, int]]:
     """The queries with the best, the median and the worst rank of a relevant item; equal ranks in the order
     of their rows.
 
@@ -100,7 +98,7 @@ def sheet(
 
 
 def _items(
-    scores: Matrix, query: int, split: Split, direction: str, grade: Grade | None, k: int
+    scores: Array, query: int, split: Split, direction: str, grade: Grade | None, k: int
 ) -> list[tuple[int, str, str]]:
     """The best items of a query, what each is, and what is said below it."""
     line = scores[:, query] if direction == "t2i" else scores[query]
