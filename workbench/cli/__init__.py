@@ -20,6 +20,7 @@ from typer.core import TyperCommand
 
 from workbench.execution import executors, library
 from workbench.execution.doctor import examine
+from workbench.records import require
 from workbench.registry import read_options
 
 app = typer.Typer(
@@ -223,8 +224,10 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         executors.check(executor, options)
         known = parameters.inspect(library.find(notebook))
         arms = execution.plan(notebook, described, parameters.spelt(known, pairs(parameter)))
-        if record and not described.get("record"):
-            raise ValueError(f"{file} does not say what to record; name numbers, as in record: [rsum]")
+        require(
+            not record or described.get("record"),
+            f"{file} does not say what to record; name numbers, as in record: [rsum]",
+        )
         writable(root)
         writable(record.parent if record else root)
     with usage((executors.ExecutorError,)):
@@ -371,8 +374,7 @@ def _changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str,
 @usage()
 def list_shelf(shelf: str, as_json: AsJson = False) -> None:
     """The members of a shelf: data, encoders, metrics, objectives, text."""
-    if shelf not in SHELVES:
-        raise KeyError(f"no shelf {shelf!r}; choose one of {', '.join(SHELVES)}")
+    require(shelf in SHELVES, f"no shelf {shelf!r}; choose one of {', '.join(SHELVES)}", KeyError)
     names = import_module(f"workbench.{shelf}").names()
     emit(names, as_json, names)
 

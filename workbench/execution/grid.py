@@ -22,7 +22,7 @@ from workbench.execution.executors import executor as open_executor
 from workbench.execution.library import find
 from workbench.execution.notebook import check, code, run_notebook
 from workbench.experiment import runs
-from workbench.records import MetricKey
+from workbench.records import MetricKey, require
 from workbench.registry import did_you_mean, read_options
 
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record")
@@ -64,15 +64,22 @@ def read_grid(path: Path | str) -> dict[str, Any]:
             raise parameters.ParameterError(f"{path}: no key {key!r}; {did_you_mean(key, list(KEYS))}")
         within = value if key in ("arms", "reference") and isinstance(value, Mapping) else {}
         for name, part in {key: within or value, **within}.items():
-            if key not in ("notebook", "record") and not isinstance(part or {}, Mapping):
-                raise parameters.ParameterError(f"{path}: {name} must be a mapping of names, got {part!r}")
-    if not found.get("arms") and not found.get("grid"):
-        raise parameters.ParameterError(
-            f"{path}: no arm; give `arms` (label -> values) or `grid` (name -> list of values)"
-        )
+            require(
+                key in ("notebook", "record") or isinstance(part or {}, Mapping),
+                f"{path}: {name} must be a mapping of names, got {part!r}",
+                parameters.ParameterError,
+            )
+    require(
+        found.get("arms") or found.get("grid"),
+        f"{path}: no arm; give `arms` (label -> values) or `grid` (name -> list of values)",
+        parameters.ParameterError,
+    )
     for name, values in found.get("grid", {}).items():
-        if not isinstance(values, list) or not values:
-            raise parameters.ParameterError(f"{path}: grid: {name} must be a list of values")
+        require(
+            isinstance(values, list) and values,
+            f"{path}: grid: {name} must be a list of values",
+            parameters.ParameterError,
+        )
     if not isinstance(keys := found.get("record", []), list):
         raise parameters.ParameterError(f"{path}: record must be a list of names of numbers, got {keys!r}")
     for key in keys:

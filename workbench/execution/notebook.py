@@ -18,6 +18,7 @@ import nbformat
 
 from workbench.execution import parameters, report
 from workbench.experiment import runs
+from workbench.records import require
 from workbench.records.shown import fixed
 
 OK, FAILED, INCOMPLETE, KILLED = 0, 1, 3, 138
@@ -68,14 +69,16 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
         KeyError, TypeError, ValueError: a configuration that is refused.
     """
     known = parameters.inspect(path)
-    if "out" not in known:
-        raise parameters.ParameterError(
-            f"{path}: no parameter `out`, through which a notebook is told its run folder"
-        )
-    if "out" in given:
-        raise parameters.ParameterError(
-            "`out` is not given as a parameter; choose the root or the folder of the run instead"
-        )
+    require(
+        "out" in known,
+        f"{path}: no parameter `out`, through which a notebook is told its run folder",
+        parameters.ParameterError,
+    )
+    require(
+        "out" not in given,
+        "`out` is not given as a parameter; choose the root or the folder of the run instead",
+        parameters.ParameterError,
+    )
     values = parameters.fill(known, parameters.lay(known, given))
     del values["out"]
     # A notebook with ``settings`` has fields of ``Config`` as its parameters; others may name a data set.
@@ -141,8 +144,11 @@ def _folder(path: Path, values: Mapping[str, Any], root: Path | str, folder: Pat
         return runs.new_run(path.stem, values, root, code(path))
     target = Path(folder).resolve()
     if target.is_dir() and any(target.iterdir()):
-        if not (target / runs.PARAMS).is_file():
-            raise FileExistsError(f"{target} is not empty and not a run folder; choose another")
+        require(
+            (target / runs.PARAMS).is_file(),
+            f"{target} is not empty and not a run folder; choose another",
+            FileExistsError,
+        )
         shutil.rmtree(target)
     return runs.write_json(target / runs.PARAMS, values).parent
 

@@ -23,7 +23,7 @@ from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
 from workbench.metrics.table import Evidence, Metric, walk
 from workbench.metrics.table import measure as measured_by
-from workbench.records import LazyJudgements, Measurement, MetricKey, Rows, Split, densest
+from workbench.records import LazyJudgements, Measurement, MetricKey, Rows, Split, densest, require
 from workbench.records.shown import fixed, shown
 from workbench.training import checkpoint
 
@@ -60,8 +60,7 @@ def numbers(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, V
         judged = split.judgements[key.judgements]
         evidence = Evidence(run.scores, judged, split.own, split.judgements["own"], ranked=ranked)
         kept |= {m.label: (m, values) for m, values in walk(evidence, [row])}
-        if text not in kept:
-            raise ValueError(f"{text}: no query of {split.name} has an answer")
+        require(text in kept, f"{text}: no query of {split.name} has an answer")
     return {text: kept[text] for text in keys}
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import MetricKey, Rows
+from workbench.records import MetricKey, Rows, require
 from workbench.records.writing import replacing
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def read(folder: Path | str) -> Run:
         FileNotFoundError: the folder is not there.
     """
     path = Path(folder)
-    if not path.is_dir():
-        raise FileNotFoundError(f"no run folder {path}; `workbench ls` lists the runs")
+    require(path.is_dir(), f"no run folder {path}; `workbench ls` lists the runs", FileNotFoundError)
     files = [path / name for name in (PARAMS, RESULTS, ENV)]
     params, results, env = (json.loads(file.read_text()) if file.is_file() else {} for file in files)
     unwritten = "unwatched" if results else "unfinished"
@@ -103,8 +102,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     every, part = list_runs(root), str(name)
     named = [run for run in every if run.id.startswith(part) or run.id.endswith(part)]
     found = every[-1:] if part == "last" else named
-    if not found:
-        raise FileNotFoundError(f"no run {part!r} below {root}; `workbench ls` lists the runs")
+    require(found, f"no run {part!r} below {root}; `workbench ls` lists the runs", FileNotFoundError)
     if len(found) > 1:
         raise LookupError(f"{len(found)} runs are called {part!r}: {', '.join(run.id for run in found)}")
     return found[0]
@@ -308,8 +306,7 @@ def write_table(path: Path | str, table: "pd.DataFrame") -> Path:
         ValueError: another ending.
     """
     path = Path(path)
-    if path.suffix not in WRITERS:
-        raise ValueError(f"cannot write {path.name}: the name must end with {', '.join(WRITERS)}")
+    require(path.suffix in WRITERS, f"cannot write {path.name}: the name must end with {', '.join(WRITERS)}")
     with replacing(path) as temporary:
         WRITERS[path.suffix](table, temporary)
     return path
@@ -347,8 +344,9 @@ def plain(value: Any, place: str) -> Any:
         return plain(value.tolist(), place)
     if not isinstance(value, float):
         raise TypeError(f"{place} is of type {type(value).__name__}, which has no JSON form")
-    if not math.isfinite(value):
-        raise ValueError(f"{place} is {value}; leave out what could not be measured, or say why as text")
+    require(
+        math.isfinite(value), f"{place} is {value}; leave out what could not be measured, or say why as text"
+    )
     return value
 
 
@@ -371,8 +369,10 @@ def write_status(folder: Path | str, status: str) -> Path:
     Raises:
         ValueError: it is none of ``ok``, ``failed:<cell>``, ``killed``.
     """
-    if status not in ("ok", "killed") and not status.startswith("failed:"):
-        raise ValueError(f"status {status!r} is none of ok, failed:<cell>, killed")
+    require(
+        status in ("ok", "killed") or status.startswith("failed:"),
+        f"status {status!r} is none of ok, failed:<cell>, killed",
+    )
     return write_text(Path(folder) / STATUS, status + "\n")
 
 

@@ -29,7 +29,7 @@ from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values, interval
 from workbench.metrics.pmrp import Categories, Codes
 from workbench.metrics.ranks import Ranked
 from workbench.metrics.table import Evidence, Metric, load, walk
-from workbench.records import Judgements, MetricKey, Rows
+from workbench.records import Judgements, MetricKey, Rows, require
 
 TRUTH = str(MetricKey("map_at_r", judgements="truth"))
 Table = Mapping[str, Mapping[str, Values]]
@@ -164,8 +164,7 @@ def measure(
     Raises:
         ValueError: fewer than two models.
     """
-    if len(table) < 2:
-        raise ValueError(f"{len(table)} model has no order; give at least two")
+    require(len(table) >= 2, f"{len(table)} model has no order; give at least two")
     means = _means(table, Draws(own, int(own.max()) + 1, rounds, seed))
     rows = {}
     for key, (value, drawn, queries) in means.items():

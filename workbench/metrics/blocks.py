@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import Rows
+from workbench.records import Rows, require
 
 Scores = NDArray[Any]
 Values = NDArray[np.float64]
@@ -188,10 +188,10 @@ def blocks(
         ValueError: shapes differ, or a score is NaN.
     """
     source = by_rows(scores)
-    if tuple(source.shape) != tuple(shape):
-        raise ValueError(
-            f"scores are {tuple(source.shape)}, the judgements (queries, gallery) are {tuple(shape)}"
-        )
+    require(
+        tuple(source.shape) == tuple(shape),
+        f"scores are {tuple(source.shape)}, the judgements (queries, gallery) are {tuple(shape)}",
+    )
     size = source.step if step is None else step
     for first in range(0, shape[0], size):
         rows = source.rows(slice(first, min(first + size, shape[0])))

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.metrics.intervals import Values
-from workbench.records import Rows, Split
+from workbench.records import Rows, Split, require
 from workbench.records.shown import fixed
 
 Vectors = NDArray[Any]
@@ -60,17 +60,17 @@ class Chains:
 
     def __post_init__(self) -> None:
         lengths = {len(self.text), len(self.captions), len(self.level), len(self.chain), len(self.own)}
-        if len(lengths) != 1:
-            raise ValueError(f"text, captions, level, chain and own have lengths {sorted(lengths)}")
+        require(len(lengths) == 1, f"text, captions, level, chain and own have lengths {sorted(lengths)}")
         for name, vectors in (("image", self.image), ("text", self.text), ("root", self.root[None])):
             lengths_off = np.abs(np.linalg.norm(vectors.astype(np.float64), axis=1) - 1).max()
             if not lengths_off < 1e-3:  # also catches NaN
                 raise ValueError(f"{name} vectors must have length 1, one is off by {fixed(lengths_off, 4)}")
-        levels = self.level[self.rows]
-        if (levels != levels[0]).any() or (self.chain[self.rows] != self.chain[self.rows][:, :1]).any():
-            raise ValueError(f"every chain must have the levels {levels[0].tolist()}, once each")
-        if (self.own[self.rows] != self.own[self.rows][:, :1]).any():
-            raise ValueError("a chain describes two images")
+        levels, chain, own = (values[self.rows] for values in (self.level, self.chain, self.own))
+        require(
+            (levels == levels[0]).all() and (chain == chain[:, :1]).all(),
+            f"every chain must have the levels {levels[0].tolist()}, once each",
+        )
+        require((own == own[:, :1]).all(), "a chain describes two images")
 
     @staticmethod
     def of(split: Split, image: Vectors, text: Vectors, root: Vectors) -> Chains:
@@ -89,8 +89,9 @@ class Chains:
     def rows(self) -> Rows:
         """``(C, L)`` caption rows of each chain, generic first."""
         depth = len(np.unique(self.level))
-        if len(self.level) % depth:
-            raise ValueError(f"{len(self.level)} captions do not make chains of {depth} levels")
+        require(
+            len(self.level) % depth == 0, f"{len(self.level)} captions do not make chains of {depth} levels"
+        )
         return np.lexsort((self.level, self.chain)).reshape(-1, depth)
 
     @cached_property
@@ -175,8 +176,7 @@ def hierarcaps_traversal(
     Raises:
         ValueError: ``start`` is neither ``"text"`` nor ``"image"``.
     """
-    if start not in ("text", "image"):
-        raise ValueError(f"start={start!r}: choose 'text' or 'image'")
+    require(start in ("text", "image"), f"start={start!r}: choose 'text' or 'image'")
     pool = chains.text[chains.pool].astype(np.float64)
     candidates = np.concatenate([pool, chains.root[None]]) if root_in_pool else pool
     of_root = candidates @ chains.root

@@ -41,7 +41,7 @@ from scipy.special import bdtr, stdtr, stdtrit
 from workbench.metrics import rows
 from workbench.metrics.intervals import Draws
 from workbench.metrics.table import Metric
-from workbench.records import MetricKey, Rows
+from workbench.records import MetricKey, Rows, require
 
 Values = NDArray[np.float64]
 EQUAL = 1e-12
@@ -200,8 +200,11 @@ def measure(
     known = {name: row() for name, row in rows().items()} if metrics is None else metrics
     found, errors = [], []
     for text, by_run in values.items():
-        if against not in by_run:
-            raise KeyError(f"{text}: no run {against!r} to compare with; there are {', '.join(by_run)}")
+        require(
+            against in by_run,
+            f"{text}: no run {against!r} to compare with; there are {', '.join(by_run)}",
+            KeyError,
+        )
         key = MetricKey.parse(text)
         row, within = known.get(key.metric, Metric()), replace(draws, folds=key.folds)
         _same_queries(text, against, by_run)
@@ -222,13 +225,14 @@ def measure(
 def _same_queries(key: str, against: str, values: Mapping[str, Values]) -> None:
     unknown = np.isnan(values[against])
     for run, found in values.items():
-        if not np.array_equal(np.isnan(found), unknown):
-            raise ValueError(
-                f"{key}: {run} and {against} did not answer the same queries: "
-                "measure both on one split by the same judgements"
-            )
-        if unknown.all():
-            raise ValueError(f"{key}: no query counts for {run} and {against}, so they cannot be compared")
+        require(
+            np.array_equal(np.isnan(found), unknown),
+            f"{key}: {run} and {against} did not answer the same queries: "
+            "measure both on one split by the same judgements",
+        )
+        require(
+            not unknown.all(), f"{key}: no query counts for {run} and {against}, so they cannot be compared"
+        )
 
 
 def _signs(one: Difference, difference: Values, draws: Draws, row: Metric) -> tuple[Difference, int, float]:

@@ -22,7 +22,7 @@ from workbench.metrics import load
 from workbench.metrics.grades import AnyGrades, grade_rows
 from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values
 from workbench.metrics.table import WITHOUT_OWN, Metric, report
-from workbench.records import Judgements, Measurement, MetricKey, Rows
+from workbench.records import Judgements, Measurement, MetricKey, Rows, require
 
 EMPTY = 1e-12  # share of the sum of squares that is rounding alone
 LEAST = 4  # queries, half of which are a sample
@@ -87,10 +87,10 @@ def half_of_the_queries(
     """
     order = np.argsort(query, kind="stable")
     _, start, size = np.unique(query[order], return_index=True, return_counts=True)
-    if len(start) < LEAST:
-        raise ValueError(
-            f"a bootstrap over half of {len(start)} queries is none; at least {LEAST} are needed"
-        )
+    require(
+        len(start) >= LEAST,
+        f"a bootstrap over half of {len(start)} queries is none; at least {LEAST} are needed",
+    )
     out = np.empty(rounds)
     for number in range(rounds):
         drawn = rng.choice(len(start), len(start) // 2, replace=False)
@@ -110,10 +110,10 @@ def at_pairs(graded: AnyGrades, judgements: Judgements, *, block: int = 512) -> 
     Raises:
         ValueError: shapes differ.
     """
-    if tuple(graded.shape) != judgements.shape:
-        raise ValueError(
-            f"values are {tuple(graded.shape)}, the judgements {judgements.name!r} are {judgements.shape}"
-        )
+    require(
+        tuple(graded.shape) == judgements.shape,
+        f"values are {tuple(graded.shape)}, the judgements {judgements.name!r} are {judgements.shape}",
+    )
     images, captions = judgements.images, judgements.captions
     if isinstance(graded, Judgements):
         return graded.at(images, captions).astype(np.float64)
@@ -299,10 +299,10 @@ def measure(
     """
     whole = isinstance(values, np.ndarray) and values.ndim == 1
     at = np.asarray(values, dtype=np.float64) if whole else at_pairs(values, judgements)
-    if len(at) != len(judgements.grades):
-        raise ValueError(
-            f"{len(at)} values for the {len(judgements.grades)} pairs of the judgements {judgements.name!r}"
-        )
+    require(
+        len(at) == len(judgements.grades),
+        f"{len(at)} values for the {len(judgements.grades)} pairs of the judgements {judgements.name!r}",
+    )
     image = own[judgements.images] if directions == ("t2t",) else judgements.images
     draws = Draws(own, int(own.max(initial=-1)) + 1, rounds, seed)
     table = [load(row) if isinstance(row, str) else row for row in rows]

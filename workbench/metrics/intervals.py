@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import Rows
+from workbench.records import Rows, require
 
 Values = NDArray[np.float64]
 Statistic = Literal["mean", "median"]
@@ -89,8 +89,7 @@ class Draws:
     folds: int = 1
 
     def __post_init__(self) -> None:
-        if self.images % self.folds:
-            raise ValueError(f"{self.folds} folds do not divide {self.images} images")
+        require(self.images % self.folds == 0, f"{self.folds} folds do not divide {self.images} images")
 
     def value(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> float:
         """The statistic of the queries at hand, ``median`` rounded down as the field prints it."""
@@ -141,11 +140,11 @@ class Draws:
         of_image, asked = np.arange(self.images), {"i": 1, "t": 0}.get(direction[:1])
         sides = [of_image, self.own] if asked is None else [of_image if asked else self.own]
         size = sum(map(len, sides))
-        if not size or len(values) % size or (direction and len(values) != size):
-            raise ValueError(
-                f"{direction or 'both directions'}: {len(values)} values for {size} queries; "
-                f"there are {self.images} images and {len(self.own)} captions"
-            )
+        require(
+            size and len(values) % size == 0 and (not direction or len(values) == size),
+            f"{direction or 'both directions'}: {len(values)} values for {size} queries; "
+            f"there are {self.images} images and {len(self.own)} captions",
+        )
         first = 0
         for rows in sides * (len(values) // size):
             yield values[first : first + len(rows)], rows

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from workbench.metrics.grades import Lists
 from workbench.metrics.intervals import Values
 from workbench.metrics.table import Metric
-from workbench.records import Rows
+from workbench.records import Rows, require
 from workbench.registry import Count
 
 Codes = NDArray[np.bool_]
@@ -110,10 +110,10 @@ class Pmrp(Metric):
     def per_query(self, found: Lists, k: int | None = None) -> Values:
         """``(queries,)`` in [0, 1], NaN where nothing is plausible."""
         far = getattr(found.source.graded, "far", FAR)
-        if max(self.zetas) >= far:
-            raise ValueError(
-                f"zeta {max(self.zetas)} needs Categories(codes, own, far={max(self.zetas) + 1})"
-            )
+        require(
+            max(self.zetas) < far,
+            f"zeta {max(self.zetas)} needs Categories(codes, own, far={max(self.zetas) + 1})",
+        )
         grades, judged = found.ordered.grades[found.ordered.codes], found.ordered.codes > 0
         out = []
         for zeta in self.zetas:

@@ -21,7 +21,7 @@ from workbench.metrics.blocks import AnyScores, RowScores, WithoutOwn, by_rows
 from workbench.metrics.grades import AnyGrades, GradeRows, Matrix, grade_rows, lists
 from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, Statistic, Values, interval
 from workbench.metrics.ranks import Ranked, Ranks, ranks_of
-from workbench.records import Judgements, Measurement, MetricKey, Rows
+from workbench.records import Judgements, Measurement, MetricKey, Rows, require
 from workbench.records.measurement import TIES
 from workbench.records.shown import Unit
 from workbench.registry import Natural, Shelf, check_options, did_you_mean
@@ -245,18 +245,19 @@ class Evidence:
 
     def __post_init__(self) -> None:
         images, captions = self.judged.shape
-        if tuple(self.scores.shape) != (images, captions):
-            raise ValueError(
-                f"scores are {tuple(self.scores.shape)}, the judgements are {(images, captions)}"
-            )
-        if len(self.whose) != captions:
-            raise ValueError(
-                f"own has {len(self.whose)} rows for {captions} captions: give the image row of each"
-            )
-        if images % self.folds:
-            raise ValueError(f"{self.folds} folds do not divide {images} images")
-        if self.ranked is not None and self.folds > 1:
-            raise ValueError("ranks of the whole gallery cannot be cut into folds: give the scores alone")
+        require(
+            tuple(self.scores.shape) == (images, captions),
+            f"scores are {tuple(self.scores.shape)}, the judgements are {(images, captions)}",
+        )
+        require(
+            len(self.whose) == captions,
+            f"own has {len(self.whose)} rows for {captions} captions: give the image row of each",
+        )
+        require(images % self.folds == 0, f"{self.folds} folds do not divide {images} images")
+        require(
+            self.ranked is None or self.folds == 1,
+            "ranks of the whole gallery cannot be cut into folds: give the scores alone",
+        )
 
     @cached_property
     def whose(self) -> Rows:
@@ -412,10 +413,7 @@ def measure(
     ('i2t/R@1', 1.0, 'rsum', 6.0)
     """
     found = [one for one, _ in walk(evidence, rows, subset=subset, rounds=rounds, seed=seed)]
-    if not found:
-        raise ValueError(
-            f"no query has an answer by the judgements {evidence.label!r}: nothing can be measured"
-        )
+    require(found, f"no query has an answer by the judgements {evidence.label!r}: nothing can be measured")
     return found
 
 
@@ -433,11 +431,11 @@ def _by_query(
                 for k in row.depths(evidence.label):
                     out[row, k][queries] = row.per_query(found, k)
     mask = None if subset is None else subset.captions if direction in TURNED else subset.images
-    if mask is not None and len(mask) != size:
-        raise ValueError(
-            f"{direction}: the subset {subset and subset.name!r} has {len(mask)} rows for {size} queries"
-        )
     if mask is not None:
+        require(
+            len(mask) == size,
+            f"{direction}: the subset {subset and subset.name!r} has {len(mask)} rows for {size} queries",
+        )
         out = {key: np.where(mask, values, np.nan) for key, values in out.items()}
     return out
 

@@ -6,7 +6,7 @@ the image that caption ``t`` belongs to. Records check their own shapes when the
 misaligned array fails where it enters and not three files later.
 """
 
-from workbench.records._checks import Rows
+from workbench.records._checks import Rows, require
 from workbench.records.batch import Batch, Embedding, Signal
 from workbench.records.judgements import Graded, Judgements, densest
 from workbench.records.lazy_judgements import LazyJudgements
@@ -28,4 +28,5 @@ __all__ = [
     "Signal",
     "Split",
     "densest",
+    "require",
 ]

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from workbench.records import Rows
+from workbench.records import Rows, require
 from workbench.records.shown import fixed
 
 Vectors = NDArray[Any]
@@ -66,8 +66,10 @@ class Banned:
 
     def __init__(self, exclude: Rows | None, size: int, queries: int) -> None:
         rows = np.zeros(0, dtype=np.int64) if exclude is None else np.asarray(exclude)
-        if rows.ndim not in (1, 2) or (rows.ndim == 2 and len(rows) != queries):
-            raise ValueError(f"exclude is (E,) or ({queries}, E), got {rows.shape}")
+        require(
+            rows.ndim in (1, 2) and (rows.ndim != 2 or len(rows) == queries),
+            f"exclude is (E,) or ({queries}, E), got {rows.shape}",
+        )
         if rows.size and (rows.min() < 0 or rows.max() >= size):
             raise ValueError(f"exclude names a row outside the {size} rows of the gallery")
         self.most = max((len(np.unique(line)) for line in np.atleast_2d(rows)), default=0)
@@ -88,8 +90,7 @@ def blocks(size: int, step: int) -> Iterator[slice]:
     >>> list(blocks(5, 2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    if step < 1:
-        raise ValueError(f"a block needs at least one row, got {step}")
+    require(step >= 1, f"a block needs at least one row, got {step}")
     for first in range(0, size, step):
         yield slice(first, min(first + step, size))
 
@@ -143,10 +144,10 @@ class Index:
     """
 
     def __init__(self, gallery: Vectors, *, device: str = "cpu", chunk: int = SCORES) -> None:
-        if gallery.ndim != 2 or gallery.dtype not in (np.float16, np.float32, np.float64):
-            raise ValueError(
-                f"a gallery is (N, D) in float16, float32 or float64, got {gallery.shape} in {gallery.dtype}"
-            )
+        require(
+            gallery.ndim == 2 and gallery.dtype in (np.float16, np.float32, np.float64),
+            f"a gallery is (N, D) in float16, float32 or float64, got {gallery.shape} in {gallery.dtype}",
+        )
         with warnings.catch_warnings():
             # a file mapped for reading; nothing writes to it here
             warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
@@ -179,11 +180,10 @@ class Index:
                 number.
         """
         asked, banned = self._checked(query), Banned(exclude, len(self), len(query))
-        if not 1 <= k <= len(self) - banned.most:
-            raise ValueError(
-                f"k = {k} must lie in 1..{len(self) - banned.most}, the size of the gallery less those "
-                "excluded"
-            )
+        require(
+            1 <= k <= len(self) - banned.most,
+            f"k = {k} must lie in 1..{len(self) - banned.most}, the size of the gallery less those excluded",
+        )
         found = [
             self._of_part(asked, part, k, banned) for part in blocks(len(asked), min(QUERIES, self.chunk))
         ]
@@ -206,12 +206,13 @@ class Index:
         return 1 + np.array(before, dtype=np.int64).reshape(len(scores), len(rows))
 
     def _checked(self, query: Vectors) -> Tensor:
-        if query.ndim != 2 or query.shape[1] != self._gallery.shape[1]:
-            raise ValueError(
-                f"queries of shape {query.shape} do not fit a gallery of width {self._gallery.shape[1]}"
-            )
-        if not np.isfinite(query).all():
-            raise ValueError("a query holds a NaN or an infinite number, which is near to nothing")
+        require(
+            query.ndim == 2 and query.shape[1] == self._gallery.shape[1],
+            f"queries of shape {query.shape} do not fit a gallery of width {self._gallery.shape[1]}",
+        )
+        require(
+            np.isfinite(query).all(), "a query holds a NaN or an infinite number, which is near to nothing"
+        )
         return torch.tensor(query, dtype=self._precision, device=self._gallery.device)
 
     def _of_part(self, asked: Tensor, part: slice, k: int, banned: Banned) -> tuple[Tensor, Tensor]:
@@ -312,8 +313,7 @@ class Approximate:
             self._index.add(np.ascontiguousarray(gallery[part], dtype=np.float32))
         chosen = gallery[:: max(1, len(gallery) // measured)] if queries is None else queries
         chosen = np.asarray(chosen[:measured], dtype=np.float32)
-        if not len(chosen):
-            raise ValueError("recall is measured on at least one query")
+        require(len(chosen), "recall is measured on at least one query")
         self.measured, self.recall = len(chosen), self._recall(exact, chosen)
 
     def __len__(self) -> int:
@@ -340,7 +340,6 @@ class Approximate:
         Raises:
             ValueError: ``k`` is not in 1..N.
         """
-        if not 1 <= k <= len(self):
-            raise ValueError(f"k = {k} must lie in 1..{len(self)}, the size of the gallery")
+        require(1 <= k <= len(self), f"k = {k} must lie in 1..{len(self)}, the size of the gallery")
         scores, rows = self._search(query, k)
         return Found(np.where(rows < 0, -np.inf, scores), rows, self.method, self.recall, self.measured)

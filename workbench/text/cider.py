@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from workbench.records import Rows
+from workbench.records import Rows, require
 from workbench.registry import Positive
 from workbench.text.signal import Relevance, RelevanceMaker, image_rows
 from workbench.text.words import words
@@ -225,8 +225,7 @@ class Cider(RelevanceMaker):
 
     def _features(self, captions: Sequence[str]) -> tuple[Features, Features]:
         """The captions as hypotheses and as references."""
-        if not self.documents:
-            raise ValueError("cider: no document frequencies yet; call fit(captions, own) first")
+        require(self.documents, "cider: no document frequencies yet; call fit(captions, own) first")
         counted = count_ngrams(captions, SPLITS[self.tokens])
         holding = np.array([self.holding.get(gram, 1) for gram in counted.grams], dtype=float)
         idf = np.log(self.documents) - np.log(holding)

@@ -22,7 +22,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
-from workbench.records import Rows
+from workbench.records import Rows, require
 from workbench.text.signal import SignalMaker
 from workbench.text.words import words
 
@@ -85,11 +85,11 @@ class Descriptiveness(SignalMaker):
         holding = np.bincount(counts.indices, minlength=len(known))
         self.sentences, self.holding = len(captions), dict(zip(known, holding.tolist(), strict=True))
         scores = weigh(self.scorer, counts, holding, self.sentences).sum(axis=1)
-        if len(scores) == 0 or scores.min() == scores.max():
-            raise ValueError(
-                f"descriptiveness: all {len(captions)} captions of the pool score the same "
-                f"with {self.scorer!r}; fit on captions that differ"
-            )
+        require(
+            len(scores) != 0 and scores.min() != scores.max(),
+            f"descriptiveness: all {len(captions)} captions of the pool score the same "
+            f"with {self.scorer!r}; fit on captions that differ",
+        )
         self.low, self.high = float(scores.min()), float(scores.max())
         return self
 
@@ -119,8 +119,7 @@ class Descriptiveness(SignalMaker):
 
     def _contributions(self, captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
         """``(T, W)`` what each word adds to each caption, and the words."""
-        if not self.sentences:
-            raise ValueError("descriptiveness: no pool yet; call fit(captions) first")
+        require(self.sentences, "descriptiveness: no pool yet; call fit(captions) first")
         counts, known = count_words(captions)
         holding = np.array([self.holding.get(word, 1) for word in known], dtype=float)
         return weigh(self.scorer, counts, holding, self.sentences), known

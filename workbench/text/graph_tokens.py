@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from workbench.records import Rows, SceneGraph
+from workbench.records import Rows, SceneGraph, require
 from workbench.registry import Count, Natural
 from workbench.text.scene_graph import SceneGraphs
 from workbench.text.scene_graph.store import stored
@@ -111,10 +111,10 @@ class GraphTokens(SignalMaker):
         cache_from: Count = 256,
         processes: Natural = 1,
     ) -> None:
-        if tokens is not None and features:
-            raise ValueError(
-                "graph_tokens: give tokens (ids of words) or features (vectors of phrases), not both"
-            )
+        require(
+            tokens is None or not features,
+            "graph_tokens: give tokens (ids of words) or features (vectors of phrases), not both",
+        )
         self.objects, self.attributes, self.relations = objects, attributes, relations
         self.cache, self.cache_from = cache, cache_from
         self.parser = SceneGraphs(processes=processes)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from workbench.records import Judgements, Rows, Signal
+from workbench.records import Judgements, Rows, Signal, require
 from workbench.registry import Checked
 
 Floats = NDArray[np.float32]
@@ -124,11 +124,10 @@ class Relevance:
         Raises:
             ValueError: ``minimum`` is not greater than 0, which would list every pair.
         """
-        if not minimum > 0:
-            raise ValueError(
-                f"{self.name}: minimum is {minimum}; it must be greater than 0, "
-                f"else every pair would be listed"
-            )
+        require(
+            minimum > 0,
+            f"{self.name}: minimum is {minimum}; it must be greater than 0, else every pair would be listed",
+        )
         nothing = sparse.coo_array((self.shape[0], 0), dtype=np.float32)
         blocks = (sparse.coo_array(scores * (scores >= minimum)) for _, scores in self.blocks(size))
         listed = sparse.hstack([nothing, *blocks], "coo")
@@ -193,10 +192,10 @@ def image_rows(maker: str, captions: int, own: Rows, images: int | None) -> tupl
         ValueError: there are not as many rows as captions, or a row lies outside the images.
     """
     own = np.asarray(own, dtype=np.int64)
-    if own.shape != (captions,):
-        raise ValueError(
-            f"{maker}: own has shape {own.shape} for {captions} captions; give one image row a caption"
-        )
+    require(
+        own.shape == (captions,),
+        f"{maker}: own has shape {own.shape} for {captions} captions; give one image row a caption",
+    )
     known = int(own.max(initial=-1)) + 1 if images is None else images
     if captions and (own.min() < 0 or own.max() >= known):
         raise ValueError(f"{maker}: own holds rows {own.min()}..{own.max()}, there are {known} images")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from workbench.records import Rows
+from workbench.records import Rows, require
 from workbench.text.signal import Relevance, RelevanceMaker, image_rows
 
 
@@ -71,8 +71,7 @@ class Tfidf(RelevanceMaker):
         return TfidfRelevance(self._vectors(hypotheses), self._vectors(references), own, images)
 
     def _vectors(self, captions: Sequence[str]) -> sparse.csr_array:
-        if self._vectorizer is None:
-            raise ValueError("tfidf: no words yet; call fit(captions, own) first")
+        require(self._vectorizer is not None, "tfidf: no words yet; call fit(captions, own) first")
         made = self._vectorizer.transform(captions) if captions else (0, len(self._vectorizer.vocabulary_))
         return sparse.csr_array(made)
 

@@ -13,7 +13,7 @@ import torch
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from workbench.records import Rows
+from workbench.records import Rows, require
 from workbench.registry import Natural, did_you_mean
 from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.words import words
@@ -72,10 +72,10 @@ class Tokens(SignalMaker):
         max_length: Annotated[int, Ge(3)] | None = None,
         min_count: Natural = 1,
     ) -> None:
-        if tokenizer != "words" and not tokenizer.startswith(OPEN_CLIP):
-            raise ValueError(
-                f"tokens: tokenizer is {tokenizer!r}; choose 'words' or 'open_clip:<model name>'"
-            )
+        require(
+            tokenizer == "words" or tokenizer.startswith(OPEN_CLIP),
+            f"tokens: tokenizer is {tokenizer!r}; choose 'words' or 'open_clip:<model name>'",
+        )
         self.tokenizer, self.max_length, self.min_count = tokenizer, max_length, min_count
         self.fixed = vocabulary is not None
         self.vocabulary: tuple[str, ...] = tuple(vocabulary or ())

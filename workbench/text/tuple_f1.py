@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from workbench.records import Rows, SceneGraph
+from workbench.records import Rows, SceneGraph, require
 from workbench.text.signal import Relevance, RelevanceMaker, image_rows
 
 Synonyms = Sequence[Collection[str]]
@@ -197,8 +197,7 @@ def _representatives(synonyms: Synonyms | None) -> dict[str, str]:
     """For each name of a synonym set, the name that stands for the set."""
     pairs = [(name, min(names)) for names in synonyms or () for name in set(names)]
     for name, number in Counter(name for name, _ in pairs).items():
-        if number > 1:
-            raise ValueError(f"tuple_f1: {name!r} is in two synonym sets; join them into one")
+        require(number <= 1, f"tuple_f1: {name!r} is in two synonym sets; join them into one")
     return dict(pairs)
 
 

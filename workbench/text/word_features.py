@@ -22,7 +22,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from workbench.records import Rows
+from workbench.records import Rows, require
 from workbench.records.writing import replacing
 from workbench.registry import Count, Natural
 from workbench.text.signal import SignalMaker, offsets, padded
@@ -89,11 +89,11 @@ class WordFeatures(SignalMaker):
         batch_size: Natural = 64,
         device: str = "cpu",
     ) -> None:
-        if find_spec("transformers") is None:
-            raise ImportError(
-                "word_features needs transformers; "
-                "pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'"
-            )
+        require(
+            find_spec("transformers") is not None,
+            "word_features needs transformers; pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'",
+            ImportError,
+        )
         self.model, self.source, self.asked = model, _locate(model), revision
         self.cache, self.cache_from = Path(cache) if cache else None, cache_from
         self.max_length, self.batch_size, self.device = max_length, batch_size, device
@@ -196,11 +196,11 @@ class WordFeatures(SignalMaker):
         Raises:
             ValueError: they are others.
         """
-        if state["revision"] != self.revision:
-            raise ValueError(
-                f"word_features: {self.model!r} is at revision {self.revision[:12]}, "
-                f"training used {state['revision'][:12]}"
-            )
+        require(
+            state["revision"] == self.revision,
+            f"word_features: {self.model!r} is at revision {self.revision[:12]}, "
+            f"training used {state['revision'][:12]}",
+        )
         return self
 
 
@@ -214,10 +214,11 @@ def _locate(model: str) -> str | Path:
             )
         return Path(found.origin).parent / "model"
     folder = Path(model)
-    if folder.is_dir() and not (folder / "config.json").is_file():
-        raise FileNotFoundError(
-            f"word_features: {model} holds no config.json; give the folder of a Hugging Face model"
-        )
+    require(
+        not folder.is_dir() or (folder / "config.json").is_file(),
+        f"word_features: {model} holds no config.json; give the folder of a Hugging Face model",
+        FileNotFoundError,
+    )
     return folder if folder.is_dir() else model
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workbench.records import MetricKey
+from workbench.records import MetricKey, require
 from workbench.records.shown import count, fixed
 
 ROW = ("paper", "table", "dataset", "protocol", "group", "method")
@@ -76,8 +76,7 @@ def load(
     found = _all()
     for name, values in wanted.items():
         found = found[found[name].isin(values)]
-    if found.empty:
-        raise ValueError(f"no printed value has all of {wanted}; leave one out to see what there is")
+    require(not found.empty, f"no printed value has all of {wanted}; leave one out to see what there is")
     return found.reset_index(drop=True)
 
 
