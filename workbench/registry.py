@@ -14,9 +14,9 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import cached_property, lru_cache, wraps
 from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -83,9 +83,11 @@ class Shelf:
 
     def names(self) -> list[str]:
         """Names of the members, sorted: files of the folder and entry points. No member is imported."""
-        return sorted({*self._files(), *self._entries()})
+        return sorted({*self.files, *self._entries()})
 
-    def _files(self) -> set[str]:
+    @cached_property
+    def files(self) -> set[str]:
+        """Names of the members that are files of the folder, which is read once in a process."""
         return {
             place.stem if place.name != "__init__.py" else place.parent.name
             for root in import_module(self.package).__path__
@@ -103,7 +105,7 @@ class Shelf:
             KeyError: no such member, or no such module or name in it; the message lists the near names.
             TypeError: what a name from outside stands for is no member of this shelf.
         """
-        if name in self._files():
+        if name in self.files:
             return import_module(f"{self.package}.{name}").MEMBER
         if name in (entries := self._entries()):
             found = entries[name].load()
@@ -240,14 +242,23 @@ def check_value(where: str, value: Any, kind: Any) -> None:
     Raises:
         TypeError: a value of another type; ValueError: one out of range or not among the choices.
     """
-    from pydantic import ConfigDict, TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
+    adapter = (_adapter if isinstance(kind, Hashable) else _adapter.__wrapped__)(kind)
     try:
-        TypeAdapter(kind, config=ConfigDict(arbitrary_types_allowed=True, strict=True)).validate_python(
+        adapter.validate_python(
             tuple(value) if get_origin(kind) is tuple and isinstance(value, list) else value
         )
     except ValidationError as error:
         raise refusal(where, value, error.errors()) from None
+
+
+@lru_cache
+def _adapter(kind: Any) -> Any:
+    """What checks values by an annotation; to make one takes a thousand times as long as to ask it."""
+    from pydantic import ConfigDict, TypeAdapter
+
+    return TypeAdapter(kind, config=ConfigDict(arbitrary_types_allowed=True, strict=True))
 
 
 def _distance(error: Any) -> int:

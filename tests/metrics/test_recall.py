@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 
 from tests.metrics.families import hit_at_k, recall, recall_at_k
 from tests.oracles import metrics as oracle
-from workbench.metrics.ranks import best_ranks, rank
+from workbench.metrics.ranks import rank, ranks_of
 from workbench.records import Judgements
 
 # METHODS 11.1: two images, three captions each
@@ -55,8 +55,8 @@ def test_measure_reports_both_directions_their_sum_and_the_contract():
 
 def test_the_rank_of_the_best_relevant_item_is_given_in_both_directions():
     judged = Judgements.own(OWN, 2)
-    assert best_ranks(SCORES, judged, "i2t").tolist() == [1.0, 2.0]
-    assert best_ranks(SCORES, judged, "t2i").tolist() == [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]
+    assert ranks_of(SCORES, judged, "i2t").first.tolist() == [1.0, 2.0]
+    assert ranks_of(SCORES, judged, "t2i").first.tolist() == [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]
 
 
 def test_the_median_rank_is_rounded_down():

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from workbench.experiment import runs
 from workbench.experiment.model import WHOLE, Model, scored
 from workbench.metrics.blocks import AnyScores, best, by_rows
-from workbench.metrics.ranks import best_ranks
+from workbench.metrics.ranks import ranks_of
 from workbench.records import Embedding, Measurement, Split
 from workbench.records.writing import replacing
 from workbench.training import checkpoint
@@ -115,7 +115,7 @@ class OpenRun:
             direction: image to text or text to image.
             judgements: name of the split's judgements that say what is relevant.
         """
-        return best_ranks(self._scored(), self.split.judgements[judgements], direction)
+        return ranks_of(self._scored(), self.split.judgements[judgements], direction).first
 
     def rankings(self, k: int = 10) -> pd.DataFrame:
         """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the

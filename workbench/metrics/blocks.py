@@ -34,7 +34,8 @@ class RowScores(Protocol):
 
     @property
     def step(self) -> int:
-        """How many rows are best asked for at a time."""
+        """How many rows are best asked for at a time: as many as a block of bounded size holds."""
+        return max(1, COMPUTED // max(self.shape[-1], 1))
 
     @property
     def T(self) -> RowScores:  # noqa: N802  the name that numpy gives it
@@ -51,7 +52,7 @@ AnyScores = Scores | RowScores
 
 
 @dataclass(frozen=True)
-class Whole:
+class Whole(RowScores):
     """A matrix that lies in memory."""
 
     scores: Scores
@@ -87,7 +88,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Products:
+class Products(RowScores):
     """Inner products of embeddings; cosines where the vectors have unit length.
 
     Args:
@@ -107,11 +108,6 @@ class Products:
         return len(self.query), len(self.gallery)
 
     @property
-    def step(self) -> int:
-        """As many rows as a block of bounded size holds."""
-        return max(1, COMPUTED // max(len(self.gallery), 1))
-
-    @property
     def T(self) -> Products:  # noqa: N802
         """The other direction."""
         return Products(self.gallery, self.query)
@@ -126,7 +122,7 @@ class Products:
 
 
 @dataclass(frozen=True)
-class WithoutOwn:
+class WithoutOwn(RowScores):
     """Scores from which each query's own items are removed (score ``-inf``).
 
     Args:
@@ -192,7 +188,7 @@ def blocks(
         tuple(source.shape) == tuple(shape),
         f"scores are {tuple(source.shape)}, the judgements (queries, gallery) are {tuple(shape)}",
     )
-    size = source.step if step is None else step
+    size = step or source.step
     for first in range(0, shape[0], size):
         rows = source.rows(slice(first, min(first + size, shape[0])))
         # the least of numbers among which one is NaN is NaN: one pass without a copy
@@ -217,11 +213,9 @@ def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Scores:
     order = np.argsort(queries, kind="stable")
     parts = [np.zeros(0)]
     for first, rows in blocks(scores, scores.shape):
-        start, end = np.searchsorted(queries[order], [first, first + len(rows)])
-        kept = order[start:end]
+        kept = order[slice(*np.searchsorted(queries[order], [first, first + len(rows)]))]
         parts.append(rows[queries[kept] - first, items[kept]])
-    out = np.concatenate(parts)
-    return out[np.argsort(order, kind="stable")]
+    return np.asarray(np.concatenate(parts)[np.argsort(order, kind="stable")])
 
 
 def best(scores: AnyScores, k: int) -> tuple[Scores, Rows]:

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.metrics.blocks import (
-    COMPUTED,
     AnyScores,
     Codes,
     RowScores,
@@ -54,7 +53,7 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class GradeRows:
+class GradeRows(RowScores):
     """Grades ``(queries, gallery)`` by blocks of queries; they can be read as scores, see ``RowScores``.
 
     Args:
@@ -72,11 +71,6 @@ class GradeRows:
         return (captions, images) if self.turned else (images, captions)
 
     @property
-    def step(self) -> int:
-        """As many rows as a block of bounded size holds."""
-        return max(1, COMPUTED // max(self.shape[1], 1))
-
-    @property
     def T(self) -> GradeRows:  # noqa: N802  the name that numpy gives it
         """The other direction."""
         return GradeRows(self.graded, not self.turned)
@@ -90,9 +84,9 @@ class GradeRows:
         """``(G,)`` distinct grades, ascending."""
         grades = self.graded
         if isinstance(grades, Judgements):
-            whole = len(grades.grades) == np.prod(grades.shape)
-            others = [] if grades.unlisted is None or whole else [grades.unlisted]
-            known = np.concatenate([grades.grades, np.array(others, dtype=grades.grades.dtype)])
+            known = grades.grades
+            if grades.unlisted is not None and len(known) < np.prod(grades.shape):
+                known = np.append(known, known.dtype.type(grades.unlisted))
         else:
             starts = range(0, self.shape[0], self.step)
             known = np.concatenate(
@@ -116,8 +110,7 @@ def grade_rows(grades: AnyGrades) -> GradeRows:
         return GradeRows(Matrix(grades))
     if isinstance(grades, Judgements) or np.prod(grades.shape) > HELD:
         return GradeRows(grades)
-    every = (np.arange(size) for size in grades.shape)
-    return GradeRows(Matrix(np.asarray(grades.take(*every)), grades.name))
+    return GradeRows(Matrix(np.asarray(grades.take(*map(np.arange, grades.shape))), grades.name))
 
 
 @dataclass(frozen=True)
@@ -178,8 +171,7 @@ class Lists:
         known = self.source.distinct
         codes = np.where(np.isnan(self.grades), 0, np.searchsorted(known, self.grades) + 1)
         in_order = _codes_in_order(self.scores, codes, len(known) + 1)
-        names = np.concatenate([[0.0], known.astype(np.float64)])
-        return Ordered(in_order.astype(np.min_scalar_type(len(known))), names)
+        return Ordered(in_order.astype(np.min_scalar_type(len(known))), np.append(0.0, known))
 
     @cached_property
     def listed(self) -> NDArray[np.bool_]:
@@ -206,8 +198,7 @@ class Lists:
         for k in range(depth):
             mine = grade[:, [k]]
             place[:, k] = 1 + ((grades > mine) | ((grades == mine) & (rows < top[:, [k]]))).sum(axis=1)
-        best = -np.sort(np.partition(-grades, width - 1, axis=1)[:, :width], axis=1)
-        return Retrieved(grade, place, best)
+        return Retrieved(grade, place, -np.sort(np.partition(-grades, width - 1, axis=1)[:, :width], axis=1))
 
 
 def lists(
@@ -237,8 +228,7 @@ def lists(
     rows = grades if isinstance(grades, GradeRows) else grade_rows(grades)
     size = max(1, COPIED // max(rows.shape[1], 1))
     for first, part in blocks(scores, rows.shape, block or min(by_rows(scores).step, size)):
-        found = rows.rows(slice(first, first + len(part)))
-        yield first, Lists(part, found, rows, depth, max(depth, width))
+        yield first, Lists(part, rows.rows(slice(first, first + len(part))), rows, depth, max(depth, width))
 
 
 def _codes_in_order(scores: Scores, codes: Rows, size: int) -> Rows:
@@ -249,8 +239,7 @@ def _codes_in_order(scores: Scores, codes: Rows, size: int) -> Rows:
     np.cumsum(sorted_scores[:, 1:] != sorted_scores[:, :-1], axis=1, out=group[:, 1:])
     group[sorted_codes == 0] = codes.shape[1]
     # group and code in one integer: sorting it keeps the order of the scores and sorts equal scores by grade
-    codes_in_order: Rows = np.sort(group * size + sorted_codes, axis=1) % size
-    return codes_in_order
+    return np.asarray(np.sort(group * size + sorted_codes, axis=1) % size)
 
 
 def _best(scores: Scores, grades: Values, depth: int) -> Rows:
@@ -262,5 +251,4 @@ def _best(scores: Scores, grades: Values, depth: int) -> Rows:
         tied = np.flatnonzero(scores[query] >= least[query])
         top[query] = tied[np.lexsort((-tied, grades[query, tied], -scores[query, tied]))][:depth]
     found, worth = (np.take_along_axis(values, top, axis=1) for values in (scores, grades))
-    order: Rows = np.take_along_axis(top, np.lexsort((-top, worth, -found), axis=1), axis=1)
-    return order
+    return np.asarray(np.take_along_axis(top, np.lexsort((-top, worth, -found), axis=1), axis=1))

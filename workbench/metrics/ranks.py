@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -152,8 +153,7 @@ class Ranks:
 
     def mean(self, values: NDArray[Any]) -> Values:
         """``(queries,)`` mean of a value per relevant item, ``(M,)``; NaN where nothing is relevant."""
-        total = np.bincount(self.query, weights=values, minlength=len(self.counts))
-        return ratio(total, self.counts)
+        return ratio(np.bincount(self.query, weights=values, minlength=len(self.counts)), self.counts)
 
 
 def rank(scores: AnyScores, relevant: Relevant | NDArray[np.bool_], *, block: int | None = None) -> Ranks:
@@ -185,15 +185,11 @@ def rank_all(scores: AnyScores, relevant: Sequence[Relevant], *, block: int | No
     names = [one.query * np.int64(gallery) + one.item for one in listed]
     pairs = np.unique(np.concatenate(names))
     query, item = np.divmod(pairs, max(gallery, 1))
-    start, not_below = (
-        np.searchsorted(query, np.arange(queries + 1)).tolist(),
-        np.empty(len(pairs), dtype=np.int64),
-    )
+    start, parts = np.searchsorted(query, np.arange(queries + 1)).tolist(), [np.zeros(0, dtype=np.int64)]
     for first, rows in blocks(scores, relevant[0].shape, block):
-        for row in range(len(rows)):
-            begin, end = start[first + row], start[first + row + 1]
-            if begin < end:
-                not_below[begin:end] = _not_below(rows[row], item[begin:end])
+        bounds = pairwise(start[first : first + len(rows) + 1])
+        parts += [_not_below(row, item[a:b]) for row, (a, b) in zip(rows, bounds, strict=True) if a < b]
+    not_below = np.concatenate(parts)
     return [
         _ranks(one, not_below[np.searchsorted(pairs, name)]) for one, name in zip(listed, names, strict=True)
     ]
@@ -214,8 +210,8 @@ def _ranks(relevant: Relevant, not_below: Rows) -> Ranks:
     query, gallery = relevant.query, relevant.shape[1]
     names = np.sort(query * np.int64(gallery + 1) + not_below)
     start = np.searchsorted(query, query)
-    relevant_not_below = np.searchsorted(names, names, "right") - start
-    irrelevant_above = names % (gallery + 1) - relevant_not_below
+    # those not below, less the relevant ones among them
+    irrelevant_above = names % (gallery + 1) - (np.searchsorted(names, names, "right") - start)
     return Ranks(query, irrelevant_above + np.arange(len(names)) - start + 1, relevant.counts, gallery)
 
 
@@ -254,27 +250,12 @@ class Ranked:
 
 
 def ranks_of(scores: AnyScores, judgements: Judgements, direction: str) -> Ranks:
-    """Ranks by judgements in one direction, ``"i2t"`` or ``"t2i"``."""
-    rows, relevant = by_rows(scores), Relevant.of(judgements)
-    return rank(rows, relevant) if direction == "i2t" else rank(rows.T, relevant.T)
-
-
-def best_ranks(scores: AnyScores | Ranked, judgements: Judgements, direction: Direction) -> Values:
-    """Rank of each query's best relevant item.
+    """Ranks by judgements in one direction.
 
     Args:
         scores: ``(I, T)``, larger = more alike.
         judgements: which pairs are relevant.
-        direction: whether images or captions are the queries.
-
-    Returns:
-        ``(I,)`` or ``(T,)``, 1 = top, NaN where nothing is relevant or the query is not asked.
+        direction: ``"i2t"`` = images are the queries, ``"t2i"`` = captions.
     """
-    if isinstance(scores, Ranked):
-        return scores.by(judgements)[direction].first
-    return ranks_of(scores, judgements, direction).first
-
-
-def both(scores: AnyScores | Ranked, judgements: Judgements) -> dict[Direction, Ranks]:
-    """Ranks of image to text and of text to image."""
-    return (scores if isinstance(scores, Ranked) else Ranked(scores, [judgements])).by(judgements)
+    rows, relevant = by_rows(scores), Relevant.of(judgements)
+    return rank(rows, relevant) if direction == "i2t" else rank(rows.T, relevant.T)

@@ -24,7 +24,7 @@ from workbench.metrics.ranks import Ranked, Ranks, ranks_of
 from workbench.records import Judgements, Measurement, MetricKey, Rows, require
 from workbench.records.measurement import TIES
 from workbench.records.shown import Unit
-from workbench.registry import Natural, Shelf, check_options, did_you_mean
+from workbench.registry import Natural, Shelf, did_you_mean, make
 
 Need = Literal["ranks", "labels", "lists", "scores", "pairs", "chains"]
 TURNED = ("t2i", "t2t")
@@ -143,12 +143,15 @@ class Metric:
 
 def rows() -> dict[str, type[Metric]]:
     """All metrics of the shelf and of installed packages, by name."""
-    offered = {name: _shelf.member(name) for name in _shelf.names()}
-    several = {name: one if isinstance(one, tuple) else () for name, one in offered.items()}
-    return {
-        **{name: one for name, one in offered.items() if not several[name]},
-        **{row.name: row for group in several.values() for row in group},
-    }
+    return _rows(_shelf.names())
+
+
+def _rows(places: Iterable[str]) -> dict[str, type[Metric]]:
+    """The metrics that files and entry points of these names offer."""
+    offered = {place: _shelf.member(place) for place in places}
+    groups = [one for one in offered.values() if isinstance(one, tuple)]
+    single = {name: one for name, one in offered.items() if not isinstance(one, tuple)}
+    return single | {row.name: row for group in groups for row in group}
 
 
 def names() -> list[str]:
@@ -162,7 +165,9 @@ def member(name: str) -> type[Metric]:
     Raises:
         KeyError: no such metric; the message lists the near names.
     """
-    known = rows()
+    # installed packages are asked only where no file of the folder knows the name, which takes time
+    known = _rows(_shelf.files)
+    known = known if name in known else rows()
     if name not in known and ":" not in name:
         raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
     found: type[Metric] = known[name] if name in known else _shelf.member(name)
@@ -179,8 +184,7 @@ def load(name: str, **options: Any) -> Metric:
     >>> load("ndcg", gain="exponential").name
     'ndcg'
     """
-    check_options(f"metric {name!r}", member(name), options)
-    return member(name)(**options)
+    return make(f"metric {name!r}", member(name), options)
 
 
 @dataclass(frozen=True)
@@ -222,7 +226,7 @@ class Evidence:
         judged: grades of the pairs; judgements where ranks are asked for.
         own: ``(T,)`` image row of each caption; ``None`` = as the judgements list it, which only ``"own"``
             do.
-        labels: the data set's own pairs, for metrics that compare labels with better judgements.
+        labels: the data set's own pairs, which metrics need that compare labels with better judgements.
         name: of the judgements in keys; empty = as they call themselves.
         ranked: ranks by these judgements and labels, where they were made already.
         within: ranks of pairs of one kind, by ``"i2i"`` and ``"t2t"``.
@@ -314,7 +318,10 @@ class Evidence:
         if need == "ranks":
             yield from self.ranks(direction)
         elif need == "labels":
-            by_labels = replace(self, judged=self.labels or self.judged, own=self.whose)
+            if self.labels is None:
+                metrics = ", ".join(row.name for row in rows)
+                raise ValueError(f"{metrics}: give labels, the data set's own pairs, beside the judgements")
+            by_labels = replace(self, judged=self.labels, own=self.whose)
             both = zip(by_labels.ranks(direction), self.ranks(direction), strict=True)
             yield from ((queries, (labels, truth)) for (queries, labels), (_, truth) in both)
         elif direction in ("i2t", "t2i"):

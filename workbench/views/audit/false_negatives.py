@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from workbench.metrics.blocks import best
 from workbench.metrics.intervals import Draws, interval
-from workbench.metrics.ranks import best_ranks
+from workbench.metrics.ranks import ranks_of
 from workbench.records import Judgements, MetricKey, Rows, Split
 from workbench.training.samplers import epoch
 
@@ -125,7 +125,7 @@ def _errors(scores: Scores, labels: Judgements, k: int, direction: Direction) ->
     counted = True if queries is None else np.isin(query, queries)
     # a NaN, a pair that nobody judged, is not relevant
     wrong = ~(labels.at(images, captions) >= labels.relevant_from) & counted
-    own = best_ranks(scores, labels, direction)[query]
+    own = ranks_of(scores, labels, direction).first[query]
     columns = {"rank": place + 1, "score": found.ravel(), "own_rank": own}
     table = pd.DataFrame({**columns, "image_row": images, "caption_row": captions})
     return table[wrong].assign(direction=direction)
