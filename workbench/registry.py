@@ -7,8 +7,6 @@ Every shelf offers two verbs: ``names()`` lists it, ``load(name, **options)`` ma
 - ``"my_module:MyLoss"``: a class or function of a module in the working directory or on ``PYTHONPATH``.
 """
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import json

@@ -6,8 +6,6 @@ compared with one another within a row only, and a row comes from one block, so 
 product cannot tear equal scores apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -38,13 +36,13 @@ class RowScores(Protocol):
         return max(1, COMPUTED // max(self.shape[-1], 1))
 
     @property
-    def T(self) -> RowScores:  # noqa: N802  the name that numpy gives it
+    def T(self) -> "RowScores":  # noqa: N802  the name that numpy gives it
         """The other direction: items become queries."""
 
     def rows(self, part: slice) -> Scores:
         """``(rows of the part, gallery)`` scores."""
 
-    def cut(self, rows: Rows, columns: Rows) -> RowScores:
+    def cut(self, rows: Rows, columns: Rows) -> "RowScores":
         """The scores of these queries and these items."""
 
 
@@ -68,7 +66,7 @@ class Whole(RowScores):
         return max(1, CACHED // max(self.shape[-1], 1))
 
     @property
-    def T(self) -> Whole:  # noqa: N802
+    def T(self) -> "Whole":  # noqa: N802
         """The turned matrix."""
         return Whole(self.scores.T)
 
@@ -82,7 +80,7 @@ class Whole(RowScores):
             out[:, first : first + TILE] = rows[:, first : first + TILE]
         return out
 
-    def cut(self, rows: Rows, columns: Rows) -> Whole:
+    def cut(self, rows: Rows, columns: Rows) -> "Whole":
         """A smaller matrix."""
         return Whole(self.scores[np.ix_(rows, columns)])
 
@@ -108,7 +106,7 @@ class Products(RowScores):
         return len(self.query), len(self.gallery)
 
     @property
-    def T(self) -> Products:  # noqa: N802
+    def T(self) -> "Products":  # noqa: N802
         """The other direction."""
         return Products(self.gallery, self.query)
 
@@ -116,7 +114,7 @@ class Products(RowScores):
         """The products of some queries with the whole gallery."""
         return np.asarray(self.query[part] @ self.gallery.T)
 
-    def cut(self, rows: Rows, columns: Rows) -> Products:
+    def cut(self, rows: Rows, columns: Rows) -> "Products":
         """The products of these vectors."""
         return Products(self.query[rows], self.gallery[columns])
 
@@ -145,7 +143,7 @@ class WithoutOwn(RowScores):
         return self.scores.step
 
     @property
-    def T(self) -> WithoutOwn:  # noqa: N802
+    def T(self) -> "WithoutOwn":  # noqa: N802
         """The other direction."""
         order = np.lexsort((self.query, self.item))
         return WithoutOwn(self.scores.T, self.item[order], self.query[order])
@@ -158,7 +156,7 @@ class WithoutOwn(RowScores):
         rows[self.query[first:last] - part.start, self.item[first:last]] = -np.inf
         return rows
 
-    def cut(self, rows: Rows, columns: Rows) -> WithoutOwn:
+    def cut(self, rows: Rows, columns: Rows) -> "WithoutOwn":
         """The scores of these queries and items; pairs outside them are forgotten."""
         gone = np.zeros(self.shape, dtype=bool)
         gone[self.query, self.item] = True

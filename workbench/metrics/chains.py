@@ -14,8 +14,6 @@ Source: M. Alper, H. Averbuch-Elor, Emergent visual-semantic hierarchies in imag
 radius code: equal strings are one candidate, which changes no set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,7 +71,7 @@ class Chains:
         require((own == own[:, :1]).all(), "a chain describes two images")
 
     @staticmethod
-    def of(split: Split, image: Vectors, text: Vectors, root: Vectors) -> Chains:
+    def of(split: Split, image: Vectors, text: Vectors, root: Vectors) -> "Chains":
         """The chains of a split with its embeddings, see the arguments of the class.
 
         Raises:

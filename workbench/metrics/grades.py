@@ -6,8 +6,6 @@ NaN), or whose score is ``-inf``, is in no list. Lists are made by blocks of que
 read of a block is made once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,7 +69,7 @@ class GradeRows(RowScores):
         return (captions, images) if self.turned else (images, captions)
 
     @property
-    def T(self) -> GradeRows:  # noqa: N802  the name that numpy gives it
+    def T(self) -> "GradeRows":  # noqa: N802  the name that numpy gives it
         """The other direction."""
         return GradeRows(self.graded, not self.turned)
 
@@ -161,7 +159,7 @@ class Lists:
     width: int = 10
 
     @staticmethod
-    def of(scores: Scores, grades: NDArray[Any], depth: int = 10, width: int = 0) -> Lists:
+    def of(scores: Scores, grades: NDArray[Any], depth: int = 10, width: int = 0) -> "Lists":
         """All queries of a matrix of scores and one of grades."""
         return Lists(scores, grades, grade_rows(grades), depth, max(depth, width))
 

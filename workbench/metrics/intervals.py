@@ -12,8 +12,6 @@ interval); A. Davison and D. Hinkley, Bootstrap methods and their application, 1
 are drawn).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -12,8 +12,6 @@ relevant item, the items that score at least as much; no list is sorted for it, 
 (``rank_all``, ``Ranked``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -55,7 +53,7 @@ class Relevant:
     missing: CountPair = (None, None)
 
     @staticmethod
-    def of(pairs: Judgements | Mask) -> Relevant:
+    def of(pairs: Judgements | Mask) -> "Relevant":
         """Relevant pairs of judgements (images as queries) or of a matrix ``(queries, gallery)`` of truth
         values.
         """
@@ -73,7 +71,7 @@ class Relevant:
         return _sorted(images, captions, pairs.shape, asked, missing)
 
     @property
-    def T(self) -> Relevant:  # noqa: N802  the name that numpy gives it
+    def T(self) -> "Relevant":  # noqa: N802  the name that numpy gives it
         """The other direction: items become queries."""
         return _sorted(self.item, self.query, self.shape[::-1], self.asked[::-1], self.missing[::-1])
 
@@ -92,7 +90,7 @@ class Relevant:
             counts = counts + self.missing[0]
         return counts if self.asked[0] is None else counts * self.asked[0]
 
-    def answers(self) -> Relevant:
+    def answers(self) -> "Relevant":
         """The pairs of queries that are asked."""
         if self.asked[0] is None:
             return self

@@ -7,8 +7,6 @@ that one definition makes, as a tuple: recall by level is the same retrieval rea
 four files that repeat its source would say less. Each of them has its own row and its own name in the menu.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property

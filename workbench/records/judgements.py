@@ -5,8 +5,6 @@ pairs or of caption pairs have the same form: ``shape`` is then ``(I, I)`` or ``
 in the order in which it was judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -177,11 +175,11 @@ class Judgements:
         order = np.argsort(keys)
         return keys[order], self.grades[order]
 
-    def cut(self, images: int, captions: Rows) -> Judgements:
+    def cut(self, images: int, captions: Rows) -> "Judgements":
         """The judgements of the first ``images`` images and these caption rows, renumbered."""
         return self.among(np.arange(images), captions)
 
-    def among(self, rows: Rows, columns: Rows) -> Judgements:
+    def among(self, rows: Rows, columns: Rows) -> "Judgements":
         """The judgements among these rows (images) and these columns (captions), renumbered."""
         row, column = (_places(kept, size) for kept, size in zip((rows, columns), self.shape, strict=True))
         kept = (row[self.images] >= 0) & (column[self.captions] >= 0)
@@ -196,7 +194,7 @@ class Judgements:
             missing_captions=None,
         )
 
-    def symmetric(self) -> Judgements:
+    def symmetric(self) -> "Judgements":
         """Judgements of pairs of one kind, each pair in both directions; of two ratings of a pair the larger
         one counts.
 
@@ -218,7 +216,7 @@ class Judgements:
         return replace(self, images=keys // size, captions=keys % size, grades=grades)
 
     @staticmethod
-    def own(own: Rows, images: int) -> Judgements:
+    def own(own: Rows, images: int) -> "Judgements":
         """Binary judgements of a split: a caption is relevant to the image it was written for, and to no
         other.
         """

@@ -1,7 +1,5 @@
 """Judgements that cost something to make, made when they are asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -71,7 +69,7 @@ class LazyJudgements(Mapping[str, Judgements]):
         taker = self._takers.get(name)
         return self[name] if taker is None or name in self._made else Computed(name, self.shape, taker)
 
-    def cut(self, images: int, captions: Rows) -> LazyJudgements:
+    def cut(self, images: int, captions: Rows) -> "LazyJudgements":
         """The judgements of the first ``images`` images and these caption rows, still lazy."""
         makers = {name: lambda name=name: self[name].cut(images, captions) for name in self}
         takers = {name: lambda i, t, take=take: take(i, captions[t]) for name, take in self._takers.items()}

@@ -1,7 +1,5 @@
 """One number with its contract."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -43,7 +41,7 @@ class Measurement:
     confidence: float = 0.95
 
     @classmethod
-    def of(cls, contract: Mapping[str, Any]) -> Measurement:
+    def of(cls, contract: Mapping[str, Any]) -> "Measurement":
         """The measurement that ``as_dict`` wrote."""
         known = {field.name: contract[field.name] for field in fields(cls) if field.name in contract}
         return cls(**known | {"key": MetricKey.parse(contract["key"])})

@@ -6,8 +6,6 @@ pages: ``t2i/R@1``, ``rsum``, ``exact:i2t/map_at_r``, ``exact:t2i/true@1[most sp
 folds]``.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 
@@ -71,7 +69,7 @@ class MetricKey:
         return f"{direction}{self.metric}{depth}{f'[{self.subset}]' if self.subset else ''}"
 
     @classmethod
-    def parse(cls, text: str) -> MetricKey:
+    def parse(cls, text: str) -> "MetricKey":
         """Read a key.
 
         Args:
