@@ -15,7 +15,7 @@ radius code: equal strings are one candidate, which changes no set.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -55,6 +55,7 @@ class Chains:
     level: Rows
     chain: Rows
     own: Rows
+    _made: dict[tuple[object, ...], list[Rows]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         lengths = {len(self.text), len(self.captions), len(self.level), len(self.chain), len(self.own)}
@@ -102,7 +103,7 @@ class Chains:
         """``(T,)`` first row that holds the same string: the name of a text."""
         place: dict[str, int] = {}
         return np.array(
-            [place.setdefault(caption, row) for row, caption in enumerate(self.captions)], dtype=np.int64
+            [place.setdefault(text, row) for row, text in enumerate(self.captions)], dtype=np.int64
         )
 
     @cached_property
@@ -112,13 +113,9 @@ class Chains:
 
     def kept(self, name: tuple[object, ...], make: Callable[[], list[Rows]]) -> list[Rows]:
         """What several metrics retrieve alike, made once."""
-        if name not in self._kept:
-            self._kept[name] = make()
-        return self._kept[name]
-
-    @cached_property
-    def _kept(self) -> dict[tuple[object, ...], list[Rows]]:
-        return {}
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
 
     @property
     def cosine(self) -> Values:
@@ -218,9 +215,8 @@ def described(
         The texts without the root, their levels in the chain (0 = not in it), and whether they are true of
         the image.
     """
-    level = dict(
-        zip(chains.first[chains.rows[chain]].tolist(), chains.level[chains.rows[chain]].tolist(), strict=True)
-    )
+    own = chains.rows[chain]
+    level = dict(zip(chains.first[own].tolist(), chains.level[own].tolist(), strict=True))
     rows = [row for row in retrieved.tolist() if row != ROOT]
     holds = [row in level or (true is not None and bool(true[chains.image_of[chain], row])) for row in rows]
     return [chains.captions[row] for row in rows], [level.get(row, 0) for row in rows], holds

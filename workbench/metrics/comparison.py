@@ -119,8 +119,9 @@ class Difference:
 
     def row(self) -> dict[str, Any]:
         """All fields, and what follows from them, as a row of a table."""
-        also = ("told_apart", "verdict", "mark", "worth_noting")
-        return asdict(self) | {name: getattr(self, name) for name in also}
+        return asdict(self) | {
+            name: getattr(self, name) for name in ("told_apart", "verdict", "mark", "worth_noting")
+        }
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -149,8 +150,7 @@ def holm(p: Sequence[float]) -> list[float]:
     """
     order = np.argsort(p, kind="stable")
     raised = np.maximum.accumulate(np.asarray(p, np.float64)[order] * np.arange(len(p), 0, -1))
-    adjusted: list[float] = np.minimum(1.0, raised)[np.argsort(order)].tolist()
-    return adjusted
+    return list(map(float, np.minimum(1.0, raised)[np.argsort(order)]))
 
 
 def levels(p: Sequence[float], alpha: float) -> Values:
@@ -165,8 +165,7 @@ def levels(p: Sequence[float], alpha: float) -> Values:
     [0.06, 0.02, 0.03]
     """
     step, told = np.argsort(np.argsort(p, kind="stable")), int(np.sum(np.array(holm(p)) <= alpha))
-    level: Values = alpha / (len(p) - np.minimum(step, min(told, len(p) - 1)))
-    return level
+    return np.asarray(alpha / (len(p) - np.minimum(step, min(told, len(p) - 1))))
 
 
 def measure(

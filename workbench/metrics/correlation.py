@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from workbench.metrics import load
 from workbench.metrics.grades import AnyGrades, grade_rows
 from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values
+from workbench.metrics.ranks import ratio
 from workbench.metrics.table import WITHOUT_OWN, Metric, report
 from workbench.records import Judgements, Measurement, MetricKey, Rows, require
 
@@ -58,16 +59,13 @@ def spearman(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | 
 
 def ranks(values: NDArray[Any], weights: NDArray[Any] | None = None) -> Values:
     """``(N,)`` average ranks, 1 = the smallest value; each value counts as often as its weight says."""
-    return _average_ranks(
-        np.unique(values, return_inverse=True)[1], np.ones(len(values)) if weights is None else weights
-    )
+    return _average_ranks(np.unique(values, return_inverse=True)[1], weights)
 
 
-def _average_ranks(place: Rows, weights: NDArray[Any]) -> Values:
+def _average_ranks(place: Rows, weights: NDArray[Any] | None) -> Values:
     """Average ranks, given the place of each value among the distinct ones."""
     size = np.bincount(place, weights=weights)
-    middle: Values = (np.cumsum(size) - size + (size + 1) / 2)[place]
-    return middle
+    return np.asarray((np.cumsum(size) - size + (size + 1) / 2)[place])
 
 
 def half_of_the_queries(
@@ -156,18 +154,9 @@ def judged_sample(judgements: Judgements, own: Rows, others: int, rng: np.random
     away = 1 + edges[:-1] + (rng.random((captions, number)) * np.diff(edges)).astype(np.int64)
     rows = np.concatenate([own[:, None], (own[:, None] + away) % images], axis=1).ravel()
     columns = np.repeat(np.arange(captions), number + 1)
-    grades = judgements.at(rows, columns)
     rule = f"{judgements.rule}; own pairs and {number} random others a caption"
-    return Judgements(
-        judgements.name,
-        rule,
-        judgements.shape,
-        rows,
-        columns,
-        grades,
-        unlisted=None,
-        source=judgements.source,
-    )
+    listed = judgements.shape, rows, columns, judgements.at(rows, columns)
+    return Judgements(judgements.name, rule, *listed, unlisted=None, source=judgements.source)
 
 
 @dataclass(frozen=True)
@@ -213,18 +202,11 @@ class Pearson(Metric):
     def of_resamples(self, values: Values, image: Rows, draws: Draws) -> Values:
         """``(rounds,)`` from sums over each image's pairs."""
         x, y = (values - values.mean(axis=0)).T
-        columns = (np.ones(len(x)), x, y, x * x, y * y, x * y)
-        sums = np.stack([np.bincount(image, one, draws.images) for one in columns], axis=1)
-        drawn = np.concatenate([np.zeros((0, 6)), *(block @ sums for block in draws.blocks())])
-        n, sx, sy, sxx, syy, sxy = drawn.T
+        n, sx, sy, sxx, syy, sxy = draws.sums((np.ones(len(x)), x, y, x * x, y * y, x * y), image).T
         known = np.maximum(n, 1)
         across, along = sxx - sx**2 / known, syy - sy**2 / known
         varies = (across > EMPTY * sxx) & (along > EMPTY * syy)
-        out = np.full(len(n), np.nan)
-        found: Values = np.divide(
-            sxy - sx * sy / known, np.sqrt(np.abs(across * along)), out=out, where=varies
-        )
-        return found
+        return ratio(sxy - sx * sy / known, np.where(varies, np.sqrt(np.abs(across * along)), 0))
 
 
 class Spearman(Pearson):

@@ -96,8 +96,7 @@ def recall(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Values:
 
     With a level ``k`` it is whether the chain's text of this level was retrieved.
     """
-    found = [np.isin(names, texts) for texts, names in zip(retrieved, chains, strict=True)]
-    levels = np.array(found, dtype=np.float64)
+    levels = np.array(list(map(np.isin, chains, retrieved)), dtype=np.float64)
     return np.asarray(levels.mean(axis=1) if k is None else levels[:, k - 1])
 
 

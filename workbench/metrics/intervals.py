@@ -105,8 +105,7 @@ class Draws:
         """``(rounds,)`` the statistic of each resample; NaN where a resample holds no query that counts."""
         found = np.zeros(self.rounds)
         for part, rows in self._parts(values, direction):
-            known = ~np.isnan(part)
-            folds = [within & known for within in self._within(rows)]
+            folds = [within & ~np.isnan(part) for within in self._within(rows)]
             resampled = self._medians if statistic == "median" else self._means
             found += np.mean([resampled(part[kept], rows[kept]) for kept in folds if kept.any()], axis=0)
         return found
@@ -129,6 +128,16 @@ class Draws:
         step = max(1, CHUNK // max(self.images, len(self.own), 1))
         for first in range(0, self.rounds, step):
             yield counts[first : first + step].astype(np.float64)
+
+    def sums(self, columns: Sequence[Values], rows: Rows) -> Values:
+        """``(rounds, C)`` sums of each of ``C`` columns of values over each resample.
+
+        Args:
+            columns: ``(N,)`` each.
+            rows: ``(N,)`` image row of each value.
+        """
+        by_image = np.stack([np.bincount(rows, one, self.images) for one in columns], axis=1)
+        return np.concatenate([np.zeros((0, len(columns))), *(block @ by_image for block in self.blocks())])
 
     def _parts(self, values: Values, direction: str | Rows) -> Iterator[tuple[Values, Rows]]:
         """Values with the image row of each, one part for each statistic that is added."""
@@ -153,10 +162,8 @@ class Draws:
         return [rows // (self.images // self.folds) == fold for fold in range(self.folds)]
 
     def _means(self, values: Values, rows: Rows) -> Values:
-        sums = np.stack([np.bincount(rows, one, self.images) for one in (values, np.ones(len(rows)))], axis=1)
-        found = np.concatenate([np.zeros((0, 2)), *(block @ sums for block in self.blocks())])
-        out = np.full(len(found), np.nan)
-        return np.asarray(np.divide(found[:, 0], found[:, 1], out=out, where=found[:, 1] > 0))
+        found, number = self.sums((values, np.ones(len(rows))), rows).T
+        return np.divide(found, number, out=np.full(len(found), np.nan), where=number > 0)
 
     def _medians(self, values: Values, rows: Rows) -> Values:
         order, found = np.argsort(values, kind="stable"), [np.zeros(0)]

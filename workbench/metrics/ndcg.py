@@ -67,11 +67,9 @@ class Ndcg(Metric):
             f"nDCG needs grades >= 0, the least is {ordered.grades.min()}: shift them, and say so",
         )
         gains = ordered.grades if self.gain == "linear" else np.exp2(ordered.grades) - 1
-        depth = min(k or ordered.codes.shape[1], ordered.codes.shape[1])
-        discount = 1 / np.log2(2 + np.arange(depth))
+        discount = 1 / np.log2(2 + np.arange(ordered.codes.shape[1]))[:k]
         best = np.sort(ordered.codes, axis=1, kind="stable")[:, ::-1]
-        gained, ideal = (gains[rows[:, :depth]] @ discount for rows in (ordered.codes, best))
-        return ratio(gained, ideal)
+        return ratio(*(gains[rows[:, :k]] @ discount for rows in (ordered.codes, best)))
 
 
 MEMBER = Ndcg

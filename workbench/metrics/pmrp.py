@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from workbench.metrics.grades import Lists
 from workbench.metrics.intervals import Values
+from workbench.metrics.ranks import ratio
 from workbench.metrics.table import Metric
 from workbench.records import Rows, require
 from workbench.registry import Count
@@ -48,8 +49,7 @@ def presence(categories: Sequence[Collection[str]]) -> Codes:
 def differences(query: Codes, gallery: Codes) -> NDArray[np.int64]:
     """``(queries, gallery)`` Hamming distances of vectors of categories."""
     first, second = query.astype(np.float32), gallery.astype(np.float32)
-    apart = first.sum(axis=1)[:, None] + second.sum(axis=1) - 2 * first @ second.T
-    return np.asarray(np.rint(apart), dtype=np.int64)
+    return np.rint(first.sum(axis=1)[:, None] + second.sum(axis=1) - 2 * first @ second.T).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,9 @@ class Pmrp(Metric):
         for zeta in self.zetas:
             plausible = judged & (grades >= far - zeta)
             number = plausible.sum(axis=1)
-            among = (plausible & (np.arange(grades.shape[1]) < number[:, None])).sum(axis=1)
-            out.append(np.where(number > 0, among / np.maximum(number, 1), np.nan))
+            out.append(
+                ratio((plausible & (np.arange(grades.shape[1]) < number[:, None])).sum(axis=1), number)
+            )
         return np.asarray(np.mean(out, axis=0))
 
 

@@ -85,12 +85,13 @@ class Embedding:
 
     def in_float32(self, device: "torch.device") -> "Embedding":
         """The embedding on a device with floating-point values in float32; gradients pass."""
-        moved = {
-            name: (value.float() if value.is_floating_point() else value).to(device)
-            for name, value in vars(self).items()
-            if value is not None
-        }
-        return Embedding(**moved)
+        return Embedding(
+            **{
+                name: (value.float() if value.is_floating_point() else value).to(device)
+                for name, value in vars(self).items()
+                if value is not None
+            }
+        )
 
 
 @dataclass(frozen=True)

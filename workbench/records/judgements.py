@@ -97,22 +97,18 @@ class Judgements:
             len(lengths) == 1,
             f"judgements {self.name!r}: images, captions and grades have lengths {sorted(lengths)}",
         )
-        images, captions = (self.images, self.image_queries), (self.captions, self.caption_queries)
-        for axis, (listed, asked), size in (
-            ("image", images, self.shape[0]),
-            ("caption", captions, self.shape[1]),
-        ):
-            absent = self.missing_captions if axis == "image" else None
-            rows = np.concatenate([rows for rows in (listed, asked, absent) if rows is not None])
-            inside = len(rows) == 0 or (rows.min() >= 0 and rows.max() < size)
-            require(bool(inside), f"judgements {self.name!r}: a {axis} row lies outside 0..{size - 1}")
+        images = (self.images, self.image_queries, self.missing_captions)
+        captions = (self.captions, self.caption_queries)
+        for axis, known, size in (("image", images, self.shape[0]), ("caption", captions, self.shape[1])):
+            rows = np.concatenate([rows for rows in known if rows is not None])
+            inside = ((rows >= 0) & (rows < size)).all()
+            require(inside, f"judgements {self.name!r}: a {axis} row lies outside 0..{size - 1}")
         keys = self.images * np.int64(self.shape[1]) + self.captions
         require(len(np.unique(keys)) == len(keys), f"judgements {self.name!r}: a pair is listed twice")
 
     def dense(self) -> NDArray[np.float32]:
         """The grades as a matrix ``(I, T)``; pairs that nobody judged are NaN."""
-        fill = np.nan if self.unlisted is None else self.unlisted
-        out = np.full(self.shape, fill, dtype=np.float32)
+        out = np.full(self.shape, self._fill)
         out[self.images, self.captions] = self.grades
         return out
 
@@ -140,8 +136,7 @@ class Judgements:
         turned = len(captions) < len(images)
         rows, columns = (captions, images) if turned else (images, captions)
         found = self._by_side[turned][rows][:, columns].tocoo()
-        fill = np.nan if self.unlisted is None else self.unlisted
-        out = np.full((len(rows), len(columns)), fill, dtype=np.float32)
+        out = np.full((len(rows), len(columns)), self._fill)
         out[found.coords] = found.data
         return out.T if turned else out
 
@@ -155,10 +150,13 @@ class Judgements:
         keys, grades = self._sorted
         wanted = images * np.int64(self.shape[1]) + captions
         place = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
-        fill = np.float32(np.nan if self.unlisted is None else self.unlisted)
-        return (
-            np.where(keys[place] == wanted, grades[place], fill) if len(keys) else np.full(wanted.shape, fill)
-        )
+        fill = np.full(wanted.shape, self._fill)
+        return np.where(keys[place] == wanted, grades[place], fill) if len(keys) else fill
+
+    @property
+    def _fill(self) -> np.float32:
+        """The grade of a pair that is not listed; NaN = not judged."""
+        return np.float32(np.nan if self.unlisted is None else self.unlisted)
 
     @cached_property
     def _by_side(self) -> tuple[Any, Any]:
@@ -206,11 +204,9 @@ class Judgements:
             size == self.shape[1],
             f"judgements {self.name!r}: shape {self.shape} is not that of pairs of one kind",
         )
-        first, second = (
-            np.concatenate([self.images, self.captions]),
-            np.concatenate([self.captions, self.images]),
-        )
-        keys, place = np.unique(first * np.int64(size) + second, return_inverse=True)
+        ways = (self.images, self.captions), (self.captions, self.images)
+        pairs = [first * np.int64(size) + second for first, second in ways]
+        keys, place = np.unique(np.concatenate(pairs), return_inverse=True)
         grades = np.full(len(keys), -np.inf, dtype=np.float32)
         np.maximum.at(grades, place, np.concatenate([self.grades, self.grades]))
         return replace(self, images=keys // size, captions=keys % size, grades=grades)
@@ -220,12 +216,9 @@ class Judgements:
         """Binary judgements of a split: a caption is relevant to the image it was written for, and to no
         other.
         """
-        columns = np.arange(len(own), dtype=np.int64)
-        grades = np.ones(len(own), dtype=np.float32)
-        rule = "binary: the caption was written for the image"
-        return Judgements(
-            "own", rule, (images, len(own)), own, columns, grades, source="the split's own pairs"
-        )
+        listed = own, np.arange(len(own), dtype=np.int64), np.ones(len(own), dtype=np.float32)
+        rule, source = "binary: the caption was written for the image", "the split's own pairs"
+        return Judgements("own", rule, (images, len(own)), *listed, source=source)
 
 
 def _places(kept: Rows, size: int) -> Rows:
@@ -236,7 +229,4 @@ def _places(kept: Rows, size: int) -> Rows:
 
 
 def _renumbered(rows: Rows | None, place: Rows) -> Rows | None:
-    if rows is None:
-        return None
-    moved: Rows = place[rows]
-    return moved[moved >= 0]
+    return None if rows is None else place[rows][place[rows] >= 0]

@@ -7,7 +7,7 @@ folds]``.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from workbench.records._checks import require
 
@@ -48,12 +48,9 @@ class MetricKey:
     folds: int = 1
 
     def __post_init__(self) -> None:
-        known = self.direction in DIRECTIONS
-        require(known, f"no direction {self.direction!r}; known: {', '.join(DIRECTIONS[:-1])}")
-        require(_read(str(self)) == self._parts(), f"a key has the form {FORM}; got {str(self)!r}")
-
-    def _parts(self) -> tuple[str, str, str, int | None, str, int]:
-        return self.metric, self.direction, self.judgements, self.k, self.subset, self.folds
+        known = ", ".join(DIRECTIONS[:-1])
+        require(self.direction in DIRECTIONS, f"no direction {self.direction!r}; known: {known}")
+        require(_read(str(self)) == astuple(self), f"a key has the form {FORM}; got {str(self)!r}")
 
     def __str__(self) -> str:
         """The text that ``parse`` reads."""

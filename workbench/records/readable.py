@@ -31,12 +31,10 @@ def unit_of(label: str, contract: Mapping[str, Any] | None = None) -> str:
     >>> unit_of("rsum"), unit_of("exact:t2i/map_at_r"), unit_of("i2t/medr")
     ('sum', 'share', 'rank')
     """
-    for name in ("face", "unit"):
-        if (contract or {}).get(name) in UNITS:
-            return str((contract or {})[name])
+    said = [(contract or {}).get(name) for name in ("face", "unit")]
     with suppress(ValueError):
-        return BY_NAME.get(MetricKey.parse(label).metric, "share")
-    return "share"
+        said.append(BY_NAME.get(MetricKey.parse(label).metric))
+    return next((str(unit) for unit in said if unit in UNITS), "share")
 
 
 def readable(label: str, contract: Mapping[str, Any], value: float | None = None) -> dict[str, str]:

@@ -55,10 +55,8 @@ class Found:
         >>> print(Found(scores=None, rows=None, method="faiss HNSW32", recall=0.9725, measured=200))
         faiss HNSW32, recall@10 0.973 against the exact search on 200 queries
         """
-        if not self.measured:
-            return self.method
-        recall = f"recall@10 {fixed(self.recall, 3)}"
-        return f"{self.method}, {recall} against the exact search on {self.measured} queries"
+        measured = f"recall@10 {fixed(self.recall, 3)} against the exact search on {self.measured} queries"
+        return f"{self.method}, {measured}" if self.measured else self.method
 
 
 class Banned:
@@ -70,8 +68,9 @@ class Banned:
             rows.ndim in (1, 2) and (rows.ndim != 2 or len(rows) == queries),
             f"exclude is (E,) or ({queries}, E), got {rows.shape}",
         )
-        if rows.size and (rows.min() < 0 or rows.max() >= size):
-            raise ValueError(f"exclude names a row outside the {size} rows of the gallery")
+        require(
+            ((rows >= 0) & (rows < size)).all(), f"exclude names a row outside the {size} rows of the gallery"
+        )
         self.most = max((len(np.unique(line)) for line in np.atleast_2d(rows)), default=0)
         self.rows = torch.from_numpy(rows.astype(np.int64))
 
@@ -80,8 +79,7 @@ class Banned:
         rows = self.rows if self.rows.ndim == 1 else self.rows[queries]
         inside = ((rows >= block.start) & (rows < block.stop)).to(scores.device)
         places = rows.to(scores.device)[inside] - block.start
-        lines = slice(None) if rows.ndim == 1 else inside.nonzero()[:, 0]
-        scores[lines, places] = -torch.inf
+        scores[slice(None) if rows.ndim == 1 else inside.nonzero()[:, 0], places] = -torch.inf
 
 
 def blocks(size: int, step: int) -> Iterator[slice]:
@@ -322,12 +320,11 @@ class Approximate:
 
     def _recall(self, exact: Index, queries: Vectors) -> float:
         k = min(10, len(self))
-        true, found = exact.top_k(queries, k).rows, self._search(queries, k)[1]
-        return float(np.mean([len(np.intersect1d(*pair)) / k for pair in zip(true, found, strict=True)]))
+        pairs = zip(exact.top_k(queries, k).rows, self._search(queries, k)[1], strict=True)
+        return float(np.mean([len(np.intersect1d(*pair)) / k for pair in pairs]))
 
-    def _search(self, query: Vectors, k: int) -> tuple[Vectors, NDArray[np.int64]]:
-        scores, rows = self._index.search(np.ascontiguousarray(query, dtype=np.float32), k)
-        return scores, rows
+    def _search(self, query: Vectors, k: int) -> Any:
+        return self._index.search(np.ascontiguousarray(query, dtype=np.float32), k)
 
     def top_k(self, query: Vectors, k: int) -> Found:
         """Up to ``k`` near gallery rows for each query; row -1 with score ``-inf`` where the index gave
