@@ -21,9 +21,9 @@ from typing import Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cosine_similarity
+from torch.nn.functional import normalize
 
-from workbench.encoders._packed import Layout, attention, gru
+from workbench.encoders.packed import Layout, attention, gru
 
 PoolingName = Literal["gpo", "max", "mean"]
 
@@ -264,7 +264,7 @@ class LogVar(nn.Module):
         return self.pooling.of_rows(self.linear(rows), layout)
 
 
-HEADS = (16, 8, 6, 5, 4, 3, 2, 1)
+HEADS, EPS = (16, 8, 6, 5, 4, 3, 2, 1), 1e-8
 
 
 class GuidedPooling(nn.Module):
@@ -298,14 +298,20 @@ class GuidedPooling(nn.Module):
             ``(N, P)``; a row sums to 1 and is 0 where a part is not real. The lengths of all vectors make no
             difference.
         """
-        asked, found = (
-            maps(side).unflatten(-1, (self.maps, -1))
-            for maps, side in ((self.of_guide, guide), (self.of_parts, parts))
-        )
         # Half precision would round the cosines to steps of 1/256, and the weights with them.
-        precise = torch.promote_types(asked.dtype, torch.float32)
-        cosines = cosine_similarity(asked[:, None].to(precise), found.to(precise), dim=-1).mean(-1)
-        return cosines.masked_fill(~mask, -torch.inf).softmax(-1).to(parts.dtype)
+        precise = torch.promote_types(parts.dtype, torch.float32)
+        guide, given, layout = guide.to(precise), parts.to(precise), Layout(mask)
+        with torch.autocast(parts.device.type, enabled=False):
+            of_guide, of_parts = (
+                maps.weight.to(precise).unflatten(0, (self.maps, -1))
+                for maps in (self.of_guide, self.of_parts)
+            )
+            asked = normalize(torch.einsum("nd,mkd->nmk", guide, of_guide), dim=-1)
+            found = torch.einsum("rd,mkd->rmk", layout.rows(given), of_parts)
+            # A dot product of mapped vectors, as one of the part itself: (W_p x) . a = x . (W_p' a).
+            dots = given @ torch.einsum("nmk,mkd->ndm", asked, of_parts)
+            lengths = layout.padded(found.norm(dim=-1)).clamp(min=EPS)
+        return (dots / lengths).mean(-1).masked_fill(~mask, -torch.inf).softmax(-1).to(parts.dtype)
 
     def forward(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
         """``(N, D)``: the weighted sum of the parts."""

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from workbench.encoders._packed import Layout
 from workbench.encoders.base import Encoder
+from workbench.encoders.packed import Layout
 from workbench.encoders.pooling import LogVar, PoolingName, Projection, RegionAttention, pool
 from workbench.records import Batch, Embedding
 from workbench.registry import Count, Natural, Share

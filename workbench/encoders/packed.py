@@ -9,6 +9,7 @@ run; the results are the same up to rounding.
 
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -164,7 +165,9 @@ class _Gru(torch.autograd.Function):
 
         Args:
             ctx: what the backward pass needs.
-            read: ``(R, 3H)`` inputs of the gates, step by step; weight, bias: of the hidden state.
+            read: ``(R, 3H)`` inputs of the gates, step by step.
+            weight: ``(3H, H)`` of the hidden state.
+            bias: ``(3H,)`` of the hidden state.
             at_once: sets that are read at each step.
         """
         width = weight.shape[1]
@@ -224,5 +227,5 @@ def _steps(at_once: Iterable[int]) -> list[tuple[slice, int]]:
 def _before(out: Tensor, at_once: list[int]) -> Tensor:
     """``(R, H)`` hidden state before each row was read; 0 before the first step."""
     steps = _steps(at_once)
-    earlier = [out[part][:count] for (part, _), (_, count) in zip(steps, steps[1:], strict=False)]
+    earlier = [out[part][:count] for (part, _), (_, count) in pairwise(steps)]
     return torch.cat([out.new_zeros(at_once[0], out.shape[1]), *earlier])
