@@ -83,7 +83,7 @@ def test_what_was_measured_is_read_as_it_was_and_of_a_part_of_the_images_nothing
     assert whole.values.keys() == result.values.keys()
     for key, values in result.values.items():
         np.testing.assert_array_equal(whole.values[key], values)
-    assert [row["loss"] for row in whole.history] == [row["loss"] for row in result.history]
+    assert [row["loss"] for row in whole.history[1:]] == [row["loss"] for row in result.history[1:]]
     assert (len(part.measurements), len(part.values)) == (0, 0)
 
 
