@@ -102,10 +102,10 @@ def validate(model: Model, source: Source, select: str, metrics: Sequence[str] =
     # judgements that nobody asks for cost a pass over all pairs
     asked = [name for name in ("own", key.judgements) if name in split.judgements]
     part = replace(split, judgements={name: split.judgements[name] for name in asked})
-    measurements = walked(part, table=[chooser(select, metrics)()])
+    measurements = walked(part, table=[chooser(select, metrics)()])[0]
     found |= {m.label: m.value for m in measurements if m.label == select}
     if select not in found:
-        every = dict.fromkeys(m.label for m in walked(split, metrics=metrics))
+        every = dict.fromkeys(m.label for m in walked(split, metrics=metrics)[0])
         near = sorted(every, key=lambda label: -SequenceMatcher(None, select, label).ratio())
         raise ValueError(f"select={select!r}: {split.name} has no such number; it has {', '.join(near)}")
     return found
@@ -125,29 +125,13 @@ def evaluate(
     """
     image, text = model.embed(source)
     vectors = (image.mean.numpy(), text.mean.numpy())
-    found = measure_with_values(
+    found = measure(
         scored(model, image, text), source.split, vectors=vectors, metrics=metrics, rounds=rounds, seed=seed
     )
     return Evaluation(*found, image, text)
 
 
 def measure(
-    scores: AnyScores,
-    split: Split,
-    *,
-    vectors: tuple[Vectors, Vectors] | None = None,
-    metrics: Sequence[str] = (),
-    table: Sequence[Metric] = (),
-    rounds: int = ROUNDS,
-    seed: int = SEED,
-) -> list[Measurement]:
-    """The measurements alone, see ``measure_with_values``."""
-    return measure_with_values(
-        scores, split, vectors=vectors, metrics=metrics, table=table, rounds=rounds, seed=seed
-    )[0]
-
-
-def measure_with_values(
     scores: AnyScores,
     split: Split,
     *,
