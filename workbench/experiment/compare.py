@@ -162,7 +162,7 @@ def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
         found = measured_by(evidence, ["R", "recall", "medr", "rsum"], rounds=0)
     elif OTHERS[dataset] in run.split.judgements:
         vectors = (run.image.mean.numpy(), run.text.mean.numpy())
-        found = measure(run.scores, run.split, vectors=vectors, rounds=0)
+        found, _ = measure(run.scores, run.split, vectors=vectors, rounds=0)
     else:
         found = []
     name = OTHERS.get(dataset, "own")

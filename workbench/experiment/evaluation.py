@@ -79,28 +79,13 @@ def evaluate(
     """
     image, text = model.embed(source)
     vectors = (image.mean.numpy(), text.mean.numpy())
-    found = measure_with_values(
+    found = measure(
         scored(model, image, text), source.split, vectors=vectors, metrics=metrics, rounds=rounds, seed=seed
     )
     return Evaluation(*found, image, text)
 
 
 def measure(
-    scores: AnyScores,
-    split: Split,
-    *,
-    vectors: tuple[Vectors, Vectors] | None = None,
-    metrics: Sequence[str] = (),
-    rounds: int = ROUNDS,
-    seed: int = SEED,
-) -> list[Measurement]:
-    """The measurements alone, see ``measure_with_values``."""
-    return measure_with_values(
-        scores, split, vectors=vectors, metrics=metrics, rounds=rounds, seed=seed
-    )[0]  # fmt: skip
-
-
-def measure_with_values(
     scores: AnyScores,
     split: Split,
     *,

@@ -101,7 +101,7 @@ def evaluate_run(*folders: Path | str, split: str = "test") -> list[Measurement]
     splits = [load_split(config, split) for config in configs]
     pairs = zip(map(load_model, folders), splits, strict=True)
     members = [(model, model.source(one, every_signal=False)) for model, one in pairs]
-    return measure(ensemble(members), splits[0], metrics=configs[0].metrics)
+    return measure(ensemble(members), splits[0], metrics=configs[0].metrics)[0]
 
 
 def open_runs(
