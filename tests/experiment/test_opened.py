@@ -124,3 +124,18 @@ def test_runs_of_other_images_or_without_values_are_not_held_against_each_other(
     assert runs.differences(one, runs.read(runs.new_run("nb", {}, tmp_path)), ["rsum"]) == []
     again = runs.read(folders["again"][0])
     assert [found.value for found in runs.differences(one, again, ["rsum"])] == [0.0]
+
+
+def test_runs_of_one_objective_are_told_apart_by_the_settings_in_which_they_differ(tmp_path):
+    small = Config(train_images=8, val_images=8, test_images=8, epochs=1, batch_size=8, device="cpu")
+    for name, changes in {
+        "a": {},
+        "b": {"positives": "exact"},
+        "c": {"lr": 1e-4, "epochs": 0, "seed": 3},
+    }.items():
+        run(small.replace(**changes), progress=False).save(tmp_path / name)
+    names = [one.name for one in open_runs([str(tmp_path / name) for name in "ab"])]
+    assert names == ["infonce, positives=own", "infonce, positives=exact"]
+    # more settings than a name can say
+    names = [one.name for one in open_runs([str(tmp_path / name) for name in "abc"])]
+    assert names == ["infonce a", "infonce b", "infonce c"]
