@@ -102,7 +102,8 @@ STOPS = (
     ),
     *(
         Stop(
-            f"03_train-{name}", "03_train", says, title=title, chapter="arms", figures=LEARNT, parameters=given
+            f"03_train-{name}", "03_train", says, title=title, chapter="arms", figures=LEARNT,
+            parameters=given,
         )
         for name, (title, says, given) in ARMS.items()
     ),
