@@ -27,3 +27,10 @@ def real_tour(tmp_path_factory: pytest.TempPathFactory) -> TourResult:
     from workbench.tour import tour
 
     return tour(tmp_path_factory.mktemp("runs"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests run side by side, those that read the tour stay together, so that it is run once."""
+    for item in items:
+        if "real_tour" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("tour"))

@@ -15,15 +15,22 @@ from workbench.cli import app
 from workbench.execution.notebook import run_notebook
 from workbench.experiment import Config, compare, open_runs, run, runs
 from workbench.records import readable, shown
+from workbench.tour import TRAINED
 from workbench.views.pages import leaderboard
 from workbench.views.plots import tables
 
 SMALL = Config(train_images=32, val_images=16, test_images=24, epochs=1, batch_size=16, device="cpu")
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    """Two runs as the tour leaves them."""
+# the tour's own runs are followed like two small ones; who reads the tour shares one worker
+TOUR = pytest.param("tour", marks=[pytest.mark.slow, pytest.mark.xdist_group("tour")])
+
+
+@pytest.fixture(scope="module", params=["small", TOUR])
+def root(request, tmp_path_factory):
+    """A folder of runs: two small ones, or those of the tour."""
+    if request.param == "tour":
+        return request.getfixturevalue("real_tour").index.parent.parent
     root = tmp_path_factory.mktemp("runs")
     for seed in (0, 1):
         folder = root / "03_train" / f"20260101-00000{seed}-0000000{seed}"
@@ -31,6 +38,11 @@ def root(tmp_path_factory):
         runs.write_json(folder / runs.PARAMS, {"objective": "infonce", "epochs": 1, "train_images": 32})
         runs.write_status(folder, "ok")
     return root
+
+
+def trained(root):
+    """The runs that trained a model."""
+    return [one for one in runs.list_runs(root) if "rsum" in one.results.get("contracts", ())]
 
 
 def text(contract):
@@ -46,26 +58,30 @@ def printed(root, *words):
 
 
 def contracts(root):
-    return [one.results["contracts"] for one in runs.list_runs(root)]
+    return [one.results["contracts"] for one in trained(root)]
 
 
 def test_the_terminal_prints_the_value_and_the_interval_that_the_run_keeps(root):
     kept = contracts(root)[1]
     for key in compare.first_keys({"own", "exact"}):
         (line,) = [
-            line for line in printed(root, "show", "00000001").splitlines() if line.split()[:1] == [key]
+            line
+            for line in printed(root, "show", trained(root)[1].id).splitlines()
+            if line.split()[:1] == [key]
         ]
         assert text(kept[key]) in line
     assert text(kept["rsum"]) in printed(root, "ls")
 
 
 def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(root):
-    first, second = contracts(root)
+    pair = trained(root)[:2]
+    first, second = (one.results["contracts"] for one in pair)
+    names = [one.id for one in pair]
     # the interval is widened for all numbers that are compared, also for those that do not differ
     for more, family in (((), readable.headline(first)), (("--all",), list(first))):
-        lines = [line.split() for line in printed(root, "diff", "00000000", "00000001", *more).splitlines()]
+        lines = [line.split() for line in printed(root, "diff", *names, *more).splitlines()]
         rows = {line[0]: line for line in lines if line and line[0] in first}
-        told = {one.key: one for one in runs.differences(*runs.list_runs(root), family)}
+        told = {one.key: one for one in runs.differences(*pair, family)}
         assert {"rsum"} <= told.keys() & rows.keys()
         for key, one in told.items():
             if key not in rows:
@@ -74,7 +90,7 @@ def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(r
             paired = shown.with_interval(one.value, one.low, one.high, one.unit, sign=True)
             assert rows[key][1:3] == values
             assert f"{paired} {shown.heading(one.unit)} {one.mark} {one.verdict}" in " ".join(rows[key])
-        as_json = json.loads(printed(root, "diff", "00000000", "00000001", *more, "--json"))
+        as_json = json.loads(printed(root, "diff", *names, *more, "--json"))
         assert as_json["differences"] == {key: one.row() for key, one in told.items()}
 
 
@@ -90,7 +106,7 @@ def test_the_leaderboard_shows_them(root, tmp_path):
 
 
 def test_the_tables_of_the_notebooks_show_them(root):
-    opened = open_runs([str(one.folder) for one in runs.list_runs(root)])
+    opened = open_runs([str(one.folder) for one in trained(root)])
     numbers, _ = compare.table(opened)
     for run_, kept in zip(opened, contracts(root), strict=True):
         alone = tables.numbers({run_.name: run_.measurements}, title="03_train")
@@ -107,7 +123,7 @@ def test_the_tables_of_the_notebooks_show_them(root):
 
 
 def test_results_in_json_are_what_the_table_of_the_run_holds(root):
-    for one in runs.list_runs(root):
+    for one in trained(root):
         values = json.loads((one.folder / runs.RESULTS).read_text())
         (opened,) = open_runs([str(one.folder)])
         assert values["metrics"] == {key: contract["value"] for key, contract in values["contracts"].items()}
@@ -118,14 +134,27 @@ def test_results_in_json_are_what_the_table_of_the_run_holds(root):
 def test_the_executed_notebooks_show_the_numbers_and_intervals_of_their_results(tmp_path):
     settings = {"val_images": 8, "test_images": 16}
     given = {"train_images": 16, "batch_size": 16, "device": "cpu", "settings": settings}
-    trained = executed("03_train", given, tmp_path)
-    compared = executed("07_compare", {"runs": [str(trained)], "published": ""}, tmp_path)
-    kept = json.loads((trained / runs.RESULTS).read_text())["contracts"]
+    one = executed("03_train", given, tmp_path)
+    check_notebooks({"infonce": one}, executed("07_compare", {"runs": [str(one)], "published": ""}, tmp_path))
+
+
+@pytest.mark.slow
+def test_the_notebooks_of_the_tour_show_the_numbers_and_intervals_of_their_results(real_tour):
+    folder = real_tour.index.parent
+    check_notebooks(
+        {name.removeprefix("03_train-"): folder / name for name in TRAINED}, folder / "07_compare"
+    )
+
+
+def check_notebooks(by_name, compared):
+    """Each number of a training run has the same face in its own notebook and in the comparison."""
     beside = json.loads((compared / runs.RESULTS).read_text())["contracts"]
-    for key in compare.first_keys({"own", "exact"}):
-        assert text(kept[key]) == text(beside[f"infonce: {key}"])
-        for folder in (trained, compared):
-            assert text(kept[key]) in outputs(folder), (folder, key)
+    for name, folder in by_name.items():
+        kept = json.loads((folder / runs.RESULTS).read_text())["contracts"]
+        for key in compare.first_keys({"own", "exact"}):
+            assert text(kept[key]) == text(beside[f"{name}: {key}"])
+            for place in (folder, compared):
+                assert text(kept[key]) in outputs(place), (place, key)
 
 
 def executed(name, given, root):

@@ -46,10 +46,10 @@ def test_an_ensemble_of_two_halves_of_the_truth_is_right(world):
     halves = [np.where(np.arange(own.shape[1]) % 2 == half, own, 0.5) for half in (0, 1)]
     rsum = {
         m.label: m.value
-        for m in measure(ensemble([(Fixed(half), world) for half in halves]), world.split, rounds=0)
+        for m in measure(ensemble([(Fixed(half), world) for half in halves]), world.split, rounds=0)[0]
     }["rsum"]
     assert rsum == 6
-    assert {m.label: m.value for m in measure(halves[0], world.split, rounds=0)}["rsum"] < 6
+    assert {m.label: m.value for m in measure(halves[0], world.split, rounds=0)[0]}["rsum"] < 6
 
 
 def test_models_of_different_splits_are_refused(world):
@@ -74,8 +74,10 @@ def crisscrossed(tmp_path_factory):
 
 def test_crisscrossed_captions_are_measured_in_four_directions_with_vectors_and_in_two_without(crisscrossed):
     split, vectors = crisscrossed
-    with_vectors = {m.label: m for m in measure(vectors[0] @ vectors[1].T, split, vectors=vectors, rounds=10)}
-    without = {m.label for m in measure(vectors[0] @ vectors[1].T, split, rounds=10)}
+    with_vectors = {
+        m.label: m for m in measure(vectors[0] @ vectors[1].T, split, vectors=vectors, rounds=10)[0]
+    }
+    without = {m.label for m in measure(vectors[0] @ vectors[1].T, split, rounds=10)[0]}
     within = {f"cxc:{d}/R@{k}" for d in ("i2i", "t2t") for k in (1, 5, 10)} | {"cxc:rsum"}
     assert within <= set(with_vectors)
     assert {f"cxc:{d}/R@{k}" for d in ("i2t", "t2i") for k in (1, 5, 10)} <= without
@@ -84,14 +86,14 @@ def test_crisscrossed_captions_are_measured_in_four_directions_with_vectors_and_
     rated = with_vectors["cxc:t2i/R@1"]
     assert (rated.queries, rated.left_out) == (1, len(split.captions) - 1)
     assert {"sits:i2t/ndcg", "sits:pearson", "sts:spearman"} <= set(with_vectors)
-    assert len(with_vectors) == len(measure(vectors[0] @ vectors[1].T, split, vectors=vectors, rounds=10))
+    assert len(with_vectors) == len(measure(vectors[0] @ vectors[1].T, split, vectors=vectors, rounds=10)[0])
 
 
 def test_of_cocos_test_split_the_five_folds_are_measured_too(crisscrossed, monkeypatch):
     split, vectors = crisscrossed
     monkeypatch.setattr(evaluation, "FOLDED", len(split.image_ids))
     monkeypatch.setattr(evaluation, "FOLDS", len(split.image_ids))
-    found = {m.key.local: m for m in measure(vectors[0] @ vectors[1].T, split, rounds=0) if m.folds > 1}
+    found = {m.key.local: m for m in measure(vectors[0] @ vectors[1].T, split, rounds=0)[0] if m.folds > 1}
     # a gallery of one image: every caption finds it
     assert (found["t2i/R@1"].value, found["t2i/R@1"].gallery) == (1.0, 1)
     assert found["rsum"].label == f"rsum[{len(split.image_ids)} folds]"
@@ -105,7 +107,7 @@ def test_scores_made_by_rows_are_measured_as_the_whole_matrix_is(monkeypatch):
         rng.integers(-3, 4, (len(ids), 5)).astype(np.float32) for ids in (split.image_ids, split.caption_ids)
     )
     monkeypatch.setattr("workbench.metrics.blocks.COMPUTED", 100)
-    lazy, whole = (measure(scores, split, rounds=5) for scores in (Products(image, text), image @ text.T))
+    lazy, whole = (measure(scores, split, rounds=5)[0] for scores in (Products(image, text), image @ text.T))
     assert [m.label for m in lazy] == [m.label for m in whole]
     for field in ("value", "low", "high", "queries", "left_out", "gallery"):
         np.testing.assert_allclose(
@@ -121,7 +123,7 @@ def test_who_is_asked_stands_in_the_contract(world):
         image_queries=np.array([1]), caption_queries=np.array([0, 2]), missing_captions=np.array([1]),
     )  # fmt: skip
     split = replace(world.split, judgements={"own": own, "eccv": asked})
-    found = {m.label: m for m in measure(own.dense(), split, rounds=0)}
+    found = {m.label: m for m in measure(own.dense(), split, rounds=0)[0]}
     listed = int((own.images == 1).sum())
     first, second = found["eccv:i2t/r_precision"], found["eccv:t2i/r_precision"]
     assert (first.queries, first.left_out, first.value) == (1, images - 1, listed / (listed + 1))

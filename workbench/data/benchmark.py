@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
-from workbench.records import Split
+from workbench.records import Array, Split
 from workbench.records.shown import count, fixed
 from workbench.registry import did_you_mean
 
@@ -122,7 +121,7 @@ EACH, PROBES = 5, 16
 KNOWN = 0.9
 
 
-def read_precomp(folder: Path, part: str) -> tuple[list[Row], NDArray[Any]]:
+def read_precomp(folder: Path, part: str) -> tuple[list[Row], Array]:
     """Read one part.
 
     Args:
@@ -178,10 +177,10 @@ def _image_ids(ids: list[str], captions: int, name: str) -> list[str]:
     return ids
 
 
-def _regions(file: Path, captions: int) -> NDArray[Any]:
+def _regions(file: Path, captions: int) -> Array:
     """``(I, K, D)`` regions, a view of the file."""
     try:
-        features: NDArray[Any] = np.load(file, mmap_mode="r")
+        features: Array = np.load(file, mmap_mode="r")
     except (ValueError, EOFError) as error:
         raise ValueError(f"{file.name} is not whole: expected an array (N, K, D), found {error}") from error
     images = captions // EACH
@@ -338,7 +337,7 @@ class Choice:
 
 
 # captions, the file of each image, regions where there are any, and facts worth printing
-Read = tuple[list[Row], Callable[[str], Path], NDArray[Any] | None, tuple[str, ...]]
+Read = tuple[list[Row], Callable[[str], Path], Array | None, tuple[str, ...]]
 
 
 def load_benchmark(bench: Benchmark, choice: Choice) -> Split:
