@@ -103,7 +103,7 @@ def test_the_recorded_accuracy_is_found_again_on_a_few_test_scenes(shipped):
     """The standard error of a share over the cells of 60 scenes is below .02; chance is 1 in 34 for nouns."""
     folder = assets.path("scenes_backbone")
     recorded = json.loads((folder / "recognition.json").read_text(encoding="utf-8"))["accuracy"]
-    found = accuracy(shipped, range(SCORED))
+    found = accuracy(shipped, SCORED)
     assert found == pytest.approx(recorded, abs=0.08)
     assert found["noun"] > 0.25
 
