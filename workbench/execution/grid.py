@@ -140,7 +140,7 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
         raise parameters.ParameterError(
             f"the grid is for the notebook {grid['notebook']!r}, not for {path.stem!r}"
         )
-    out: Arms = {}
+    out = Arms()
     for label, values in expand(grid, changes, parameters.inspect(path)).items():
         try:
             out[label] = check(path, values)
@@ -180,17 +180,16 @@ def run_grid(
     good = [run for run in runs.list_runs(root, path.stem) if skip_existing and run.status == "ok"]
     there = {runs.key_of(run.id): run.folder for run in good}
     keys = {label: runs.run_key(values, code(path)) for label, values in arms.items()}
-    outcomes = []
     with open_executor(executor, place, dict(options or {})) as pool:
         run = partial(run_notebook, path, root=place)
         waiting = {label: pool.submit(run, arms[label]) for label, key in keys.items() if key not in there}
-        for label, key in keys.items():
-            if label in waiting:
-                done = waiting[label].result()
-                outcomes.append(Outcome(label, done.folder, done.status, done.exit_code, error=done.error))
-            else:
-                outcomes.append(Outcome(label, there[key], "ok", 0, skipped=True))
-    return outcomes
+        ended = {label: future.result() for label, future in waiting.items()}
+    return [
+        Outcome(label, done.folder, done.status, done.exit_code, error=done.error)
+        if (done := ended.get(label))
+        else Outcome(label, there[key], "ok", 0, skipped=True)
+        for label, key in keys.items()
+    ]
 
 
 def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | str, command: str) -> Path:

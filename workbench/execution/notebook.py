@@ -117,22 +117,19 @@ def run_notebook(
         FileExistsError: ``folder`` holds something that is not a run.
         ParameterError, KeyError, TypeError, ValueError: as ``check``; no kernel was started, no folder made.
     """
-    path = Path(path)
-    values = check(path, given or {})
-    target = _folder(path, values, root, folder)
-    began = time.perf_counter()
-    status, exit_code, error = "killed", KILLED, "stopped from outside"
-    warnings: tuple[str, ...] = ()
+    path, values = Path(path), check(path, given or {})
+    target, began = _folder(path, values, root, folder), time.perf_counter()
+    found, warnings = ("killed", KILLED, "stopped from outside"), tuple[str, ...]()
     try:
         # The kernel inherits the environment; papermill offers no other way to give it one.
         with mock.patch.dict(os.environ, BATCH):
-            found = _execute(path, target, {**values, "out": str(target)}, progress)
+            ended = _execute(path, target, {**values, "out": str(target)}, progress)
         if (target / NOTEBOOK).is_file() and (size := report.tidy(target / NOTEBOOK)) > LIMIT:
             heavy, limit = fixed(size / 1e6, 1), fixed(LIMIT / 1e6, 0)
             warnings = (f"{NOTEBOOK} has {heavy} MB; keep it below {limit} MB",)
-        status, exit_code, error = found
+        found = ended
     finally:
-        seconds = round(time.perf_counter() - began, 2)
+        (status, exit_code, error), seconds = found, round(time.perf_counter() - began, 2)
         env = runs.read(target).env or runs.environment()
         runs.write_json(target / runs.ENV, {**env, "seconds": seconds, "error": error})
         runs.write_status(target, status)

@@ -156,8 +156,7 @@ def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int 
 def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
     """Key -> value, by the judgements that the data set's printed rows are measured by."""
     if dataset not in OTHERS:
-        own = run.split.judgements["own"]
-        evidence = Evidence(run.scores, own, run.split.own, folds=folds)
+        evidence = Evidence(run.scores, run.split.judgements["own"], run.split.own, folds=folds)
         found = measured_by(evidence, ["R", "recall", "medr", "rsum"], rounds=0)
     elif OTHERS[dataset] in run.split.judgements:
         vectors = (run.image.mean.numpy(), run.text.mean.numpy())
@@ -268,5 +267,8 @@ def _step(run: OpenRun) -> float:
         return float("nan")
     facts = checkpoint.read(run.folder / checkpoint.LAST)[1]
     clock = [row["seconds"] for row in facts["history"]]
+    # epoch 0 ends where training begins, in runs that have one
+    begun = sum(row["seconds"] for row in facts["history"][:1] if not row["epoch"])
     # the clock starts again where a run was resumed
-    return 1000 * clock[-1] / facts["step"] if clock and clock == sorted(clock) else float("nan")
+    known = clock and clock == sorted(clock)
+    return 1000 * (clock[-1] - begun) / facts["step"] if known else float("nan")

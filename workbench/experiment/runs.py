@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -101,7 +101,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
         return read(name)
     every, part = list_runs(root), str(name)
     named = [run for run in every if run.id.startswith(part) or run.id.endswith(part)]
-    found = every[-1:] if part == "last" else named
+    found = every[-1:] if part == "last" else [run for run in named if run.id == part] or named
     require(found, f"no run {part!r} below {root}; `workbench ls` lists the runs", FileNotFoundError)
     if len(found) > 1:
         raise LookupError(f"{len(found)} runs are called {part!r}: {', '.join(run.id for run in found)}")
@@ -219,13 +219,11 @@ def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs",
     """
     run_id = f"{datetime.now():%Y%m%d-%H%M%S}-{run_key(params, code)}"
     # the same run may be made twice in a second, also by another process
-    for number in count(1):
-        path = Path(root).resolve() / notebook / (run_id if number == 1 else f"{run_id}.{number}")
-        try:
+    for ending in chain([""], (f".{number}" for number in count(2))):
+        with suppress(FileExistsError):
+            path = Path(root).resolve() / notebook / f"{run_id}{ending}"
             path.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        break
+            break
     return write_json(path / PARAMS, params).parent
 
 

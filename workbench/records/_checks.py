@@ -1,8 +1,11 @@
-"""What the records share: their row type and how they refuse bad input."""
+"""What the records share: their types of arrays and how they refuse bad input."""
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[Any]
 Rows = NDArray[np.int64]
 
 

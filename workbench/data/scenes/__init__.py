@@ -5,7 +5,7 @@ Nothing is downloaded and nothing is stored: an image is made from its seed, spl
 it is opened.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -14,12 +14,12 @@ from annotated_types import Interval, MinLen
 from workbench.data.scenes.dice import Dice
 from workbench.data.scenes.drawing import picture
 from workbench.data.scenes.language import LEVELS, chain, short_phrase, statement, verbalise
-from workbench.data.scenes.layout import graph_of, make_scene
+from workbench.data.scenes.layout import Scene, graph_of, make_scene
 from workbench.data.scenes.truth import canonical, judgements
 from workbench.records import Rows, SceneGraph, Split
 from workbench.registry import Count, Natural
 
-__all__ = ["canonical", "load"]
+__all__ = ["canonical", "layouts", "load"]
 
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own", "exact", "graded")
@@ -32,14 +32,19 @@ ALL_LEVELS = tuple(range(1, LEVELS + 1))
 
 def _captions(dice: Dice, scene: SceneGraph, levels: Sequence[int]) -> list[Caption]:
     """Captions of a scene, one of each of these levels, in random order."""
-    stated = [(level, statement(dice, scene, level)) for level in levels]
-    return [(level, verbalise(graph, dice), graph) for level, graph in dice.shuffled(stated)]
+    stated = dice.shuffled([(level, statement(dice, scene, level)) for level in levels])
+    return [(level, verbalise(graph, dice), graph) for level, graph in stated]
 
 
 def _chain(dice: Dice, scene: SceneGraph, _: Sequence[int]) -> list[Caption]:
     """The chain of a scene: two bare phrases, a caption, a full sentence."""
-    graphs = chain(dice, scene)
-    return [(i, (short_phrase if i < 3 else verbalise)(g, dice), g) for i, g in enumerate(graphs, 1)]
+    told = enumerate(chain(dice, scene), 1)
+    return [(level, (short_phrase if level < 3 else verbalise)(graph, dice), graph) for level, graph in told]
+
+
+def layouts(split: str, rows: Iterable[int], seed: int = 0) -> list[Scene]:
+    """What stands where in these rows of a split, without captions."""
+    return [make_scene(Dice(seed, list(SIZES).index(split), row, _SCENE)) for row in rows]
 
 
 def load(
@@ -77,7 +82,7 @@ def load(
     count = SIZES[split] if size is None else size
     stream, tell = (_CHAINS, _chain) if texts == "chains" else (_CAPTIONS, _captions)
     key = (seed, list(SIZES).index(split))
-    scenes = tuple(make_scene(Dice(*key, i, _SCENE)) for i in range(count))
+    scenes = layouts(split, range(count), seed)
     image_graphs = tuple(map(graph_of, scenes))
     told = [tell(Dice(*key, i, stream), graph, levels) for i, graph in enumerate(image_graphs)]
     level, captions, graphs = zip(*[one for several in told for one in several], strict=True)

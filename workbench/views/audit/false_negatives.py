@@ -23,19 +23,17 @@ none of its m false negatives is among them with probability C(T - 1 - m, B - 1)
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, count, islice
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from workbench.metrics.blocks import best
 from workbench.metrics.intervals import Draws, interval
 from workbench.metrics.ranks import ranks_of
-from workbench.records import Judgements, MetricKey, Rows, Split
+from workbench.records import Array, Judgements, MetricKey, Rows, Split
 from workbench.training.samplers import epoch
 
-Scores = NDArray[Any]
 Direction = Literal["t2i", "i2t"]
 DIRECTIONS: tuple[Direction, ...] = ("t2i", "i2t")
 COLUMNS = (
@@ -47,7 +45,7 @@ Draw = Callable[[int, int], list[Rows]]
 
 
 def candidates(
-    scores: Scores,
+    scores: Array,
     split: Split,
     by: Mapping[str, Judgements],
     *,
@@ -81,18 +79,20 @@ def candidates(
     parts = [_errors(scores, labels, k, direction) for direction in directions]
     table = pd.concat(parts, ignore_index=True)
     images, captions = table["image_row"].to_numpy(), table["caption_row"].to_numpy()
-    table["image"] = np.array(split.image_ids, dtype=object)[images]
-    table["caption"] = np.array(split.caption_ids, dtype=object)[captions]
     grades = {name: _grades(one, images, captions) for name, one in by.items()}
     right = pd.DataFrame(
         {name: grades[name] >= one.relevant_from for name, one in by.items()}, index=table.index, dtype=bool
     )
-    table["right_by"] = [", ".join(right.columns[row]) for row in right.to_numpy()]
-    table["votes"] = right.sum(axis=1)
+    table = table.assign(
+        image=np.array(split.image_ids, dtype=object)[images],
+        caption=np.array(split.caption_ids, dtype=object)[captions],
+        right_by=[", ".join(right.columns[row]) for row in right.to_numpy()],
+        votes=right.sum(axis=1),
+    )
     return table[list(COLUMNS)].assign(**grades)
 
 
-def _grades(judged: Judgements, images: Rows, captions: Rows) -> NDArray[np.float32]:
+def _grades(judged: Judgements, images: Rows, captions: Rows) -> Array:
     """Grades of pairs; NaN where nobody judged them, also since neither of the two was asked and the pair is
     not listed.
     """
@@ -103,32 +103,30 @@ def _grades(judged: Judgements, images: Rows, captions: Rows) -> NDArray[np.floa
     return np.where(known, grades, np.float32(np.nan))
 
 
-def _check(scores: Scores, judged: Sequence[Judgements], by: Mapping[str, Judgements]) -> None:
-    wrong = [one.name for one in judged if one.shape != scores.shape]
-    if wrong:
+def _check(scores: Array, judged: Sequence[Judgements], by: Mapping[str, Judgements]) -> None:
+    if wrong := [one.name for one in judged if one.shape != scores.shape]:
         raise ValueError(
             f"scores are {scores.shape}, judgements {wrong[0]!r} have another shape; give those of one split"
         )
-    taken = [name for name in by if name in COLUMNS or ", " in name]
-    if taken:
+    if taken := [name for name in by if name in COLUMNS or ", " in name]:
         raise ValueError(
             f"judgements cannot be called {taken[0]!r}, a name with its own meaning in the table; rename them"
         )
 
 
-def _errors(scores: Scores, labels: Judgements, k: int, direction: Direction) -> pd.DataFrame:
+def _errors(scores: Array, labels: Judgements, k: int, direction: Direction) -> pd.DataFrame:
     turned = direction == "t2i"
     rows, queries = (scores.T, labels.caption_queries) if turned else (scores, labels.image_queries)
     found, items = best(rows, min(k, rows.shape[1]))
     query, place = (axis.ravel() for axis in np.indices(items.shape))
     images, captions = (items.ravel(), query) if turned else (query, items.ravel())
-    counted = True if queries is None else np.isin(query, queries)
     # a NaN, a pair that nobody judged, is not relevant
-    wrong = ~(labels.at(images, captions) >= labels.relevant_from) & counted
-    own = ranks_of(scores, labels, direction).first[query]
-    columns = {"rank": place + 1, "score": found.ravel(), "own_rank": own}
-    table = pd.DataFrame({**columns, "image_row": images, "caption_row": captions})
-    return table[wrong].assign(direction=direction)
+    wrong = ~(labels.at(images, captions) >= labels.relevant_from)
+    table = pd.DataFrame({
+        "rank": place + 1, "score": found.ravel(), "own_rank": ranks_of(scores, labels, direction).first[query],
+        "image_row": images, "caption_row": captions,
+    })  # fmt: skip
+    return table[wrong & (queries is None or np.isin(query, queries))].assign(direction=direction)
 
 
 def select(
@@ -158,8 +156,7 @@ def select(
         ValueError: the table knows no such judgement.
     """
     known = [name for name in table.columns if name not in COLUMNS]
-    unknown = [name for name in right_by if name not in known]
-    if unknown:
+    if unknown := [name for name in right_by if name not in known]:
         raise ValueError(f"no judgement {unknown[0]!r} in the table; it has {', '.join(known) or 'none'}")
     right = [set(right_by) <= set(names.split(", ")) for names in table["right_by"]]
     kept = np.array(right, dtype=bool) & (table["votes"] >= votes) & (table["rank"] <= (rank or np.inf))
@@ -173,7 +170,7 @@ def false_negatives_in_batches(
     truth: Judgements,
     sizes: Sequence[int],
     *,
-    scores: NDArray[Any] | None = None,
+    scores: Array | None = None,
     draw: Draw | None = None,
     batches: int = 50,
     rounds: int = 1000,
@@ -198,8 +195,7 @@ def false_negatives_in_batches(
     Raises:
         ValueError: a size is below 2 or above the number of captions.
     """
-    wrong = [size for size in sizes if not 2 <= size <= len(own)]
-    if wrong:
+    if wrong := [size for size in sizes if not 2 <= size <= len(own)]:
         raise ValueError(
             f"batches of {wrong[0]} captions cannot be drawn from {len(own)}; give sizes from 2 to {len(own)}"
         )
@@ -213,12 +209,12 @@ def false_negatives_in_batches(
     rows = []
     for size in sizes:
         drawn = chain.from_iterable(made(number, size) for number in count())
-        found = [_shares(captions, own, truth, scores) for captions in islice(drawn, batches)]
-        values = {key: np.array([one[key] for one in found]) for key in found[0]}
+        found = pd.DataFrame(_shares(captions, own, truth, scores) for captions in islice(drawn, batches))
         expected = _expected(size, *counted) if counted else {}
         # batches are drawn, and a batch has one value
         resamples = Draws(np.arange(len(found)), len(found), rounds, seed)
-        for key, shares in values.items():
+        for key in found:
+            shares = found[key].to_numpy()
             low, high = interval(resamples.of(shares, "i2t"))
             rows.append(
                 {"size": size, "key": key, "value": shares.mean(), "low": low, "high": high}
@@ -227,7 +223,7 @@ def false_negatives_in_batches(
     return pd.DataFrame(rows)
 
 
-def _shares(captions: Rows, own: Rows, truth: Judgements, scores: NDArray[Any] | None) -> dict[str, float]:
+def _shares(captions: Rows, own: Rows, truth: Judgements, scores: Array | None) -> dict[str, float]:
     images = np.unique(own[captions])
     negative = images[:, None] != own[captions]
     false = negative & (truth.take(images, captions) >= truth.relevant_from)
@@ -243,7 +239,7 @@ def _shares(captions: Rows, own: Rows, truth: Judgements, scores: NDArray[Any] |
     return {key: float(value) for key, value in out.items()}
 
 
-def _hardest(scores: NDArray[Any], false: NDArray[np.bool_]) -> float:
+def _hardest(scores: Array, false: Array) -> float:
     """Share of the rows whose best scored negative is truly positive; a row without a negative has none."""
     return float(np.take_along_axis(false, scores.argmax(axis=1)[:, None], axis=1).mean())
 
@@ -252,11 +248,10 @@ def _counted(own: Rows, truth: Judgements) -> tuple[float, Rows]:
     """Share of the negative pairs that are truly positive; for each caption, how many captions bring an image
     that makes one.
     """
-    good = truth.grades >= truth.relevant_from
-    images, captions = truth.images[good], truth.captions[good]
-    false = own[captions] != images
+    false = (truth.grades >= truth.relevant_from) & (own[truth.captions] != truth.images)
     of_image = np.bincount(own, minlength=truth.shape[0])
-    per_caption = np.bincount(captions[false], weights=of_image[images[false]], minlength=len(own))
+    weights = of_image[truth.images[false]]
+    per_caption = np.bincount(truth.captions[false], weights, minlength=len(own))
     return float(per_caption.sum() / (len(own) - of_image[own]).sum()), per_caption.astype(np.int64)
 
 

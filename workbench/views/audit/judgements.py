@@ -17,17 +17,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from workbench.experiment.runs import write_text
 from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.table import Evidence, Metric, measure
-from workbench.records import Judgements, Rows, Split
+from workbench.records import Array, Judgements, Rows, Split
 from workbench.records.writing import replacing
 from workbench.views.audit.false_negatives import Direction
 from workbench.views.audit.labels import INVALID, VALID, Pair
 
-Scores = NDArray[Any]
 MEASURED = ("R", "recall", "medr", "map_at_r", "r_precision", "rsum")
 KEY = b"workbench.judgements"
 # fields of the record that hold rows beside those of the pairs, whose ids they are, and the kind for messages
@@ -67,13 +65,12 @@ def corrected(
     valid = np.array([label == VALID for label in decided.values()], dtype=bool)
     lowered = np.where((before >= base.relevant_from) | np.isnan(before), 0.0, before)
     grades = np.where(valid, np.fmax(before, base.relevant_from), lowered)
-    keys, width = images * np.int64(base.shape[1]) + captions, np.int64(base.shape[1])
-    kept = ~np.isin(base.images * width + base.captions, keys)
-    rule = f"{base.rule}; corrected by labels: {valid.sum()} pairs valid, {(~valid).sum()} invalid"
+    width = np.int64(base.shape[1])
+    kept = ~np.isin(base.images * width + base.captions, images * width + captions)
     return replace(
         base,
         name=name,
-        rule=rule,
+        rule=f"{base.rule}; corrected by labels: {valid.sum()} pairs valid, {(~valid).sum()} invalid",
         images=np.concatenate([base.images[kept], images]),
         captions=np.concatenate([base.captions[kept], captions]),
         grades=np.concatenate([base.grades[kept], grades.astype(np.float32)]),
@@ -93,8 +90,7 @@ def rows_of(ids: Sequence[str], known: Sequence[str], kind: str) -> Rows:
         ValueError: an id is not among the known ones.
     """
     rows = pd.Index(list(known)).get_indexer(pd.Index(list(ids)))
-    missing = sorted({one for one, row in zip(ids, rows, strict=True) if row < 0})
-    if missing:
+    if missing := sorted({one for one, row in zip(ids, rows, strict=True) if row < 0}):
         raise ValueError(
             f"{len(missing)} {kind} ids are not in the split of {len(known)}, e.g. {missing[0]!r}; "
             "load the split that was judged, with as many images"
@@ -103,7 +99,7 @@ def rows_of(ids: Sequence[str], known: Sequence[str], kind: str) -> Rows:
 
 
 def recompute(
-    scores: Mapping[str, Scores],
+    scores: Mapping[str, Array],
     judgements: Mapping[str, Judgements],
     own: Rows,
     *,
@@ -157,19 +153,24 @@ def write_qrels(
     Raises:
         ValueError: a grade is not whole, or an id is empty or holds a blank, which the format cannot say.
     """
-    path = Path(path)
     if (judgements.grades != np.round(judgements.grades)).any():
         raise ValueError(
             f"{path}: qrels hold whole grades, {judgements.name!r} has others; write Parquet instead"
         )
-    spoilt = [one for one in (*split.image_ids, *split.caption_ids) if one.split() != [one]]
-    if spoilt:
+    if spoilt := [one for one in (*split.image_ids, *split.caption_ids) if one.split() != [one]]:
         raise ValueError(f"{path}: the id {spoilt[0]!r} is empty or holds a blank; write Parquet instead")
-    images = [split.image_ids[row] for row in judgements.images]
-    captions = [split.caption_ids[row] for row in judgements.captions]
-    queries, items = (captions, images) if direction == "t2i" else (images, captions)
+    ids = _ids(judgements, split)
+    queries, items = reversed(ids) if direction == "t2i" else ids
     lines = sorted(zip(queries, items, judgements.grades.astype(int).tolist(), strict=True))
-    return write_text(path, "".join(f"{query} 0 {item} {grade}\n" for query, item, grade in lines))
+    return write_text(Path(path), "".join(f"{query} 0 {item} {grade}\n" for query, item, grade in lines))
+
+
+def _ids(judgements: Judgements, split: Split) -> tuple[list[str], list[str]]:
+    """The images and the captions of the listed pairs."""
+    return (
+        [split.image_ids[row] for row in judgements.images],
+        [split.caption_ids[row] for row in judgements.captions],
+    )
 
 
 def read_qrels(
@@ -194,10 +195,11 @@ def read_qrels(
     """
     path = Path(path)
     lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    wrong = [number for number, fields in enumerate(lines, 1) if len(fields) != 4]
-    if wrong:
-        found = len(lines[wrong[0] - 1])
-        raise ValueError(f"{path}: line {wrong[0]} has {found} fields, qrels have 4: query, 0, item, grade")
+    for number, fields in enumerate(lines, 1):
+        if len(fields) != 4:
+            raise ValueError(
+                f"{path}: line {number} has {len(fields)} fields, qrels have 4: query, 0, item, grade"
+            )
     queries, items = [fields[0] for fields in lines], [fields[2] for fields in lines]
     images, captions = (items, queries) if direction == "t2i" else (queries, items)
     return Judgements(
@@ -223,23 +225,19 @@ def write_parquet(path: Path | str, judgements: Judgements, split: Split) -> Pat
     import pyarrow as pa
     from pyarrow import parquet
 
-    images = [split.image_ids[row] for row in judgements.images]
-    captions = [split.caption_ids[row] for row in judgements.captions]
-    columns = {"image": pa.array(images, pa.string()), "caption": pa.array(captions, pa.string())}
-    table = pa.table({**columns, "grade": pa.array(judgements.grades, pa.float32())})
+    columns = dict(zip(("image", "caption"), _ids(judgements, split), strict=True))
+    schema = pa.schema({"image": pa.string(), "caption": pa.string(), "grade": pa.float32()})
     asked = {name: (getattr(judgements, name), getattr(split, ids)) for name, (ids, _) in ROWS.items()}
-    queries = {
-        name: None if rows is None else [ids[row] for row in rows] for name, (rows, ids) in asked.items()
-    }
-    about = {
+    about: dict[str, Any] = {
         name: getattr(judgements, name) for name in ("name", "rule", "relevant_from", "unlisted", "source")
     }
-    path = Path(path)
-    with replacing(path) as temporary:
-        parquet.write_table(
-            table.replace_schema_metadata({KEY: json.dumps(about | {"queries": queries})}), temporary
-        )
-    return path
+    about["queries"] = {
+        name: None if rows is None else [ids[row] for row in rows] for name, (rows, ids) in asked.items()
+    }
+    table = pa.table({**columns, "grade": judgements.grades}, schema.with_metadata({KEY: json.dumps(about)}))
+    with replacing(Path(path)) as temporary:
+        parquet.write_table(table, temporary)
+    return Path(path)
 
 
 def read_parquet(path: Path | str, split: Split) -> Judgements:

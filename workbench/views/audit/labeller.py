@@ -3,7 +3,6 @@ before the next.
 """
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool =
         facts.append((str(name), "not judged" if pd.isna(row[name]) else f"{fixed(row[name], 2)}, {verdict}"))
     own = tuple(split.captions[other] for other in np.flatnonzero(split.own == image))
     pictures = [_opened(split, row, facts) for row in (image, int(split.own[caption]))]
-    return Card(pictures[0], pictures[1], split.captions[caption], own, tuple(facts), label)
+    return Card(*pictures, split.captions[caption], own, tuple(facts), label)
 
 
 def _opened(split: Split, row: int, facts: list[tuple[str, str]]) -> Image.Image:
@@ -120,8 +119,7 @@ class Labeller(anywidget.AnyWidget):
         return f"saved: {label}" if self._counts()["open"] else f"saved: {label}; {DONE}"
 
     def _undo(self) -> str:
-        last = self.labels.undo()
-        if last is None:
+        if (last := self.labels.undo()) is None:
             return "nothing to undo"
         if last.pair in self.pairs:
             self.position = self.pairs.index(last.pair)
@@ -138,13 +136,9 @@ class Labeller(anywidget.AnyWidget):
         given = [known.get(pair, "open") for pair in self.pairs]
         return {name: given.count(name) for name in (*LABELS, "open")}
 
-    def _card(self, position: int) -> Card:
-        return card(
-            self.split, self.table.iloc[position], self.labels.of(*self.pairs[position]), grades=self.grades
-        )
-
     def _show(self, status: str) -> None:
-        shown = self._card(self.position)
+        pair, row = self.pairs[self.position], self.table.iloc[self.position]
+        shown = card(self.split, row, self.labels.of(*pair), grades=self.grades)
         self.view = {
             "at": self.position,
             "total": len(self.pairs),
@@ -152,7 +146,7 @@ class Labeller(anywidget.AnyWidget):
             "caption": shown.caption,
             "own_image": data_uri(shown.own_image, 96),
             "own_captions": list(shown.own_captions),
-            "image_id": self.pairs[self.position][0],
+            "image_id": pair[0],
             "facts": [list(fact) for fact in shown.facts],
             "label": shown.label,
             "counts": self._counts(),
@@ -168,7 +162,8 @@ class Labeller(anywidget.AnyWidget):
         """
         settled = self.labels.settled()
         cards = [
-            replace(self._card(at), label=settled.get(pair, "")) for at, pair in enumerate(self.pairs[:most])
+            card(self.split, self.table.iloc[at], settled.get(pair, ""), grades=self.grades)
+            for at, pair in enumerate(self.pairs[:most])
         ]
         return sheet(cards, total=len(self.pairs))
 

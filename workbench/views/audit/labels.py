@@ -152,12 +152,11 @@ def judged(table: pd.DataFrame, name: str) -> list[tuple[str, str, str]]:
         ``(image, caption, label)`` of each pair once, for ``Labels.give_all``; a pair that it does not judge
         is unsure.
     """
-    pairs = table.drop_duplicates(["image", "caption"])
-    labels = [
-        VALID if name in names.split(", ") else UNSURE if pd.isna(grade) else INVALID
-        for names, grade in zip(pairs["right_by"], pairs[name], strict=True)
+    pairs = table.drop_duplicates(["image", "caption"])[["image", "caption", "right_by", name]]
+    return [
+        (image, caption, VALID if name in names.split(", ") else UNSURE if pd.isna(grade) else INVALID)
+        for image, caption, names, grade in pairs.itertuples(index=False)
     ]
-    return list(zip(pairs["image"], pairs["caption"], labels, strict=True))
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
@@ -168,10 +167,10 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 def _read(path: Path) -> list[Decision]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise ValueError(f"it has no format {FORMAT!r}")
     except ValueError as error:
         raise ValueError(f"{path} is not a file of labels: {error}; name another file") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path} is not a file of labels (no format {FORMAT!r}); name another file")
     try:
         return [Decision(**one) for one in content["decisions"]]
     except (KeyError, TypeError, ValueError) as error:

@@ -19,16 +19,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge
-from numpy.typing import NDArray
 
 from workbench import __version__
-from workbench.records import Rows
+from workbench.records import Array, Rows
 from workbench.records.writing import replacing
 from workbench.registry import check_options
 
 KEY = b"workbench.map"
-Points = NDArray[np.float32]
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,13 +52,13 @@ class Settings:
 
 
 def places(
-    vectors: NDArray[Any],
+    vectors: Array,
     ids: Sequence[str],
     settings: Settings,
     *,
     folder: Path | None = None,
-    start: NDArray[Any] | None = None,
-) -> Points:
+    start: Array | None = None,
+) -> Array:
     """Places of all vectors: read from the folder if they were made from the same vectors and settings, else
     computed and saved.
 
@@ -81,61 +78,63 @@ def places(
     if folder is None:
         return compute(vectors, settings, start)
     facts, path = _facts(vectors, settings, start), folder / f"{settings.method}.parquet"
-    found = _read(path, ids, _key(facts))
-    if found is None:
+    if (found := _read(path, ids, _key(facts))) is None:
         found = compute(vectors, settings, start)
         _write(path, ids, found, facts)
     return found
 
 
-def compute(vectors: NDArray[Any], settings: Settings, start: NDArray[Any] | None = None) -> Points:
+def compute(vectors: Array, settings: Settings, start: Array | None = None) -> Array:
     """Places by the method, whatever lies on the disk; for the arguments see ``places``."""
     found = METHODS[settings.method](vectors.astype(np.float32), settings, start)
     return np.ascontiguousarray(found, dtype=np.float32)
 
 
-def _tsne(vectors: Points, settings: Settings, start: NDArray[Any] | None) -> NDArray[Any]:
+def _tsne(vectors: Array, settings: Settings, start: Array | None) -> Array:
     from sklearn.manifold import TSNE
 
-    # Of unit vectors the squared Euclidean distance is twice the cosine distance: the same neighbours, the
-    # same probabilities.
-    perplexity = min(settings.neighbours, (len(vectors) - 1) / 3)
     # The early exaggeration would pull a finished map together and turn it over.
     first: Any = {} if start is None else {"init": start.astype(np.float32), "early_exaggeration": 1.0}
-    how = {"perplexity": perplexity, "max_iter": settings.steps, "random_state": settings.seed} | first
-    return np.asarray(TSNE(2, **how).fit_transform(vectors))
+    # Of unit vectors the squared Euclidean distance is twice the cosine distance: the same neighbours, the
+    # same probabilities.
+    method = TSNE(
+        2, perplexity=min(settings.neighbours, (len(vectors) - 1) / 3), max_iter=settings.steps,
+        random_state=settings.seed, **first,
+    )  # fmt: skip
+    return np.asarray(method.fit_transform(vectors))
 
 
-def _umap(vectors: Points, settings: Settings, start: NDArray[Any] | None) -> NDArray[Any]:
+def _umap(vectors: Array, settings: Settings, start: Array | None) -> Array:
     with warnings.catch_warnings():
         # It warns that a variant of it that we do not use lacks its library.
         warnings.simplefilter("ignore", ImportWarning)
         from umap.umap_ import UMAP
-    near = min(settings.neighbours, len(vectors) - 1)
     # The spectral start needs more points than it has dimensions to look for.
     first: Any = start if start is not None else "spectral" if len(vectors) > 10 else "random"
-    how = {"n_neighbors": near, "metric": "cosine", "init": first, "random_state": settings.seed, "n_jobs": 1}
-    return np.asarray(UMAP(**how).fit_transform(vectors))
+    method = UMAP(
+        n_neighbors=min(settings.neighbours, len(vectors) - 1), metric="cosine", init=first,
+        random_state=settings.seed, n_jobs=1,
+    )  # fmt: skip
+    return np.asarray(method.fit_transform(vectors))
 
 
-def _facts(vectors: NDArray[Any], settings: Settings, start: NDArray[Any] | None) -> dict[str, Any]:
+def _facts(vectors: Array, settings: Settings, start: Array | None) -> dict[str, Any]:
     """What places are made from; those on the disk are taken only if theirs are the same."""
-    contents = {"vectors": vectors, "start": start}
     made = {
         name: None
         if values is None
         else hashlib.sha256(np.ascontiguousarray(values, dtype=np.float32).tobytes()).hexdigest()
-        for name, values in contents.items()
+        for name, values in (("vectors", vectors), ("start", start))
     }
-    size = {"points": len(vectors), "dimensions": vectors.shape[1]}
-    return {**asdict(settings), "workbench": __version__, **made, **size}
+    facts = {**asdict(settings), "workbench": __version__, **made}
+    return {**facts, "points": len(vectors), "dimensions": vectors.shape[1]}
 
 
 def _key(facts: dict[str, Any]) -> bytes:
     return json.dumps(facts, sort_keys=True).encode()
 
 
-def _read(path: Path, ids: Sequence[str], key: bytes) -> Points | None:
+def _read(path: Path, ids: Sequence[str], key: bytes) -> Array | None:
     """The saved places if they are those that are wanted."""
     import pyarrow.parquet as pq
 
@@ -145,7 +144,7 @@ def _read(path: Path, ids: Sequence[str], key: bytes) -> Points | None:
     return table[["x", "y"]].to_numpy() if table["id"].tolist() == list(ids) else None
 
 
-def _write(path: Path, ids: Sequence[str], found: Points, facts: dict[str, Any]) -> None:
+def _write(path: Path, ids: Sequence[str], found: Array, facts: dict[str, Any]) -> None:
     """The table says inside what it was made from, so that it and the settings cannot come apart; the JSON is
     for people.
     """
@@ -175,12 +174,12 @@ class Aligned:
             shape.
     """
 
-    points: Values
-    moved: Values
+    points: Array
+    moved: Array
     disparity: float
 
 
-def procrustes(reference: NDArray[Any], points: NDArray[Any]) -> Aligned:
+def procrustes(reference: Array, points: Array) -> Aligned:
     """Move, turn, mirror and scale points so that the squared distances from the reference are least.
 
     Args:
@@ -211,7 +210,7 @@ def procrustes(reference: NDArray[Any], points: NDArray[Any]) -> Aligned:
     return Aligned(laid + centre, moved, float(np.square(moved).sum() / spread[0]))
 
 
-def most_moved(moved: NDArray[Any], count: int) -> Rows:
+def most_moved(moved: Array, count: int) -> Rows:
     """Rows of the items that moved most, the farthest first; of equal ones the lower row first.
 
     >>> most_moved(np.array([0.1, 0.9, 0.4]), 2).tolist()

@@ -5,19 +5,16 @@ neighbours that are none.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.records import Rows
+from workbench.records import Array, Rows
 from workbench.retrieval import blocks, top_k
 
-Values = NDArray[np.float64]
 CHUNK = 256
 
 
-def nearest_in_space(vectors: NDArray[Any], k: int) -> Rows:
+def nearest_in_space(vectors: Array, k: int) -> Rows:
     """The ``k`` nearest other rows of each row by inner product, nearest first.
 
     Args:
@@ -34,7 +31,7 @@ def nearest_in_space(vectors: NDArray[Any], k: int) -> Rows:
     return _without_itself(top_k(vectors, vectors, k + 1)[1])
 
 
-def nearest_on_map(points: NDArray[Any], k: int) -> Rows:
+def nearest_on_map(points: Array, k: int) -> Rows:
     """The ``k`` nearest other points of each point by Euclidean distance, nearest first.
 
     Args:
@@ -53,7 +50,7 @@ def nearest_on_map(points: NDArray[Any], k: int) -> Rows:
     return _without_itself(np.asarray(cKDTree(points).query(points, k + 1)[1], dtype=np.int64))
 
 
-def overlap(one: Rows, other: Rows) -> Values:
+def overlap(one: Rows, other: Rows) -> Array:
     """Share of each row's neighbours that both lists name.
 
     Args:
@@ -101,9 +98,7 @@ class Quality:
     chance: float
 
 
-def quality(
-    vectors: NDArray[Any], points: NDArray[Any], near: Rows, *, sample: int = 2000, seed: int = 0
-) -> Quality:
+def quality(vectors: Array, points: Array, near: Rows, *, sample: int = 2000, seed: int = 0) -> Quality:
     """Trustworthiness and neighbourhood overlap of a map.
 
     Args:
@@ -116,11 +111,11 @@ def quality(
     k, size = near.shape[1], len(vectors)
     shown = nearest_on_map(points, k)
     rows = np.sort(np.random.default_rng(seed).choice(size, min(size, sample), replace=False))
-    kept = float(overlap(near, shown).mean())
-    return Quality(k, trustworthiness(vectors, shown, rows), kept, k / (size - 1))
+    trusted, kept = trustworthiness(vectors, shown, rows), float(overlap(near, shown).mean())
+    return Quality(k, trusted, kept, k / (size - 1))
 
 
-def trustworthiness(vectors: NDArray[Any], shown: Rows, rows: Rows | None = None) -> float:
+def trustworthiness(vectors: Array, shown: Rows, rows: Rows | None = None) -> float:
     """Penalty for neighbours on the map that are none in the space, by how far down the list they come there.
 
     ``1 - 2 / (n k (2 N - 3 k - 1)) * sum_i sum_j max(0, r(i, j) - k)`` over ``n`` points and their ``k``
@@ -151,9 +146,8 @@ def trustworthiness(vectors: NDArray[Any], shown: Rows, rows: Rows | None = None
         chosen = rows[part]
         scores = vectors[chosen] @ vectors.T
         scores[np.arange(len(chosen)), chosen] = -np.inf
-        of_shown = np.take_along_axis(scores, shown[chosen], axis=1)
-        ranks = np.stack([1 + (scores > column[:, None]).sum(axis=1) for column in of_shown.T])
-        penalty += int(np.maximum(ranks - k, 0).sum())
+        for column in np.take_along_axis(scores, shown[chosen], axis=1).T:
+            penalty += int(np.maximum(1 + (scores > column[:, None]).sum(axis=1) - k, 0).sum())
     return 1 - float(2 * penalty / (len(rows) * k * (2 * size - 3 * k - 1)))
 
 
@@ -173,14 +167,14 @@ class Gap:
     """
 
     distance: float
-    direction: Values
-    image: Values
-    text: Values
+    direction: Array
+    image: Array
+    text: Array
     auc: float
     accuracy: float
 
 
-def modality_gap(image: NDArray[Any], text: NDArray[Any]) -> Gap:
+def modality_gap(image: Array, text: Array) -> Gap:
     """Distance and direction of the gap, and how well it separates the kinds.
 
     Args:
@@ -219,7 +213,7 @@ def k_occurrence(found: Rows, size: int) -> Rows:
     return np.bincount(found.ravel(), minlength=size).astype(np.int64)
 
 
-def skewness(counts: NDArray[Any]) -> float:
+def skewness(counts: Array) -> float:
     """Third standardised moment of the counts: 0 = even, above about 1 = hubs; 0 where all counts are the
     same.
 
@@ -231,7 +225,7 @@ def skewness(counts: NDArray[Any]) -> float:
     return float(skew(counts)) if np.ptp(counts) else 0.0
 
 
-def hubness(image: NDArray[Any], text: NDArray[Any], k: int) -> tuple[Rows, Rows]:
+def hubness(image: Array, text: Array, k: int) -> tuple[Rows, Rows]:
     """k-occurrence in cross-modal retrieval by cosine: in spaces of many dimensions a few items, the hubs,
     are among the nearest of very many queries, and many items of none.
 

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from workbench import text
 from workbench.experiment.opened import OpenRun
-from workbench.records import MetricKey, Rows, Split
+from workbench.records import Array, MetricKey, Rows, Split
 from workbench.registry import did_you_mean
 from workbench.text.words import words
 from workbench.training.samplers import k_means
@@ -47,8 +46,8 @@ class SpaceMap:
     name: str
     run: OpenRun
     items: pd.DataFrame
-    vectors: NDArray[np.float32]
-    points: coordinates.Points
+    vectors: Array
+    points: Array
     neighbours: Rows
     gap: measures.Gap
     quality: measures.Quality
@@ -65,10 +64,10 @@ class SpaceMap:
         """
         known = [str(name) for name in self.items if self.items[name].notna().any()]
         if colour not in known:
-            near = did_you_mean(colour, known)
-            raise ValueError(f"the map of {self.name} has no colour {colour!r}; {near}")
-        kind, text, values = (self.items[name].tolist() for name in ("kind", "text", colour))
-        return Marks(kind, text, values, colour)
+            raise ValueError(
+                f"the map of {self.name} has no colour {colour!r}; {did_you_mean(colour, known)}"
+            )
+        return Marks(*(self.items[name].tolist() for name in ("kind", "text", colour)), colour)
 
     def facts(self) -> dict[str, float]:
         """The numbers of the map, for a table or a result file.
@@ -120,16 +119,16 @@ def map_runs(
     shared["cluster"] = [names[number] for number in cluster]
     for run, moved in zip(runs, _moved(runs), strict=True):
         image, texts, vectors = run.image.mean.numpy(), run.text.mean.numpy(), vectors_of(run)
-        home = (run.folder / "maps" if run.folder else folder) if reuse else None
-        start = made[0].points if made else None
-        points = coordinates.places(vectors, shared["id"].tolist(), settings, folder=home, start=start)
+        points = coordinates.places(
+            vectors, shared["id"].tolist(), settings, start=made[0].points if made else None,
+            folder=(run.folder / "maps" if run.folder else folder) if reuse else None,
+        )  # fmt: skip
         near, gap = measures.nearest_in_space(vectors, k), measures.modality_gap(image, texts)
         known = shared.assign(
             hubness=np.concatenate(measures.hubness(image, texts, k)),
-            gap=np.concatenate([gap.image, gap.text]),
-        )
+            gap=np.concatenate([gap.image, gap.text]), **({} if moved is None else {"moved": moved}),
+        )  # fmt: skip
         measured = measures.quality(vectors, points, near, seed=settings.seed)
-        known = known if moved is None else known.assign(moved=moved)
         made.append(SpaceMap(run.name, run, known, vectors, points, near, gap, measured, settings))
     return made
 
@@ -148,10 +147,12 @@ def change(first: SpaceMap, other: SpaceMap) -> dict[str, float]:
         does not explain.
     """
     k = min(first.neighbours.shape[1], other.neighbours.shape[1])
-    kept = measures.overlap(first.neighbours[:, :k], other.neighbours[:, :k]).mean()
-    moved = [found for found in _moved([first.run, other.run]) if found is not None][-1]
-    disparity = procrustes(first.points, other.points).disparity
-    return {"neighbours_kept": float(kept), "moved": float(np.median(moved)), "map_disparity": disparity}
+    moved: Any = _moved([first.run, other.run])[-1]
+    return {
+        "neighbours_kept": float(measures.overlap(first.neighbours[:, :k], other.neighbours[:, :k]).mean()),
+        "moved": float(np.median(moved)),
+        "map_disparity": procrustes(first.points, other.points).disparity,
+    }
 
 
 def metrics(maps: Sequence[SpaceMap]) -> dict[str, float]:
@@ -171,12 +172,12 @@ def metrics(maps: Sequence[SpaceMap]) -> dict[str, float]:
     }
 
 
-def vectors_of(run: OpenRun) -> NDArray[np.float32]:
+def vectors_of(run: OpenRun) -> Array:
     """``(I + T, D)`` unit vectors of a run, images first."""
     return np.concatenate([run.image.mean.numpy(), run.text.mean.numpy()])
 
 
-def _moved(runs: Sequence[OpenRun]) -> list[NDArray[np.float64] | None]:
+def _moved(runs: Sequence[OpenRun]) -> list[Array | None]:
     """How far each item lies from where the first space has it, in the full space; nothing where there is one
     run only.
     """
@@ -200,8 +201,7 @@ def items_of(split: Split) -> pd.DataFrame:
     """
     images, captions = len(split.image_ids), len(split.captions)
     texts = pd.Series(split.captions).groupby(split.own).agg("\n".join).reindex(range(images), fill_value="")
-    unknown = np.full(images, np.nan)
-    level = np.full(captions, np.nan) if split.level is None else split.level.astype(float)
+    unknown = [np.nan] * images
     maker: Any = text.load("descriptiveness").fit(split.captions)
     return pd.DataFrame(
         {
@@ -209,13 +209,13 @@ def items_of(split: Split) -> pd.DataFrame:
             "kind": ["image"] * images + ["caption"] * captions,
             "text": [*texts, *split.captions],
             "image": np.concatenate([np.arange(images), split.own]),
-            "level": np.concatenate([unknown, level]),
-            "descriptiveness": np.concatenate([unknown, maker.of(split.captions).values]),
+            "level": [*unknown, *([np.nan] * captions if split.level is None else split.level.astype(float))],
+            "descriptiveness": [*unknown, *maker.of(split.captions).values],
         }
     )
 
 
-def clusters_of(image: NDArray[Any], texts: NDArray[Any], count: int, seed: int) -> Rows:
+def clusters_of(image: Array, texts: Array, count: int, seed: int) -> Rows:
     """The cluster of each item by k-means, images first.
 
     Each kind is moved to the common centre before, since otherwise the first thing that separates clusters is
@@ -261,7 +261,7 @@ def cluster_names(cluster: Rows, kind: Sequence[str], captions: Sequence[str], *
     ]
 
 
-def exemplars(vectors: NDArray[Any], items: pd.DataFrame) -> Rows:
+def exemplars(vectors: Array, items: pd.DataFrame) -> Rows:
     """One image for each cluster that has images: the one nearest to the middle of the cluster's images.
 
     Args:
@@ -271,8 +271,7 @@ def exemplars(vectors: NDArray[Any], items: pd.DataFrame) -> Rows:
     Returns:
         Rows, in the order of the clusters' names.
     """
-    groups = items[items["kind"] == "image"].groupby("cluster").indices.items()
-    images = np.flatnonzero(items["kind"] == "image")
-    members = [images[rows] for _, rows in sorted(groups)]
+    images = items.reset_index(drop=True).query("kind == 'image'")
+    members = [group.index.to_numpy() for _, group in images.groupby("cluster")]
     found = [rows[np.argmax(vectors[rows] @ vectors[rows].mean(axis=0))] for rows in members]
     return np.array(found, dtype=np.int64)

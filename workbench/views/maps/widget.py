@@ -58,11 +58,9 @@ class EmbeddingMap(anywidget.AnyWidget):
 
     def __init__(self, maps: SpaceMap | Sequence[SpaceMap], *, colour: str = "kind") -> None:
         self.maps = [maps] if isinstance(maps, SpaceMap) else list(maps)
-        sent = config(self.maps, colour)
+        super().__init__(config=config(self.maps, colour))
         self._ids, self._image = (self.maps[0].items[name].tolist() for name in ("id", "image"))
         self._rows_of = self.maps[0].items.groupby("id").indices
-        super().__init__()
-        self.config = sent
         self.on_msg(self._on_message)
 
     def selection(self) -> pd.DataFrame:
@@ -187,11 +185,11 @@ def rows(maps: Sequence[SpaceMap], chosen: Iterable[int]) -> pd.DataFrame:
 
 
 def _map(one: SpaceMap, k: int) -> dict[str, Any]:
-    quality, distance = one.quality, fixed(one.gap.distance, 2)
-    kept = f"keeps {shown(quality.overlap)} % of the {quality.k} nearest neighbours"
     return {
         "name": one.name,
-        "about": f"trustworthiness {fixed(quality.trustworthiness, 3)}, {kept}, modality gap {distance}",
+        "about": f"trustworthiness {fixed(one.quality.trustworthiness, 3)}, "
+        f"keeps {shown(one.quality.overlap)} % of the {one.quality.k} nearest neighbours, "
+        f"modality gap {fixed(one.gap.distance, 2)}",
         "points": one.points.astype(np.float32).tobytes(),
         "near": np.ascontiguousarray(one.neighbours[:, :k], dtype=np.int32).tobytes(),
     }
@@ -206,13 +204,15 @@ def _colour(maps: Sequence[SpaceMap], name: str) -> dict[str, Any]:
         kind for one in marks for kind, value in zip(one.kind, one.values, strict=True) if value != value
     }
     looks = dict(common_looks(marks)) | ({"": (INK, "circle")} if unknown else {})
-    known = list(looks)
-    data = [
-        np.array([known.index(category) for category in one.categories()], dtype=np.uint8).tobytes()
-        for one in marks
-    ]
-    labels = [
-        f"{name} {one}" if one.isdigit() else one or ("image" if unknown == {"image"} else "unknown")
-        for one in looks
-    ]
-    return {"name": name, "labels": labels, "looks": [list(look) for look in looks.values()], "data": data}
+    return {
+        "name": name,
+        "labels": [
+            f"{name} {one}" if one.isdigit() else one or ("image" if unknown == {"image"} else "unknown")
+            for one in looks
+        ],
+        "looks": [list(look) for look in looks.values()],
+        "data": [
+            np.array([list(looks).index(one) for one in of.categories()], dtype=np.uint8).tobytes()
+            for of in marks
+        ],
+    }

@@ -4,6 +4,7 @@ negatives by batch size.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -67,8 +68,8 @@ def sheet(
     Returns:
         HTML with thumbnails inside it and all texts escaped.
     """
-    more = "" if total in (None, len(cards)) else f", {len(cards)} of {total}"
-    return page("views/plots/audit.html.j2", cards=cards, title=title + more)
+    title += "" if total in (None, len(cards)) else f", {len(cards)} of {total}"
+    return page("views/plots/audit.html.j2", cards=cards, title=title)
 
 
 def before_and_after(
@@ -88,19 +89,16 @@ def before_and_after(
     for column, run in enumerate(runs, 1):
         part = drawn.loc[run]
         for name, symbol, colour in zip(names, ("circle-open", "circle"), (INK, CATEGORIES[0]), strict=True):
-            value, low, high = (part[name, what] for what in ("value", "low", "high"))
+            ends = [part[name, what] for what in ("value", "low", "high")]
             fig.add_scatter(
-                x=on_axis(value), y=part.index.tolist(),
-                error_x=whiskers(value, low, high, colour, width=0),
+                x=on_axis(ends[0]), y=part.index.tolist(), error_x=whiskers(*ends, colour, width=0),
                 mode="markers", marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2}},
-                hovertext=[
-                    f"{escape(name)}: {with_interval(*ends)}" for ends in zip(value, low, high, strict=True)
-                ],
+                hovertext=[f"{escape(name)}: {with_interval(*three)}" for three in zip(*ends, strict=True)],
                 name=escape(name), legendgroup=name, showlegend=column == 1, hoverinfo="text+y", row=1,
                 col=column,
             )  # fmt: skip
-    fig.update_layout(height=200 + 24 * len(drawn.index.unique(1)), legend={"y": 1.06, "yanchor": "bottom"})
-    fig.update_layout(margin={"t": 100}).update_xaxes(range=[-2, 102])
+    fig.update_layout(height=200 + 24 * len(drawn.index.unique(1)), margin={"t": 100})
+    fig.update_layout(legend={"y": 1.06, "yanchor": "bottom"}).update_xaxes(range=[-2, 102])
     return fig.update_yaxes(autorange="reversed", type="category")
 
 
@@ -118,9 +116,8 @@ def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> g
     fig = panels([SHARES[key] for key in keys], title, "captions a batch", f"truly positive, {heading()}")
     for column, key in enumerate(keys, 1):
         if MetricKey.parse(key).metric == "hardest":
-            for number, (name, table) in enumerate(tables.items()):
-                look = (CATEGORIES[number % len(CATEGORIES)], *LOOKS[number % len(LOOKS)])
-                _draw_shares(fig, table[table["key"] == key], name, look, column)
+            for (name, table), colour, look in zip(tables.items(), cycle(CATEGORIES), cycle(LOOKS)):
+                _draw_shares(fig, table[table["key"] == key], name, (colour, *look), column)
         else:
             _draw_shares(fig, first[first["key"] == key], "all models", (INK, "circle", "solid"), column)
     sizes = sorted(set(first["size"]))
@@ -135,13 +132,13 @@ def _draw_shares(
     """One line of shares with its intervals, and the expected value where it is known."""
     (colour, symbol, dash), seen = look, {trace.name for trace in fig.data}
     place: dict[str, Any] = {"x": part["size"], "row": 1, "col": column}
-    hover = [
-        escape(f"{name}, {count(row.captions, 'caption')}: {with_interval(row.value, row.low, row.high)}")
-        for row in each(part.rename(columns={"size": "captions"}))
-    ]
     fig.add_scatter(
         y=on_axis(part["value"]), error_y=whiskers(part["value"], part["low"], part["high"], colour),
-        mode="lines+markers", hovertext=hover, hoverinfo="text", name=escape(name), legendgroup=name,
+        hovertext=[
+            escape(f"{name}, {count(row.captions, 'caption')}: {with_interval(row.value, row.low, row.high)}")
+            for row in each(part.rename(columns={"size": "captions"}))
+        ],
+        mode="lines+markers", hoverinfo="text", name=escape(name), legendgroup=name,
         showlegend=escape(name) not in seen, line={"color": colour, "width": 2.5, "dash": dash},
         marker={"size": 8, "symbol": symbol}, **place,
     )  # fmt: skip

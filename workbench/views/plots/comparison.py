@@ -44,13 +44,16 @@ def over_seeds(table: pd.DataFrame, *, title: str, x: str, unit: str = "share") 
     if not len(table):
         raise ValueError("there is no objective to draw; choose a key that the table has")
     fig = figure(title, f"{x}, {heading(unit)}", height=190 + 30 * len(table)).update_layout(margin={"t": 90})
-    table = table.rename(columns={"mean": "value"}).assign(run=table.index.map(str), unit=unit)
-    table["about"] = [f"mean of {count(seeds, 'seed')}" for seeds in table["seeds"]]
+    table = table.rename(columns={"mean": "value"}).assign(
+        run=table.index.map(str), unit=unit, about=[f"mean of {count(n, 'seed')}" for n in table["seeds"]]
+    )
     for verdict, style in VERDICTS.items():
         _dots(fig, table[table["verdict"] == verdict], style)
     for start in table["start"].dropna()[:1]:
-        note = {"text": "starting point", "font": {"color": INK}}
-        fig.add_vline(scaled(start, unit), line=ZERO, annotation=note, annotation_position="bottom right")
+        fig.add_vline(
+            scaled(start, unit), line=ZERO, annotation_position="bottom right",
+            annotation={"text": "starting point", "font": {"color": INK}},
+        )  # fmt: skip
     return fig.update_yaxes(categoryorder="array", categoryarray=[escape(run) for run in table["run"][::-1]])
 
 
@@ -59,12 +62,10 @@ def _dots(fig: go.Figure, part: pd.DataFrame, style: tuple[str, str, str], **pan
     if not len(part):
         return
     (label, colour, symbol), unit = style, part["unit"].iloc[0]
-    hover = [
-        escape(f"{row.run}: {with_interval(row.value, row.low, row.high, unit)}, {row.about}")
-        for row in each(part)
-    ]
     fig.add_scatter(
-        x=on_axis(part["value"], unit), y=[escape(run) for run in part["run"]], hovertext=hover,
+        x=on_axis(part["value"], unit), y=[escape(run) for run in part["run"]],
+        hovertext=[escape(f"{row.run}: {with_interval(row.value, row.low, row.high, unit)}, {row.about}")
+                   for row in each(part)],
         error_x=whiskers(part["value"], part["low"], part["high"], colour, unit, width=5),
         marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
         mode="markers", name=label, hoverinfo="text", legendgroup=label,
@@ -85,10 +86,11 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     if not len(table):
         raise ValueError("there is no second run to hold against the first")
     units = dict(zip(table["key"], table["unit"], strict=True))
-    heads = [f"{key}, {heading(unit)}" for key, unit in units.items()]
-    fig = panels(heads, f"Difference from {against}", "difference", "", spacing=0.05)
     names = list(dict.fromkeys(table["run"]))
-    fig.update_layout(height=230 + 42 * len(names), margin={"t": 80, "b": 95}, legend={"y": -0.32})
+    fig = panels(
+        [f"{key}, {heading(unit)}" for key, unit in units.items()], f"Difference from {against}",
+        "difference", "", spacing=0.05,
+    ).update_layout(height=230 + 42 * len(names), margin={"t": 80, "b": 95}, legend={"y": -0.32})  # fmt: skip
     table = table.assign(about=[
         f"{row.mark} {row.verdict}; sign test: p (Holm) {fixed(row.p_holm, 3)}, "
         f"better on {row.wins}, worse on {row.losses}" for row in each(table)
@@ -97,17 +99,20 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         for verdict, style in APART.items():
             _dots(fig, table[(table["key"] == key) & (table["verdict"] == verdict)], style, row=1, col=col)
         fig.add_vline(0, line=ZERO, row=1, col=col)
-    fig.update_yaxes(categoryorder="array", categoryarray=[escape(name) for name in names[::-1]])
-    return fig.update_xaxes(nticks=5)
+    return fig.update_xaxes(nticks=5).update_yaxes(
+        categoryorder="array", categoryarray=[escape(name) for name in names[::-1]]
+    )
 
 
 def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> go.Figure:
-    """Validation RSUM of all runs by epoch, and each loss as a share of its first epoch's.
+    """Validation RSUM of all runs by epoch, and each loss as a share of its first epoch's, where a run has
+    two or more of them.
 
     Losses of different objectives have different units; only their course compares.
 
     Args:
-        histories: name -> one mapping an epoch with ``epoch``, ``loss`` and ``val/rsum`` (in [0, 6]).
+        histories: name -> one mapping an epoch with ``epoch``, ``val/rsum`` (in [0, 6]), and after training
+            ``loss``.
 
     Raises:
         ValueError: no run has an epoch.
@@ -115,24 +120,28 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
     trained = {name: history for name, history in histories.items() if history}
     if not trained:
         raise ValueError("none of the runs has been trained, so that there are no curves")
-    fig = figure("Learning curves").set_subplots(1, 2, horizontal_spacing=0.12)
+    losses = {name: pd.DataFrame(of).dropna(subset="loss") for name, of in trained.items()}
+    columns = 2 if max(map(len, losses.values())) > 1 else 1
+    fig = figure("Learning curves").set_subplots(1, columns, horizontal_spacing=0.12)
     for number, (name, history) in enumerate(trained.items()):
-        table, style = pd.DataFrame(history), _style(number, name)
-        rsum, loss = on_axis(table["val/rsum"], "sum"), table["loss"] / (table["loss"][0] or 1.0)
-        for col, y in enumerate((rsum, loss), 1):
+        table, loss = pd.DataFrame(history), losses[name]
+        share = loss["loss"] / (loss["loss"].iloc[0] or 1.0)
+        drawn = ((table["epoch"], on_axis(table["val/rsum"], "sum")), (loss["epoch"], share))
+        for col, (x, y) in enumerate(drawn[:columns], 1):
             fig.add_scatter(
-                x=table["epoch"], y=y, mode="lines+markers", line={"width": 2.5}, marker_size=9,
-                showlegend=col == 1, row=1, col=col, **style,
+                x=x, y=y, mode="lines+markers", line={"width": 2.5}, marker_size=9,
+                showlegend=col == 1, row=1, col=col, **_style(number, name),
             )  # fmt: skip
     fig.update_xaxes(title="epoch", dtick=max(1, max(map(len, trained.values())) // 10))
-    fig.update_yaxes(title=f"validation RSUM, {heading('sum')}", col=1)
-    return fig.update_yaxes(title="loss, share of its first epoch", col=2)
+    fig.update_yaxes(title="loss, share of its first epoch", col=columns)
+    return fig.update_yaxes(title=f"validation RSUM, {heading('sum')}", col=1)
 
 
 def _style(number: int, name: str) -> dict[str, Any]:
     """Colour and symbol of the run with this number, and its name in the legend."""
-    colour, legend = CATEGORIES[number % 7], {"name": escape(name), "legendgroup": name}
-    return {"line_color": colour, "marker_color": colour, "marker_symbol": SYMBOLS[number % 7], **legend}
+    colour = CATEGORIES[number % 7]
+    return {"line_color": colour, "marker_color": colour, "marker_symbol": SYMBOLS[number % 7],
+            "name": escape(name), "legendgroup": name}  # fmt: skip
 
 
 def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure:
@@ -152,13 +161,13 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
         raise ValueError("no cost is known: the runs kept no checkpoint, and nothing was measured here")
     unit, title = unit_of(y), "Accuracy against speed"
     fig = panels(list(known.values()), title, "milliseconds", f"{y}, {heading(unit)}", spacing=0.08)
-    fig.update_layout(height=400, margin={"b": 110}, legend={"y": -0.22})
     for number, (name, row) in enumerate(table.iterrows()):
         style = _style(number, str(name))
-        bars = whiskers(row["value"], row["low"], row["high"], style["line_color"], unit)
         for col, column in enumerate(known, 1):
             fig.add_scatter(
-                x=[row[column]], y=on_axis(row["value"], unit), error_y=bars, mode="markers", marker_size=12,
+                x=[row[column]], y=on_axis(row["value"], unit), mode="markers", marker_size=12,
+                error_y=whiskers(row["value"], row["low"], row["high"], style["line_color"], unit),
                 showlegend=col == 1, row=1, col=col, **style,
             )  # fmt: skip
+    fig.update_layout(height=400, margin={"b": 110}, legend={"y": -0.22})
     return fig.update_xaxes(rangemode="tozero")

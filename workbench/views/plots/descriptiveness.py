@@ -4,13 +4,12 @@ length. Boxes by level are ``hierarchy.boxes_by_level``.
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 from PIL import Image
 
+from workbench.records import Array
 from workbench.records.shown import fixed
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -24,7 +23,6 @@ from workbench.views.plots.theme import (
     wrapped,
 )
 
-Values = NDArray[Any]
 # from a word that adds nothing to the word that adds most
 FAINT, STRONG = np.array((203, 219, 232)), np.array((0, 94, 150))
 GAP = {"color": "rgba(255, 255, 255, 0.7)", "width": 1}
@@ -62,9 +60,10 @@ def word_bars(
         )  # fmt: skip
     if image is not None:
         add_picture(fig, image, sizex=0.17)
-    names = [lines(wrapped(caption, letters, 3)) for caption in captions]
-    ticks = {"tickvals": list(range(len(names))), "ticktext": names, "tickfont": {"size": 11}}
-    fig.update_yaxes(autorange="reversed", **ticks).update_xaxes(domain=[start, 1])
+    fig.update_yaxes(
+        autorange="reversed", tickvals=list(range(len(captions))), tickfont={"size": 11},
+        ticktext=[lines(wrapped(caption, letters, 3)) for caption in captions],
+    ).update_xaxes(domain=[start, 1])  # fmt: skip
     return fig.update_layout(showlegend=False, barmode="overlay", margin={"t": 50})
 
 
@@ -88,7 +87,7 @@ def _segments(fig: go.Figure, contributions: Sequence[Sequence[tuple[str, float]
 
 
 def distributions(
-    by_scorer: Mapping[str, Mapping[str, Values]], *, title: str, x: str, bins: int = 40
+    by_scorer: Mapping[str, Mapping[str, Array]], *, title: str, x: str, bins: int = 40
 ) -> go.Figure:
     """One panel a scorer, in it one outline of a histogram a split, over common bins.
 
@@ -101,15 +100,15 @@ def distributions(
     fig = panels(list(by_scorer), title, x, "share of the captions")
     for column, splits in enumerate(by_scorer.values(), 1):
         edges = np.histogram_bin_edges(np.concatenate(list(splits.values())), bins)
-        for one, colour, dash in zip(splits.items(), cycle(CATEGORIES), cycle(DASHES), strict=False):
+        for (name, values), colour, dash in zip(splits.items(), cycle(CATEGORIES), cycle(DASHES)):
             steps(
-                fig, one[1], edges, {"color": colour, "dash": dash}, name=one[0], legendgroup=one[0],
+                fig, values, edges, {"color": colour, "dash": dash}, name=name, legendgroup=name,
                 showlegend=column == 1, row=1, col=column,
             )  # fmt: skip
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
-def by_length(by_scorer: Mapping[str, Values], length: Values, *, title: str, y: str) -> go.Figure:
+def by_length(by_scorer: Mapping[str, Array], length: Array, *, title: str, y: str) -> go.Figure:
     """One panel a scorer: the median by number of words, and the band that holds nine captions of ten.
 
     Args:
@@ -118,15 +117,17 @@ def by_length(by_scorer: Mapping[str, Values], length: Values, *, title: str, y:
         title: what the figure shows.
         y: name of the values, with their unit.
     """
-    fig = panels(list(by_scorer), title, "words of the caption", y)
-    lengths = np.unique(length)
-    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-    band = {**edge, "fill": "tonexty", "fillcolor": "rgba(0, 114, 178, 0.25)"}
-    middle = {"line": {"color": CATEGORIES[0], "width": 2}, "showlegend": False, "hoverinfo": "text"}
+    fig = panels(list(by_scorer), title, "words of the caption", y).update_layout(showlegend=False)
+    lengths, edge = np.unique(length), {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     for column, values in enumerate(by_scorer.values(), 1):
         low, median, high = np.array([np.quantile(values[length == n], (0.05, 0.5, 0.95)) for n in lengths]).T
-        hover = [f"{n} words: median {fixed(m, 2)}" for n, m in zip(lengths.tolist(), median, strict=True)]
-        for line, look in ((low, edge), (high, band), (median, {**middle, "hovertext": hover})):
+        for line, look in (
+            (low, edge),
+            (high, {**edge, "fill": "tonexty", "fillcolor": "rgba(0, 114, 178, 0.25)"}),
+            (median, {"line": {"color": CATEGORIES[0], "width": 2}, "hoverinfo": "text", "hovertext": [
+                f"{n} words: median {fixed(m, 2)}" for n, m in zip(lengths.tolist(), median, strict=True)
+            ]}),
+        ):  # fmt: skip
             fig.add_scatter(x=lengths, y=line, **look, row=1, col=column)
     return fig
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 from PIL import Image
 
+from workbench.records import Array, Rows
 from workbench.records.shown import fixed
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -30,11 +30,10 @@ from workbench.views.plots.theme import (
     wrapped,
 )
 
-Points = NDArray[Any]
 Looks = Mapping[str, tuple[str, str]]
 SHAPES = ("triangle-up", "square", "diamond", "cross", "x", "star", "pentagon", "hexagram")
 # Beyond so many points a figure is drawn by WebGL, of which a page can hold a few figures only.
-MANY, HIDDEN = 5000, {"visible": False}
+MANY, HIDDEN, MARGIN = 5000, {"visible": False}, {"l": 10, "r": 10, "b": 10, "t": 90}
 RAMP = [[place / (len(LEVELS) - 1), colour] for place, colour in enumerate(LEVELS)]
 HOLLOW = {"color": "rgba(0, 0, 0, 0)", "line": {"color": INK, "width": 1}}
 
@@ -53,7 +52,7 @@ class Marks:
 
     kind: Sequence[str]
     text: Sequence[str]
-    values: Sequence[Any] | Points
+    values: Sequence[Any] | Array
     name: str
 
     @property
@@ -90,17 +89,18 @@ def common_looks(marks: Sequence[Marks]) -> Looks:
         }
     # "image" first, and so in the first colour, as everywhere
     names = sorted(map(str, known), key=lambda name: (name != "image", name))
-    looks = zip(names, cycle(CATEGORIES), cycle(SHAPES), strict=False)
-    return {name: (colour, "circle" if name == "image" else shape) for name, colour, shape in looks}
+    return {
+        name: (colour, "circle" if name == "image" else shape)
+        for name, colour, shape in zip(names, cycle(CATEGORIES), cycle(SHAPES))
+    }
 
 
 def common_ends(marks: Sequence[Marks]) -> tuple[float, float]:
     """Ends of the common scale; a hundredth at the upper end is cut, so that single hubs leave colours for
     the others.
     """
-    numbers = [np.asarray(one.values, dtype=float) for one in marks if one.numeric]
-    joined = np.concatenate(numbers) if numbers else np.zeros(1)
-    return float(np.nanmin(joined)), float(np.nanquantile(joined, 0.99))
+    numbers = [value for one in marks if one.numeric for value in one.values] or [0.0]
+    return float(np.nanmin(numbers)), float(np.nanquantile(numbers, 0.99))
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Panel:
     """
 
     fig: go.Figure
-    points: Points
+    points: Array
     marks: Marks
     column: int | None = None
 
@@ -124,21 +124,21 @@ class Panel:
         names = np.array(self.marks.categories())
         self._unknown(self._rows(names == ""))
         for name, (colour, shape) in looks.items():
-            shown = f"{self.marks.name} {name}" if name.isdigit() else name
-            self.put(self._rows(names == name), {"color": colour}, shown, shape)
+            called = f"{self.marks.name} {name}" if name.isdigit() else name
+            self.put(self._rows(names == name), {"color": colour}, called, shape)
 
     def scale(self, ends: tuple[float, float]) -> None:
         """Draw all points in colours of a scale; hollow where the value is missing."""
         values = np.asarray(self.marks.values, dtype=float)
         self._unknown(self._rows(np.isnan(values)))
-        title, rows = {"text": escape(self.marks.name)}, self._rows(~np.isnan(values))
-        bar = {"title": title, "thickness": 12, "len": 0.8, "outlinewidth": 0, "x": 1}
-        look = {"cmin": ends[0], "cmax": ends[1], "showscale": self._first, "colorbar": bar}
-        self.put(rows, {"color": values[rows], "colorscale": RAMP, **look})
+        rows = self._rows(~np.isnan(values))
+        self.put(rows, {
+            "color": values[rows], "colorscale": RAMP, "cmin": ends[0], "cmax": ends[1],
+            "showscale": self._first, "colorbar": {"title": {"text": escape(self.marks.name)},
+                                                   "thickness": 12, "len": 0.8, "outlinewidth": 0, "x": 1},
+        })  # fmt: skip
 
-    def put(
-        self, rows: NDArray[np.int64], look: Mapping[str, Any], name: str = "", shape: str = SHAPES[0]
-    ) -> None:
+    def put(self, rows: Rows, look: Mapping[str, Any], name: str = "", shape: str = SHAPES[0]) -> None:
         """Draw some points.
 
         Args:
@@ -161,14 +161,14 @@ class Panel:
                 }
                 self.put(rows[part], {**of_part, **only}, name, shape)
             return
-        draw = go.Scattergl if len(self.points) > MANY else go.Scatter
-        trace = draw(
+        draw = self.fig.add_scattergl if len(self.points) > MANY else self.fig.add_scatter
+        draw(
             x=self.points[rows, 0], y=self.points[rows, 1], mode="markers", hoverinfo="text",
             marker={"size": 7, "line": {"width": 0}, "symbol": symbols if several else symbols[0], **look},
             hovertext=[self.marks.about(row) for row in rows.tolist()], name=escape(name),
             legendgroup=name or "-", showlegend=bool(name) and self._first,
+            **({} if self.column is None else {"row": 1, "col": self.column}),
         )  # fmt: skip
-        self.fig.add_trace(trace, **({} if self.column is None else {"row": 1, "col": self.column}))
 
     def pictures(self, pictures: Mapping[int, Image.Image]) -> None:
         """Draw thumbnails beside the points of a few rows, and keep both axes to one scale.
@@ -177,29 +177,31 @@ class Panel:
             pictures: by row.
         """
         axis, side = "" if self._first else str(self.column), float(np.ptp(self.points, axis=0).max()) * 0.09
-        place = {"xref": f"x{axis}", "yref": f"y{axis}", "xanchor": "center", "yanchor": "bottom"}
         images = [
-            {"source": data_uri(image, 64), "x": x, "y": y, "sizex": side, "sizey": side, **place}
+            {"source": data_uri(image, 64), "x": x, "y": y, "sizex": side, "sizey": side, "xref": f"x{axis}",
+             "yref": f"y{axis}", "xanchor": "center", "yanchor": "bottom"}
             for image, (x, y) in zip(pictures.values(), self.points[list(pictures)].astype(float).tolist())
-        ]
-        self.fig.update_layout(images=[*self.fig.layout.images, *images])
-        self.fig.update_layout({f"yaxis{axis}": {"scaleanchor": f"x{axis}", **HIDDEN}})
+        ]  # fmt: skip
+        self.fig.update_layout({
+            "images": [*self.fig.layout.images, *images],
+            f"yaxis{axis}": {"scaleanchor": f"x{axis}", **HIDDEN},
+        })  # fmt: skip
 
     @property
     def _first(self) -> bool:
         return self.column in (None, 1)
 
-    def _rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def _rows(self, chosen: Array) -> Rows:
         """Captions first: the legend shows the shape of the first row, and images lie on top."""
         rows = np.flatnonzero(chosen)
         return rows[np.argsort([self.marks.kind[row] == "image" for row in rows.tolist()], kind="stable")]
 
-    def _unknown(self, rows: NDArray[np.int64]) -> None:
+    def _unknown(self, rows: Rows) -> None:
         self.put(rows, HOLLOW, "image" if all(self.marks.kind[row] == "image" for row in rows) else "unknown")
 
 
 def side_by_side(
-    maps: Mapping[str, Points],
+    maps: Mapping[str, Array],
     marks: Mapping[str, Marks],
     *,
     title: str,
@@ -225,14 +227,15 @@ def side_by_side(
         else:
             panel.categories(looks)
         panel.pictures(pictures or {})
-    fig.update_layout(height=height, hovermode="closest", margin={"l": 10, "r": 10, "b": 10, "t": 90})
-    fig.update_layout(legend={"y": -0.02, "yanchor": "top", "itemsizing": "constant"})
-    return fig.update_xaxes(**HIDDEN)
+    return fig.update_xaxes(**HIDDEN).update_layout(
+        height=height, hovermode="closest", margin=MARGIN,
+        legend={"y": -0.02, "yanchor": "top", "itemsizing": "constant"},
+    )  # fmt: skip
 
 
 def moved(
-    first: Points,
-    second: Points,
+    first: Array,
+    second: Array,
     marks: Marks,
     rows: Sequence[int],
     *,
@@ -261,11 +264,10 @@ def moved(
     old.put(chosen, {**HOLLOW, "size": 9, "line": {"color": CATEGORIES[0], "width": 2}}, names[0])
     new.put(chosen, {"color": CATEGORIES[3], "size": 10}, names[1])
     new.pictures(pictures or {})
-    fig.update_layout(hovermode="closest", margin={"l": 10, "r": 10, "b": 10, "t": 90})
-    return fig.update_xaxes(**HIDDEN)
+    return fig.update_xaxes(**HIDDEN).update_layout(hovermode="closest", margin=MARGIN)
 
 
-def along_gap(by_run: Mapping[str, tuple[Points, Points]], *, bins: int = 40) -> go.Figure:
+def along_gap(by_run: Mapping[str, tuple[Array, Array]], *, bins: int = 40) -> go.Figure:
     """One panel a run: where images and captions lie along the line from the captions' centre to that of the
     images.
 
@@ -276,14 +278,14 @@ def along_gap(by_run: Mapping[str, tuple[Points, Points]], *, bins: int = 40) ->
     x, y = "place along the gap, 0 = half way", "share of the kind"
     fig = panels(list(by_run), "Along the modality gap", x, y)
     edges = np.histogram_bin_edges(np.concatenate([*chain.from_iterable(by_run.values())]), bins)
-    looks = ({"color": CATEGORIES[0], "dash": "solid"}, {"color": CATEGORIES[1], "dash": "dash"})
     for column, pair in enumerate(by_run.values(), 1):
-        for name, values, line in zip(("images", "captions"), pair, looks, strict=True):
+        for name, values, *look in zip(("images", "captions"), pair, CATEGORIES, ("solid", "dash")):
+            line = dict(zip(("color", "dash"), look, strict=True))
             steps(fig, values, edges, line, name=name, showlegend=column == 1, row=1, col=column)
     return fig.update_yaxes(rangemode="tozero", tickformat=".0%")
 
 
-def hubness(by_run: Mapping[str, tuple[Points, Points]], *, k: int) -> go.Figure:
+def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:
     """In how many result lists each item stands, the most frequent first: the steeper the start, the stronger
     the hubs.
 
@@ -295,8 +297,8 @@ def hubness(by_run: Mapping[str, tuple[Points, Points]], *, k: int) -> go.Figure
         ("images, in the lists of captions", "captions, in the lists of images"), "Hubs", "",
         f"lists of {k} that hold the item", shared=False, spacing=0.1,
     )  # fmt: skip
-    looks = zip(cycle(CATEGORIES), cycle(("solid", "dash", "dot")))
-    for (run, pair), (colour, dash) in zip(by_run.items(), looks, strict=False):
+    dashes = cycle(("solid", "dash", "dot"))
+    for (run, pair), colour, dash in zip(by_run.items(), cycle(CATEGORIES), dashes):
         for column, counts in enumerate(pair, 1):
             fig.add_scatter(
                 x=np.arange(1, len(counts) + 1) / len(counts), y=-np.sort(-np.asarray(counts)), mode="lines",

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.records import Measurement
+from workbench.records import Array, Measurement
 from workbench.records.shown import count, heading, shown
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -29,14 +28,15 @@ from workbench.views.plots.theme import (
     wrapped,
 )
 
-Values = NDArray[Any]
 MARKERS = ("circle", "diamond", "square", "triangle-up")
+# what plotly calls the quantiles of a box
+BOX = {"lowerfence": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "upperfence": 0.95}
 # in rows of one line of text; a picture is as high as it is wide, which is about four of them
 ROW, PICTURE = 30, 4.0
 CLEAR = "rgba(0,0,0,0)"
 
 
-def histogram_by_level(values: Values, level: Values, *, title: str, x: str, bins: int = 40) -> go.Figure:
+def histogram_by_level(values: Array, level: Array, *, title: str, x: str, bins: int = 40) -> go.Figure:
     """One outline of a histogram for each level, over common bins.
 
     Args:
@@ -54,13 +54,15 @@ def histogram_by_level(values: Values, level: Values, *, title: str, x: str, bin
     levels = np.unique(level).tolist()
     for one in levels:
         chosen, colour = values[level == one], level_colour(one, levels)
-        name, pale = _level_name(one, levels), _pale(colour)
-        steps(fig, chosen, edges, {"color": colour}, name=name, fill="tozeroy", fillcolor=pale)
+        steps(
+            fig, chosen, edges, {"color": colour}, name=_level_name(one, levels), fill="tozeroy",
+            fillcolor=_pale(colour),
+        )  # fmt: skip
         fig.add_vline(x=float(np.median(chosen)), line={"color": colour, "dash": "dot", "width": 1.5})
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
-def boxes_by_level(by_name: Mapping[str, Values], level: Values, *, title: str, y: str) -> go.Figure:
+def boxes_by_level(by_name: Mapping[str, Array], level: Array, *, title: str, y: str) -> go.Figure:
     """One panel a name, in it one box a level: median, quartiles, and whiskers that leave out 5 % on either
     side.
 
@@ -75,12 +77,11 @@ def boxes_by_level(by_name: Mapping[str, Values], level: Values, *, title: str, 
     levels = np.unique(level).tolist()
     for column, values in enumerate(by_name.values(), 1):
         for one in levels:
-            cuts = np.quantile(values[level == one], (0.05, 0.25, 0.5, 0.75, 0.95))[:, None].tolist()
-            marks = dict(zip(("lowerfence", "q1", "median", "q3", "upperfence"), cuts, strict=True))
+            cuts = np.quantile(values[level == one], list(BOX.values()))[:, None].tolist()
             colour = level_colour(one, levels)
             fig.add_box(
-                x=[str(one)], **marks, line={"color": colour}, fillcolor=_pale(colour), row=1, col=column,
-                name=_level_name(one, levels),
+                x=[str(one)], line={"color": colour}, fillcolor=_pale(colour), row=1, col=column,
+                name=_level_name(one, levels), **dict(zip(BOX, cuts, strict=True)),
             )  # fmt: skip
     return fig.update_xaxes(type="category").update_layout(showlegend=False)
 
@@ -106,7 +107,7 @@ def recall_by_level(measurements: Sequence[Measurement]) -> go.Figure:
 
 
 def share_by_value(
-    answered: Mapping[str, Values], values: Values, *, title: str, x: str, y: str, groups: int = 8
+    answered: Mapping[str, Array], values: Array, *, title: str, x: str, y: str, groups: int = 8
 ) -> go.Figure:
     """Share of captions that were answered, from the lowest value to the highest, one line a judgement.
 
@@ -125,19 +126,17 @@ def share_by_value(
     sizes = np.bincount(group)
     for (name, found), colour, symbol in zip(answered.items(), CATEGORIES, MARKERS, strict=False):
         share = np.bincount(group, found) / sizes
-        hover = [
-            f"{escape(name)}: {shown(one)} % of {count(size, 'caption')}"
-            for one, size in zip(share.tolist(), sizes.tolist(), strict=True)
-        ]
         fig.add_scatter(
             x=np.bincount(group, values) / sizes, y=on_axis(share), name=escape(name), mode="lines+markers",
-            line={"color": colour, "width": 2.5}, marker={"size": 9, "symbol": symbol}, hovertext=hover,
+            line={"color": colour, "width": 2.5}, marker={"size": 9, "symbol": symbol},
+            hovertext=[f"{escape(name)}: {shown(one)} % of {count(size, 'caption')}"
+                       for one, size in zip(share.tolist(), sizes.tolist(), strict=True)],
             hoverinfo="text", error_y=whiskers(share, *_wilson(share, sizes), colour),
         )  # fmt: skip
     return fig.update_yaxes(rangemode="tozero")
 
 
-def _wilson(share: Values, sizes: Values, z: float = 1.96) -> tuple[Values, Values]:
+def _wilson(share: Array, sizes: Array, z: float = 1.96) -> tuple[Array, Array]:
     middle = (share + z**2 / (2 * sizes)) / (1 + z**2 / sizes)
     half = z * np.sqrt(share * (1 - share) / sizes + z**2 / (4 * sizes**2)) / (1 + z**2 / sizes)
     return middle - half, middle + half
@@ -182,8 +181,9 @@ def traversal(paths: Sequence[Path], *, levels: Sequence[int] = (1, 2, 3, 4)) ->
     for name, marker in legend.items():
         fig.add_scatter(x=[None], y=[None], mode="markers", marker={"size": 11, **marker}, name=name)
     fig.update_layout(height=130 - ROW * top, margin={"b": 10, "t": 110})
-    fig.update_xaxes(visible=False, range=[-0.24, 1], fixedrange=True)
-    return fig.update_yaxes(visible=False, range=[top + 0.5, 0.6], fixedrange=True)
+    return fig.update_xaxes(visible=False, range=[-0.24, 1], fixedrange=True).update_yaxes(
+        visible=False, range=[top + 0.5, 0.6], fixedrange=True
+    )
 
 
 def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) -> float:
@@ -194,10 +194,10 @@ def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) ->
     inside = [level_colour(level, levels) if level else CLEAR for level in path.levels]
     edges = [INK if colour == CLEAR else colour for colour in inside]
     symbols = ["circle" if level or not true else "diamond" for true, level in zip(path.true, path.levels)]
-    line = {"color": [*edges, INK], "width": 2}
     fig.add_scatter(
         x=np.zeros(len(places)), y=places, mode="lines+markers+text", line={"color": GRID, "width": 3},
-        marker={"size": 11, "color": [*inside, INK], "symbol": [*symbols, "square"], "line": line},
+        marker={"size": 11, "color": [*inside, INK], "symbol": [*symbols, "square"],
+                "line": {"color": [*edges, INK], "width": 2}},
         text=[lines([f"  {line}" for line in several]) for several in texts], textposition="middle right",
         showlegend=False, hoverinfo="skip", cliponaxis=False,
     )  # fmt: skip

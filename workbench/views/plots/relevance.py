@@ -4,27 +4,24 @@ against truth.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
-from workbench.records import Measurement, MetricKey
+from workbench.records import Array, Measurement, MetricKey
 from workbench.records.readable import unit_of
 from workbench.records.shown import heading, shown, with_interval
 from workbench.views.plots.theme import CATEGORIES, GRID, INK, each, escape, figure, on_axis, panels, whiskers
 
-Values = NDArray[Any]
 DIRECTIONS = {"i2t": "image to text", "t2i": "text to image"}
 
 
 def recall_by_m(
     ms: Sequence[int],
-    recall: Mapping[str, Mapping[str, Values]],
+    recall: Mapping[str, Mapping[str, Array]],
     binary: Mapping[str, Mapping[str, float]],
-    true: Mapping[str, Values],
+    true: Mapping[str, Array],
     *,
     k: int,
 ) -> go.Figure:
@@ -46,15 +43,21 @@ def recall_by_m(
                 ("Semantic Recall", by_side[side], {"width": 2.5}),
                 (f"R@{k}", [binary[name][side]] * len(ms), {"width": 1.5, "dash": "dash"}),
             ):
-                group = {"name": escape(f"{name}, {label}"), "legendgroup": name}
-                fig.add_scatter(y=on_axis(values), line={"color": colour, **look}, **group, **place)
-        ceiling, grey = on_axis(np.minimum(1, k / np.asarray(ms))), {"color": GRID, "width": 3}
-        fig.add_scatter(y=ceiling, name="most that is possible", line=grey, **place)
+                fig.add_scatter(
+                    y=on_axis(values), line={"color": colour, **look}, name=escape(f"{name}, {label}"),
+                    legendgroup=name, **place,
+                )  # fmt: skip
+        fig.add_scatter(
+            y=on_axis(np.minimum(1, k / np.asarray(ms))), name="most that is possible",
+            line={"color": GRID, "width": 3}, **place,
+        )  # fmt: skip
         if side in true:
-            name, dots = "share of the m best by phi that are true", {"color": INK, "dash": "dot"}
-            fig.add_scatter(y=on_axis(true[side]), name=name, line=dots, **place)
-    fig.update_xaxes(title="m, items that count as relevant", rangemode="tozero")
-    return fig.update_layout(height=480, legend={"y": -0.22}).update_yaxes(range=[0, 102])
+            fig.add_scatter(
+                y=on_axis(true[side]), name="share of the m best by phi that are true",
+                line={"color": INK, "dash": "dot"}, **place,
+            )  # fmt: skip
+    fig.update_xaxes(title="m, items that count as relevant", rangemode="tozero").update_yaxes(range=[0, 102])
+    return fig.update_layout(height=480, legend={"y": -0.22})
 
 
 def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
@@ -64,12 +67,12 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
         own: ``(metrics, models)`` values by the labels; the index holds keys like ``i2t/R@1``.
         true: the same by the truth.
     """
-    names, title = list(own.columns), "By the labels (rings) and by the truth (dots)"
+    title = "By the labels (rings) and by the truth (dots)"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         keys = [key for key in own.index if MetricKey.parse(key).direction == side]
-        for place, (name, colour) in enumerate(zip(names, CATEGORIES, strict=False)):
-            rows = np.arange(len(keys)) + (place - (len(names) - 1) / 2) * 0.8 / len(names)
+        for place, (name, colour) in enumerate(zip(own, CATEGORIES, strict=False)):
+            rows = np.arange(len(keys)) + (place - (own.shape[1] - 1) / 2) * 0.8 / own.shape[1]
             group = {"legendgroup": name, "row": 1, "col": column}
             pairs = own[name][keys], true[name][keys]
             fig.add_scatter(
@@ -88,7 +91,7 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
                     showlegend=column == 1 and what == "truth", **group,
                 )  # fmt: skip
         fig.update_yaxes(tickvals=np.arange(len(keys)), ticktext=_metrics(keys), col=column)
-    fig.update_layout(height=180 + 14 * len(own) * max(2, len(names)), legend={"y": -0.2})
+    fig.update_layout(height=180 + 14 * len(own) * max(2, own.shape[1]), legend={"y": -0.2})
     return fig.update_yaxes(autorange="reversed", showgrid=False).update_xaxes(
         range=[-2, 102], title=heading()
     )
@@ -112,14 +115,15 @@ def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
         list(DIRECTIONS.values()), "Order of the models against the truth's order", "", "", spacing=0.06
     )
     for column, side in enumerate(DIRECTIONS, start=1):
-        asked = [MetricKey.parse(key).direction == side for key in orders.index]
-        table = orders[asked].rename(columns={"tau": "value"})
+        table = orders[[MetricKey.parse(key).direction == side for key in orders.index]]
         names = _metrics(table.index.tolist())
         colours = [INK if name == truth else CATEGORIES[column - 1] for name in names]
-        _dots(fig, table, names, colours, ["correlation"] * len(names), column)
-    fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))
-    fig.update_xaxes(range=[-1.05, 1.05], zeroline=True, title="Kendall tau, 1 = the truth's order")
-    return fig.update_yaxes(autorange="reversed")
+        units = ["correlation"] * len(names)
+        _dots(fig, table.rename(columns={"tau": "value"}), names, colours, units, column)
+    fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2)).update_yaxes(
+        autorange="reversed"
+    )
+    return fig.update_xaxes(range=[-1.05, 1.05], zeroline=True, title="Kendall tau, 1 = the truth's order")
 
 
 def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
@@ -142,8 +146,8 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     for column, (_, table) in enumerate(several, start=1):
         names = _metrics(table.key.tolist())
         colours = np.select([np.array(names) == truth, table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[0])
-        table = table.rename(columns={"difference": "value"})
-        _dots(fig, table, names, colours.tolist(), [unit_of(key) for key in table.key], column)
+        units = [unit_of(key) for key in table.key]
+        _dots(fig, table.rename(columns={"difference": "value"}), names, colours.tolist(), units, column)
         fig.add_vline(x=0, line={"color": INK, "width": 1}, row=1, col=column)
     fig.update_layout(showlegend=False, height=150 + 32 * len(several[0][1]))
     return fig.update_yaxes(autorange="reversed").update_xaxes(title=f"difference, {heading()}")
@@ -181,8 +185,9 @@ def correlations(
         without: what marks the keys without own pairs.
     """
     fig = figure(title, f"{key.capitalize()} correlation", "", height=150 + 44 * len(found))
-    parts = {"all pairs": key, "without own pairs": f"{key}{without}"}
-    for (part, wanted), colour in zip(parts.items(), CATEGORIES, strict=False):
+    for part, wanted, colour in (
+        ("all pairs", key, CATEGORIES[0]), ("without own pairs", f"{key}{without}", CATEGORIES[1])
+    ):  # fmt: skip
         several = [(escape(name), m) for name, one in found.items() for m in one if m.key.local == wanted]
         value, low, high = ([getattr(m, end) for _, m in several] for end in ("value", "low", "high"))
         fig.add_scatter(

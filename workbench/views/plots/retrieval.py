@@ -5,16 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.records import Rows, Split
+from workbench.records import Array, Rows, Split
 from workbench.records.shown import count, fixed, shown
 from workbench.views.pages import page
 
-Matrix = NDArray[Any]
-Grade = Callable[[Rows, Rows], Matrix]
+Grade = Callable[[Rows, Rows], Array]
 MARKS = {"own": "✓ its own", "true": "○ true", "partly": "◐ partly", "": "✕ wrong"}
-PARTLY = 0.5
 TITLES = {"t2i": "Captions and the images they find", "i2t": "Images and the captions they find"}
 
 
@@ -27,11 +24,11 @@ class Answers:
         ranks: ``(queries,)`` rank of each query's own item (its best one where there are several), 1 = first.
     """
 
-    scores: Matrix
-    ranks: Matrix
+    scores: Array
+    ranks: Array
 
 
-def best_median_worst(ranks: Matrix) -> list[tuple[str, int]]:
+def best_median_worst(ranks: Array) -> list[tuple[str, int]]:
     """The queries with the best, the median and the worst rank of a relevant item; equal ranks in the order
     of their rows.
 
@@ -94,22 +91,23 @@ def sheet(
         }
         for why, query in queries
     ]  # fmt: skip
-    title = f"{TITLES[direction]} ({split.name}: {sizes})"
-    return page("views/plots/retrieval.html.j2", title=title, blocks=blocks, k=k)
+    return page(
+        "views/plots/retrieval.html.j2", title=f"{TITLES[direction]} ({split.name}: {sizes})",
+        blocks=blocks, k=k,
+    )  # fmt: skip
 
 
 def _items(
-    scores: Matrix, query: int, split: Split, direction: str, grade: Grade | None, k: int
+    scores: Array, query: int, split: Split, direction: str, grade: Grade | None, k: int
 ) -> list[tuple[int, str, str]]:
     """The best items of a query, what each is, and what is said below it."""
     line = scores[:, query] if direction == "t2i" else scores[query]
     items, one = np.argsort(-line, kind="stable")[:k], np.array([query])
     images, captions = (items, one) if direction == "t2i" else (one, items)
-    own = (split.own[captions] == images).tolist()
     grades = np.zeros(len(items)) if grade is None else np.asarray(grade(images, captions)).ravel()
     found = []
-    for item, is_own, value in zip(items.tolist(), own, grades.tolist(), strict=True):
-        kind = "own" if is_own else "true" if value >= 1 else "partly" if value >= PARTLY else ""
+    for item, is_own, value in zip(items.tolist(), split.own[captions] == images, grades.tolist()):
+        kind = "own" if is_own else "true" if value >= 1 else "partly" if value >= 0.5 else ""
         note = MARKS[kind]
         if kind in ("partly", ""):
             note = "✕ another's" if grade is None else f"{note}, {shown(value)} % holds"

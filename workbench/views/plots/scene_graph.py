@@ -35,6 +35,8 @@ from workbench.views.plots.theme import (
 
 Kind = Literal["object", "attribute", "relation"]
 Point = tuple[float, float]
+# subject, label, object
+Tie = tuple[int, str, int]
 # pixels: a letter, the room at both ends of a box, a box, between boxes, between rows, between ends of
 # relations at an object
 LETTER, ENDS, BOX, GAP, ROW, PORT = 7.3, 22.0, 26.0, 28.0, 34.0, 16.0
@@ -132,25 +134,23 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
         middle, about = ((start + end) / 2, y), f"{names[s]} → {names[o]}"
         boxes.append(Box("relation", label, middle, width_of(label), about))
     all_parts = len(graph.objects) + len(graph.attributes) + len(graph.relations)
-    return Drawing(tuple(boxes), tuple(ways), tuple(arrows), *_edges(boxes), all_parts - len(boxes))
-
-
-def _edges(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
-    """Left, right, bottom and top of all boxes together; nothing is drawn around (0, 0)."""
-    return (
+    return Drawing(
+        tuple(boxes), tuple(ways), tuple(arrows),
+        # nothing is drawn around (0, 0)
         min((box.centre[0] - box.width / 2 for box in boxes), default=0.0),
         max((box.centre[0] + box.width / 2 for box in boxes), default=0.0),
         min((box.centre[1] for box in boxes), default=0.0) - BOX / 2,
         max((box.centre[1] for box in boxes), default=0.0) + BOX / 2,
-    )
+        all_parts - len(boxes),
+    )  # fmt: skip
 
 
-def _ports(ties: list[tuple[int, str, int]], i: int) -> int:
+def _ports(ties: list[Tie], i: int) -> int:
     """Ends of relations at an object."""
     return sum((s == i) + (o == i) for s, _, o in ties)
 
 
-def _places(widths: list[float], looks: list[list[str]], ties: list[tuple[int, str, int]]) -> list[float]:
+def _places(widths: list[float], looks: list[list[str]], ties: list[Tie]) -> list[float]:
     """The middle of each object: no boxes touch, and every relation has room between its ends."""
     loops = [[width_of(label) for s, label, o in ties if s == o == i] for i in range(len(widths))]
     rooms = [max(w, *map(width_of, looks[i][:MANY]), *loops[i], 0.0) for i, w in enumerate(widths)]
@@ -165,7 +165,7 @@ def _places(widths: list[float], looks: list[list[str]], ties: list[tuple[int, s
     return places
 
 
-def _depths(ties: list[tuple[int, str, int]]) -> list[int]:
+def _depths(ties: list[Tie]) -> list[int]:
     """The row below the objects in which each relation runs; short ones first, so that no bracket cuts one
     inside it.
     """
@@ -178,9 +178,7 @@ def _depths(ties: list[tuple[int, str, int]]) -> list[int]:
     return [depths[i] for i in range(len(ties))]
 
 
-def _ends(
-    ties: list[tuple[int, str, int]], depths: list[int], places: list[float]
-) -> list[tuple[float, float]]:
+def _ends(ties: list[Tie], depths: list[int], places: list[float]) -> list[tuple[float, float]]:
     """Where each relation leaves its subject and arrives at its object, side by side along the bottom of the
     boxes.
 
@@ -220,8 +218,10 @@ def canvas(title: str, x: Point, y: Point) -> go.Figure:
         y: the lower and the upper edge.
     """
     fig = figure(title, height=round(y[1] - y[0]) + TITLE + MARGIN, width=round(x[1] - x[0]) + 2 * MARGIN)
-    fig.update_layout(margin={"l": MARGIN, "r": MARGIN, "t": TITLE, "b": MARGIN}, hovermode="closest")
-    fig.update_layout(legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False})
+    fig.update_layout(
+        margin={"l": MARGIN, "r": MARGIN, "t": TITLE, "b": MARGIN}, hovermode="closest",
+        legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False},
+    )  # fmt: skip
     fig.update_xaxes(visible=False, range=list(x), fixedrange=True)
     return fig.update_yaxes(visible=False, range=list(y), fixedrange=True)
 
@@ -238,13 +238,13 @@ def write(fig: go.Figure, corner: Point, texts: Sequence[str]) -> None:
 def put(fig: go.Figure, drawing: Drawing) -> None:
     """Draw a placed graph, explain its shapes, and say what is left out."""
     below: dict[str, Any] = {"type": "path", "layer": "below"}
-    ways = [below | {"path": _rounded(line), "line": {"color": INK, "width": 1.5}} for line in drawing.lines]
-    boxes = [
-        below | {"path": _outline(box), "fillcolor": LOOK[box.kind][0], "line_color": LOOK[box.kind][0]}
-        for box in drawing.boxes
-    ]
     # All at once: adding them one by one checks all that are there each time.
-    fig.update_layout(shapes=[*fig.layout.shapes, *ways, *boxes])
+    fig.update_layout(shapes=[
+        *fig.layout.shapes,
+        *(below | {"path": _rounded(line), "line": {"color": INK, "width": 1.5}} for line in drawing.lines),
+        *(below | {"path": _outline(box), "fillcolor": LOOK[box.kind][0], "line_color": LOOK[box.kind][0]}
+          for box in drawing.boxes),
+    ])  # fmt: skip
     fig.add_scatter(
         x=[x for x, _ in drawing.arrows], y=[y for _, y in drawing.arrows], mode="markers", hoverinfo="skip",
         showlegend=False, marker={"symbol": "triangle-up", "size": 11, "color": INK}, cliponaxis=False,
@@ -263,19 +263,18 @@ def _labels(fig: go.Figure, kind: Kind, boxes: Sequence[Box]) -> None:
     if not boxes:
         return
     colour, ink, symbol = LOOK[kind]
-    hover = [
-        lines([line for text in (f"{kind}: {box.label}", box.about) for line in wrapped(text, 60, 4)])
-        for box in boxes
-    ]
     fig.add_scatter(
         x=[box.centre[0] for box in boxes], y=[box.centre[1] for box in boxes], mode="markers+text",
         text=[escape(cut(box.label)) for box in boxes], textfont={"color": ink, "size": 13}, showlegend=False,
-        marker={"size": BOX, "opacity": 0}, hovertext=hover, hoverinfo="text", cliponaxis=False,
+        marker={"size": BOX, "opacity": 0}, hoverinfo="text", cliponaxis=False,
+        hovertext=[
+            lines([line for text in (f"{kind}: {box.label}", box.about) for line in wrapped(text, 60, 4)])
+            for box in boxes
+        ],
         hoverlabel={"bgcolor": colour, "font": {"color": ink}},
-    )  # fmt: skip
-    fig.add_scatter(
+    ).add_scatter(
         x=[None], y=[None], mode="markers", marker={"color": colour, "symbol": symbol, "size": 15}, name=kind
-    )
+    )  # fmt: skip
 
 
 def _outline(box: Box) -> str:
@@ -285,8 +284,8 @@ def _outline(box: Box) -> str:
     if box.kind == "object":
         return f"M {left},{low} H {right} V {high} H {left} Z"
     if box.kind == "relation":
-        sides = f"L {left + 9},{high} H {right - 9} L {right},{y} L {right - 9},{low} H {left + 9}"
-        return f"M {left},{y} {sides} Z"
+        a, b = left + 9, right - 9
+        return f"M {left},{y} L {a},{high} H {b} L {right},{y} L {b},{low} H {a} Z"
     # a cubic with its handles at 4/3 of the radius is nearly half a circle
     a, b, right, left = left + h, right - h, right + h / 3, left - h / 3
     ends = f"C {right},{low} {right},{high} {b},{high}", f"C {left},{high} {left},{low} {a},{low}"
@@ -353,25 +352,29 @@ def composition(
     drawing = arrange(graph, limit)
     width = max(drawing.right - drawing.left, PICTURE + 420)
     # what is matched with the image besides the caption, e.g. "two brown dog"
-    looks = [[look for node, look in graph.attributes if node == i] for i in range(len(graph.objects))]
-    entities = [" ".join([*of, name]) for name, of in zip(graph.objects, looks, strict=True)]
+    entities = [
+        " ".join([*(look for node, look in graph.attributes if node == i), name])
+        for i, name in enumerate(graph.objects[:limit])
+    ]
     letters = max(round((width - PICTURE - 110) / SIGN), 12)
-    several = [wrapped(text, letters, 3) for text in [caption, *entities[:limit]]]
+    several = [wrapped(text, letters, 3) for text in [caption, *entities]]
     heights = [LINE * len(text) + 20 for text in several]
     base, tall = drawing.top + 26, max(sum(heights), PICTURE)
     middle, top = base + tall / 2, base + tall
     fig = canvas(title, (drawing.left, drawing.left + width), (drawing.bottom - NOTE, top))
     left, right, end = drawing.left + PICTURE, drawing.left + PICTURE + 80, drawing.left + width - 2
-    place: dict[str, Any] = {"xref": "x", "yref": "y", "xanchor": "left", "x": drawing.left, "y": middle}
-    add_picture(fig, image, sizex=PICTURE, sizey=PICTURE, **place)
+    add_picture(
+        fig, image, sizex=PICTURE, sizey=PICTURE, xref="x", yref="y", xanchor="left", x=drawing.left, y=middle
+    )
     y = middle + sum(heights) / 2
     for number, (text, height) in enumerate(zip(several, heights, strict=True)):
         colour, thick = (CATEGORIES[0], 1.2) if number else (INK, 2.5)
         y -= height
         centre = y + height / 2
         bend = f"M {left},{middle} C {left + 40},{middle} {right - 40},{centre} {right},{centre}"
-        fig.add_shape(type="path", path=bend, line={"color": colour, "width": thick})
-        fig.add_shape(type="rect", line_color=colour, x0=right, x1=end, y0=y + 4, y1=y + height - 4)
+        fig.add_shape(type="path", path=bend, line={"color": colour, "width": thick}).add_shape(
+            type="rect", line_color=colour, x0=right, x1=end, y0=y + 4, y1=y + height - 4
+        )
         write(fig, (right + 10, y + height - 8), text)
     put(fig, drawing)
     return fig
@@ -400,25 +403,21 @@ def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], sco
             font={"color": INK},
         )  # fmt: skip
         for row, statement in enumerate(sorted(statements, key=lambda one: (len(one), one))):
-            _statement(fig, column, row, statement)
-    called = [f"{place}: {cut(name, 110)}" for place, name in zip(("first", "second"), names, strict=True)]
+            kind = KINDS[len(statement) - 1]
+            text = f"{statement[1]} {statement[0]}" if len(statement) == 2 else " ".join(statement)
+            fig.add_scatter(
+                x=[column], y=[row], mode="markers+text", text=[f"  {escape(cut(text, 34))}"],
+                marker={"color": LOOK[kind][0], "symbol": LOOK[kind][2], "size": 12},
+                textposition="middle right", hovertext=[escape(f"{kind}: {' | '.join(statement)}")],
+                hoverinfo="text", cliponaxis=False,
+            )  # fmt: skip
     fig.add_annotation(
-        text=lines(called), showarrow=False, align="left", font={"size": 12, "color": INK}, xref="paper",
-        yref="paper", x=0, y=0, xanchor="left", yanchor="top", yshift=-6,
+        text=lines([f"first: {cut(names[0], 110)}", f"second: {cut(names[1], 110)}"]), showarrow=False,
+        align="left", font={"size": 12, "color": INK}, xref="paper", yref="paper", x=0, y=0, xanchor="left",
+        yanchor="top", yshift=-6,
     ).update_layout(showlegend=False, margin={"t": 50})  # fmt: skip
     fig.update_xaxes(visible=False, range=[-0.06, 2.95], fixedrange=True)
     return fig.update_yaxes(visible=False, range=[max(rows, 1) - 0.4, -1.6], fixedrange=True)
-
-
-def _statement(fig: go.Figure, column: int, row: int, statement: tuple[str, ...]) -> None:
-    kind = KINDS[len(statement) - 1]
-    text = f"{statement[1]} {statement[0]}" if len(statement) == 2 else " ".join(statement)
-    fig.add_scatter(
-        x=[column], y=[row], mode="markers+text", text=[f"  {escape(cut(text, 34))}"],
-        marker={"color": LOOK[kind][0], "symbol": LOOK[kind][2], "size": 12},
-        textposition="middle right", hovertext=[escape(f"{kind}: {' | '.join(statement)}")],
-        hoverinfo="text", cliponaxis=False,
-    )  # fmt: skip
 
 
 def per_caption(graphs: Sequence[SceneGraph]) -> go.Figure:
@@ -436,8 +435,8 @@ def per_caption(graphs: Sequence[SceneGraph]) -> go.Figure:
             x=np.arange(len(share)), y=share, marker={"color": LOOK[kind][0]}, hoverinfo="text", row=1,
             col=column, hovertext=[f"{number}: {shown(one)} %" for number, one in enumerate(share.tolist())],
         )  # fmt: skip
-    fig.update_yaxes(tickformat=".0%").update_xaxes(dtick=1)
-    return fig.update_layout(showlegend=False, bargap=0.15)
+    fig.update_layout(showlegend=False, bargap=0.15)
+    return fig.update_yaxes(tickformat=".0%").update_xaxes(dtick=1)
 
 
 def most_frequent(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
@@ -456,9 +455,10 @@ def most_frequent(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
             x=[number for _, number in top], y=list(range(len(top))), orientation="h", hoverinfo="text",
             marker={"color": LOOK[kind][0]}, hovertext=[f"{escape(word)}: {number}" for word, number in top],
             row=1, col=column,
+        ).update_yaxes(
+            autorange="reversed", tickvals=list(range(len(top))),
+            ticktext=[escape(cut(word, 18)) for word, _ in top], row=1, col=column,
         )  # fmt: skip
-        ticks = {"tickvals": list(range(len(top))), "ticktext": [escape(cut(word, 18)) for word, _ in top]}
-        fig.update_yaxes(autorange="reversed", **ticks, row=1, col=column)
     return fig.update_layout(showlegend=False, height=120 + 24 * k)
 
 
@@ -479,9 +479,8 @@ def agreement(figures: Mapping[str, Sequence[float]], bars: Mapping[str, float],
             text=[f"{name} {shown(value)}" for value in values],
         )  # fmt: skip
     for part, least in bars.items():
-        place, y = PARTS.index(part), scaled(least)
         fig.add_shape(
-            type="line", line={"color": INK, "width": 2, "dash": "dot"}, x0=place - 0.42,
-            x1=place + 0.42, y0=y, y1=y,
+            type="line", line={"color": INK, "width": 2, "dash": "dot"}, y0=scaled(least), y1=scaled(least),
+            x0=PARTS.index(part) - 0.42, x1=PARTS.index(part) + 0.42,
         )  # fmt: skip
     return fig.update_yaxes(range=[0, 112]).update_layout(showlegend=False, barmode="group", margin={"t": 60})

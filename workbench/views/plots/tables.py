@@ -34,10 +34,10 @@ def listing(columns: Mapping[str, Sequence[str]], *, title: str, most: int = 40)
     True
     """
     rows = list(zip(*columns.values(), strict=True))
-    caption = f"{title}: {len(rows)}" + (f", the first {most} shown" if len(rows) > most else "")
     return page(
-        "views/plots/listing.html.j2", names=columns, rows=rows[:most], caption=caption, longest=LONGEST
-    )
+        "views/plots/listing.html.j2", names=columns, rows=rows[:most], longest=LONGEST,
+        caption=f"{title}: {len(rows)}" + (f", the first {most} shown" if len(rows) > most else ""),
+    )  # fmt: skip
 
 
 def numbers(runs: Mapping[str, Iterable[object]], *, title: str) -> str:
@@ -56,15 +56,14 @@ def numbers(runs: Mapping[str, Iterable[object]], *, title: str) -> str:
     for by_number in found.values():
         contracts |= {label: row for label, row in by_number.items() if label not in contracts}
     names = ["number", *found, "in", "queries", "gallery", "a hit is"]
-    rows = [
-        [
-            label,
-            *(of.get(label, {}).get("value", "") for of in found.values()),
-            *(contract[name] for name in names[-4:]),
-        ]
-        for label, contract in contracts.items()
-    ]
-    return page("views/plots/listing.html.j2", names=names, rows=rows, caption=title, longest=LONGEST)
+    return page(
+        "views/plots/listing.html.j2", names=names, caption=title, longest=LONGEST,
+        rows=[
+            [label, *(of.get(label, {}).get("value", "") for of in found.values()),
+             *(contract[name] for name in names[-4:])]
+            for label, contract in contracts.items()
+        ],
+    )  # fmt: skip
 
 
 def printed(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "") -> str:
@@ -82,12 +81,11 @@ def printed(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "
     Raises:
         ValueError: the columns differ in length.
     """
-    names = [name for name in columns if name not in ABOUT]
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     groups = groupby(rows, lambda row: ", ".join(text for text in (row["paper"], row["group"]) if text))
     return page(
-        "views/plots/printed.html.j2", names=names, blocks=[(head, list(part)) for head, part in groups],
-        title=title, reason=reason,
+        "views/plots/printed.html.j2", names=[name for name in columns if name not in ABOUT],
+        blocks=[(head, list(part)) for head, part in groups], title=title, reason=reason,
     )  # fmt: skip
 
 
@@ -113,5 +111,4 @@ def verdicts(differences: pd.DataFrame, *, title: str) -> str:
         }
         for row in each(differences)
     ]
-    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
-    return listing(columns, title=title)
+    return listing({name: [row[name] for row in rows] for name in (rows[0] if rows else ())}, title=title)

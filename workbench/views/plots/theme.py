@@ -88,9 +88,9 @@ def panels(
         1, len(names), subplot_titles=[escape(name) for name in names], horizontal_spacing=spacing,
         shared_yaxes=shared,
     )  # fmt: skip
+    fig.update_layout(legend={"y": -0.3, "yanchor": "top"}).update_yaxes(title=escape(y), col=1)
     fig.update_annotations(font={"size": 13, "color": INK})
-    fig.update_layout(legend={"y": -0.3, "yanchor": "top"})
-    return fig.update_xaxes(title=escape(x), col=(len(names) + 1) // 2).update_yaxes(title=escape(y), col=1)
+    return fig.update_xaxes(title=escape(x), col=(len(names) + 1) // 2)
 
 
 def on_axis(values: ArrayLike, unit: str = "share") -> list[float]:
@@ -129,8 +129,10 @@ def whiskers(
         look: other fields of plotly's error bars.
     """
     middle, below, above = (np.array(on_axis(one, unit)) for one in (value, low, high))
-    ends = {"array": np.nan_to_num(above - middle), "arrayminus": np.nan_to_num(middle - below)}
-    return {"type": "data", "color": colour, "thickness": 2, **ends, **look}
+    return {
+        "type": "data", "color": colour, "thickness": 2, "array": np.nan_to_num(above - middle),
+        "arrayminus": np.nan_to_num(middle - below), **look,
+    }  # fmt: skip
 
 
 def steps(
@@ -146,9 +148,10 @@ def steps(
         name: in the legend; escaped.
         look: other fields of plotly's scatter, and the panel.
     """
-    share = np.append(np.histogram(values, edges)[0] / max(1, len(values)), 0.0)
-    line = {"width": 2, "shape": "hv", **line}
-    fig.add_scatter(x=edges, y=share, mode="lines", line=line, name=escape(name), **look)
+    fig.add_scatter(
+        x=edges, y=np.append(np.histogram(values, edges)[0] / max(1, len(values)), 0.0), mode="lines",
+        line={"width": 2, "shape": "hv", **line}, name=escape(name), **look,
+    )  # fmt: skip
 
 
 def add_picture(fig: go.Figure, image: Image.Image, side: int = 224, **place: Any) -> None:
@@ -160,8 +163,10 @@ def add_picture(fig: go.Figure, image: Image.Image, side: int = 224, **place: An
         side: pixels of its thumbnail.
         place: fields of plotly's layout image: where, and how wide and high.
     """
-    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 0.5, "sizey": 1, "yanchor": "middle", **place}
-    fig.add_layout_image(source=data_uri(image, side), sizing="contain", **place)
+    fig.add_layout_image({
+        "source": data_uri(image, side), "sizing": "contain", "xref": "paper", "yref": "paper", "x": 0,
+        "y": 0.5, "sizey": 1, "yanchor": "middle", **place,
+    })  # fmt: skip
 
 
 def wrapped(text: str, letters: int, most: int | None = None) -> list[str]:
