@@ -13,7 +13,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
 
 from workbench import metrics
 from workbench.experiment.evaluation import measure
@@ -23,11 +22,20 @@ from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
 from workbench.metrics.table import Evidence, Metric, walk
 from workbench.metrics.table import measure as measured_by
-from workbench.records import LazyJudgements, Measurement, MetricKey, Rows, Split, densest, require
+from workbench.records import (
+    Array,
+    LazyJudgements,
+    Measurement,
+    MetricKey,
+    Rows,
+    Split,
+    Values,
+    densest,
+    require,
+)
 from workbench.records.shown import fixed, shown
 from workbench.training import checkpoint
 
-Values = NDArray[np.float64]
 # printed rows that are not measured by a caption's own image, and the judgements that they are measured by,
 # where we have them
 OTHERS = {"ECCV Caption": "eccv", "CxC": "cxc", "HierarCaps": ""}
@@ -207,7 +215,7 @@ def chosen(
     return given
 
 
-def grader(split: Split) -> Callable[[Rows, Rows], NDArray[np.float32]] | None:
+def grader(split: Split) -> Callable[[Rows, Rows], Array] | None:
     """What grades any image and caption of a split between 0 and 1, where its data know; else ``None``."""
     judged = split.judgements
     name = densest([name for name in ("graded", "exact") if name in judged], graded=True)

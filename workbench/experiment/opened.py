@@ -12,14 +12,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from workbench.experiment import runs
 from workbench.experiment.evaluation import chooser
 from workbench.experiment.model import WHOLE, Model, scored
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import ranks_of
-from workbench.records import Embedding, Measurement, Split
+from workbench.records import Array, Embedding, Measurement, Split, Values
 from workbench.records.writing import replacing
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
@@ -62,7 +61,7 @@ class OpenRun:
     config: Mapping[str, Any] = field(default_factory=dict)
     measurements: Sequence[Measurement] = ()
     history: Sequence[Mapping[str, float]] = ()
-    values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    values: Mapping[str, Values] = field(default_factory=dict)
 
     @cached_property
     def contents(self) -> Contents:
@@ -85,7 +84,7 @@ class OpenRun:
         return self.contents.text
 
     @cached_property
-    def scores(self) -> NDArray[np.float32]:
+    def scores(self) -> Array:
         """``(I, T)`` scores of the whole split, by the objective."""
         return self.model.scores(self.image, self.text)
 
@@ -127,7 +126,7 @@ class OpenRun:
         """The value of one measurement, by label, e.g. ``"t2i/R@1"`` or ``"exact:t2i/map_at_r"``."""
         return {m.label: m.value for m in self.measurements}[label]
 
-    def ranks(self, direction: Literal["i2t", "t2i"] = "t2i", judgements: str = "own") -> NDArray[np.float64]:
+    def ranks(self, direction: Literal["i2t", "t2i"] = "t2i", judgements: str = "own") -> Values:
         """``(queries,)`` rank of each query's best relevant item, 1 = first; NaN where nothing is relevant.
 
         Args:

@@ -23,9 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.records import MetricKey, Rows, require
+from workbench.records import MetricKey, Rows, Values, require
 from workbench.records.writing import replacing
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ class ByQuery:
     image_ids: tuple[str, ...]
     caption_ids: tuple[str, ...]
     own: Rows
-    values: Mapping[str, NDArray[np.float64]]
+    values: Mapping[str, Values]
 
     def write(self, folder: Path | str) -> None:
         """Write ``values/i2t.parquet``, ``values/t2i.parquet``, ...: one row a query with its ``id`` and its

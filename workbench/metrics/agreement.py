@@ -20,15 +20,14 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from workbench.metrics.blocks import AnyScores, RowScores, best, by_rows
 from workbench.metrics.grades import AnyGrades, grade_rows
-from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values, interval
-from workbench.metrics.pmrp import Categories, Codes
+from workbench.metrics.intervals import ROUNDS, SEED, Draws, interval
+from workbench.metrics.pmrp import Categories
 from workbench.metrics.ranks import Ranked
 from workbench.metrics.table import Evidence, Metric, load, walk
-from workbench.records import Judgements, MetricKey, Rows, require
+from workbench.records import Judgements, Mask, MetricKey, Rows, Values, require
 
 TRUTH = str(MetricKey("map_at_r", judgements="truth"))
 Table = Mapping[str, Mapping[str, Values]]
@@ -107,7 +106,7 @@ def per_query(
     *,
     labels: Judgements | None = None,
     phi: AnyGrades | None = None,
-    categories: Codes | None = None,
+    categories: Mask | None = None,
     ks: tuple[int, ...] = (1, 5, 10),
 ) -> dict[str, Values]:
     """What each metric says of each query of one model, by direction: ``truth:i2t/map_at_r``, ``i2t/R@1``,
@@ -223,7 +222,7 @@ def _beside(key: str, truth: str) -> str:
     return str(replace(MetricKey.parse(truth), direction=MetricKey.parse(key).direction))
 
 
-def _share(hits: NDArray[np.bool_]) -> float:
+def _share(hits: Mask) -> float:
     return float(hits.mean()) if len(hits) else float("nan")
 
 

@@ -8,16 +8,12 @@ product cannot tear equal scores apart.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.records import Rows, require
+from workbench.records import Array, Rows, require
 
-Scores = NDArray[Any]
-Values = NDArray[np.float64]
-Codes = NDArray[Any]
 # entries of a block: 2 MB of float32 stay in the cache; 128 MB are enough to keep a matrix product busy
 CACHED, COMPUTED = 2**19, 2**25
 TILE = 64
@@ -39,21 +35,21 @@ class RowScores(Protocol):
     def T(self) -> "RowScores":  # noqa: N802  the name that numpy gives it
         """The other direction: items become queries."""
 
-    def rows(self, part: slice) -> Scores:
+    def rows(self, part: slice) -> Array:
         """``(rows of the part, gallery)`` scores."""
 
     def cut(self, rows: Rows, columns: Rows) -> "RowScores":
         """The scores of these queries and these items."""
 
 
-AnyScores = Scores | RowScores
+AnyScores = Array | RowScores
 
 
 @dataclass(frozen=True)
 class Whole(RowScores):
     """A matrix that lies in memory."""
 
-    scores: Scores
+    scores: Array
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -70,7 +66,7 @@ class Whole(RowScores):
         """The turned matrix."""
         return Whole(self.scores.T)
 
-    def rows(self, part: slice) -> Scores:
+    def rows(self, part: slice) -> Array:
         """Contiguous rows; those of a turned matrix are copied in tiles, six times as fast as in one go."""
         rows = self.scores[part]
         if rows.flags.c_contiguous:
@@ -97,8 +93,8 @@ class Products(RowScores):
     [[0.6, 0.8]]
     """
 
-    query: Scores
-    gallery: Scores
+    query: Array
+    gallery: Array
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -110,7 +106,7 @@ class Products(RowScores):
         """The other direction."""
         return Products(self.gallery, self.query)
 
-    def rows(self, part: slice) -> Scores:
+    def rows(self, part: slice) -> Array:
         """The products of some queries with the whole gallery."""
         return np.asarray(self.query[part] @ self.gallery.T)
 
@@ -148,7 +144,7 @@ class WithoutOwn(RowScores):
         order = np.lexsort((self.query, self.item))
         return WithoutOwn(self.scores.T, self.item[order], self.query[order])
 
-    def rows(self, part: slice) -> Scores:
+    def rows(self, part: slice) -> Array:
         """Rows with ``-inf`` at the removed pairs."""
         rows = self.scores.rows(part)
         rows = np.array(rows, dtype=np.result_type(rows, np.float32))
@@ -168,9 +164,7 @@ def by_rows(scores: AnyScores) -> RowScores:
     return Whole(scores) if isinstance(scores, np.ndarray) else scores
 
 
-def blocks(
-    scores: AnyScores, shape: tuple[int, ...], step: int | None = None
-) -> Iterator[tuple[int, Scores]]:
+def blocks(scores: AnyScores, shape: tuple[int, ...], step: int | None = None) -> Iterator[tuple[int, Array]]:
     """Consecutive blocks of queries: number of the first query, and the rows.
 
     Args:
@@ -198,7 +192,7 @@ def blocks(
         yield first, rows
 
 
-def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Scores:
+def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Array:
     """``(N,)`` scores of single pairs.
 
     Args:
@@ -216,7 +210,7 @@ def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Scores:
     return np.asarray(np.concatenate(parts)[np.argsort(order, kind="stable")])
 
 
-def best(scores: AnyScores, k: int) -> tuple[Scores, Rows]:
+def best(scores: AnyScores, k: int) -> tuple[Array, Rows]:
     """The ``k`` best items of every query; among equal scores the lower row first.
 
     Args:

@@ -17,16 +17,13 @@ radius code: equal strings are one candidate, which changes no set.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.metrics.intervals import Values
-from workbench.records import Rows, Split, require
+from workbench.records import Array, Mask, Rows, Split, Values, require
 from workbench.records.shown import fixed
 
-Vectors = NDArray[Any]
 ROOT = -1
 
 
@@ -48,9 +45,9 @@ class Chains:
             images.
     """
 
-    image: Vectors
-    text: Vectors
-    root: Vectors
+    image: Array
+    text: Array
+    root: Array
     captions: Sequence[str]
     level: Rows
     chain: Rows
@@ -72,7 +69,7 @@ class Chains:
         require((own == own[:, :1]).all(), "a chain describes two images")
 
     @staticmethod
-    def of(split: Split, image: Vectors, text: Vectors, root: Vectors) -> "Chains":
+    def of(split: Split, image: Array, text: Array, root: Array) -> "Chains":
         """The chains of a split with its embeddings, see the arguments of the class.
 
         Raises:
@@ -201,7 +198,7 @@ def _retrieved(chains: Chains, picks: Callable[[Values], Rows], block: int = 256
 
 
 def described(
-    chains: Chains, retrieved: Rows, chain: int, true: NDArray[np.bool_] | None = None
+    chains: Chains, retrieved: Rows, chain: int, true: Mask | None = None
 ) -> tuple[list[str], list[int], list[bool]]:
     """What one chain's image retrieved, in words.
 

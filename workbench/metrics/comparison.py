@@ -35,15 +35,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr, stdtr, stdtrit
 
 from workbench.metrics import rows
 from workbench.metrics.intervals import Draws
 from workbench.metrics.table import Metric
-from workbench.records import MetricKey, Rows, require
+from workbench.records import MetricKey, Rows, Values, require
 
-Values = NDArray[np.float64]
 EQUAL = 1e-12
 # in points of percent, the same share of the range of other units: a convention, and everyone's to change
 SMALLEST = 0.5

@@ -13,24 +13,22 @@ pairs).
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.metrics import load
 from workbench.metrics.grades import AnyGrades, grade_rows
-from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values
+from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.ranks import ratio
 from workbench.metrics.table import WITHOUT_OWN, Metric, report
-from workbench.records import Judgements, Measurement, MetricKey, Rows, require
+from workbench.records import Array, Judgements, Measurement, MetricKey, Rows, Values, require
 
 EMPTY = 1e-12  # share of the sum of squares that is rounding alone
 LEAST = 4  # queries, half of which are a sample
 TIES = "equal values have their average rank"
 
 
-def pearson(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+def pearson(first: Array, second: Array, weights: Array | None = None) -> float:
     """Pearson correlation; NaN where either side is constant.
 
     Args:
@@ -48,7 +46,7 @@ def pearson(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | N
     return float(np.clip(counted @ (x * y) / np.sqrt((counted @ x**2) * (counted @ y**2)), -1, 1))
 
 
-def spearman(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+def spearman(first: Array, second: Array, weights: Array | None = None) -> float:
     """Spearman correlation: Pearson's of the average ranks; for the arguments see ``pearson``.
 
     >>> round(spearman(np.array([2, 1, 4, 3, 5]), np.array([1, 2, 3, 4, 5])), 6)
@@ -57,19 +55,19 @@ def spearman(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | 
     return pearson(ranks(first, weights), ranks(second, weights), weights)
 
 
-def ranks(values: NDArray[Any], weights: NDArray[Any] | None = None) -> Values:
+def ranks(values: Array, weights: Array | None = None) -> Values:
     """``(N,)`` average ranks, 1 = the smallest value; each value counts as often as its weight says."""
     return _average_ranks(np.unique(values, return_inverse=True)[1], weights)
 
 
-def _average_ranks(place: Rows, weights: NDArray[Any] | None) -> Values:
+def _average_ranks(place: Rows, weights: Array | None) -> Values:
     """Average ranks, given the place of each value among the distinct ones."""
     size = np.bincount(place, weights=weights)
     return np.asarray((np.cumsum(size) - size + (size + 1) / 2)[place])
 
 
 def half_of_the_queries(
-    values: NDArray[Any], ratings: NDArray[Any], query: Rows, *, rounds: int, rng: np.random.Generator
+    values: Array, ratings: Array, query: Rows, *, rounds: int, rng: np.random.Generator
 ) -> Values:
     """``(rounds,)`` Spearman correlations, each over half of the queries with one judged partner of each.
 
@@ -125,7 +123,7 @@ def at_pairs(graded: AnyGrades, judgements: Judgements, *, block: int = 512) -> 
     return out
 
 
-def cosines(first: NDArray[Any], second: NDArray[Any], judgements: Judgements) -> Values:
+def cosines(first: Array, second: Array, judgements: Judgements) -> Values:
     """``(N,)`` inner products at the listed pairs, of embeddings whose whole matrix of scores may be too
     large to make.
 

@@ -9,35 +9,30 @@ read of a block is made once.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.metrics.blocks import (
     AnyScores,
-    Codes,
     RowScores,
-    Scores,
-    Values,
     Whole,
     blocks,
     by_rows,
 )
-from workbench.records import Graded, Judgements, Rows
+from workbench.records import Array, Graded, Judgements, Mask, Rows, Values
 
 # entries of a block, of which several copies in float64 are made: 32 MB each
 COPIED = 2**22
 # entries of grades that are made at once and kept: 128 MB of float32; more are made block by block
 HELD = 2**25
-AnyGrades = Graded | NDArray[Any]
+AnyGrades = Graded | Array
 
 
 @dataclass(frozen=True)
 class Matrix:
     """Grades that lie in memory, see ``Graded``."""
 
-    values: NDArray[Any]
+    values: Array
     name: str = "grades"
 
     @property
@@ -45,7 +40,7 @@ class Matrix:
         """Number of images and of captions."""
         return self.values.shape[0], self.values.shape[1]
 
-    def take(self, images: Rows, captions: Rows) -> NDArray[Any]:
+    def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` the grades of some images with some captions."""
         return self.values[np.ix_(images, captions)]
 
@@ -73,12 +68,12 @@ class GradeRows(RowScores):
         """The other direction."""
         return GradeRows(self.graded, not self.turned)
 
-    def rows(self, part: slice) -> Scores:
+    def rows(self, part: slice) -> Array:
         """``(rows of the part, gallery)`` grades; NaN = not judged."""
         return self._at(np.arange(*part.indices(self.shape[0])), np.arange(self.shape[1]))
 
     @cached_property
-    def distinct(self) -> NDArray[Any]:
+    def distinct(self) -> Array:
         """``(G,)`` distinct grades, ascending."""
         grades = self.graded
         if isinstance(grades, Judgements):
@@ -96,7 +91,7 @@ class GradeRows(RowScores):
         """The grades of these queries and items, held."""
         return Whole(self._at(rows, columns))
 
-    def _at(self, rows: Rows, columns: Rows) -> Scores:
+    def _at(self, rows: Rows, columns: Rows) -> Array:
         if self.turned:
             return np.ascontiguousarray(np.asarray(self.graded.take(columns, rows)).T)
         return np.asarray(self.graded.take(rows, columns))
@@ -121,7 +116,7 @@ class Ordered:
         grades: ``(G,)`` distinct grades, ascending, after a leading 0 for "not judged".
     """
 
-    codes: Codes
+    codes: Array
     grades: Values
 
 
@@ -152,14 +147,14 @@ class Lists:
         width: how many of the largest grades are kept.
     """
 
-    scores: Scores
-    grades: NDArray[Any]
+    scores: Array
+    grades: Array
     source: GradeRows
     depth: int = 10
     width: int = 10
 
     @staticmethod
-    def of(scores: Scores, grades: NDArray[Any], depth: int = 10, width: int = 0) -> "Lists":
+    def of(scores: Array, grades: Array, depth: int = 10, width: int = 0) -> "Lists":
         """All queries of a matrix of scores and one of grades."""
         return Lists(scores, grades, grade_rows(grades), depth, max(depth, width))
 
@@ -172,7 +167,7 @@ class Lists:
         return Ordered(in_order.astype(np.min_scalar_type(len(known))), np.append(0.0, known))
 
     @cached_property
-    def listed(self) -> NDArray[np.bool_]:
+    def listed(self) -> Mask:
         """``(queries, gallery)`` which pairs are in a list."""
         return np.asarray(~np.isnan(self.grades) & (self.scores > -np.inf))
 
@@ -229,7 +224,7 @@ def lists(
         yield first, Lists(part, rows.rows(slice(first, first + len(part))), rows, depth, max(depth, width))
 
 
-def _codes_in_order(scores: Scores, codes: Rows, size: int) -> Rows:
+def _codes_in_order(scores: Array, codes: Rows, size: int) -> Rows:
     by_score = np.argsort(-scores, axis=1)
     sorted_scores = np.take_along_axis(scores, by_score, 1)
     sorted_codes = np.take_along_axis(codes, by_score, 1)
@@ -240,7 +235,7 @@ def _codes_in_order(scores: Scores, codes: Rows, size: int) -> Rows:
     return np.asarray(np.sort(group * size + sorted_codes, axis=1) % size)
 
 
-def _best(scores: Scores, grades: Values, depth: int) -> Rows:
+def _best(scores: Array, grades: Values, depth: int) -> Rows:
     """``(queries, depth)`` rows of the best items: larger score, then smaller grade, then later row first."""
     top = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
     least = np.take_along_axis(scores, top, axis=1).min(axis=1)

@@ -19,9 +19,9 @@ import numpy as np
 
 from workbench.metrics import load
 from workbench.metrics.chains import ROOT, Chains, hierarcaps_radius, hierarcaps_traversal
-from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values
+from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.table import Metric, report
-from workbench.records import Measurement, MetricKey, Rows
+from workbench.records import Measurement, MetricKey, Rows, Values
 from workbench.registry import Natural
 
 

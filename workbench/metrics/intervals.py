@@ -20,9 +20,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import Rows, require
+from workbench.records import Mask, Rows, Values, require
 
-Values = NDArray[np.float64]
 Statistic = Literal["mean", "median"]
 ROUNDS, SEED = 1000, 0
 UNIT = "images, each with all its captions"
@@ -157,13 +156,13 @@ class Draws:
             yield values[first : first + len(rows)], rows
             first += len(rows)
 
-    def _within(self, rows: Rows) -> Sequence[NDArray[np.bool_]]:
+    def _within(self, rows: Rows) -> Sequence[Mask]:
         """For each fold, which of these queries belong to it."""
         return [rows // (self.images // self.folds) == fold for fold in range(self.folds)]
 
     def _means(self, values: Values, rows: Rows) -> Values:
         found, number = self.sums((values, np.ones(len(rows))), rows).T
-        return np.divide(found, number, out=np.full(len(found), np.nan), where=number > 0)
+        return np.asarray(np.divide(found, number, out=np.full(len(found), np.nan), where=number > 0))
 
     def _medians(self, values: Values, rows: Rows) -> Values:
         order, found = np.argsort(values, kind="stable"), [np.zeros(0)]

@@ -11,12 +11,11 @@ measure of association for ordinal variables, American Sociological Review 27, 1
 
 import numpy as np
 
-from workbench.metrics.blocks import Codes
 from workbench.metrics.grades import Lists
-from workbench.metrics.intervals import Values
 from workbench.metrics.ndcg import GRADED_TIES
 from workbench.metrics.ranks import ratio
 from workbench.metrics.table import Metric
+from workbench.records import Array, Values
 
 
 def kendall_tau(found: Lists, k: int | None = None) -> Values:
@@ -34,7 +33,7 @@ def kendall_tau(found: Lists, k: int | None = None) -> Values:
     return 1 - 2 * ratio(discordant(codes), pairs_of_different_grades(codes))
 
 
-def pairs_of_different_grades(codes: Codes) -> Values:
+def pairs_of_different_grades(codes: Array) -> Values:
     """Pairs of judged items (code > 0) with different codes, by query."""
     ascending = np.sort(codes, axis=1, kind="stable")
     starts = np.ones(codes.shape, dtype=bool)
@@ -45,7 +44,7 @@ def pairs_of_different_grades(codes: Codes) -> Values:
     return np.asarray(np.where(ascending > 0, run_start - unjudged, 0).sum(axis=1), dtype=np.float64)
 
 
-def discordant(codes: Codes) -> Values:
+def discordant(codes: Array) -> Values:
     """Pairs whose earlier item has the smaller code, by query; unjudged items (code 0) stand last and so are
     in no such pair.
 

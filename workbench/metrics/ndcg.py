@@ -13,10 +13,9 @@ from typing import Literal
 import numpy as np
 
 from workbench.metrics.grades import Lists
-from workbench.metrics.intervals import Values
 from workbench.metrics.ranks import ratio
 from workbench.metrics.table import Metric
-from workbench.records import require
+from workbench.records import Values, require
 from workbench.registry import Natural
 
 GRADED_TIES = "an equally scored item of a lower grade ranks above"

@@ -15,18 +15,16 @@ relevant item, the items that score at least as much; no list is sorted for it, 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.metrics.blocks import AnyScores, Scores, Values, blocks, by_rows
-from workbench.records import Judgements, Rows
+from workbench.metrics.blocks import AnyScores, blocks, by_rows
+from workbench.records import Array, Judgements, Mask, Rows, Values
 
 Direction = Literal["i2t", "t2i"]
 # up to so many relevant items of a query are counted one by one; sorting the row is faster beyond
 FEW = 24
-Mask = NDArray[np.bool_]
 # for each side (queries, items): a mask or counts, or None
 MaskPair = tuple[Mask | None, Mask | None]
 CountPair = tuple[Rows | None, Rows | None]
@@ -111,7 +109,7 @@ def _sorted(query: Rows, item: Rows, shape: tuple[int, int], asked: MaskPair, mi
     return Relevant(query[order], item[order], shape, asked, missing)
 
 
-def ratio(part: NDArray[Any], whole: NDArray[Any]) -> Values:
+def ratio(part: Array, whole: Array) -> Values:
     """``part / whole``, NaN where the whole is 0: a query without an answer."""
     out = np.full(len(whole), np.nan)
     np.divide(part, whole, out=out, where=whole > 0)
@@ -149,12 +147,12 @@ class Ranks:
         out[self.query[self.place == 1]] = self.rank[self.place == 1]
         return out
 
-    def mean(self, values: NDArray[Any]) -> Values:
+    def mean(self, values: Array) -> Values:
         """``(queries,)`` mean of a value per relevant item, ``(M,)``; NaN where nothing is relevant."""
         return ratio(np.bincount(self.query, weights=values, minlength=len(self.counts)), self.counts)
 
 
-def rank(scores: AnyScores, relevant: Relevant | NDArray[np.bool_], *, block: int | None = None) -> Ranks:
+def rank(scores: AnyScores, relevant: Relevant | Mask, *, block: int | None = None) -> Ranks:
     """Ranks of all relevant items.
 
     Args:
@@ -193,7 +191,7 @@ def rank_all(scores: AnyScores, relevant: Sequence[Relevant], *, block: int | No
     ]
 
 
-def _not_below(scores: Scores, items: Rows) -> Rows:
+def _not_below(scores: Array, items: Rows) -> Rows:
     """How many of all scores are at least those of these items."""
     own = scores[items]
     if len(own) <= FEW:

@@ -16,17 +16,16 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 from scipy.stats import ttest_ind
 
 from workbench.metrics.comparison import holm
-from workbench.records import require
+from workbench.records import Values, require
 
 COLUMNS = ("objective", "seed", "key", "value")
 
 
-def t_interval(values: NDArray[np.float64], confidence: float = 0.95) -> tuple[float, float]:
+def t_interval(values: Values, confidence: float = 0.95) -> tuple[float, float]:
     """Student's interval of a mean.
 
     Args:

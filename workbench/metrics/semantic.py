@@ -27,11 +27,10 @@ from scipy import sparse
 
 from workbench.metrics.blocks import AnyScores, by_rows
 from workbench.metrics.grades import AnyGrades, GradeRows, Lists, grade_rows, lists
-from workbench.metrics.intervals import Values
 from workbench.metrics.ranks import Relevant, rank, ratio
 from workbench.metrics.recall import recall
 from workbench.metrics.table import Metric, Side
-from workbench.records import Rows
+from workbench.records import Rows, Values
 from workbench.registry import Natural
 
 TIES = "among equal scores the lower grade ranks above"

@@ -13,13 +13,12 @@ from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.metrics.blocks import AnyScores, RowScores, WithoutOwn, by_rows
 from workbench.metrics.grades import AnyGrades, GradeRows, Matrix, grade_rows, lists
-from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, Statistic, Values, interval
+from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, Statistic, interval
 from workbench.metrics.ranks import Ranked, Ranks, ranks_of
-from workbench.records import Judgements, Measurement, MetricKey, Rows, require
+from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values, require
 from workbench.records.measurement import TIES
 from workbench.records.shown import Unit
 from workbench.registry import Natural, Shelf, did_you_mean, make
@@ -192,8 +191,8 @@ class Subset:
     """
 
     name: str
-    images: NDArray[np.bool_] | None = None
-    captions: NDArray[np.bool_] | None = None
+    images: Mask | None = None
+    captions: Mask | None = None
     directions: tuple[str, ...] = ("i2t", "t2i")
 
 

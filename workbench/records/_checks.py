@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
+Values = NDArray[np.float64]
 
 
 def require(condition: object, message: str, kind: type[Exception] = ValueError) -> None:

@@ -11,9 +11,8 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.records._checks import Rows, require
+from workbench.records._checks import Array, Mask, Rows, require
 
 # judgements that say more about all pairs stand before those that say less
 DENSEST = ("exact", "eccv", "cxc", "human", "graded")
@@ -83,7 +82,7 @@ class Judgements:
     shape: tuple[int, int]
     images: Rows
     captions: Rows
-    grades: NDArray[np.float32]
+    grades: Array
     relevant_from: float = 1.0
     unlisted: float | None = 0.0
     source: str = ""
@@ -106,13 +105,13 @@ class Judgements:
         keys = self.images * np.int64(self.shape[1]) + self.captions
         require(len(np.unique(keys)) == len(keys), f"judgements {self.name!r}: a pair is listed twice")
 
-    def dense(self) -> NDArray[np.float32]:
+    def dense(self) -> Array:
         """The grades as a matrix ``(I, T)``; pairs that nobody judged are NaN."""
         out = np.full(self.shape, self._fill)
         out[self.images, self.captions] = self.grades
         return out
 
-    def relevant(self) -> NDArray[np.bool_]:
+    def relevant(self) -> Mask:
         """Binary relevance ``(I, T)``: grade at least ``relevant_from``; a pair that nobody judged is not
         relevant.
         """
@@ -120,7 +119,7 @@ class Judgements:
         out[self.images, self.captions] = self.grades >= self.relevant_from
         return out
 
-    def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    def take(self, images: Rows, captions: Rows) -> Array:
         """The grades of some images and captions, for a training batch.
 
         Args:
@@ -140,7 +139,7 @@ class Judgements:
         out[found.coords] = found.data
         return out.T if turned else out
 
-    def at(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    def at(self, images: Rows, captions: Rows) -> Array:
         """The grade of each pair ``(images[n], captions[n])``; NaN where nobody judged it.
 
         Args:
@@ -167,7 +166,7 @@ class Judgements:
         return listed, listed.T.tocsr()
 
     @cached_property
-    def _sorted(self) -> tuple[Rows, NDArray[np.float32]]:
+    def _sorted(self) -> tuple[Rows, Array]:
         """Pairs as single numbers in ascending order, and their grades."""
         keys = self.images * np.int64(self.shape[1]) + self.captions
         order = np.argsort(keys)

@@ -3,13 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from workbench.records._checks import Rows, require
+from workbench.records._checks import Array, Rows, require
 from workbench.records.judgements import Judgements
 
-Taker = Callable[[Rows, Rows], NDArray[np.float32]]
+Taker = Callable[[Rows, Rows], Array]
 
 
 @dataclass(frozen=True)
@@ -21,7 +18,7 @@ class Computed:
     taker: Taker
     relevant_from: float = 1.0
 
-    def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` grades of these image rows and caption rows."""
         return self.taker(images, captions)
 

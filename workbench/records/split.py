@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.records._checks import Rows, require
+from workbench.records._checks import Array, Rows, require
 from workbench.records.judgements import Judgements
 from workbench.records.lazy_judgements import LazyJudgements
 from workbench.records.scene_graph import SceneGraph
@@ -47,7 +46,7 @@ class Split:
     open_image: Callable[[int], Image.Image]
     level: Rows | None = None
     chain: Rows | None = None
-    regions: NDArray[Any] | None = None
+    regions: Array | None = None
     judgements: Mapping[str, Judgements] = field(default_factory=dict)
     image_judgements: Mapping[str, Judgements] = field(default_factory=dict)
     caption_judgements: Mapping[str, Judgements] = field(default_factory=dict)

@@ -15,13 +15,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from workbench.records import Rows, require
+from workbench.records import Array, Rows, require
 from workbench.records.shown import fixed
 
-Vectors = NDArray[Any]
 QUERIES = 1024
 SCORES = 2**23
 # torch copies so few numbers in one thread; to wake the others thousands of times costs more than they give
@@ -43,7 +41,7 @@ class Found:
         measured: on how many queries; 0 = nothing had to be measured.
     """
 
-    scores: NDArray[Any]
+    scores: Array
     rows: Rows
     method: str = "exact"
     recall: float = 1.0
@@ -94,14 +92,14 @@ def blocks(size: int, step: int) -> Iterator[slice]:
 
 
 def top_k(
-    query: Vectors,
-    gallery: Vectors,
+    query: Array,
+    gallery: Array,
     k: int,
     *,
     exclude: Rows | None = None,
     chunk: int = SCORES,
     device: str = "cpu",
-) -> tuple[Vectors, Rows]:
+) -> tuple[Array, Rows]:
     """The ``k`` gallery rows with the largest inner product, for each query; to ask a gallery often, make an
     ``Index``.
 
@@ -141,7 +139,7 @@ class Index:
             infinite number.
     """
 
-    def __init__(self, gallery: Vectors, *, device: str = "cpu", chunk: int = SCORES) -> None:
+    def __init__(self, gallery: Array, *, device: str = "cpu", chunk: int = SCORES) -> None:
         require(
             gallery.ndim == 2 and gallery.dtype in (np.float16, np.float32, np.float64),
             f"a gallery is (N, D) in float16, float32 or float64, got {gallery.shape} in {gallery.dtype}",
@@ -164,7 +162,7 @@ class Index:
         """Rows of the gallery."""
         return len(self._gallery)
 
-    def top_k(self, query: Vectors, k: int, *, exclude: Rows | None = None) -> Found:
+    def top_k(self, query: Array, k: int, *, exclude: Rows | None = None) -> Found:
         """The ``k`` gallery rows with the largest inner product, for each query.
 
         Args:
@@ -189,11 +187,11 @@ class Index:
         scores, rows = (torch.cat(each).cpu().numpy() for each in zip(empty, *found, strict=True))
         return Found(scores, rows)
 
-    def scores(self, query: Vectors) -> Vectors:
+    def scores(self, query: Array) -> Array:
         """``(Q, N)`` scores of every gallery row; for a few queries."""
         return self._scores(self._checked(query), slice(0, len(self))).cpu().numpy()
 
-    def places(self, query: Vectors, rows: Rows) -> Rows:
+    def places(self, query: Array, rows: Rows) -> Rows:
         """``(Q, R)`` places of gallery rows ``(R,)`` in the order of each query: 1 = first, equal scores in
         the order of rows.
         """
@@ -203,7 +201,7 @@ class Index:
         ]
         return 1 + np.array(before, dtype=np.int64).reshape(len(scores), len(rows))
 
-    def _checked(self, query: Vectors) -> Tensor:
+    def _checked(self, query: Array) -> Tensor:
         require(
             query.ndim == 2 and query.shape[1] == self._gallery.shape[1],
             f"queries of shape {query.shape} do not fit a gallery of width {self._gallery.shape[1]}",
@@ -284,11 +282,11 @@ class Approximate:
 
     def __init__(
         self,
-        gallery: Vectors,
+        gallery: Array,
         *,
         kind: str = "HNSW32",
         search: str = "",
-        queries: Vectors | None = None,
+        queries: Array | None = None,
         measured: int = 200,
     ) -> None:
         try:
@@ -318,15 +316,15 @@ class Approximate:
         """Rows of the gallery."""
         return self._size
 
-    def _recall(self, exact: Index, queries: Vectors) -> float:
+    def _recall(self, exact: Index, queries: Array) -> float:
         k = min(10, len(self))
         pairs = zip(exact.top_k(queries, k).rows, self._search(queries, k)[1], strict=True)
         return float(np.mean([len(np.intersect1d(*pair)) / k for pair in pairs]))
 
-    def _search(self, query: Vectors, k: int) -> Any:
+    def _search(self, query: Array, k: int) -> Any:
         return self._index.search(np.ascontiguousarray(query, dtype=np.float32), k)
 
-    def top_k(self, query: Vectors, k: int) -> Found:
+    def top_k(self, query: Array, k: int) -> Found:
         """Up to ``k`` near gallery rows for each query; row -1 with score ``-inf`` where the index gave
         fewer.
 

@@ -13,20 +13,18 @@ sum in the order of the caption this moves the last bit (1e-15 relative, a test 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
-from workbench.records import Rows, require
+from workbench.records import Array, Rows, Values, require
 from workbench.text.signal import SignalMaker
 from workbench.text.words import words
 
-Floats = NDArray[np.float64]
 Scorer = Literal["l2_sum", "raw_sum", "printed", "printed_tokens"]
 Scale = Literal["minmax", "raw", "both"]
 
@@ -41,8 +39,8 @@ class DescriptivenessSignal:
         scale: what ``take`` answers with.
     """
 
-    values: NDArray[np.float32]
-    raw: NDArray[np.float32]
+    values: Array
+    raw: Array
     scale: Scale = "minmax"
     name = "descriptiveness"
 
@@ -93,7 +91,7 @@ class Descriptiveness(SignalMaker):
         self.low, self.high = float(scores.min()), float(scores.max())
         return self
 
-    def raw(self, captions: Sequence[str]) -> Floats:
+    def raw(self, captions: Sequence[str]) -> Values:
         """``(T,)`` scores before scaling; a caption without words scores 0."""
         return np.asarray(self._contributions(captions)[0].sum(axis=1), dtype=np.float64)
 
@@ -141,9 +139,7 @@ def count_words(captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
     return counts, counter.get_feature_names_out().tolist()
 
 
-def weigh(
-    scorer: Scorer, counts: sparse.csr_array, holding: NDArray[Any], sentences: int
-) -> sparse.csr_array:
+def weigh(scorer: Scorer, counts: sparse.csr_array, holding: Array, sentences: int) -> sparse.csr_array:
     """What each word adds to the score of a caption; the score is the sum of a row.
 
     ``M`` sentences in the pool, ``M_w`` of them hold word ``w``; ``N_w`` times it occurs in the caption of

@@ -13,9 +13,8 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from workbench.records import Rows, SceneGraph, require
+from workbench.records import Array, Rows, SceneGraph, require
 from workbench.registry import Count, Natural
 from workbench.text.scene_graph import SceneGraphs
 from workbench.text.scene_graph.store import stored
@@ -23,7 +22,6 @@ from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.tokens import Tokens, TokenSignal
 from workbench.text.word_features import WordFeatures
 
-Vectors = NDArray[np.float32]
 LONGEST = 32
 
 
@@ -48,7 +46,7 @@ class GraphTokenSignal:
     relations: Rows
     relation_starts: Rows
     phrases: tuple[str, ...]
-    words: TokenSignal | Vectors
+    words: TokenSignal | Array
     name = "graph_tokens"
 
     def __len__(self) -> int:
@@ -184,7 +182,7 @@ class GraphTokens(SignalMaker):
                 relations.append([subject, of(relation), thing])
         return objects, [row + [0] * (self.attributes - len(row)) for row in attributes], relations
 
-    def _words(self, phrases: tuple[str, ...]) -> TokenSignal | Vectors:
+    def _words(self, phrases: tuple[str, ...]) -> TokenSignal | Array:
         if self.features is None:
             return self.tokens.of(phrases)
         made = self.features.of(phrases)

