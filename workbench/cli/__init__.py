@@ -348,10 +348,10 @@ def _changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str,
         a, b = (found.get(label, {}).get("value") for found in (one, two))
         if a != b:
             unit, told = readable.unit_of(label, one.get(label, two.get(label))), paired.get(label)
-            apart = (None if a is None or b is None else b - a, None, None)
-            change = (told.value, told.low, told.high) if told else apart
+            alone = None if a is None or b is None else b - a, None, None
+            value, low, high = (told.value, told.low, told.high) if told else alone
             verdict = f"{told.mark} {told.verdict}" if told else ""
-            values = shown(a, unit), shown(b, unit), with_interval(*change, unit, sign=True)
+            values = shown(a, unit), shown(b, unit), with_interval(value, low, high, unit, sign=True)
             rows.append((label, *values, heading(unit), verdict))
     return columns(rows) if len(rows) > 1 else [], {label: one.row() for label, one in paired.items()}
 

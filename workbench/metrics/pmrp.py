@@ -46,7 +46,8 @@ def presence(categories: Sequence[Collection[str]]) -> Mask:
 def differences(query: Mask, gallery: Mask) -> Rows:
     """``(queries, gallery)`` Hamming distances of vectors of categories."""
     first, second = query.astype(np.float32), gallery.astype(np.float32)
-    return np.rint(first.sum(axis=1)[:, None] + second.sum(axis=1) - 2 * first @ second.T).astype(np.int64)
+    apart = first.sum(axis=1)[:, None] + second.sum(axis=1) - 2 * first @ second.T
+    return np.asarray(np.rint(apart), dtype=np.int64)
 
 
 @dataclass(frozen=True)

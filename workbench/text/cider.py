@@ -201,9 +201,9 @@ class Cider(RelevanceMaker):
         width = np.int64(max(len(counted.grams), 1))
         # Each n-gram once a document.
         held = np.unique(own[counted.rows] * width + counted.counts.indices) % width
-        number = np.bincount(held, minlength=width).tolist()
         # An n-gram of one document weighs as much as one of none, so it need not be kept.
-        self.holding = {gram: n for gram, n in zip(counted.grams, number, strict=False) if n > 1}
+        number = zip(counted.grams, np.bincount(held, minlength=width).tolist(), strict=False)
+        self.holding = {gram: n for gram, n in number if n > 1}
         return self
 
     def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> CiderRelevance:
@@ -258,8 +258,7 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
         following = flat[starts + n - 1]
         keys, at = np.unique(current[starts] * len(vocabulary) + following, return_inverse=True)
         pairs = (divmod(key, len(vocabulary)) for key in keys.tolist())
-        columns.append(at + sum(map(len, levels)))
-        places.append(rows[starts])
+        columns, places = [*columns, at + sum(map(len, levels))], [*places, rows[starts]]
         levels.append([f"{levels[-1][shorter]} {vocabulary[word]}" for shorter, word in pairs])
         current = np.zeros_like(flat)
         current[starts] = at

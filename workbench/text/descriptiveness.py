@@ -69,9 +69,7 @@ class Descriptiveness(SignalMaker):
 
     def __init__(self, *, scorer: Scorer = "l2_sum", clip: bool = False, scale: Scale = "minmax") -> None:
         self.scorer, self.clip, self.scale = scorer, clip, scale
-        self.sentences = 0
-        self.holding: dict[str, int] = {}
-        self.low = self.high = 0.0
+        self.sentences, self.holding, self.low, self.high = 0, dict[str, int](), 0.0, 0.0
 
     def fit(self, captions: Sequence[str]) -> Self:
         """Learn word frequencies, minimum and maximum from the pool.
@@ -135,8 +133,7 @@ def count_words(captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
     counter = CountVectorizer(analyzer=words, dtype=np.float64)
     if not any(map(words, captions)):
         return sparse.csr_array((len(captions), 0)), []
-    counts = sparse.csr_array(counter.fit_transform(captions))
-    return counts, counter.get_feature_names_out().tolist()
+    return sparse.csr_array(counter.fit_transform(captions)), counter.get_feature_names_out().tolist()
 
 
 def weigh(scorer: Scorer, counts: sparse.csr_array, holding: Array, sentences: int) -> sparse.csr_array:

@@ -174,8 +174,7 @@ class GraphTokens(SignalMaker):
         for node, attribute in graph.attributes:
             if node < len(objects) and len(attributes[node]) < self.attributes:
                 attributes[node].append(of(attribute))
-        active, passive = [0] * len(objects), [0] * len(objects)
-        relations = []
+        active, passive, relations = [0] * len(objects), [0] * len(objects), []
         for subject, relation, thing in graph.relations:
             if max(subject, thing) < len(objects) and max(active[subject], passive[thing]) < self.relations:
                 active[subject], passive[thing] = active[subject] + 1, passive[thing] + 1

@@ -194,8 +194,8 @@ def image_rows(maker: str, captions: int, own: Rows, images: int | None) -> tupl
         f"{maker}: own has shape {own.shape} for {captions} captions; give one image row a caption",
     )
     known = int(own.max(initial=-1)) + 1 if images is None else images
-    if captions and (own.min() < 0 or own.max() >= known):
-        raise ValueError(f"{maker}: own holds rows {own.min()}..{own.max()}, there are {known} images")
+    least, most = own.min(initial=0), own.max(initial=-1)
+    require(least >= 0 and most < known, f"{maker}: own holds rows {least}..{most}, there are {known} images")
     return own, known
 
 

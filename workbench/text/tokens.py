@@ -76,8 +76,7 @@ class Tokens(SignalMaker):
             f"tokens: tokenizer is {tokenizer!r}; choose 'words' or 'open_clip:<model name>'",
         )
         self.tokenizer, self.max_length, self.min_count = tokenizer, max_length, min_count
-        self.fixed = vocabulary is not None
-        self.vocabulary: tuple[str, ...] = tuple(vocabulary or ())
+        self.fixed, self.vocabulary = vocabulary is not None, tuple(vocabulary or ())
         self._open_clip: Any = (
             None if tokenizer == "words" else _open_clip(tokenizer.removeprefix(OPEN_CLIP), max_length)
         )
@@ -85,9 +84,9 @@ class Tokens(SignalMaker):
     def fit(self, captions: Sequence[str]) -> Self:
         """Take the vocabulary from the pool, unless it is fixed or open_clip's."""
         if self.tokenizer == "words" and not self.fixed:
-            counts = Counter(chain.from_iterable(map(words, captions)))
-            ranked = sorted(counts, key=lambda word: (-counts[word], word))
-            self.vocabulary = tuple(word for word in ranked if counts[word] >= self.min_count)
+            # the most frequent first; of equally frequent words the first in the alphabet
+            counts = Counter(sorted(chain.from_iterable(map(words, captions))))
+            self.vocabulary = tuple(word for word, n in counts.most_common() if n >= self.min_count)
         return self
 
     def of(self, captions: Sequence[str]) -> TokenSignal:

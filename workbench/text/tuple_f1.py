@@ -147,9 +147,8 @@ class TupleF1Relevance(Relevance):
         """``(n, m)`` scores of some captions against some images."""
         matched = self._captions[captions] @ self._images[images].T
         caption = np.repeat(self._caption_sizes[captions], np.diff(matched.indptr))
-        both = caption + self._image_sizes[images][matched.indices]
-        scores = (2 * matched.data / both).astype(np.float32)
-        return sparse.csr_array((scores, matched.indices, matched.indptr), shape=matched.shape).toarray().T
+        matched.data = 2 * matched.data / (caption + self._image_sizes[images][matched.indices])
+        return matched.astype(np.float32).toarray().T
 
 
 class TupleF1(RelevanceMaker):

@@ -181,8 +181,7 @@ class WordFeatures(SignalMaker):
                 rows = order[first : first + self.batch_size]
                 values, mask = padded(ids, starts, rows)
                 values[~mask] = tokenizer.pad_token_id or 0
-                both = (torch.tensor(one, dtype=torch.long) for one in (values, mask))
-                read, seen = (one.to(self.device) for one in both)
+                read, seen = (torch.tensor(one, device=self.device).long() for one in (values, mask))
                 made = model(input_ids=read, attention_mask=seen).last_hidden_state
                 for row, vectors, length in zip(rows, made.cpu().numpy(), mask.sum(axis=1), strict=True):
                     flat[starts[row] : starts[row + 1]] = vectors[:length]

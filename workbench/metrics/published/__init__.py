@@ -82,10 +82,9 @@ def load(
 
 def _values(name: str, given: str | Sequence[str]) -> list[str]:
     values, known = [given] if isinstance(given, str) else list(given), sorted(set(_all()[name]))
-    for value in values:
-        if value not in known:
-            near = difflib.get_close_matches(value, known, n=3, cutoff=0.5) or known
-            raise KeyError(f"published: no {name} {value!r}; there is {', '.join(near)}")
+    for value in (one for one in values if one not in known):
+        near = difflib.get_close_matches(value, known, n=3, cutoff=0.5) or known
+        raise KeyError(f"published: no {name} {value!r}; there is {', '.join(near)}")
     return values
 
 
@@ -324,8 +323,7 @@ def beside(rows: pd.DataFrame) -> dict[tuple[str, ...], str]:
         ``(paper, table, dataset, protocol, group, method)`` -> text, empty where there is nothing to say; one
         entry a row of a paper's table, in their order. A warning begins with a warning sign.
     """
-    wrong = warnings(rows)
-    out = {}
+    wrong, out = warnings(rows), {}
     for key in dict.fromkeys(rows[list(ROW)].itertuples(index=False, name=None)):
         paper, table, dataset, _, _, method = key
         warning = f"\N{WARNING SIGN} {wrong[key]}" if key in wrong else ""
