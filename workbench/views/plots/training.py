@@ -81,7 +81,9 @@ def curves(
     if not history:
         raise ValueError("no epoch was trained (epochs=0), so there are no curves")
     keys = list(dict.fromkeys(["rsum", select]))
-    fig = figure("Training").set_subplots(1, 1 + len(keys), horizontal_spacing=0.12 if len(keys) == 1 else 0.1)
+    fig = figure("Training").set_subplots(
+        1, 1 + len(keys), horizontal_spacing=0.12 if len(keys) == 1 else 0.1
+    )
     _terms(fig, [row for row in history if "loss" in row])
     epochs, colour = [row["epoch"] for row in history], CATEGORIES[4]
     for col, key in enumerate(keys, 2):
