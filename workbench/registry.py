@@ -12,7 +12,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from importlib import import_module, invalidate_caches
@@ -54,6 +54,26 @@ def did_you_mean(name: str, known: list[str]) -> str:
     """The end of an error message: the near names if there are any, else all of them."""
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     return f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
+
+
+def require_known(
+    what: str, name: str, known: Iterable[str], kind: type[Exception] = KeyError, remedy: str = ""
+) -> None:
+    """Refuse an unknown name and list the near ones.
+
+    Args:
+        what: the message up to the name, such as ``"no executor"``.
+        name: that somebody gave.
+        known: names that there are.
+        kind: of the error.
+        remedy: the end of the message.
+
+    >>> require_known("no colour", "rde", ["red", "green"])
+    Traceback (most recent call last):
+    KeyError: "no colour 'rde'; did you mean red?"
+    """
+    if name not in (names := list(known)):
+        raise kind(f"{what} {name!r}; {did_you_mean(name, names)}{remedy}")
 
 
 class Shelf:
@@ -217,11 +237,8 @@ def check_options(what: str, member: Callable[..., Any], options: Mapping[str, A
     function = member.__init__ if inspect.isclass(member) else member
     hints = get_type_hints(function, include_extras=True) if options else {}
     for option, value in options.items():
-        if option not in parameters:
-            where = f"{path}.{option}: " if path else ""
-            raise TypeError(
-                f"{where}{what} has no option {option!r}; {did_you_mean(option, list(parameters))}"
-            )
+        where = f"{path}.{option}: " if path else ""
+        require_known(f"{where}{what} has no option", option, parameters, TypeError)
         place = f"{path}.{option}" if path else f"{what}: {option}"
         check_value(place, value, hints.get(option, Any))
         for mark in getattr(hints.get(option), "__metadata__", ()):

@@ -76,7 +76,7 @@ def test_a_mask_of_another_length_is_refused():
 def test_intervals_enclose_the_shares_and_the_names_stand_in_the_contract():
     for m in errors(SCORES, OWN, TRUE):
         assert m.low <= m.value <= m.high
-        assert m.judgements == "exact"
+        assert m.key.judgements == "exact"
         assert "own" in m.hit or "exact" in m.hit
 
 

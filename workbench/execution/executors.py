@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from workbench.registry import Natural, check_options, did_you_mean
+from workbench.registry import Natural, check_options, require_known
 
 # The package that each executor needs, if any.
 EXECUTORS = {"local": "", "submitit": "submitit", "dask": "distributed"}
@@ -34,8 +34,7 @@ def check(name: str, options: Mapping[str, Any]) -> None:
         KeyError: no such executor; TypeError, ValueError: an option of the local one, as ``check_options``.
         ModuleNotFoundError: its package is not installed; the message says how to install it.
     """
-    if name not in EXECUTORS:
-        raise KeyError(f"no executor {name!r}; {did_you_mean(name, list(EXECUTORS))}")
+    require_known("no executor", name, EXECUTORS)
     if (package := EXECUTORS[name]) and find_spec(package) is None:
         raise ModuleNotFoundError(
             f"executor {name!r} needs {package}; install it with: pip install 'itm-workbench[cluster]'"

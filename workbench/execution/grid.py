@@ -23,7 +23,7 @@ from workbench.execution.library import find
 from workbench.execution.notebook import check, code, run_notebook
 from workbench.experiment import runs
 from workbench.records import MetricKey, require
-from workbench.registry import did_you_mean, read_options
+from workbench.registry import read_options, require_known
 
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record")
 Arms = dict[str, dict[str, Any]]
@@ -60,8 +60,7 @@ def read_grid(path: Path | str) -> dict[str, Any]:
     """
     found = read_options(path)
     for key, value in found.items():
-        if key not in KEYS:
-            raise parameters.ParameterError(f"{path}: no key {key!r}; {did_you_mean(key, list(KEYS))}")
+        require_known(f"{path}: no key", key, KEYS, parameters.ParameterError)
         within = value if key in ("arms", "reference") and isinstance(value, Mapping) else {}
         for name, part in {key: within or value, **within}.items():
             require(
@@ -218,8 +217,7 @@ def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | st
         swept = [given.get(axis, value) for axis, value in zip(axes, point.values(), strict=False)]
         found = {**run.results["metrics"], "seconds": round(run.env["seconds"], 1)}
         for key in (*grid["record"], "seconds"):
-            if key not in found:
-                raise KeyError(f"{run.folder} has no number {key!r}; {did_you_mean(key, list(found))}")
+            require_known(f"{run.folder} has no number", key, found)
             about = dict(zip([*heads, *axes], [name, *swept] if name else swept, strict=False))
             rows.append({**about, "key": key, "value": round(found[key], 6)})
     table = pd.DataFrame(rows, columns=[*heads, *axes, "key", "value"], dtype=object)

@@ -19,7 +19,7 @@ import nbformat
 import yaml
 
 from workbench.records import require
-from workbench.registry import did_you_mean, merge
+from workbench.registry import merge, require_known
 
 TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 
@@ -135,8 +135,7 @@ def fill(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[
         ParameterError: an unknown name (the message lists the near ones) or an ill-typed value.
     """
     for name in given:
-        if name not in parameters:
-            raise ParameterError(f"no parameter {name!r}; {did_you_mean(name, list(parameters))}")
+        require_known("no parameter", name, parameters, ParameterError)
     values = {name: parameter.default for name, parameter in parameters.items()}
     return values | {
         name: parameters[name].parse(value) if isinstance(value, str) else parameters[name].check(value)

@@ -172,7 +172,7 @@ def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
     else:
         found = []
     name = OTHERS.get(dataset, "own")
-    return {m.key.local: m.value for m in found if not m.key.subset and m.judgements == name}
+    return {m.key.local: m.value for m in found if not m.key.subset and m.key.judgements == name}
 
 
 def ranks(opened: Sequence[OpenRun], direction: Literal["i2t", "t2i"]) -> Values:

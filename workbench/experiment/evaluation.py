@@ -21,7 +21,7 @@ from workbench.metrics.ranks import Ranked, Ranks
 from workbench.metrics.table import Evidence, Metric, Subset, walk
 from workbench.metrics.table import measure as measured
 from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values
-from workbench.registry import did_you_mean
+from workbench.registry import require_known
 from workbench.training.batches import Source
 
 # what says which captions are positive in Crisscrossed Captions: the pairs of the package eccv-caption, and
@@ -73,8 +73,7 @@ def chooser(select: str, metrics: Sequence[str] = ()) -> type[Metric]:
     """
     word, known = MetricKey.parse(select).metric, shelf.rows()
     known |= {row.name: row for row in map(shelf.member, metrics)}
-    if word not in known:
-        raise KeyError(f"select={select!r}: no metric {word!r}; {did_you_mean(word, list(known))}")
+    require_known(f"select={select!r}: no metric", word, known)
     return known[word]
 
 

@@ -51,16 +51,7 @@ class Measurement:
         """The text of the key, as it stands in ``results.json``: ``"exact:t2i/map_at_r"``."""
         return str(self.key)
 
-    @property
-    def judgements(self) -> str:
-        """Name of the judgements that say what is relevant."""
-        return self.key.judgements
-
-    @property
-    def folds(self) -> int:
-        """Galleries whose mean this is; 1 = the whole gallery."""
-        return self.key.folds
-
     def as_dict(self) -> dict[str, Any]:
         """The fields as JSON values; the key as its text, beside the judgements and folds that it names."""
-        return asdict(self) | {"key": self.label, "judgements": self.judgements, "folds": self.folds}
+        named = {"judgements": self.key.judgements, "folds": self.key.folds}
+        return asdict(self) | {"key": self.label, **named}
