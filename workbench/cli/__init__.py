@@ -34,19 +34,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Pairs = Annotated[
     list[str] | None, typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set one; repeatable.")
 ]
-FromFile = Annotated[Path | None, typer.Option("-f", "--file", help="YAML or JSON file of parameters.")]
 Every = Annotated[bool, typer.Option("--all", help="Not only the numbers to look at first.")]
 Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
-Executor = Annotated[str, typer.Option(help="local, submitit or dask.")]
-Jobs = Annotated[int, typer.Option(help="Runs at a time, with the local executor.")]
-Record = Annotated[
-    Path | None, typer.Option(help="Write the numbers that the grid file records to this table.")
-]
-SkipExisting = Annotated[
-    bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
-]
 
 # What is wrong with words, values, files and packages.
 USUAL = (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError)
@@ -152,7 +142,9 @@ def tour(root: Root = "runs", as_json: AsJson = False) -> None:
 def run(
     notebook: str,
     parameter: Pairs = None,
-    file: FromFile = None,
+    file: Annotated[
+        Path | None, typer.Option("-f", "--file", help="YAML or JSON file of parameters.")
+    ] = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
@@ -206,10 +198,14 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     notebook: str,
     file: Path,
     parameter: Pairs = None,
-    executor: Executor = "local",
-    jobs: Jobs = 1,
-    skip_existing: SkipExisting = False,
-    record: Record = None,
+    executor: Annotated[str, typer.Option(help="local, submitit or dask.")] = "local",
+    jobs: Annotated[int, typer.Option(help="Runs at a time, with the local executor.")] = 1,
+    skip_existing: Annotated[
+        bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
+    ] = False,
+    record: Annotated[
+        Path | None, typer.Option(help="Write the numbers that the grid file records to this table.")
+    ] = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
@@ -250,7 +246,7 @@ def train(
     config: Path,
     parameter: Pairs = None,
     out: Out = "",
-    resume: Resume = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Train and evaluate one experiment from a JSON file of configuration fields."""

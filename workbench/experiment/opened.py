@@ -118,10 +118,6 @@ class OpenRun:
         smaller = chooser(self.select, self.config.get("metrics", ())).smaller_is_better
         return [int(self.history[best_epoch(self.history, self.select, smaller=smaller)]["epoch"])]
 
-    def curves(self) -> pd.DataFrame:
-        """The history, one epoch a row."""
-        return pd.DataFrame(self.history)
-
     def __getitem__(self, label: str) -> float:
         """The value of one measurement, by label, e.g. ``"t2i/R@1"`` or ``"exact:t2i/map_at_r"``."""
         return {m.label: m.value for m in self.measurements}[label]

@@ -333,16 +333,15 @@ def plain(value: Any, place: str) -> Any:
         return {str(key): plain(item, f"{place}/{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item, f"{place}[{i}]") for i, item in enumerate(value)]
-    if value is None or isinstance(value, str | bool | int):
-        return value
     if isinstance(value, Path):
         return str(value)
     if hasattr(value, "tolist"):
         return plain(value.tolist(), place)
-    if not isinstance(value, float):
-        raise TypeError(f"{place} is of type {type(value).__name__}, which has no JSON form")
+    known = value is None or isinstance(value, str | int | float)
+    require(known, f"{place} is of type {type(value).__name__}, which has no JSON form", TypeError)
     require(
-        math.isfinite(value), f"{place} is {value}; leave out what could not be measured, or say why as text"
+        not isinstance(value, float) or math.isfinite(value),
+        f"{place} is {value!s:.40}; leave out what could not be measured, or say why as text",
     )
     return value
 

@@ -15,8 +15,8 @@ radius code: equal strings are one candidate, which changes no set.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ from workbench.records.shown import fixed
 ROOT = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chains:
     """What the hierarchy metrics read.
 
@@ -52,7 +52,6 @@ class Chains:
     level: Rows
     chain: Rows
     own: Rows
-    _made: dict[tuple[object, ...], list[Rows]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         lengths = {len(self.text), len(self.captions), len(self.level), len(self.chain), len(self.own)}
@@ -108,12 +107,6 @@ class Chains:
         """``(P,)`` rows of the distinct texts."""
         return np.unique(self.first)
 
-    def kept(self, name: tuple[object, ...], make: Callable[[], list[Rows]]) -> list[Rows]:
-        """What several metrics retrieve alike, made once."""
-        if name not in self._made:
-            self._made[name] = make()
-        return self._made[name]
-
     @property
     def cosine(self) -> Values:
         """``(T,)`` cosine of each caption with its own image."""
@@ -130,6 +123,8 @@ class Chains:
         return np.asarray(np.linalg.norm(self.text.astype(np.float64) - self.root, axis=1))
 
 
+# several metrics read what one protocol retrieves
+@lru_cache(maxsize=2)
 def hierarcaps_radius(chains: Chains, *, steps: int = 50) -> list[Rows]:
     """Texts retrieved by growing a ball around the root.
 
@@ -150,6 +145,7 @@ def hierarcaps_radius(chains: Chains, *, steps: int = 50) -> list[Rows]:
     return _retrieved(chains, picks)
 
 
+@lru_cache(maxsize=2)
 def hierarcaps_traversal(
     chains: Chains, *, start: Literal["text", "image"] = "text", root_in_pool: bool = True, steps: int = 50
 ) -> list[Rows]:

@@ -53,13 +53,10 @@ class Retrieval(Metric):
 
     def retrieved(self, chains: Chains) -> list[Rows]:
         """Caption rows of the texts that each chain's image retrieves."""
-        start, pool, steps = self.start, self.root_in_pool, self.steps
         if self.way == "radius":
-            return chains.kept(("radius", steps), lambda: hierarcaps_radius(chains, steps=steps))
-        return chains.kept(
-            (start, pool, steps),
-            lambda: hierarcaps_traversal(chains, start=start, root_in_pool=pool, steps=steps),
-        )
+            return hierarcaps_radius(chains, steps=self.steps)
+        ways: dict[str, Any] = {"start": self.start, "root_in_pool": self.root_in_pool, "steps": self.steps}
+        return hierarcaps_traversal(chains, **ways)
 
     def per_query(self, found: Chains, k: int | None = None) -> Values:
         """``(C,)`` in [0, 1]."""

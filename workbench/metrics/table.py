@@ -325,9 +325,8 @@ class Evidence:
             turned, depth = direction == "t2i", max(k or row.width or 1 for row in rows for k in row.ks)
             width = max(row.width for row in rows)
             for (images, captions, scores, _), rows_of in zip(self.galleries, self.graded, strict=True):
-                queries, side, grades = images, scores, rows_of
-                if turned:
-                    queries, side, grades = captions, scores.T, rows_of.T
+                sides = (captions, scores.T, rows_of.T) if turned else (images, scores, rows_of)
+                queries, side, grades = sides
                 if need == "scores":
                     yield queries, Side(side, grades, direction, self.whose, self.without_own)
                     continue

@@ -148,7 +148,7 @@ class TupleF1Relevance(Relevance):
         matched = self._captions[captions] @ self._images[images].T
         caption = np.repeat(self._caption_sizes[captions], np.diff(matched.indptr))
         matched.data = 2 * matched.data / (caption + self._image_sizes[images][matched.indices])
-        return matched.astype(np.float32).toarray().T
+        return np.asarray(matched.astype(np.float32).toarray().T)
 
 
 class TupleF1(RelevanceMaker):
