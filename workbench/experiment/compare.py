@@ -269,5 +269,8 @@ def _step(run: OpenRun) -> float:
         return float("nan")
     facts = checkpoint.read(run.folder / checkpoint.LAST)[1]
     clock = [row["seconds"] for row in facts["history"]]
+    # epoch 0 ends where training begins, in runs that have one
+    begun = sum(row["seconds"] for row in facts["history"][:1] if not row["epoch"])
     # the clock starts again where a run was resumed
-    return 1000 * clock[-1] / facts["step"] if clock and clock == sorted(clock) else float("nan")
+    known = clock and clock == sorted(clock)
+    return 1000 * (clock[-1] - begun) / facts["step"] if known else float("nan")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +21,8 @@ from workbench.metrics.intervals import ROUNDS, SEED, Values
 from workbench.metrics.ranks import Ranked, Ranks
 from workbench.metrics.table import Evidence, Metric, Subset, walk
 from workbench.metrics.table import measure as measured
-from workbench.records import Embedding, Judgements, Measurement, Split
+from workbench.records import Embedding, Judgements, Measurement, MetricKey, Split
+from workbench.registry import did_you_mean
 from workbench.training.batches import Source
 
 Vectors = NDArray[Any]
@@ -59,10 +63,52 @@ def calibrate(model: Model, source: Source) -> None:
         model.objective.calibrate(image, text, rsum)
 
 
-def validation_rsum(model: Model, source: Source) -> dict[str, float]:
-    """RSUM on the validation split, in [0, 6], by which the best epoch is chosen."""
-    evidence = Evidence(scored(model, *model.embed(source)), source.split.judgements["own"])
-    return {m.label: m.value for m in measured(evidence, ["rsum"], rounds=0)}
+def chooser(select: str, metrics: Sequence[str] = ()) -> type[Metric]:
+    """The metric of the number that chooses the epoch.
+
+    Args:
+        select: key of the number.
+        metrics: names of metrics beyond those of the shelf.
+
+    Raises:
+        KeyError: no such metric; the message lists the near ones.
+    """
+    word, known = MetricKey.parse(select).metric, shelf.rows()
+    known |= {row.name: row for row in map(shelf.member, metrics)}
+    if word not in known:
+        raise KeyError(f"select={select!r}: no metric {word!r}; {did_you_mean(word, list(known))}")
+    return known[word]
+
+
+def validate(model: Model, source: Source, select: str, metrics: Sequence[str] = ()) -> dict[str, float]:
+    """RSUM on the validation split, in [0, 6], and the number by which the best epoch is chosen.
+
+    Args:
+        model: encoders and objective, as they are.
+        source: the validation split.
+        select: key of the number that chooses.
+        metrics: names of metrics beyond those of the shelf.
+
+    Raises:
+        ValueError: the split has no such number; the message lists those that it has, near ones first.
+    """
+    image, text = model.embed(source)
+    scores, split, key = scored(model, image, text), source.split, MetricKey.parse(select)
+    own = split.judgements["own"]
+    found = {m.label: m.value for m in measured(Evidence(scores, own), ["rsum"], rounds=0)}
+    if select in found:
+        return found
+    walked = partial(measure, scores, vectors=(image.mean.numpy(), text.mean.numpy()), rounds=0)
+    # judgements that nobody asks for cost a pass over all pairs
+    asked = [name for name in ("own", key.judgements) if name in split.judgements]
+    part = replace(split, judgements={name: split.judgements[name] for name in asked})
+    measurements = walked(part, table=[chooser(select, metrics)()])[0]
+    found |= {m.label: m.value for m in measurements if m.label == select}
+    if select not in found:
+        every = dict.fromkeys(m.label for m in walked(split, metrics=metrics)[0])
+        near = sorted(every, key=lambda label: -SequenceMatcher(None, select, label).ratio())
+        raise ValueError(f"select={select!r}: {split.name} has no such number; it has {', '.join(near)}")
+    return found
 
 
 def evaluate(
@@ -91,6 +137,7 @@ def measure(
     *,
     vectors: tuple[Vectors, Vectors] | None = None,
     metrics: Sequence[str] = (),
+    table: Sequence[Metric] = (),
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> tuple[list[Measurement], dict[str, Values]]:
@@ -106,6 +153,7 @@ def measure(
         vectors: ``(I, D)`` and ``(T, D)`` unit vectors of images and of captions, for judgements of pairs of
             one kind.
         metrics: names of metrics beyond those that every evaluation measures.
+        table: measure these alone; empty = those that every evaluation measures.
         rounds: bootstrap rounds of the intervals; 0 = none.
         seed: of the bootstrap.
 
@@ -117,7 +165,8 @@ def measure(
     """
     more = [shelf.load(name) for name in metrics]
     names = {row.name for row in more}
-    table = [row() for row in shelf.rows().values() if row.default and row.name not in names] + more
+    usual = [row() for row in shelf.rows().values() if row.default and row.name not in names]
+    table = table or usual + more
     found = [
         pair
         for evidence, rows, subset in _walks(scores, split, vectors, table)

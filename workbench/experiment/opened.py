@@ -15,12 +15,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.experiment import runs
+from workbench.experiment.evaluation import chooser
 from workbench.experiment.model import WHOLE, Model, scored
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import best_ranks
 from workbench.records import Embedding, Measurement, Split
 from workbench.records.writing import replacing
 from workbench.training import checkpoint
+from workbench.training.averaging import best_epoch
 
 
 class Contents(NamedTuple):
@@ -100,6 +102,23 @@ class OpenRun:
         """The measurements with their contracts, one a row, indexed by label."""
         return pd.DataFrame([{"label": m.label, **m.as_dict()} for m in self.measurements]).set_index("label")
 
+    @property
+    def select(self) -> str:
+        """Key of the validation number that chose the epoch."""
+        return str(self.config.get("select", "rsum"))
+
+    @property
+    def kept(self) -> list[int]:
+        """The epochs whose weights these are: one, or those of which they are the mean; none where nothing
+        was trained.
+        """
+        if not self.history:
+            return []
+        if first := self.config.get("swa_from", 0):
+            return [int(row["epoch"]) for row in self.history if row["epoch"] >= first]
+        smaller = chooser(self.select, self.config.get("metrics", ())).smaller_is_better
+        return [int(self.history[best_epoch(self.history, self.select, smaller=smaller)]["epoch"])]
+
     def curves(self) -> pd.DataFrame:
         """The history, one epoch a row."""
         return pd.DataFrame(self.history)
@@ -138,12 +157,17 @@ class OpenRun:
         return pd.concat(tables, ignore_index=True)
 
     def as_dict(self) -> dict[str, Any]:
-        """What ``results.json`` holds: the same seed gives the same values, so no time is among them."""
+        """What ``results.json`` holds: the same seed gives the same values, so no time is among them; it
+        stands in ``env.json``.
+        """
         return {
             "dataset": self.config["data"],
             "split": {"name": self.split.name, **self.split.fingerprint()},
             "objective": self.config["objective"],
             "seed": self.config["seed"],
+            "select": self.select,
+            "kept": self.kept,
+            "steps": int(self.history[-1].get("steps", 0)) if self.history else 0,
             "metrics": {m.label: m.value for m in self.measurements},
             "contracts": {m.label: m.as_dict() for m in self.measurements},
             "history": [{name: row[name] for name in row if name != "seconds"} for row in self.history],

@@ -102,7 +102,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
         return read(name)
     every, part = list_runs(root), str(name)
     named = [run for run in every if run.id.startswith(part) or run.id.endswith(part)]
-    found = every[-1:] if part == "last" else named
+    found = every[-1:] if part == "last" else [run for run in named if run.id == part] or named
     if not found:
         raise FileNotFoundError(f"no run {part!r} below {root}; `workbench ls` lists the runs")
     if len(found) > 1:

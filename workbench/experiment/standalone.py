@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -19,6 +18,9 @@ from workbench.experiment.opened import Contents, OpenRun
 from workbench.experiment.running import Prepared, load_model, load_split, run
 from workbench.records import Embedding, Measurement, Split
 from workbench.training import checkpoint
+
+# a name says no more settings than these
+MOST_DIFFER = 2
 
 
 def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progress: bool = True) -> Path:
@@ -115,8 +117,8 @@ def open_runs(
         device: where the weights go.
 
     Returns:
-        One opened run each, named by its objective, and by its run id as well where an objective comes twice.
-        Runs of one data set share one split.
+        One opened run each, named by its objective; where an objective comes twice, also by the one or two
+        settings in which its runs differ, else by its run id. Runs of one data set share one split.
 
     Raises:
         FileNotFoundError: no such run; one without a checkpoint raises it when its model is asked for.
@@ -130,12 +132,26 @@ def open_runs(
                 f"{opened[0].name} and {one.name} were measured on different images or captions; "
                 "open runs of one data set, with the same number of images"
             )
-    times = Counter(one.name for one in opened)
-    endings = [one.folder.name if one.folder else str(number) for number, one in enumerate(opened, 1)]
-    return [
-        replace(one, split=first, name=f"{one.name} {end}" if times[one.name] > 1 else one.name)
-        for one, end in zip(opened, endings, strict=True)
-    ]
+    return [replace(one, split=first, name=name) for one, name in zip(opened, _names(opened), strict=True)]
+
+
+def _names(opened: Sequence[OpenRun]) -> list[str]:
+    """Names that tell open runs apart: where an objective comes twice, with the few settings in which its
+    runs differ, else with the run id.
+    """
+    made = []
+    for number, one in enumerate(opened, 1):
+        alike = [other.config for other in opened if other.name == one.name]
+        differ = [field for field in one.config if any(c.get(field) != one.config[field] for c in alike)]
+        same = sum(all(config.get(field) == one.config[field] for field in differ) for config in alike)
+        if len(alike) == 1:
+            ending = ""
+        elif same == 1 and len(differ) <= MOST_DIFFER:
+            ending = "".join(f", {field}={one.config[field]}" for field in differ)
+        else:
+            ending = f" {one.folder.name if one.folder else number}"
+        made.append(one.name + ending)
+    return made
 
 
 def _open(name: str, root: str, images: int, device: str) -> OpenRun:

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from workbench import assets
 
 LONGEST = 120
+COUNTED = (["two"], ["three"], ["some"])
 _TABLES = tomllib.loads(assets.path("scene_graphs/words.toml").read_text(encoding="utf-8"))
 SINGULARS: dict[str, str] = _TABLES.pop("singulars")
 _PREPOSITIONS: dict[str, str] = _TABLES.pop("prepositions")
@@ -82,7 +83,9 @@ def fold(words: list[str]) -> list[Word]:
     found: list[Word] = []
     at = 0
     while at < len(words):
-        tried = (rule(words, at) for rule in (_frame, _phrase, _gathering, _partitive, _shade, _tie))
+        tried = (
+            rule(words, at) for rule in (_frame, _phrase, _gathering, _partitive, _shade, _counted, _tie)
+        )
         length, made = next((folded for folded in tried if folded[0]), (1, [_hyphenated(words[at])]))
         found += made
         at += length
@@ -117,9 +120,9 @@ def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
 
 
 def _plain(noun: str) -> str:
-    """A noun that no tagger takes for a verb: "street sign" is given as a box."""
-    several = "boxes" if noun.endswith("s") and noun[:-1] in known.verbs else noun
-    return "box" if noun in known.verbs else several
+    """A noun that no tagger takes for another word: "street sign" is given as a box, "cacti" as boxes."""
+    rare = noun in SINGULARS or (noun.endswith("s") and noun[:-1] in known.verbs)
+    return "box" if noun in known.verbs else "boxes" if rare else noun
 
 
 _PHRASES = _phrases()
@@ -160,12 +163,18 @@ def _shade(words: list[str], at: int) -> Folded:
         or (second == "looking" and inside and first in known.looks)
     ):
         return 2, [Word("red", f"{first} {second}", "attribute")]
+    if second[:1].isalpha() and second not in known.stoppers | known.articles:
+        # before a noun these are no verbs and no amounts: "two spotted birds", "three little striped pears"
+        if first in known.patterned or (first == "little" and second in known.patterned | known.colours):
+            return 1, [Word("small", first, "attribute")]
     noun = first in known.colour_nouns and (second in known.stoppers or not second[:1].isalnum())
     return (1, [Word("red", first)]) if first in known.colours and not noun and first != "red" else NOTHING
 
 
 def _frame(words: list[str], at: int) -> Folded:
-    """The beginning that says nothing: "an aerial view of"."""
+    """The beginning that says nothing: "an aerial view of"; "we see" may follow a place: "at night, we see"."""
+    if words[at : at + 2] == ["we", "see"]:
+        return 2, [Word("there"), Word("is")]
     for i, word in enumerate(words[:7] if at == 0 else ()):
         opened = word in known.articles or word.endswith("ing")
         if i and opened and words[0] not in ("this", "here", "there", "it"):
@@ -187,6 +196,12 @@ def _partitive(words: list[str], at: int) -> Folded:
     if words[at + 2] in ("them", "which", "whom", "it"):
         return 3, [Word("they")]
     return 2 + (words[at + 2] in ("the", "these", "those", "his", "her", "their")), [Word(words[at])]
+
+
+def _counted(words: list[str], at: int) -> Folded:
+    """A place before a number, which taggers take for "more than": "over two cars"."""
+    counted = words[at] in ("over", "behind", "above", "under") and words[at + 1 : at + 2] in COUNTED
+    return (1, [Word("near", words[at], "preposition")]) if counted else NOTHING
 
 
 def _tie(words: list[str], at: int) -> Folded:
