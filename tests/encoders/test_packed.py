@@ -110,9 +110,9 @@ def of_graphs(**options):
 MADE = {
     "gru": lambda: of_words(),
     "variances": lambda: of_words(log_var=True),
-    "linear": lambda: of_words(layer="linear", features="minilm-package"),
-    "mlp": lambda: of_words(layer="mlp", pooling="mean"),
-    "transformer": lambda: of_words(layer="transformer", pooling="max"),
+    "linear": lambda: of_words(layer="linear", features="minilm-package", pooling="max"),
+    "mlp": lambda: of_words(layer="mlp", features="minilm-package"),
+    "transformer": lambda: of_words(layer="transformer", pooling="mean"),
     "graph": lambda: of_graphs(),
     "both ways": lambda: of_graphs(concepts={"bidirectional": True}),
 }
