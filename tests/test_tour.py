@@ -80,7 +80,8 @@ def test_the_tour_runs_every_notebook_for_every_objective(real_tour: TourResult)
     assert set(real_tour.stops.values()) == {"ok"}
     assert list(real_tour.stops) == [stop.name for stop in STOPS]
     page = real_tour.index.read_text(encoding="utf-8")
-    assert page.count('class="thumb"') >= len(STOPS)
+    assert page.count('class="figure"') >= len(STOPS)
+    assert page.count('class="finding"') == len(STOPS)
 
 
 @pytest.mark.slow

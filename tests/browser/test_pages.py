@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def _open(browser: Any, path: Path, **options: Any) -> tuple[Any, list[str]]:
-    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 1400}, **options)
+    context = browser.new_context(**{"offline": True, "viewport": {"width": 1280, "height": 1400}, **options})
     page, trouble = context.new_page(), []
     page.set_default_timeout(180_000)
     page.on("request", lambda r: trouble.append(r.url) if r.url.startswith("http") else None)
@@ -27,18 +27,24 @@ def _open(browser: Any, path: Path, **options: Any) -> tuple[Any, list[str]]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_index_of_the_tour_draws_its_thumbnails(browser: Any, real_tour: TourResult, scheme: str) -> None:
-    page, trouble = _open(browser, real_tour.index, color_scheme=scheme)
-    assert page.locator(".thumb .main-svg").first.is_visible()
-    assert (
-        page.locator(".thumb").count()
-        == page.locator(".thumb .plotly-graph-div:has(.main-svg)").count()
-        >= len(STOPS)
+@pytest.mark.parametrize("width", [1400, 420])
+def test_the_index_of_the_tour_draws_its_figures_at_any_width(
+    browser: Any, real_tour: TourResult, scheme: str, width: int
+) -> None:
+    page, trouble = _open(
+        browser, real_tour.index, color_scheme=scheme, viewport={"width": width, "height": 1000}
     )
+    assert page.locator(".figure .main-svg").first.is_visible()
+    drawn = page.locator(".figure .plotly-graph-div:has(.main-svg)").count()
+    assert page.locator(".figure").count() == drawn >= len(STOPS)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    inks = page.locator(".figure").evaluate_all(AXES)
+    assert inks
+    assert min(contrast(ink, {"light": "#ffffff", "dark": "#1c2027"}[scheme]) for ink in set(inks)) >= 4.5
     assert page.locator("tbody tr").count() >= 5
     assert page.locator(".world img").evaluate_all("images => images.every(image => image.naturalWidth > 0)")
     assert trouble == []
-    page.screenshot(path=real_tour.index.parent / f"index-{scheme}.png", full_page=True)
+    page.screenshot(path=real_tour.index.parent / f"index-{scheme}-{width}.png", full_page=True)
     page.context.close()
 
 

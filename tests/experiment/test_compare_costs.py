@@ -55,6 +55,12 @@ def test_a_step_is_the_time_of_training_over_its_steps(tmp_path):
     assert found["caption"] >= 0
 
 
+def test_epoch_0_is_no_part_of_a_step(tmp_path):
+    rows = [{"epoch": 0.0, "seconds": 2.0}, {"epoch": 1.0, "seconds": 8.0}]
+    checkpoint.write(tmp_path / checkpoint.LAST, {"x": torch.zeros(1)}, {"history": rows, "step": 12})
+    assert compare.costs([space(tmp_path)]).loc["a", "step"] == 500.0  # 6 s over 12 steps
+
+
 def test_a_model_without_a_run_and_a_resumed_run_have_no_step(tmp_path):
     resumed = compare.costs([space(trained(tmp_path, [6.0, 2.0], 12))])["step"]
     assert math.isnan(resumed["a"])

@@ -34,6 +34,8 @@ from workbench.experiment import Config
         ({"data_options": {"sise": 3}}, TypeError, "data_options.sise: .* did you mean size"),
         ({"text_options": {"head": "tokens"}}, ValueError, "give its options as image_options"),
         ({"image_options": {"modle": "x"}}, TypeError, "image_options.modle: .* did you mean model"),
+        ({"select": "t2i/"}, ValueError, "'t2i/' is not the name of a number; the form is"),
+        ({"select": "exact:t2i/map_at_rr"}, KeyError, "no metric 'map_at_rr'; did you mean map_at_r"),
         ({"metrics": ["recal"]}, KeyError, "no 'recal'; did you mean recall"),
         ({"start": "scene"}, ValueError, "config.start is 'scene'; did you mean scenes"),
         ({"start": "scenes_binary", "image_encoder": "regions"}, ValueError,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.experiment import Config, load_model, run
+from workbench.experiment import Config, evaluation, load_model, run
 
 TINY = {
     "embed_dim": 16,
@@ -48,8 +48,10 @@ def tiny(tmp_path_factory):
 @pytest.mark.parametrize("objective", ["vsepp", "infonce", "ditm", "ditm+0.5*dias.dim"])
 def test_every_objective_runs_and_its_curves_add_up(tiny, objective):
     result = run(tiny(objective=objective), progress=False)
-    row = result.history[0]
-    terms = [v for k, v in row.items() if "/" not in k and k not in ("loss", "epoch", "seconds")]
+    start, row = result.history
+    assert start.keys() == {"epoch", "steps", "val/rsum", "seconds"}
+    assert [(one["epoch"], one["steps"]) for one in result.history] == [(0, 0), (1, 9)]
+    terms = [v for k, v in row.items() if "/" not in k and k not in ("loss", "epoch", "steps", "seconds")]
     assert row["loss"] == pytest.approx(sum(terms), rel=1e-5)
     assert {"i2t/R@1", "t2i/R@1", "rsum", "exact:t2i/map_at_r"} <= {m.label for m in result.measurements}
 
@@ -97,3 +99,39 @@ def test_an_encoder_that_needs_regions_says_how_to_give_them(tiny):
 def test_a_folder_without_a_checkpoint_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"config\.json, text\.json, model\.safetensors missing"):
         load_model(tmp_path)
+
+
+def test_any_validation_number_may_choose_the_epoch_and_rsum_stays(tiny, tmp_path):
+    select = "exact:t2i/map_at_r"
+    result = run(tiny(select=select, epochs=2), progress=False)
+    assert all({"val/rsum", f"val/{select}"} <= row.keys() for row in result.history)
+    chosen = [row[f"val/{select}"] for row in result.history]
+    assert result.kept == [chosen.index(max(chosen))]
+    written = json.loads(result.save(tmp_path).read_text())
+    assert (written["select"], written["kept"], written["steps"]) == (select, result.kept, 18)
+    assert json.loads((tmp_path / "config.json").read_text())["select"] == select
+    # the number is that of an evaluation of the same model, and it is what the run's own test split would say
+    source = result.model.source(result.split, every_signal=False)
+    found = evaluation.validate(result.model, source, select)
+    assert found == pytest.approx({key: result[key] for key in ("rsum", select)})
+
+
+@pytest.mark.parametrize("select", ["exact:t2i/true@1[most specific]", "t2i/medr", "graded:t2i/kendall_tau"])
+def test_subsets_ranks_and_grades_may_choose_too(tiny, select):
+    result = run(tiny(select=select), progress=False)
+    values = [row[f"val/{select}"] for row in result.history]
+    best = min(values) if select == "t2i/medr" else max(values)
+    assert result.kept == [values.index(best)]
+
+
+def test_a_number_that_validation_does_not_have_is_refused_before_the_first_step(tiny, monkeypatch):
+    monkeypatch.setattr("torch.optim.AdamW.step", lambda *_, **__: pytest.fail("a step was made"))
+    with pytest.raises(ValueError, match=r"no such number; it has exact:t2i/map_at_r, exact:i2t/map_at_r"):
+        run(tiny(select="exakt:t2i/map_at_r"), progress=False)
+
+
+def test_an_optimiser_that_does_nothing_keeps_epoch_0(tiny, monkeypatch):
+    monkeypatch.setattr("torch.optim.AdamW.step", lambda *_, **__: None)
+    result = run(tiny(), progress=False)
+    assert result.kept == [0]
+    assert result.history[0]["val/rsum"] == result.history[1]["val/rsum"]

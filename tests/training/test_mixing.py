@@ -149,6 +149,6 @@ def test_training_with_mixed_images_lowers_the_loss_and_is_repeatable():
         _, history = toy.train(
             None, objective=objective, epochs=8, mix=0.25, lr=0.01, of=toy.grid_source(), warmup_epochs=0
         )
-        losses.append([row["loss"] for row in history])
+        losses.append([row["loss"] for row in history[1:]])
     assert losses[0] == losses[1]
     assert losses[0][-1] < 0.8 * losses[0][0]

@@ -113,7 +113,8 @@ def train(folder: Path | None, objective=None, die_at: int = 0, rsum=None, of=No
     steps = 0
 
     def validate() -> dict[str, float]:
-        return {"rsum": rsum() if rsum else float(pair.image.head.weight.detach().abs().sum())}
+        moved = (pair.image.head.weight.detach() - before.to(pair.image.head.weight)).abs().sum()
+        return {"rsum": rsum() if rsum else float(moved)}
 
     def count(*_) -> None:
         nonlocal steps

@@ -21,6 +21,7 @@ from torch.nn.functional import normalize
 
 from workbench.encoders import load, member
 from workbench.encoders.base import Encoder, Pair, ParameterGroup
+from workbench.encoders.packed import Layout, transformer
 from workbench.encoders.pooling import Gate, GuidedPooling, Mean, meeting
 from workbench.records import Batch, Embedding
 from workbench.registry import Count, Dropped, Group, Natural
@@ -114,10 +115,11 @@ class Grain(nn.Module):
                 "tower does not project its tokens, set head='tokens' in the options of the base and "
                 "name a guide"
             )
-        parts = self.of_parts(made.parts)
+        layout = Layout(made.mask)
+        rows = self.of_parts(layout.rows(made.parts))
         for layer in self.layers:
-            parts = layer(parts, src_key_padding_mask=~made.mask)
-        return normalize(parts, dim=-1).masked_fill(~made.mask[..., None], 0), made.mask, self.of_guide(guide)
+            rows = transformer(layer, rows, layout)
+        return layout.padded(normalize(rows, dim=-1)), made.mask, self.of_guide(guide)
 
     def weights(self, made: Embedding, guide: Tensor) -> tuple[Tensor, Tensor]:
         """Weights of GGLA ``(N, P)`` and the mask ``(N, P)``.

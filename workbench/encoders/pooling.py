@@ -18,10 +18,13 @@ both with a residual).
 from math import log
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cosine_similarity
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.functional import normalize
+
+from workbench.encoders import packed
+from workbench.encoders.packed import Layout, attention, gru
 
 PoolingName = Literal["gpo", "max", "mean"]
 
@@ -43,33 +46,45 @@ class Pooling(nn.Module):
             ValueError: a set has no real part.
         """
         mask = torch.ones(parts.shape[:2], dtype=torch.bool, device=parts.device) if mask is None else mask
-        sizes = mask.sum(1)
-        if parts.shape[1] == 0 or bool((sizes == 0).any()):
-            rows = torch.nonzero(sizes == 0).flatten().tolist()
-            raise ValueError(
-                f"pooling: set {rows[:3]} has no real part; drop empty captions and images without regions"
-            )
-        return self.pool(parts, mask, sizes)
+        layout = Layout(mask)
+        return self.of_rows(layout.rows(parts), layout)
 
-    def pool(self, parts: Tensor, mask: Tensor, sizes: Tensor) -> Tensor:
-        """Pool sets that are known to be non-empty; ``sizes (N,)`` counts their real parts."""
+    def of_rows(self, rows: Tensor, layout: Layout) -> Tensor:
+        """As ``forward``, of real parts end to end.
+
+        Args:
+            rows: ``(R, D)``.
+            layout: which set each belongs to.
+
+        Raises:
+            ValueError: a set has no real part.
+        """
+        if layout.mask.shape[1] == 0 or bool((layout.sizes == 0).any()):
+            empty = torch.nonzero(layout.sizes == 0).flatten().tolist()
+            raise ValueError(
+                f"pooling: set {empty[:3]} has no real part; drop empty captions and images without regions"
+            )
+        return self.pool(rows, layout)
+
+    def pool(self, rows: Tensor, layout: Layout) -> Tensor:
+        """Pool sets that are known to be non-empty."""
         raise NotImplementedError
 
 
 class Mean(Pooling):
     """The mean of the real parts."""
 
-    def pool(self, parts: Tensor, mask: Tensor, sizes: Tensor) -> Tensor:
+    def pool(self, rows: Tensor, layout: Layout) -> Tensor:
         """Mean over the real parts."""
-        return parts.masked_fill(~mask[..., None], 0).sum(1) / sizes[:, None]
+        return layout.padded(rows).sum(1) / layout.sizes[:, None]
 
 
 class Max(Pooling):
     """The maximum of the real parts, dimension by dimension."""
 
-    def pool(self, parts: Tensor, mask: Tensor, sizes: Tensor) -> Tensor:
+    def pool(self, rows: Tensor, layout: Layout) -> Tensor:
         """Maximum over the real parts."""
-        return parts.masked_fill(~mask[..., None], -torch.inf).amax(1)
+        return layout.padded(rows).masked_fill(~layout.mask[..., None], -torch.inf).amax(1)
 
 
 class GPO(Pooling):
@@ -98,18 +113,30 @@ class GPO(Pooling):
         """
         distinct, which = torch.unique(sizes, return_inverse=True)
         longest = int(distinct[-1])
-        code = position_code(longest, self.d_pe).to(self.score.weight)
-        packed = pack_padded_sequence(
-            code.expand(len(distinct), -1, -1), distinct.cpu(), batch_first=True, enforce_sorted=False
-        )
-        hidden, _ = pad_packed_sequence(self.rnn(packed)[0], batch_first=True)
-        scores = self.score(torch.stack(hidden.chunk(2, dim=-1)).mean(0)).squeeze(-1)
         real = torch.arange(longest, device=sizes.device) < distinct[:, None]
+        place = real.nonzero()[:, 1]
+        code = position_code(longest, self.d_pe).to(self.score.weight)
+        hidden = torch.stack(gru(self.rnn, code, place, distinct)).mean(0)
+        scores = Layout(real).padded(self.score(hidden).squeeze(-1))
         return softmax_weights(scores, real, self.temperature)[which]
 
-    def pool(self, parts: Tensor, mask: Tensor, sizes: Tensor) -> Tensor:
+    def pool(self, rows: Tensor, layout: Layout) -> Tensor:
         """Weighted sum of the sorted parts."""
-        return sorted_sum(parts, mask, self.weights(sizes).to(parts.dtype))
+        if packed.padded_form(rows):
+            weights = self.weights(layout.sizes).to(rows.dtype)
+            return sorted_sum(layout.padded(rows), layout.mask, weights)
+        weights = self.weights(torch.tensor(layout.distinct)).to(rows.dtype)
+        blocks = zip(layout.blocks(rows), weights, strict=True)
+        return layout.of_sets([descending(block) @ theta[: block.shape[1]] for block, theta in blocks])
+
+
+def descending(parts: Tensor) -> Tensor:
+    """``(N, D, P)`` every dimension of the sets ``(N, P, D)`` sorted by itself, largest first."""
+    columns = parts.transpose(1, 2).contiguous()
+    # numpy sorts many short rows several times as fast as PyTorch.
+    values = columns.detach().to(torch.promote_types(columns.dtype, torch.float32))
+    order = torch.from_numpy(np.argsort(-values.numpy(), axis=-1))
+    return columns.gather(-1, order)
 
 
 def position_code(length: int, size: int) -> Tensor:
@@ -194,11 +221,13 @@ class Projection(nn.Module):
         Returns:
             ``(N, P, D_out)``, 0 where a part is not real.
         """
-        real = parts[mask]
-        made: Tensor = self.linear(real)
-        if self.mlp is not None:
-            made = made + self.mlp(real)
-        return made.new_zeros(*mask.shape, made.shape[-1]).masked_scatter(mask[..., None], made)
+        layout = Layout(mask)
+        return layout.padded(self.of_rows(layout.rows(parts)))
+
+    def of_rows(self, rows: Tensor) -> Tensor:
+        """As ``forward``, of the real parts ``(R, D_in)``; returns ``(R, D_out)``."""
+        made: Tensor = self.linear(rows)
+        return made if self.mlp is None else made + self.mlp(rows)
 
 
 TOTAL = 0.1
@@ -228,11 +257,15 @@ class LogVar(nn.Module):
 
     def forward(self, parts: Tensor, mask: Tensor) -> Tensor:
         """Parts ``(N, P, W)`` and mask ``(N, P)`` to log sigma squared ``(N, D)``."""
-        made: Tensor = self.pooling(self.linear(parts), mask)
-        return made
+        layout = Layout(mask)
+        return self.of_rows(layout.rows(parts), layout)
+
+    def of_rows(self, rows: Tensor, layout: Layout) -> Tensor:
+        """As ``forward``, of real parts ``(R, W)`` end to end."""
+        return self.pooling.of_rows(self.linear(rows), layout)
 
 
-HEADS = (16, 8, 6, 5, 4, 3, 2, 1)
+HEADS, EPS = (16, 8, 6, 5, 4, 3, 2, 1), 1e-8
 
 
 class GuidedPooling(nn.Module):
@@ -266,14 +299,20 @@ class GuidedPooling(nn.Module):
             ``(N, P)``; a row sums to 1 and is 0 where a part is not real. The lengths of all vectors make no
             difference.
         """
-        asked, found = (
-            maps(side).unflatten(-1, (self.maps, -1))
-            for maps, side in ((self.of_guide, guide), (self.of_parts, parts))
-        )
         # Half precision would round the cosines to steps of 1/256, and the weights with them.
-        precise = torch.promote_types(asked.dtype, torch.float32)
-        cosines = cosine_similarity(asked[:, None].to(precise), found.to(precise), dim=-1).mean(-1)
-        return cosines.masked_fill(~mask, -torch.inf).softmax(-1).to(parts.dtype)
+        precise = torch.promote_types(parts.dtype, torch.float32)
+        guide, given, layout = guide.to(precise), parts.to(precise), Layout(mask)
+        with torch.autocast(parts.device.type, enabled=False):
+            of_guide, of_parts = (
+                maps.weight.to(precise).unflatten(0, (self.maps, -1))
+                for maps in (self.of_guide, self.of_parts)
+            )
+            asked = normalize(torch.einsum("nd,mkd->nmk", guide, of_guide), dim=-1)
+            found = torch.einsum("rd,mkd->rmk", layout.rows(given), of_parts)
+            # A dot product of mapped vectors, as one of the part itself: (W_p x) . a = x . (W_p' a).
+            dots = given @ torch.einsum("nmk,mkd->ndm", asked, of_parts)
+            lengths = layout.padded(found.norm(dim=-1)).clamp(min=EPS)
+        return (dots / lengths).mean(-1).masked_fill(~mask, -torch.inf).softmax(-1).to(parts.dtype)
 
     def forward(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
         """``(N, D)``: the weighted sum of the parts."""
@@ -329,12 +368,11 @@ class RegionAttention(nn.Module):
         self.attention = nn.MultiheadAttention(dim, heads, batch_first=True)
         self.feed_forward = nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, dim))
 
-    def forward(self, parts: Tensor, mask: Tensor) -> Tensor:
-        """Regions ``(N, P, D)`` in the light of the real ones, ``mask (N, P)``; a region that is not real is
-        0.
-        """
-        code = self.dropout(self.code(position_code(parts.shape[1], CODE).to(parts)))
-        seen = self.before(parts + code)
-        parts = parts + self.attention(seen, seen, seen, key_padding_mask=~mask, need_weights=False)[0]
-        made: Tensor = parts + self.feed_forward(self.between(parts))
-        return made.masked_fill(~mask[..., None], 0)
+    def forward(self, rows: Tensor, layout: Layout) -> Tensor:
+        """Regions ``(R, D)``, the real ones of all images end to end, in the light of one another."""
+        length = layout.mask.shape[1]
+        code = self.dropout(self.code(position_code(length, CODE).to(rows)))
+        seen = self.before(rows + code[layout.places % length])
+        rows = rows + attention(self.attention, seen, layout)
+        made: Tensor = rows + self.feed_forward(self.between(rows))
+        return made

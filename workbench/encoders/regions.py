@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from workbench.encoders.base import Encoder
+from workbench.encoders.packed import Layout
 from workbench.encoders.pooling import LogVar, PoolingName, Projection, RegionAttention, pool
 from workbench.records import Batch, Embedding
 from workbench.registry import Count, Natural, Share
@@ -64,11 +65,12 @@ class Regions(Encoder):
             raise ValueError(
                 f"regions: features must be (I, K, {self.in_dim}), got {tuple(features.shape)}; set in_dim"
             )
-        mask = self.seen(features)
-        parts = self.projection(features, mask)
-        parts = parts if self.attention is None else self.attention(parts, mask)
-        log_var = self.log_var(parts, mask) if self.log_var else None
-        return Embedding(normalize(self.pooling(parts, mask), dim=-1), log_var, parts, mask)
+        layout = Layout(self.seen(features))
+        rows = self.projection.of_rows(layout.rows(features))
+        rows = rows if self.attention is None else self.attention(rows, layout)
+        log_var = self.log_var.of_rows(rows, layout) if self.log_var else None
+        mean = normalize(self.pooling.of_rows(rows, layout), dim=-1)
+        return Embedding(mean, log_var, layout.padded(rows), layout.mask)
 
     def seen(self, features: Tensor) -> Tensor:
         """``(I, K)`` True for the regions that this pass sees: all of them, unless in training."""

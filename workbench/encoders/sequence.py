@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from workbench.encoders.backbones import cache_folder
 from workbench.encoders.base import Encoder
+from workbench.encoders.packed import Layout, gru, transformer
 from workbench.encoders.pooling import LogVar, PoolingName, Projection, fitting_heads, pool
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, touch, word_table
 from workbench.records import Batch, Embedding
@@ -84,14 +84,21 @@ class Sequence(Encoder):
 
     def texts(self, batch: Batch) -> Embedding:
         """Embed the captions; ``parts`` are the words in context."""
-        vectors, mask = self.look_up(batch)
-        parts = self.layer(vectors, mask)
-        log_var = self.log_var(parts, mask) if self.log_var else None
-        return Embedding(normalize(self.pooling(parts, mask), dim=-1), log_var, parts, mask)
+        words, mask = self.look_up(batch)
+        layout = Layout(mask)
+        vectors, which = layout.rows(words), None
+        if self.words is not None:
+            # A batch says few distinct words many times: each is looked up and mapped once.
+            distinct, which = torch.unique(vectors, return_inverse=True)
+            vectors = self.words(distinct)
+        rows = self.layer(vectors, which, layout)
+        log_var = self.log_var.of_rows(rows, layout) if self.log_var else None
+        mean = normalize(self.pooling.of_rows(rows, layout), dim=-1)
+        return Embedding(mean, log_var, layout.padded(rows), mask)
 
     def look_up(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """``(T, L, word_dim)`` vectors of the words and ``(T, L)`` their mask; in training some words are
-        touched.
+        """``(T, L)`` ids of the words, or their features ``(T, L, word_dim)``, and ``(T, L)`` their mask; in
+        training some words are touched.
 
         Raises:
             ValueError: the features have another width than ``word_dim``.
@@ -102,7 +109,7 @@ class Sequence(Encoder):
             if share:
                 blank = torch.tensor(UNKNOWN, device=ids.device)
                 ids, _ = touch(ids, ids != 0, ids < FIRST_WORD, blank, share)
-            return self.words(ids), ids != 0
+            return ids, ids != 0
         values, mask = batch.signals["word_features"]["values"], batch.signals["word_features"]["mask"]
         if values.shape[2] != self.word_dim:
             raise ValueError(
@@ -126,11 +133,8 @@ class _Gru(nn.Module):
         super().__init__()
         self.rnn = nn.GRU(in_dim, out_dim, batch_first=True, bidirectional=True)
 
-    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        lengths = mask.sum(1).cpu()
-        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
-        hidden, _ = pad_packed_sequence(self.rnn(packed)[0], batch_first=True, total_length=mask.shape[1])
-        return torch.stack(hidden.chunk(2, dim=-1)).mean(0)
+    def forward(self, vectors: Tensor, which: Tensor | None, layout: Layout) -> Tensor:
+        return torch.stack(gru(self.rnn, vectors, which, layout.sizes)).mean(0)
 
 
 class _Reader(nn.Module):
@@ -144,11 +148,11 @@ class _Reader(nn.Module):
         self.block = block if layer == "transformer" else None
         self.projection = Projection(in_dim, out_dim, MLP_DIM if layer == "mlp" else 0)
 
-    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor, which: Tensor | None, layout: Layout) -> Tensor:
+        rows = vectors if which is None else vectors[which]
         if self.block is not None:
-            vectors = self.block(vectors, src_key_padding_mask=~mask)
-        made: Tensor = self.projection(vectors, mask)
-        return made
+            rows = transformer(self.block, rows, layout)
+        return self.projection.of_rows(rows)
 
 
 MEMBER = Sequence

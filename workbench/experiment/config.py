@@ -10,6 +10,7 @@ from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 from workbench import data, encoders, metrics, objectives, text
 from workbench.encoders import backbones
+from workbench.experiment.evaluation import chooser
 from workbench.objectives import Objective
 from workbench.registry import Count, check_options, merge, read_options
 from workbench.training import Settings
@@ -157,6 +158,7 @@ class Config(Settings):
             backbones.check(self.features)
         for name in self.metrics:
             metrics.member(name)
+        chooser(self.select, self.metrics)
 
 
 def _check_encoder(name: str, options: Mapping[str, Any], path: str) -> None:

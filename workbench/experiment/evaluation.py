@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from difflib import SequenceMatcher
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench import metrics as shelf
 from workbench.experiment.model import Model, scored
 from workbench.metrics import correlation, cxc, pmrp
 from workbench.metrics.blocks import AnyScores, Products, at_pairs
-from workbench.metrics.intervals import ROUNDS, SEED, Values
+from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.ranks import Ranked, Ranks
 from workbench.metrics.table import Evidence, Metric, Subset, walk
 from workbench.metrics.table import measure as measured
-from workbench.records import Embedding, Judgements, Measurement, Split
+from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values
+from workbench.registry import require_known
 from workbench.training.batches import Source
 
-Vectors = NDArray[Any]
 # what says which captions are positive in Crisscrossed Captions: the pairs of the package eccv-caption, and
 # the ratings
 CXC = ("cxc", "sits")
@@ -59,10 +61,51 @@ def calibrate(model: Model, source: Source) -> None:
         model.objective.calibrate(image, text, rsum)
 
 
-def validation_rsum(model: Model, source: Source) -> dict[str, float]:
-    """RSUM on the validation split, in [0, 6], by which the best epoch is chosen."""
-    evidence = Evidence(scored(model, *model.embed(source)), source.split.judgements["own"])
-    return {m.label: m.value for m in measured(evidence, ["rsum"], rounds=0)}
+def chooser(select: str, metrics: Sequence[str] = ()) -> type[Metric]:
+    """The metric of the number that chooses the epoch.
+
+    Args:
+        select: key of the number.
+        metrics: names of metrics beyond those of the shelf.
+
+    Raises:
+        KeyError: no such metric; the message lists the near ones.
+    """
+    word, known = MetricKey.parse(select).metric, shelf.rows()
+    known |= {row.name: row for row in map(shelf.member, metrics)}
+    require_known(f"select={select!r}: no metric", word, known)
+    return known[word]
+
+
+def validate(model: Model, source: Source, select: str, metrics: Sequence[str] = ()) -> dict[str, float]:
+    """RSUM on the validation split, in [0, 6], and the number by which the best epoch is chosen.
+
+    Args:
+        model: encoders and objective, as they are.
+        source: the validation split.
+        select: key of the number that chooses.
+        metrics: names of metrics beyond those of the shelf.
+
+    Raises:
+        ValueError: the split has no such number; the message lists those that it has, near ones first.
+    """
+    image, text = model.embed(source)
+    scores, split, key = scored(model, image, text), source.split, MetricKey.parse(select)
+    own = split.judgements["own"]
+    found = {m.label: m.value for m in measured(Evidence(scores, own), ["rsum"], rounds=0)}
+    if select in found:
+        return found
+    walked = partial(measure, scores, vectors=(image.mean.numpy(), text.mean.numpy()), rounds=0)
+    # judgements that nobody asks for cost a pass over all pairs
+    asked = [name for name in ("own", key.judgements) if name in split.judgements]
+    part = replace(split, judgements={name: split.judgements[name] for name in asked})
+    measurements = walked(part, table=[chooser(select, metrics)()])[0]
+    found |= {m.label: m.value for m in measurements if m.label == select}
+    if select not in found:
+        every = dict.fromkeys(m.label for m in walked(split, metrics=metrics)[0])
+        near = sorted(every, key=lambda label: -SequenceMatcher(None, select, label).ratio())
+        raise ValueError(f"select={select!r}: {split.name} has no such number; it has {', '.join(near)}")
+    return found
 
 
 def evaluate(
@@ -89,8 +132,9 @@ def measure(
     scores: AnyScores,
     split: Split,
     *,
-    vectors: tuple[Vectors, Vectors] | None = None,
+    vectors: tuple[Array, Array] | None = None,
     metrics: Sequence[str] = (),
+    table: Sequence[Metric] = (),
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> tuple[list[Measurement], dict[str, Values]]:
@@ -106,6 +150,7 @@ def measure(
         vectors: ``(I, D)`` and ``(T, D)`` unit vectors of images and of captions, for judgements of pairs of
             one kind.
         metrics: names of metrics beyond those that every evaluation measures.
+        table: measure these alone; empty = those that every evaluation measures.
         rounds: bootstrap rounds of the intervals; 0 = none.
         seed: of the bootstrap.
 
@@ -117,7 +162,8 @@ def measure(
     """
     more = [shelf.load(name) for name in metrics]
     names = {row.name for row in more}
-    table = [row() for row in shelf.rows().values() if row.default and row.name not in names] + more
+    usual = [row() for row in shelf.rows().values() if row.default and row.name not in names]
+    table = table or usual + more
     found = [
         pair
         for evidence, rows, subset in _walks(scores, split, vectors, table)
@@ -136,7 +182,7 @@ def measure(
     return measurements, {m.label: values for m, values in found}
 
 
-def ensemble(members: Sequence[tuple[Model, Source]]) -> NDArray[np.float32]:
+def ensemble(members: Sequence[tuple[Model, Source]]) -> Array:
     """The mean of the score matrices of several models, as the papers' ensemble rows have it.
 
     Scores are averaged as they are, so the models should score on one scale, as cosines do.
@@ -166,7 +212,7 @@ def ensemble(members: Sequence[tuple[Model, Source]]) -> NDArray[np.float32]:
 
 
 def _walks(
-    scores: AnyScores, split: Split, vectors: tuple[Vectors, Vectors] | None, table: Sequence[Metric]
+    scores: AnyScores, split: Split, vectors: tuple[Array, Array] | None, table: Sequence[Metric]
 ) -> Iterator[tuple[Evidence, list[Metric], Subset | None]]:
     """Evidence, the metrics that are measured by it, and the queries that are asked."""
     judgements = dict(split.judgements)
@@ -197,7 +243,7 @@ def _walks(
         yield Evidence(scores, categories, split.own), rows("categories"), None
 
 
-def _within(split: Split, vectors: tuple[Vectors, Vectors] | None) -> dict[str, Ranks]:
+def _within(split: Split, vectors: tuple[Array, Array] | None) -> dict[str, Ranks]:
     """Retrieval of Crisscrossed Captions within a modality, where its ratings and the vectors are there."""
     found: dict[str, Ranks] = {}
     if vectors is not None and "sis" in split.image_judgements:
@@ -213,14 +259,14 @@ def _within(split: Split, vectors: tuple[Vectors, Vectors] | None) -> dict[str, 
 def _correlations(
     scores: AnyScores,
     split: Split,
-    vectors: tuple[Vectors, Vectors] | None,
+    vectors: tuple[Array, Array] | None,
     rows: Sequence[Metric],
     draws: tuple[int, int],
 ) -> list[Measurement]:
     """Agreement with ratings that list what was rated and leave the rest open; one that is undefined is left
     out.
     """
-    asked: list[tuple[NDArray[Any], Judgements, tuple[str, ...]]] = [
+    asked: list[tuple[Array, Judgements, tuple[str, ...]]] = [
         (at_pairs(scores, one.images, one.captions), one, ("i2t", "t2i"))
         for one in split.judgements.values()
         if one.unlisted is None

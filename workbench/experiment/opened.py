@@ -12,15 +12,16 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from workbench.experiment import runs
+from workbench.experiment.evaluation import chooser
 from workbench.experiment.model import WHOLE, Model, scored
 from workbench.metrics.blocks import AnyScores, best, by_rows
-from workbench.metrics.ranks import best_ranks
-from workbench.records import Embedding, Measurement, Split
+from workbench.metrics.ranks import ranks_of
+from workbench.records import Array, Embedding, Measurement, Split, Values
 from workbench.records.writing import replacing
 from workbench.training import checkpoint
+from workbench.training.averaging import best_epoch
 
 
 class Contents(NamedTuple):
@@ -60,7 +61,7 @@ class OpenRun:
     config: Mapping[str, Any] = field(default_factory=dict)
     measurements: Sequence[Measurement] = ()
     history: Sequence[Mapping[str, float]] = ()
-    values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    values: Mapping[str, Values] = field(default_factory=dict)
 
     @cached_property
     def contents(self) -> Contents:
@@ -83,7 +84,7 @@ class OpenRun:
         return self.contents.text
 
     @cached_property
-    def scores(self) -> NDArray[np.float32]:
+    def scores(self) -> Array:
         """``(I, T)`` scores of the whole split, by the objective."""
         return self.model.scores(self.image, self.text)
 
@@ -100,22 +101,35 @@ class OpenRun:
         """The measurements with their contracts, one a row, indexed by label."""
         return pd.DataFrame([{"label": m.label, **m.as_dict()} for m in self.measurements]).set_index("label")
 
-    def curves(self) -> pd.DataFrame:
-        """The history, one epoch a row."""
-        return pd.DataFrame(self.history)
+    @property
+    def select(self) -> str:
+        """Key of the validation number that chose the epoch."""
+        return str(self.config.get("select", "rsum"))
+
+    @property
+    def kept(self) -> list[int]:
+        """The epochs whose weights these are: one, or those of which they are the mean; none where nothing
+        was trained.
+        """
+        if not self.history:
+            return []
+        if first := self.config.get("swa_from", 0):
+            return [int(row["epoch"]) for row in self.history if row["epoch"] >= first]
+        smaller = chooser(self.select, self.config.get("metrics", ())).smaller_is_better
+        return [int(self.history[best_epoch(self.history, self.select, smaller=smaller)]["epoch"])]
 
     def __getitem__(self, label: str) -> float:
         """The value of one measurement, by label, e.g. ``"t2i/R@1"`` or ``"exact:t2i/map_at_r"``."""
         return {m.label: m.value for m in self.measurements}[label]
 
-    def ranks(self, direction: Literal["i2t", "t2i"] = "t2i", judgements: str = "own") -> NDArray[np.float64]:
+    def ranks(self, direction: Literal["i2t", "t2i"] = "t2i", judgements: str = "own") -> Values:
         """``(queries,)`` rank of each query's best relevant item, 1 = first; NaN where nothing is relevant.
 
         Args:
             direction: image to text or text to image.
             judgements: name of the split's judgements that say what is relevant.
         """
-        return best_ranks(self._scored(), self.split.judgements[judgements], direction)
+        return ranks_of(self._scored(), self.split.judgements[judgements], direction).first
 
     def rankings(self, k: int = 10) -> pd.DataFrame:
         """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the
@@ -138,12 +152,17 @@ class OpenRun:
         return pd.concat(tables, ignore_index=True)
 
     def as_dict(self) -> dict[str, Any]:
-        """What ``results.json`` holds: the same seed gives the same values, so no time is among them."""
+        """What ``results.json`` holds: the same seed gives the same values, so no time is among them; it
+        stands in ``env.json``.
+        """
         return {
             "dataset": self.config["data"],
             "split": {"name": self.split.name, **self.split.fingerprint()},
             "objective": self.config["objective"],
             "seed": self.config["seed"],
+            "select": self.select,
+            "kept": self.kept,
+            "steps": int(self.history[-1].get("steps", 0)) if self.history else 0,
             "metrics": {m.label: m.value for m in self.measurements},
             "contracts": {m.label: m.as_dict() for m in self.measurements},
             "history": [{name: row[name] for name in row if name != "seconds"} for row in self.history],
@@ -162,8 +181,10 @@ class OpenRun:
         checkpoint.write(path / runs.MODEL, checkpoint.weights(model.pair, model.objective), {})
         runs.write_table(path / "rankings.parquet", self.rankings())
         runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
-        sides = (("image", self.image, split.image_ids), ("text", self.text, split.caption_ids))
-        for side, embedding, ids in sides:
+        for side, embedding, ids in (
+            ("image", self.image, split.image_ids),
+            ("text", self.text, split.caption_ids),
+        ):
             with replacing(path / "embeddings" / f"{side}.npy") as temporary:
                 np.save(temporary, embedding.mean.numpy())
             runs.write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workbench import data, encoders, objectives, text
 from workbench.encoders.base import Pair
 from workbench.experiment.config import Config
-from workbench.experiment.evaluation import calibrate, evaluate, validation_rsum
+from workbench.experiment.evaluation import calibrate, chooser, evaluate, validate
 from workbench.experiment.model import Model
 from workbench.experiment.opened import Contents, OpenRun
 from workbench.experiment.runs import CONFIG, MODEL, STATES
@@ -109,7 +109,9 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
     config, model, history = ready.config, ready.model, []
     if ready.train is not None:
         history = fit(
-            model.pair, model.objective, ready.train, lambda: validation_rsum(model, ready.val), config,
+            model.pair, model.objective, ready.train,
+            partial(validate, model, ready.val, config.select, config.metrics), config,
+            smaller=chooser(config.select, config.metrics).smaller_is_better,
             folder=Path(folder) if folder else None, progress=progress,
         )  # fmt: skip
     calibrate(model, ready.val)

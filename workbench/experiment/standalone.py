@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -17,8 +16,11 @@ from workbench.experiment.config import Config
 from workbench.experiment.evaluation import ensemble, measure
 from workbench.experiment.opened import Contents, OpenRun
 from workbench.experiment.running import Prepared, load_model, load_split, run
-from workbench.records import Embedding, Measurement, Split
+from workbench.records import Embedding, Measurement, Split, require
 from workbench.training import checkpoint
+
+# a name says no more settings than these
+MOST_DIFFER = 2
 
 
 def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progress: bool = True) -> Path:
@@ -70,17 +72,21 @@ def check_folder(out: Path | str, resume: bool) -> None:
     Raises:
         FileExistsError, FileNotFoundError, ValueError: as for ``train``.
     """
-    if not str(out) and int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise ValueError("several processes write one run; name its folder with --out")
+    require(
+        str(out) or int(os.environ.get("WORLD_SIZE", "1")) <= 1,
+        "several processes write one run; name its folder with --out",
+    )
     there = bool(str(out)) and (Path(out) / checkpoint.LAST).is_file()
-    if there and not resume:
-        raise FileExistsError(
-            f"{out} holds a checkpoint; say --resume to go on from it, or choose another folder"
-        )
-    if resume and not there:
-        raise FileNotFoundError(
-            f"nothing to resume in {str(out) or 'no folder'}; name the run folder with --out"
-        )
+    require(
+        not there or resume,
+        f"{out} holds a checkpoint; say --resume to go on from it, or choose another folder",
+        FileExistsError,
+    )
+    require(
+        not resume or there,
+        f"nothing to resume in {str(out) or 'no folder'}; name the run folder with --out",
+        FileNotFoundError,
+    )
 
 
 def evaluate_run(*folders: Path | str, split: str = "test") -> list[Measurement]:
@@ -115,8 +121,8 @@ def open_runs(
         device: where the weights go.
 
     Returns:
-        One opened run each, named by its objective, and by its run id as well where an objective comes twice.
-        Runs of one data set share one split.
+        One opened run each, named by its objective; where an objective comes twice, also by the one or two
+        settings in which its runs differ, else by its run id. Runs of one data set share one split.
 
     Raises:
         FileNotFoundError: no such run; one without a checkpoint raises it when its model is asked for.
@@ -125,17 +131,31 @@ def open_runs(
     opened = [_open(name, root, images, device) for name in names or ("",)]
     first = opened[0].split
     for one in opened[1:]:
-        if (one.split.image_ids, one.split.caption_ids) != (first.image_ids, first.caption_ids):
-            raise ValueError(
-                f"{opened[0].name} and {one.name} were measured on different images or captions; "
-                "open runs of one data set, with the same number of images"
-            )
-    times = Counter(one.name for one in opened)
-    endings = [one.folder.name if one.folder else str(number) for number, one in enumerate(opened, 1)]
-    return [
-        replace(one, split=first, name=f"{one.name} {end}" if times[one.name] > 1 else one.name)
-        for one, end in zip(opened, endings, strict=True)
-    ]
+        require(
+            (one.split.image_ids, one.split.caption_ids) == (first.image_ids, first.caption_ids),
+            f"{opened[0].name} and {one.name} were measured on different images or captions; "
+            "open runs of one data set, with the same number of images",
+        )
+    return [replace(one, split=first, name=name) for one, name in zip(opened, _names(opened), strict=True)]
+
+
+def _names(opened: Sequence[OpenRun]) -> list[str]:
+    """Names that tell open runs apart: where an objective comes twice, with the few settings in which its
+    runs differ, else with the run id.
+    """
+    made = []
+    for number, one in enumerate(opened, 1):
+        alike = [other.config for other in opened if other.name == one.name]
+        differ = [field for field in one.config if any(c.get(field) != one.config[field] for c in alike)]
+        same = sum(all(config.get(field) == one.config[field] for field in differ) for config in alike)
+        if len(alike) == 1:
+            ending = ""
+        elif same == 1 and len(differ) <= MOST_DIFFER:
+            ending = "".join(f", {field}={one.config[field]}" for field in differ)
+        else:
+            ending = f" {one.folder.name if one.folder else number}"
+        made.append(one.name + ending)
+    return made
 
 
 def _open(name: str, root: str, images: int, device: str) -> OpenRun:
@@ -147,8 +167,11 @@ def _open(name: str, root: str, images: int, device: str) -> OpenRun:
         )
     found = runs.find(name, root)
     folder, results = found.folder, found.results
-    if not (folder / runs.CONFIG).is_file():
-        raise FileNotFoundError(f"{folder} keeps no model; open the folder of a finished training run")
+    require(
+        (folder / runs.CONFIG).is_file(),
+        f"{folder} keeps no model; open the folder of a finished training run",
+        FileNotFoundError,
+    )
     config = Config.read(folder / runs.CONFIG)
     config = config.replace(test_images=images) if images else config
     split, kept = load_split(config, "test"), runs.ByQuery.read(folder)
@@ -175,7 +198,7 @@ def _contents(folder: Path | None, split: Split, device: str) -> Contents:
 
 
 def _of_side(folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
-    table, vectors = folder / "embeddings" / f"{side}_ids.parquet", folder / "embeddings" / f"{side}.npy"
+    table, vectors = (folder / "embeddings" / f"{side}{end}" for end in ("_ids.parquet", ".npy"))
     if not (table.is_file() and vectors.is_file()):
         return None
     rows = pd.Index(pd.read_parquet(table)["id"]).get_indexer(pd.Index(ids))

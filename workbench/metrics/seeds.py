@@ -12,16 +12,20 @@ Source: W. S. Gosset ("Student"), The probable error of a mean, Biometrika 6, 19
 """
 
 from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import stdtrit
+from scipy.stats import ttest_ind
+
+from workbench.metrics.comparison import holm
+from workbench.records import Values, require
 
 COLUMNS = ("objective", "seed", "key", "value")
 
 
-def t_interval(values: NDArray[np.float64], confidence: float = 0.95) -> tuple[float, float]:
+def t_interval(values: Values, confidence: float = 0.95) -> tuple[float, float]:
     """Student's interval of a mean.
 
     Args:
@@ -35,11 +39,10 @@ def t_interval(values: NDArray[np.float64], confidence: float = 0.95) -> tuple[f
     >>> round(low, 6), round(high, 6)
     (0.351586, 0.848414)
     """
-    n, mean = len(values), float(values.mean())
-    if n < 2:
+    if len(values) < 2:
         return float("nan"), float("nan")
-    half = float(stdtrit(n - 1, (1 + confidence) / 2) * values.std(ddof=1) / n**0.5)
-    return mean - half, mean + half
+    half = float(stdtrit(len(values) - 1, (1 + confidence) / 2) * values.std(ddof=1) / len(values) ** 0.5)
+    return float(values.mean()) - half, float(values.mean()) + half
 
 
 def measure(
@@ -76,11 +79,70 @@ def measure(
     return found.sort_values(["key", "mean"], ascending=[True, False], kind="stable")
 
 
+def pairs(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame:
+    """Which objectives a number tells apart: every pair by Welch's t test over seeds, with p values adjusted
+    by Holm's rule for the number of pairs.
+
+    Args:
+        table: as for ``measure``.
+        key: the number that is compared.
+        alpha: chance of a single false difference among all pairs.
+
+    Returns:
+        One row a pair: ``objective`` (the better by its mean), ``against``, ``difference``, ``p``, ``p_holm``
+        and ``apart``.
+
+    Source:
+        B. L. Welch, The generalization of "Student's" problem when several different population variances
+        are involved, Biometrika 34, 1947.
+    """
+    _check(table)
+    values = {name: one["value"].to_numpy() for name, one in table[table.key == key].groupby("objective")}
+    order = sorted(values, key=lambda name: -values[name].mean())
+    found = pd.DataFrame(
+        [
+            (one, other, values[one].mean() - values[other].mean(),
+             float(ttest_ind(values[one], values[other], equal_var=False).pvalue))
+            for one, other in combinations(order, 2)
+        ],
+        columns=["objective", "against", "difference", "p"],
+    )  # fmt: skip
+    found["p_holm"] = holm(found["p"].tolist())
+    found["apart"] = found["p_holm"] < alpha
+    return found
+
+
+def choices(table: pd.DataFrame, truth: str) -> pd.DataFrame:
+    """Which objective each number would choose, and how its order of the objectives agrees with the truth's.
+
+    Args:
+        table: as for ``measure``; every number is larger where it is better.
+        truth: the key that is true.
+
+    Returns:
+        One row a key: ``chosen`` (best mean over seeds), ``tau`` (Kendall's tau-b of the means with the
+        truth's), ``truth`` (the truth's mean of the chosen objective) and ``lost`` (how much less that is
+        than the best objective's); the keys that agree best with the truth first.
+
+    Raises:
+        KeyError: the table does not have the true key.
+    """
+    _check(table)
+    means = table.pivot_table(index="objective", columns="key", values="value", aggfunc="mean")
+    if truth not in means:
+        raise KeyError(f"no {truth!r} in the table; it has {', '.join(means)}")
+    found = pd.DataFrame({"chosen": means.idxmax(), "tau": means.corrwith(means[truth], method="kendall")})
+    found["truth"] = means[truth].reindex(found["chosen"]).to_numpy()
+    found["lost"] = means[truth].max() - found["truth"]
+    return found.sort_values("tau", ascending=False, kind="stable")
+
+
 def _check(table: pd.DataFrame) -> None:
     missing = [name for name in COLUMNS if name not in table]
-    if missing or not len(table):
-        said = f"missing: {missing or 'all rows'}"
-        raise ValueError(f"a table over seeds has the columns {', '.join(COLUMNS)} and rows; {said}")
+    require(
+        len(table) and not missing,
+        f"a table over seeds has the columns {', '.join(COLUMNS)} and rows; missing: {missing or 'all rows'}",
+    )
     bad = table[~np.isfinite(table["value"].to_numpy(np.float64))]
     if len(bad):
         raise ValueError(

@@ -6,7 +6,7 @@ the image that caption ``t`` belongs to. Records check their own shapes when the
 misaligned array fails where it enters and not three files later.
 """
 
-from workbench.records._checks import Array, Rows
+from workbench.records._checks import Array, Mask, Rows, Values, require
 from workbench.records.batch import Batch, Embedding, Signal
 from workbench.records.judgements import Graded, Judgements, Truth, densest
 from workbench.records.lazy_judgements import LazyJudgements
@@ -22,6 +22,7 @@ __all__ = [
     "Graded",
     "Judgements",
     "LazyJudgements",
+    "Mask",
     "Measurement",
     "MetricKey",
     "Rows",
@@ -29,5 +30,7 @@ __all__ = [
     "Signal",
     "Split",
     "Truth",
+    "Values",
     "densest",
+    "require",
 ]

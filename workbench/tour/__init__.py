@@ -1,5 +1,6 @@
-"""The guided first run: the notebooks on the embedded world for three objectives, and one page that shows
-what came out: a table, the world, thumbnails of the figures. The page reads offline, in light and dark.
+"""The guided first run: the notebooks on the embedded world for three ways of training, and one page that
+tells what came out: where training starts, what binary labels say of the three models, what the truth says,
+and why. The page reads offline, in light and dark.
 """
 
 import time
@@ -16,26 +17,36 @@ from workbench import data
 from workbench.execution import report
 from workbench.execution.library import find
 from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_notebook
-from workbench.experiment import runs
+from workbench.experiment import compare, open_runs, runs
 from workbench.records import MetricKey
 from workbench.records.readable import readable
 from workbench.records.shown import fixed
+from workbench.tour.findings import finding, headline
 from workbench.views.pages import page
+from workbench.views.plots.retrieval import Answers, sheet
 
+EXPLORER = "06_retrieval_explorer"
 # what the page's table shows: key of the number, and what it says
 ROWS = {
-    MetricKey("own", "t2i", "exact", 1, "most specific"): "A most specific caption finds its own image first",
-    MetricKey("R", "t2i", k=1): "Any caption finds its own image first",
-    MetricKey("R", "t2i", k=5): "... among the first five",
+    MetricKey("rsum"): "RSUM, the sum of the six recalls by binary labels",
     MetricKey("R", "i2t", k=1): "An image finds one of its own captions first",
-    MetricKey("rsum"): "RSUM, the sum of the six recalls",
+    MetricKey("R", "t2i", k=1): "A caption finds its own image first",
+    MetricKey(
+        "map_at_r", "i2t", "exact"
+    ): "Of the captions that are true of an image, those it puts first (mAP@R)",
+    MetricKey(
+        "map_at_r", "t2i", "exact"
+    ): "Of the images that a caption is true of, those it puts first (mAP@R)",
     MetricKey("true", "t2i", "exact", 1): "The first image is truly described by the caption",
-    MetricKey("false_negatives", "t2i", "exact"): "... so of the binary errors, this share were right",
-    MetricKey("map_at_r", "t2i", "exact"): "mAP@R against the exact truth, caption to image",
-    MetricKey("map_at_r", "i2t", "exact"): "mAP@R against the exact truth, image to caption",
 }
-# a figure is drawn at this size and scaled down by the page, so that a thumbnail looks like the figure
-WIDTH, HEIGHT = 720, 450
+KEYS = list(map(str, ROWS))
+CHAPTERS = {
+    "start": "Where it starts: a small world whose truth is known",
+    "arms": "Three ways to train",
+    "binary": "What binary labels say",
+    "truth": "What the truth says",
+    "why": "Why",
+}
 
 
 @dataclass(frozen=True)
@@ -43,9 +54,12 @@ class Stop:
     """One notebook of the tour.
 
     Args:
-        name: folder below ``runs/tour``, and the heading on the page.
+        name: folder below ``runs/tour``.
         notebook: its name in ``notebooks/``.
         says: one sentence on what to look for.
+        title: heading on the page; ``""`` takes the name.
+        chapter: of ``CHAPTERS``, where the page shows it.
+        figures: how the titles of the figures begin that the page shows; none takes the first.
         parameters: what differs from the notebook's defaults.
         model_of: name of an earlier stop whose run folder becomes the parameter ``run``.
         models_of: names of earlier stops whose run folders become the parameter ``runs``.
@@ -54,62 +68,71 @@ class Stop:
     name: str
     notebook: str
     says: str
+    title: str = ""
+    chapter: str = "start"
+    figures: tuple[str, ...] = ("",)
     parameters: dict[str, Any] = field(default_factory=dict)
     model_of: str = ""
     models_of: tuple[str, ...] = ()
 
 
-TRAINED = tuple(f"03_train-{name}" for name in ("infonce", "vsepp", "ditm"))
+ARMS = {
+    "vsepp": ("VSE++", "The hardest negative of a batch, by binary labels.", {"objective": "vsepp"}),
+    "infonce": ("InfoNCE", "All negatives of a batch, by binary labels.", {"objective": "infonce"}),
+    "infonce-exact": (
+        "InfoNCE, all true pairs",
+        "The same loss, but every caption that is true of an image counts as positive.",
+        {"objective": "infonce", "settings": {"positives": "exact"}},
+    ),
+}
+TITLES = tuple(title for title, *_ in ARMS.values())
+TRAINED = tuple(f"03_train-{name}" for name in ARMS)
+# what the page decides about a figure, and not the notebook
+SET_HERE = ("width", "title")
+LEARNT = ("Training", "What is found first")
 STOPS = (
     Stop(
-        "01_descriptiveness", "01_descriptiveness", "How much a caption says, measured from the words alone."
+        "01_descriptiveness", "01_descriptiveness", "How much a caption says, measured from the words alone.",
+        title="Captions say more or less", figures=("Descriptiveness by level",),
     ),
     Stop(
-        "02_scene_graphs",
-        "02_scene_graphs",
+        "02_scene_graphs", "02_scene_graphs",
         "What captions say about what: objects, attributes, relations, and how well they are read.",
+        title="What a caption says", figures=("What is matched",),
     ),
     *(
         Stop(
-            f"03_train-{name}",
-            "03_train",
-            f"Train with {title} and see which errors were errors.",
-            {"objective": name},
+            f"03_train-{name}", "03_train", says, title=title, chapter="arms", figures=LEARNT,
+            parameters=given,
         )
-        for name, title in (("infonce", "InfoNCE"), ("vsepp", "VSE++"), ("ditm", "DITM"))
+        for name, (title, says, given) in ARMS.items()
     ),
     Stop(
-        "04_embedding_map",
-        "04_embedding_map",
-        "Where images and captions lie, and what training moved.",
-        models_of=TRAINED,
+        "07_compare", "07_compare", "Which differences between the three are larger than chance?",
+        title="The three side by side", chapter="binary", figures=("Difference from",),
+        parameters={"metrics": KEYS}, models_of=TRAINED,
     ),
     Stop(
-        "05_hierarchy",
-        "05_hierarchy",
-        "Does the DITM model rank general before specific?",
-        model_of="03_train-ditm",
+        "08_relevance", "08_relevance", "Which metric can be trusted, and what false negatives do to each.",
+        title="The same answers, judged by the truth", chapter="truth",
+        figures=("By the labels", "Order of the models"),
+        parameters={"images": 300, "rounds": 300}, models_of=TRAINED,
     ),
     Stop(
-        "06_retrieval_explorer",
-        "06_retrieval_explorer",
-        "One query, all three models side by side.",
-        models_of=TRAINED,
+        "05_hierarchy", "05_hierarchy",
+        "Generic captions are true of many images; a label knows one of them. Does the model rank general "
+        "before specific?",
+        title="Generic captions", chapter="why", figures=("Texts with a right image",), model_of=TRAINED[0],
     ),
     Stop(
-        "07_compare",
-        "07_compare",
-        "Which differences between the three are larger than chance?",
-        models_of=TRAINED,
+        "04_embedding_map", "04_embedding_map", "Where images and captions lie, and what training moved.",
+        title="A map", chapter="why", figures=("Images and captions",), models_of=TRAINED,
     ),
     Stop(
-        "08_relevance",
-        "08_relevance",
-        "Which metric can be trusted, and what false negatives do to each.",
-        {"images": 300, "rounds": 300},
-        models_of=TRAINED,
+        "06_retrieval_explorer", "06_retrieval_explorer", "One query, all three models side by side.",
+        title="The query on which they differ most", chapter="why", models_of=TRAINED,
     ),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -192,63 +215,85 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         results: how each of them ended.
         seconds: wall time of the tour.
     """
-    found = [runs.read(result.folder).results for result in results]
+    found = {stop.name: runs.read(result.folder).results for stop, result in zip(stops, results, strict=True)}
+    titles = {stop.name: stop.title or stop.name for stop in stops}
     shown = [
-        {"stop": stop, "result": result, "thumbs": list(_thumbnails(stop.name, result.folder))}
+        {
+            "stop": stop,
+            "title": titles[stop.name],
+            "result": result,
+            "finding": finding(stop.notebook, found[stop.name], [titles[name] for name in stop.models_of]),
+            "figures": list(_figures(stop, result.folder)),
+        }
         for stop, result in zip(stops, results, strict=True)
     ]
-    trained = [one for one in found if "rsum" in one.get("metrics", {})]
-    # 08_relevance keeps a list of another kind under the same name
-    kept = [one.get("differences") for one in found]
-    compared = [row for one in kept if isinstance(one, dict) for row in one.values()]
+    trained = [name for name, one in found.items() if "rsum" in one.get("metrics", {})]
+    compared = next((one for name, one in found.items() if one.get("differences") and "models" in one), {})
     return page(
         "tour/index.html.j2",
         minutes=fixed(seconds / 60, 1),
-        stops=shown,
-        objectives=[str(one["objective"]) for one in trained],
-        rows=[row for key, says in ROWS.items() if (row := _row(str(key), says, trained, compared))],
+        headline=headline(compared, [titles[name] for name in trained]) if compared else "",
+        chapters={chapter: [one for one in shown if one["stop"].chapter == chapter] for chapter in CHAPTERS},
+        headings=CHAPTERS,
+        failed=[one for one in shown if one["result"].exit_code],
+        models=[titles[name] for name in trained],
+        rows=[row for key, says in ROWS.items() if (row := _row(str(key), says, found, trained, compared))],
         world=list(_world()),
+        picture=Markup(_picture(stops, results)),
+        explore=" ".join(f"runs/tour/{name}" for name in trained),
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
     )
 
 
 def _row(
-    key: str, says: str, trained: Sequence[Mapping[str, Any]], compared: Sequence[Mapping[str, Any]]
+    key: str, says: str, found: Mapping[str, Any], trained: Sequence[str], compared: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """One number of all objectives: the value with its interval, and how it compares with the first one's."""
-    if not any(key in one["metrics"] for one in trained):
+    """One number of all models: the value with its interval, and how it compares with the first one's."""
+    of = [found[name] for name in trained]
+    if not of or any(key not in one["metrics"] for one in of):
         return {}
-    against = {row["run"]: row for row in reversed(compared) if row["key"] == key}
+    told = {row["run"]: row for row in compared.get("differences", {}).values() if row["key"] == key}
     cells = [
-        {**readable(key, one["contracts"].get(key, {}), one["metrics"].get(key)),
-         **against.get(one["objective"], {})}
-        for one in trained
-    ]  # fmt: skip
+        {**told.get(name, {}), **readable(key, one["contracts"].get(key, {}), one["metrics"][key])}
+        for one, name in zip(of, compared.get("models", trained))
+    ]
     return {"key": key, "says": says, "cells": cells}
 
 
 def _world() -> Iterator[dict[str, Any]]:
     """A few scenes of the embedded world, each with its shortest and its longest caption."""
-    split = data.load("scenes", split="test", size=12)
+    split = data.load("scenes", split="test", size=6)
     for row in range(len(split.image_ids)):
         captions = sorted((split.captions[own] for own in np.flatnonzero(split.own == row)), key=len)
         yield {"image": split.open_image(row), "short": captions[0], "long": captions[-1]}
 
 
-def _thumbnails(name: str, folder: Path) -> Iterator[dict[str, Any]]:
-    """The figures of an executed notebook, each with its title."""
+def _figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
+    """The figures of an executed notebook that the page shows, each with its title and its place there."""
     figures = report.figures(nbformat.read(folder / NOTEBOOK, 4)) if (folder / NOTEBOOK).is_file() else ()
-    for number, figure in enumerate(figures, 1):
-        layout = figure["layout"]
-        size = {
-            "width": WIDTH,
-            "height": HEIGHT,
-            "autosize": False,
-            "margin": layout.get("margin", {}) | {"b": 64},
-        }
-        drawn = {"data": figure["data"], "layout": layout | size}
-        yield {
-            "title": layout.get("title", {}).get("text", f"figure {number}"),
-            "drawn": Markup(report.div(drawn, f"{name}-{number}", static=True)),
-        }
+    numbered = [(f["layout"].get("title", {}).get("text", ""), n, f) for n, f in enumerate(figures, 1)]
+    for begin in stop.figures:
+        for title, number, figure in [one for one in numbered if one[0].startswith(begin)][:1]:
+            # as wide as the page gives it, whatever the notebook did; the title is written above it
+            layout = {
+                name: value for name, value in figure["layout"].items() if name not in ("width", "title")
+            }
+            drawn = report.div(figure | {"layout": layout}, f"{stop.name}-{number}", static=True)
+            yield {"title": title, "drawn": Markup(drawn)}
+
+
+def _picture(stops: Sequence[Stop], results: Sequence[RunResult]) -> str:
+    """The caption on which the trained models differ most, and what each of them finds."""
+    folders = {stop.name: result.folder for stop, result in zip(stops, results, strict=True)}
+    names = next((stop.models_of for stop in stops if stop.notebook == EXPLORER), ())
+    if not names or not all((folders[name] / runs.MODEL).is_file() for name in names):
+        return ""
+    opened = open_runs([str(folders[name]) for name in names])
+    ranked, split = compare.ranks(opened, "t2i"), opened[0].split
+    titles = {stop.name: stop.title for stop in stops}
+    answers = {
+        titles[name]: Answers(run.scores, ranks)
+        for name, run, ranks in zip(names, opened, ranked, strict=True)
+    }
+    return sheet(answers, compare.chosen(ranked, split, "t2i", (), 1), split, grade=compare.grader(split))

@@ -7,7 +7,7 @@ is that of the schedule. Source of the momentum copy: He et al., "Momentum contr
 unsupervised visual representation learning", CVPR 2020, Eq. 2.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -21,13 +21,26 @@ from workbench.encoders.base import Pair
 State = dict[str, Tensor]
 
 
+def best_epoch(history: Sequence[Mapping[str, float]], select: str, *, smaller: bool = False) -> int:
+    """The row of a history whose validation is best; of equal ones the first, so that epoch 0 is best only
+    where nothing that was trained is better.
+
+    Args:
+        history: one mapping an epoch, as ``fit`` returns it.
+        select: key of the number that chooses.
+        smaller: whether a smaller number is a better one.
+    """
+    values = [row[f"val/{select}"] for row in history]
+    return values.index(min(values) if smaller else max(values))
+
+
 def kept(so_far: State, now: State, *, epoch: int, swa_from: int, best: bool) -> State:
     """The weights to keep after an epoch.
 
     Args:
         so_far: what was kept before; empty at first.
         now: the weights at the end of this epoch.
-        epoch: counted from 1.
+        epoch: counted from 1; 0 = before training.
         swa_from: first epoch of the mean; 0 = keep those of the best epoch.
         best: this epoch is the best so far.
 

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,24 +40,27 @@ def fit(
     validate: Callable[[], dict[str, float]],
     settings: Settings,
     *,
+    smaller: bool = False,
     folder: Path | None = None,
     progress: bool = True,
 ) -> History:
-    """Train a model and leave it with the weights of the epoch whose validation RSUM is best, or with the
-    mean of the last.
+    """Train a model and leave it with the weights of the epoch whose validation is best, or with the mean of
+    the last. The model before training is epoch 0: it is kept where no epoch is better.
 
     Args:
         model: the two encoders.
         objective: gives the weighted terms whose sum is the loss.
         source: training split, inputs and signals.
-        validate: evaluates the model as it is; must return ``"rsum"``.
+        validate: evaluates the model as it is; must return ``"rsum"`` and the number that
+            ``settings.select`` names.
         settings: how to train.
+        smaller: whether a smaller number is a better one.
         folder: where checkpoints go; a checkpoint that lies there is resumed. ``None`` keeps nothing.
         progress: show a bar where somebody can see it.
 
     Returns:
-        One mapping an epoch: ``epoch``, the mean of every term, ``loss``, what ``validate`` returned,
-        ``seconds``.
+        One mapping an epoch: ``epoch``, ``steps`` so far, the mean of every term, ``loss``, what ``validate``
+        returned as ``val/...``, ``seconds`` so far. The first is epoch 0, which has no terms.
 
     Raises:
         NonFiniteLossError: a NaN or infinite loss, with the batch ids; weights and checkpoint stay as before
@@ -66,16 +69,13 @@ def fit(
     """
     run = _Run(model, objective, source, settings, folder)
     run.resume()
+    if not run.step and settings.epochs:
+        run.close_epoch({}, validate(), smaller)
     with _bar(settings.epochs * run.steps_per_epoch, run.step, progress) as bar:
         while run.step < settings.epochs * run.steps_per_epoch:
-            terms = run.one_epoch(bar)
-            row = {
-                "epoch": float(run.epoch),
-                **terms,
-                **{f"val/{name}": value for name, value in validate().items()},
-            }
-            run.close_epoch(row)
-            bar.set_postfix({"val rsum": shown(row["val/rsum"], "sum")})
+            run.close_epoch(run.one_epoch(bar), found := validate(), smaller)
+            run.save()
+            bar.set_postfix({"val rsum": shown(found["rsum"], "sum")})
     run.finish()
     return run.history
 
@@ -187,18 +187,25 @@ class _Run:
         self.objective.after_step(image, text, batch)
         return values
 
-    def close_epoch(self, row: dict[str, float]) -> None:
-        """Note the epoch, keep the weights that the run is for, write the checkpoint."""
-        row["seconds"] = time.perf_counter() - self.started
-        best = row["val/rsum"] > max((earlier["val/rsum"] for earlier in self.history), default=-math.inf)
-        now = checkpoint.weights(self.model, self.objective)
-        self.kept = averaging.kept(
-            self.kept, now, epoch=self.epoch, swa_from=self.settings.swa_from, best=best
-        )
+    def close_epoch(self, terms: Mapping[str, float], found: Mapping[str, float], smaller: bool) -> None:
+        """Note the epoch and keep the weights that the run is for."""
+        row = {
+            **{"epoch": float(self.epoch), "steps": float(self.step)},
+            **terms,
+            **{f"val/{name}": value for name, value in found.items()},
+            "seconds": time.perf_counter() - self.started,
+        }
         self.history.append(row)
         self.sums = {}
+        best = averaging.best_epoch(self.history, self.settings.select, smaller=smaller)
+        self.kept = averaging.kept(
+            self.kept,
+            checkpoint.weights(self.model, self.objective),
+            epoch=self.epoch,
+            swa_from=self.settings.swa_from,
+            best=best == len(self.history) - 1,
+        )
         self.accelerator.log({name: value for name, value in row.items() if name != "epoch"}, step=self.step)
-        self.save()
 
     def save(self) -> None:
         """Write everything that the next step depends on."""

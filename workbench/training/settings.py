@@ -6,6 +6,7 @@ import torch
 from annotated_types import Ge
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from workbench.records import MetricKey
 from workbench.registry import Count, Natural, NotNegative, Share, did_you_mean, refusal
 
 
@@ -38,6 +39,8 @@ class Settings(BaseModel):
             labels; 0 = none.
         swa_from: the result is the mean of the weights at the end of this epoch (counted from 1) and of all
             later ones, whatever their validation says; 0 = the weights of the best epoch.
+        select: the number on the validation split by which the best epoch is chosen: ``"rsum"`` (binary
+            labels), or any that the split can be measured by, e.g. ``"exact:t2i/map_at_r"``.
         seed: of everything random.
         device: ``"auto"`` takes a GPU where there is one.
         precision: ``"auto"`` is bf16 autocast on a GPU and float32 elsewhere. Losses are always computed in
@@ -76,6 +79,7 @@ class Settings(BaseModel):
     clip_norm: NotNegative = 2.0
     mix: Share = 0.0
     swa_from: Count = 0
+    select: str = "rsum"
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "float32", "bf16"] = "auto"
@@ -95,6 +99,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
+        MetricKey.parse(self.select)
         if self.epochs and self.swa_from > self.epochs:
             raise ValueError(
                 f"swa_from={self.swa_from}: the run ends with epoch {self.epochs}; lower it, or set 0"

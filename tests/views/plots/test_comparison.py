@@ -84,6 +84,14 @@ def test_learning_curves_are_in_one_unit_and_leave_out_what_was_not_trained():
         comparison.learning_curves({"start": []})
 
 
+def test_learning_curves_begin_before_training_and_a_single_epoch_has_no_course_of_its_loss():
+    start, first = {"epoch": 0.0, "val/rsum": 1.0}, {"epoch": 1.0, "loss": 4.0, "val/rsum": 2.0}
+    (rsum,) = comparison.learning_curves({"a": [start, first]}).data
+    assert (list(rsum.x), list(rsum.y)) == ([0.0, 1.0], [100.0, 200.0])
+    _, loss = comparison.learning_curves({"a": [start, first, {**first, "epoch": 2.0, "loss": 1.0}]}).data
+    assert (list(loss.x), list(loss.y)) == ([1.0, 2.0], [1.0, 0.25])
+
+
 def test_speed_leaves_out_a_cost_that_nobody_knows():
     table = pd.DataFrame(
         {"value": [2.0], "low": [1.5], "high": [3.0], "step": [float("nan")], "image": [7.0]}, index=["a"]

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from workbench.views.plots.training import curves, example, first_answers
+from workbench.views.plots.training import chosen, curves, example, first_answers
 
 ROW = {"triplet": 0.5, "ditm": 0.25, "loss": 0.75, "seconds": 1.0}
 
 
 def test_curves_show_every_term_their_sum_and_the_validation() -> None:
     rows = [{"epoch": epoch, "val/rsum": rsum, **ROW} for epoch, rsum in ((1.0, 2.0), (2.0, 3.0), (3.0, 1.0))]
-    fig = curves(rows)
+    fig = curves(rows, kept=[2])
     assert [trace.name for trace in fig.data] == [
         "triplet",
         "ditm",
@@ -26,8 +26,45 @@ def test_curves_show_every_term_their_sum_and_the_validation() -> None:
 
 
 def test_a_single_term_is_its_own_sum() -> None:
-    fig = curves([{"epoch": 1.0, "nce": 0.5, "loss": 0.5, "val/rsum": 2.0, "seconds": 1.0}])
-    assert [trace.name for trace in fig.data] == ["nce", "validation RSUM", "kept"]
+    rows = [
+        {"epoch": epoch, "nce": 0.5, "loss": 0.5, "val/rsum": 2.0, "seconds": 1.0} for epoch in (1.0, 2.0)
+    ]
+    assert [trace.name for trace in curves(rows).data] == ["nce", "validation RSUM", "kept"]
+
+
+START = {"epoch": 0.0, "steps": 0.0, "val/rsum": 0.5, "val/exact:t2i/map_at_r": 0.04, "seconds": 0.2}
+FIRST = {"epoch": 1.0, "steps": 9.0, "val/rsum": 2.0, "val/exact:t2i/map_at_r": 0.03, **ROW}
+
+
+def test_one_epoch_is_a_line_from_the_start_and_bars_of_its_terms() -> None:
+    fig = curves([START, FIRST], kept=[1])
+    assert [(trace.type, trace.name, len(trace.x)) for trace in fig.data] == [
+        ("bar", "triplet", 1), ("bar", "ditm", 1), ("scatter", "validation RSUM", 2), ("scatter", "kept", 1),
+    ]  # fmt: skip
+
+
+def test_what_chose_the_epoch_has_a_panel_of_its_own_and_its_ring() -> None:
+    fig = curves([START, FIRST], select="exact:t2i/map_at_r", kept=[0])
+    panel = [trace for trace in fig.data if trace.xaxis == "x3"]
+    assert [(trace.name, list(trace.x)) for trace in panel] == [
+        ("validation exact:t2i/map_at_r", [0.0, 1.0]), ("kept", [0.0]),
+    ]  # fmt: skip
+    assert [trace.name for trace in fig.data if trace.xaxis == "x2"] == ["validation RSUM"]
+
+
+def test_a_sentence_says_which_epoch_is_kept_and_by_what() -> None:
+    assert chosen([START, FIRST], select="rsum", kept=[1]) == (
+        "The weights are those of epoch 1 of 1, the best by validation rsum (200.0 of 600; 50.0 of 600 before "
+        "training); 9 steps in 1 s."
+    )
+    assert chosen([START, FIRST], select="exact:t2i/map_at_r", kept=[0]) == (
+        "No epoch was better than the starting point by validation exact:t2i/map_at_r (4.0 percent), so the "
+        "weights are those before training; 9 steps in 1 s."
+    )
+    assert "the mean of those of epochs 1 to 2 of 2" in chosen(
+        [START, FIRST, {**FIRST, "epoch": 2.0}], select="rsum", kept=[1, 2]
+    )
+    assert "starting point" in chosen([], select="rsum", kept=[])
 
 
 def test_no_epoch_has_no_curves() -> None:

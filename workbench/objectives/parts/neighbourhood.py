@@ -16,11 +16,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout, leaky_relu, normalize
 
+from workbench.encoders.packed import Layout
 from workbench.losses.similarity import cosine
 from workbench.records import Embedding
 from workbench.registry import Count, Dropped, Natural, Positive
 
-CELLS = 2**24
+CELLS = 2**22
 
 
 @dataclass(frozen=True)
@@ -89,23 +90,31 @@ def cross_similarity(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]
         raise ValueError(
             f"regions and words must have one width, here {widths}; choose the encoder 'multigrain'"
         )
-    regions, words = normalize(regions, dim=-1), normalize(words, dim=-1)
+    of_images, of_texts = Layout(seen), Layout(real)
+    captions = of_texts.blocks(normalize(of_texts.rows(words), dim=-1))
+    shapes = [(len(block), block.shape[1]) for block in captions]
+    all_words = torch.cat([block.flatten(0, 1) for block in captions])
     # An image at a time, or as many as keep the table of all regions and words small.
-    size = max(CELLS // max(regions.shape[1] * real.numel(), 1), 1)
     pieces = [
-        _best_matches(r, m, words, real)
-        for r, m in zip(torch.split(regions, size), torch.split(seen, size), strict=True)
+        _best_matches(some, all_words, shapes)
+        for block in of_images.blocks(normalize(of_images.rows(regions), dim=-1))
+        for some in block.split(max(CELLS // max(block.shape[1] * len(all_words), 1), 1))
     ]
-    return torch.cat([to_text for to_text, _ in pieces]), torch.cat([to_image for _, to_image in pieces]).T
+    to_text, to_image = (of_images.of_sets(list(side)) for side in zip(*pieces, strict=True))
+    return of_texts.of_sets([to_text.T]).T, of_texts.of_sets([to_image.T])
 
 
-def _best_matches(regions: Tensor, seen: Tensor, words: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-    table = torch.einsum("ikd,tld->iktl", regions, words)
-    best_word = table.masked_fill(~real[None, None], -torch.inf).amax(3)
-    best_region = table.masked_fill(~seen[:, :, None, None], -torch.inf).amax(1)
-    by_region = best_word.masked_fill(~seen[:, :, None], 0).sum(1) / seen.sum(1)[:, None]
-    by_word = best_region.masked_fill(~real[None], 0).sum(2) / real.sum(1)[None]
-    return by_region, by_word
+def _best_matches(regions: Tensor, words: Tensor, shapes: list[tuple[int, int]]) -> tuple[Tensor, Tensor]:
+    """Both answers ``(i, T)`` of ``i`` images, regions ``(i, k, D)``, and the captions in the order of their
+    sizes: their words end to end, and how many captions there are of which size.
+    """
+    table = regions @ words.T
+    sizes = [count * size for count, size in shapes]
+    of_region = zip(table.split(sizes, dim=-1), shapes, strict=True)
+    of_word = zip(table.amax(1).split(sizes, dim=-1), shapes, strict=True)
+    by_region = [one.unflatten(-1, shape).amax(-1).mean(1) for one, shape in of_region]
+    by_word = [one.unflatten(-1, shape).mean(-1) for one, shape in of_word]
+    return torch.cat(by_region, dim=1), torch.cat(by_word, dim=1)
 
 
 def normalised(similarity: Tensor) -> Tensor:

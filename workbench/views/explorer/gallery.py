@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from workbench import text
 from workbench.experiment.opened import OpenRun
 from workbench.records import Rows, Split, Truth, densest
-from workbench.registry import did_you_mean
+from workbench.registry import require_known
 from workbench.retrieval import blocks
 from workbench.views.explorer import truths
 from workbench.views.explorer.answers import thumbnail_key
@@ -200,10 +200,7 @@ class Grader:
         known = list(self.split.judgements)
         self.name = name or densest(known)
         self._truths: dict[Any, Truth | None] = {}
-        if self.name not in known:
-            raise ValueError(
-                f"{self.split.name} has no judgements {self.name!r}; {did_you_mean(self.name, known)}"
-            )
+        require_known(f"{self.split.name} has no judgements", self.name, known, ValueError)
 
     def about(self, question: Question) -> tuple[str, int] | None:
         """``("caption", row)`` or ``("image", row)`` that a question is about, so that its answers can be

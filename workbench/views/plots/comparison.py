@@ -105,12 +105,14 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
 
 
 def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> go.Figure:
-    """Validation RSUM of all runs by epoch, and each loss as a share of its first epoch's.
+    """Validation RSUM of all runs by epoch, and each loss as a share of its first epoch's, where a run has
+    two or more of them.
 
     Losses of different objectives have different units; only their course compares.
 
     Args:
-        histories: name -> one mapping an epoch with ``epoch``, ``loss`` and ``val/rsum`` (in [0, 6]).
+        histories: name -> one mapping an epoch with ``epoch``, ``val/rsum`` (in [0, 6]), and after training
+            ``loss``.
 
     Raises:
         ValueError: no run has an epoch.
@@ -118,19 +120,21 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
     trained = {name: history for name, history in histories.items() if history}
     if not trained:
         raise ValueError("none of the runs has been trained, so that there are no curves")
-    fig = figure("Learning curves").set_subplots(1, 2, horizontal_spacing=0.12)
+    losses = {name: pd.DataFrame(of).dropna(subset="loss") for name, of in trained.items()}
+    columns = 2 if max(map(len, losses.values())) > 1 else 1
+    fig = figure("Learning curves").set_subplots(1, columns, horizontal_spacing=0.12)
     for number, (name, history) in enumerate(trained.items()):
-        table = pd.DataFrame(history)
-        rsum, loss = on_axis(table["val/rsum"], "sum"), table["loss"] / (table["loss"][0] or 1.0)
-        for col, y in enumerate((rsum, loss), 1):
+        table, loss = pd.DataFrame(history), losses[name]
+        share = loss["loss"] / (loss["loss"].iloc[0] or 1.0)
+        drawn = ((table["epoch"], on_axis(table["val/rsum"], "sum")), (loss["epoch"], share))
+        for col, (x, y) in enumerate(drawn[:columns], 1):
             fig.add_scatter(
-                x=table["epoch"], y=y, mode="lines+markers", line={"width": 2.5}, marker_size=9,
+                x=x, y=y, mode="lines+markers", line={"width": 2.5}, marker_size=9,
                 showlegend=col == 1, row=1, col=col, **_style(number, name),
             )  # fmt: skip
     fig.update_xaxes(title="epoch", dtick=max(1, max(map(len, trained.values())) // 10))
-    return fig.update_yaxes(title=f"validation RSUM, {heading('sum')}", col=1).update_yaxes(
-        title="loss, share of its first epoch", col=2
-    )
+    fig.update_yaxes(title="loss, share of its first epoch", col=columns)
+    return fig.update_yaxes(title=f"validation RSUM, {heading('sum')}", col=1)
 
 
 def _style(number: int, name: str) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from workbench.records import Measurement, MetricKey
-from workbench.records.shown import fixed, heading, shown
+from workbench.records.readable import unit_of
+from workbench.records.shown import count, fixed, heading, shown
 from workbench.views.plots.theme import (
     CATEGORIES,
     GRID,
@@ -30,7 +31,8 @@ ANSWERS = (
     ("a wrong one", GRID, INK),
 )
 DIRECTIONS = {"t2i": "caption to image", "i2t": "image to caption"}
-NOT_A_TERM = ("epoch", "loss", "seconds")
+NOT_A_TERM = ("epoch", "steps", "loss", "seconds")
+LOOK: dict[str, Any] = {"mode": "lines+markers", "marker": {"size": 7}}
 
 
 def example(
@@ -58,42 +60,89 @@ def example(
     return fig
 
 
-def curves(history: Sequence[Mapping[str, float]]) -> go.Figure:
-    """The weighted terms of the loss, which add up to it, and the validation RSUM, epoch by epoch.
+def curves(
+    history: Sequence[Mapping[str, float]], *, select: str = "rsum", kept: Sequence[int] = ()
+) -> go.Figure:
+    """The weighted terms of the loss, which add up to it, and the validation, epoch by epoch.
 
     Args:
         history: one mapping an epoch, as ``fit`` returns it: ``epoch``, every term, ``loss``, ``val/...``,
-            ``seconds``.
+            ``seconds``; epoch 0, before training, has no terms.
+        select: key of the number that chose the epoch.
+        kept: the epochs whose weights are kept; a ring marks each.
 
     Returns:
-        Figure with the terms at the left and the RSUM (of 600) at the right; a ring marks the best epoch.
+        Figure with the terms at the left, bars where one epoch was trained; then the RSUM (of 600), and what
+        chose the epoch, where that is another number.
 
     Raises:
         ValueError: there was no epoch.
     """
     if not history:
         raise ValueError("no epoch was trained (epochs=0), so there are no curves")
-    epochs = [row["epoch"] for row in history]
-    terms = [name for name in history[0] if name not in NOT_A_TERM and not name.startswith("val/")]
-    drawn = {escape(name): (name, {"color": colour}) for name, colour in zip(terms, CATEGORIES, strict=False)}
-    if len(terms) > 1:
-        drawn["loss, their sum"] = ("loss", {"color": INK, "dash": "dot"})
-    fig = figure("Training").set_subplots(1, 2, horizontal_spacing=0.12)
-    look: dict[str, Any] = {"x": epochs, "mode": "lines+markers", "marker": {"size": 7}, "row": 1}
-    for label, (name, line) in drawn.items():
-        y = [row[name] for row in history]
-        fig.add_scatter(y=y, name=label, line={"width": 2.5} | line, col=1, **look)
-    rsum, best_line = (
-        on_axis([row["val/rsum"] for row in history], "sum"),
-        {"width": 2.5, "color": CATEGORIES[4]},
+    keys = list(dict.fromkeys(["rsum", select]))
+    fig = figure("Training").set_subplots(
+        1, 1 + len(keys), horizontal_spacing=0.12 if len(keys) == 1 else 0.1
     )
-    fig.add_scatter(y=rsum, name="validation RSUM", line=best_line, col=2, **look)
-    best = int(np.argmax(rsum))
-    ring = {"size": 15, "color": "rgba(0,0,0,0)", "line": {"color": CATEGORIES[4], "width": 2}}
-    fig.add_scatter(x=[epochs[best]], y=[rsum[best]], mode="markers", marker=ring, name="kept", row=1, col=2)
-    fig.update_xaxes(title="epoch", dtick=max(1, len(epochs) // 10))
+    _terms(fig, [row for row in history if "loss" in row])
+    epochs, colour = [row["epoch"] for row in history], CATEGORIES[4]
+    for col, key in enumerate(keys, 2):
+        unit, name = unit_of(key), "RSUM" if key == "rsum" else key
+        values = on_axis([row[f"val/{key}"] for row in history], unit)
+        fig.add_scatter(
+            x=epochs, y=values, name=f"validation {escape(name)}", line={"width": 2.5, "color": colour},
+            row=1, col=col, **LOOK,
+        )  # fmt: skip
+        if key == select:
+            at = [row for row, epoch in enumerate(epochs) if epoch in kept]
+            ring = {"size": 15, "color": "rgba(0,0,0,0)", "line": {"color": colour, "width": 2}}
+            x, y = [epochs[row] for row in at], [values[row] for row in at]
+            fig.add_scatter(x=x, y=y, mode="markers", marker=ring, name="kept", row=1, col=col)
+        fig.update_yaxes(title=f"{escape(name)}, {heading(unit)}", col=col)
+    return fig.update_xaxes(title="epoch", dtick=max(1, len(epochs) // 10))
+
+
+def _terms(fig: go.Figure, trained: Sequence[Mapping[str, float]]) -> None:
+    """The terms of the loss in the first panel."""
+    terms = [name for name in trained[0] if name not in NOT_A_TERM and "/" not in name] if trained else []
+    lines_of = {
+        escape(name): (name, {"color": colour}) for name, colour in zip(terms, CATEGORIES, strict=False)
+    }
+    if len(terms) > 1 and len(trained) > 1:
+        lines_of["loss, their sum"] = ("loss", {"color": INK, "dash": "dot"})
+    for label, (name, line) in lines_of.items():
+        drawn = {"x": [row["epoch"] for row in trained], "y": [row[name] for row in trained], "name": label}
+        if len(trained) > 1:
+            fig.add_scatter(line={"width": 2.5} | line, row=1, col=1, **LOOK, **drawn)
+        else:  # stacked, they add up to the loss
+            fig.add_bar(marker=line, width=0.4, row=1, col=1, **drawn)
+    fig.update_layout(barmode="relative")
     fig.update_yaxes(title="weighted terms", rangemode="tozero", col=1)
-    return fig.update_yaxes(title=f"RSUM, {heading('sum')}", col=2)
+
+
+def chosen(history: Sequence[Mapping[str, float]], *, select: str, kept: Sequence[int]) -> str:
+    """One sentence: which epoch is kept, by what it was chosen, and what training cost.
+
+    Args:
+        history: as for ``curves``; select, kept: likewise.
+    """
+    if not history:
+        return "Nothing was trained: this is the starting point."
+    last, unit, of = history[-1], unit_of(select), {row["epoch"]: row[f"val/{select}"] for row in history}
+    cost = f"{count(int(last['steps']), 'step')} in {fixed(last['seconds'], 0)} s."
+    trained = int(last["epoch"])
+    if len(kept) > 1:
+        return f"The weights are the mean of those of epochs {kept[0]} to {kept[-1]} of {trained}; {cost}"
+    value, start = (f"{shown(of[epoch], unit)} {heading(unit)}" for epoch in (kept[0], 0))
+    if kept[0] == 0:
+        return (
+            f"No epoch was better than the starting point by validation {select} ({value}), so the weights "
+            f"are those before training; {cost}"
+        )
+    return (
+        f"The weights are those of epoch {kept[0]} of {trained}, the best by validation {select} "
+        f"({value}; {start} before training); {cost}"
+    )
 
 
 def found_first(measurements: Sequence[Measurement]) -> tuple[dict[str, float], dict[str, float]]:

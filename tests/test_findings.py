@@ -1,0 +1,55 @@
+"""Every sentence of the tour's page says what the results say, also where they turn out otherwise."""
+
+import pytest
+
+from workbench.tour.findings import finding, headline
+
+
+def compared(sums, truth):
+    names = ("vsepp", "infonce", "infonce, positives=exact")
+    metrics = {f"{name}: rsum": value for name, value in zip(names, sums, strict=True)}
+    for way in ("i2t", "t2i"):
+        metrics |= {f"{name}: exact:{way}/map_at_r": value for name, value in zip(names, truth, strict=True)}
+    return {"models": list(names), "metrics": metrics}
+
+
+TITLES = ("A", "B", "C")
+
+
+def test_the_headline_names_both_winners_where_the_labels_mislead():
+    said = headline(compared((4.168, 3.819, 2.0), (0.293, 0.223, 0.698)), TITLES)
+    assert "A is best (416.8 for A, 381.9 for B, 200.0 for C)" in said
+    assert "C is best with 69.8 percent, where A has 29.3: RSUM would have misled." in said
+
+
+def test_the_headline_says_so_where_both_choose_the_same_model():
+    said = headline(compared((4.168, 3.819, 2.0), (0.8, 0.223, 0.698)), TITLES)
+    assert said.endswith("chooses the same model.")
+    assert "misled" not in said
+
+
+def test_a_formula_that_orders_against_the_levels_is_said_to():
+    metrics = {"tau/printed": -0.728, "tau/l2_sum": 0.993}
+    said = finding("01_descriptiveness", {"scorer": "l2_sum", "metrics": metrics})
+    assert "printed orders a chain of captions against how much they say (Kendall's tau -0.728)" in said
+    assert "l2_sum orders a chain of captions by how much they say" in said
+
+
+def test_training_says_where_it_began_and_the_best_it_reached():
+    history = [{"val/rsum": 0.31}, {"val/rsum": 3.9}, {"val/rsum": 3.7}]
+    metrics = {"exact:i2t/map_at_r": 0.293, "exact:t2i/map_at_r": 0.453}
+    said = finding("03_train", {"history": history, "metrics": metrics})
+    assert "went from 31.0 to 390.0" in said
+    assert "29.3 percent for images and 45.3 percent for captions" in said
+
+
+def test_metrics_are_counted_by_the_order_that_they_give():
+    taus = {"i2t/R@1": -1.0, "t2i/R@1": 1.0, "t2i/R@5": 0.3, "truth:t2i/map_at_r": 1.0}
+    said = finding("08_relevance", {"orders": {key: {"tau": tau} for key, tau in taus.items()}})
+    assert "Of 3 metrics" in said
+    assert "1 put the models in the truth's order and 1 in the reverse (i2t/R@1)" in said
+
+
+@pytest.mark.parametrize("notebook", ["01_descriptiveness", "03_train", "07_compare", "99_other"])
+def test_results_that_are_not_there_give_no_sentence(notebook):
+    assert finding(notebook, {"metrics": {}}) == ""

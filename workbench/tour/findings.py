@@ -1,0 +1,142 @@
+"""What each stop of the tour found, in one sentence computed from the results that its notebook kept."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.metrics.agreement import TRUTH
+from workbench.records import MetricKey
+from workbench.records.shown import fixed, shown
+
+Results = Mapping[str, Any]
+RSUM = str(MetricKey("rsum"))
+TRUE = {way: str(MetricKey("map_at_r", way, "exact")) for way in ("i2t", "t2i")}
+
+
+def finding(notebook: str, results: Results, titles: Sequence[str] = ()) -> str:
+    """The sentence for one stop; empty where its results do not hold what it is computed from.
+
+    Args:
+        notebook: name of the stop's notebook.
+        results: its ``results.json``.
+        titles: of the trained models, in the order of ``results["models"]``; none takes the names there.
+    """
+    try:
+        return SENTENCES[notebook](results, titles or results.get("models", ()))
+    except KeyError:
+        return ""
+
+
+def headline(results: Results, titles: Sequence[str]) -> str:
+    """Which model RSUM by binary labels would choose, which one the truth does, and what that costs.
+
+    Args:
+        results: of ``07_compare``.
+        titles: of the models, in its order.
+
+    Raises:
+        KeyError: RSUM or mAP@R by the truth was not compared.
+    """
+    numbers = {key: _by_model(results, key) for key in (RSUM, *TRUE.values())}
+    best = {key: max(range(len(titles)), key=values.__getitem__) for key, values in numbers.items()}
+    field, truth = best[RSUM], best[TRUE["i2t"]]
+    sums = ", ".join(f"{shown(value, 'sum')} for {title}" for value, title in zip(numbers[RSUM], titles))
+    found = numbers[TRUE["i2t"]]
+    said = f"By RSUM, the sum by which the field ranks its models, {titles[field]} is best ({sums})."
+    if field == truth:
+        return f"{said} The exact truth, which is known here, chooses the same model."
+    return (
+        f"{said} Asked how many of the captions that are true of an image it puts first (mAP@R by the exact "
+        f"truth), {titles[truth]} is best with {shown(found[truth])} percent, where {titles[field]} has "
+        f"{shown(found[field])}: RSUM would have misled."
+    )
+
+
+def _by_model(results: Results, key: str) -> list[float]:
+    return [results["metrics"][f"{name}: {key}"] for name in results["models"]]
+
+
+def _descriptiveness(results: Results, _: Sequence[str]) -> str:
+    tau, chosen = results["metrics"], results["scorer"]
+    said = [
+        f"{name} orders a chain of captions {'by' if value > 0 else 'against'} how much they say "
+        f"(Kendall's tau {shown(value, 'correlation')})"
+        for name, value in (
+            ("DITM's formula as printed", tau["tau/printed"]),
+            (f"the reading {chosen}", tau[f"tau/{chosen}"]),
+        )
+    ]
+    return f"{said[0]}; {said[1]}."
+
+
+def _scene_graphs(results: Results, _: Sequence[str]) -> str:
+    kinds = ("objects", "attributes", "relations")
+    read = ", ".join(f"{kind} {shown(results['metrics'][f'F1/{kind}'])}" for kind in kinds)
+    none = results["coverage"]["no relation"] / results["facts"]["captions"]
+    return (
+        f"Read from the words alone, the graphs agree with what the captions were made from (F1 in percent: "
+        f"{read}); {shown(none)} percent of the captions state no relation at all."
+    )
+
+
+def _train(results: Results, _: Sequence[str]) -> str:
+    sums = [row["val/rsum"] for row in results["history"]]
+    images, captions = (shown(results["metrics"][key]) for key in TRUE.values())
+    return (
+        f"RSUM on the validation images went from {shown(sums[0], 'sum')} to {shown(max(sums), 'sum')}; on "
+        f"the test images mAP@R by the exact truth is {images} percent for images and {captions} percent for "
+        "captions."
+    )
+
+
+def _compare(results: Results, titles: Sequence[str]) -> str:
+    rows = results["differences"].values()
+    apart = [row for row in rows if row["verdict"] in ("better", "worse")]
+    return (
+        f"{len(apart)} of {len(rows)} differences from {titles[0]} are larger than chance and worth noting."
+    )
+
+
+def _relevance(results: Results, _: Sequence[str]) -> str:
+    truth = MetricKey.parse(TRUTH).judgements
+    taus = {
+        key: row["tau"] for key, row in results["orders"].items() if MetricKey.parse(key).judgements != truth
+    }
+    same, back = ([key for key, tau in taus.items() if tau == end] for end in (1, -1))
+    listed = f" ({', '.join(back)})" if back else ""
+    return (
+        f"Of {len(taus)} metrics that know only labels or captions, {len(same)} put the models in the "
+        f"truth's order and {len(back)} in the reverse{listed}."
+    )
+
+
+def _hierarchy(results: Results, _: Sequence[str]) -> str:
+    own, exact = (results["texts_answered@5"][name] for name in ("own", "exact"))
+    return (
+        f"Among the five best for a most generic text is its own image in {shown(own[0])} percent and a "
+        f"right one in {shown(exact[0])}; for a most specific text {shown(own[-1])} and {shown(exact[-1])}: "
+        "what binary labels count as errors are generic captions."
+    )
+
+
+def _map(results: Results, titles: Sequence[str]) -> str:
+    gaps = [results["metrics"][f"gap[{name}]"] for name in results["models"]]
+    listed = ", ".join(f"{fixed(gap, 2)} for {title}" for gap, title in zip(gaps, titles))
+    return f"Images and captions lie apart: the distance between their means is {listed}."
+
+
+def _explorer(results: Results, titles: Sequence[str]) -> str:
+    ranks = [rank for key, rank in results["metrics"].items() if "t2i rank" in key]
+    listed = ", ".join(f"{rank} for {title}" for rank, title in zip(ranks, titles))
+    return f"Asked for \u201c{results['question']}\u201d, the rank of its own image is {listed}."
+
+
+SENTENCES = {
+    "01_descriptiveness": _descriptiveness,
+    "02_scene_graphs": _scene_graphs,
+    "03_train": _train,
+    "04_embedding_map": _map,
+    "05_hierarchy": _hierarchy,
+    "06_retrieval_explorer": _explorer,
+    "07_compare": _compare,
+    "08_relevance": _relevance,
+}
