@@ -46,8 +46,8 @@ class Truth(NamedTuple):
         unknown: its words that the data set has no meaning for.
     """
 
-    holds: NDArray[np.float32]
-    share: NDArray[np.float32]
+    holds: Array
+    share: Array
     unknown: tuple[str, ...] = ()
 
 
