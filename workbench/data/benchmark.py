@@ -62,12 +62,10 @@ def read_karpathy(
             path = f"{record['filepath']}/{image}" if record.get("filepath") else image
             if path.startswith("/") or ".." in path.split("/"):
                 raise ValueError(f"expected a file below the folder of the images, found {path!r}")
-            found = list(_sentences(record, image, where, captions))
+            rows += list(_sentences(record, image, where, captions))
+            paths[image] = path
         except ValueError as error:
             problems.add("malformed image", f"{where}: {error}")
-            continue
-        paths[image] = path
-        rows += found
     return rows, paths
 
 
@@ -75,9 +73,9 @@ def _images(file: Path) -> list[Any]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        size = file.stat().st_size
         raise ValueError(
-            f"{file.name} is not whole: expected JSON to its end, found {count(size, 'byte')} and {error}"
+            f"{file.name} is not whole: expected JSON to its end, found "
+            f"{count(file.stat().st_size, 'byte')} and {error}"
         ) from error
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list):
@@ -101,11 +99,9 @@ def _sentences(record: dict[str, Any], image: str, where: str, captions: int | N
         if sentence.get("imgid") != record.get("imgid"):
             raise ValueError(
                 f"{image} has the sentence {sentence.get('sentid')} of another image: expected imgid "
-                f"{record.get('imgid')}, "
-                f"found {sentence.get('imgid')}"
+                f"{record.get('imgid')}, found {sentence.get('imgid')}"
             )
-        text = " ".join(_text(sentence, "raw").split())
-        yield Row(where, image, text, str(sentence["sentid"]))
+        yield Row(where, image, " ".join(_text(sentence, "raw").split()), str(sentence["sentid"]))
 
 
 def _text(record: Any, key: str) -> str:
@@ -115,10 +111,9 @@ def _text(record: Any, key: str) -> str:
     return value
 
 
-EACH, PROBES = 5, 16
-# share of an image's captions that must be known from the annotations before the others are taken for edited
-# ones
-KNOWN = 0.9
+# captions of an image; images whose regions are compared; share of the images whose captions the annotations
+# must know
+EACH, PROBES, KNOWN = 5, 16, 0.9
 
 
 def read_precomp(folder: Path, part: str) -> tuple[list[Row], Array]:
@@ -140,12 +135,11 @@ def read_precomp(folder: Path, part: str) -> tuple[list[Row], Array]:
     if not captions or len(captions) % EACH:
         raise ValueError(f"{name}: expected {EACH} lines an image, found {len(captions)} lines")
     images = _image_ids(ids, len(captions), f"{part}_ids.txt")
-    regions = _regions(folder / f"{part}_ims.npy", len(captions))
     rows = [
         Row(f"{name} line {n + 1}", images[n // EACH], text.strip(), f"{images[n // EACH]}#{n % EACH}")
         for n, text in enumerate(captions)
     ]
-    return rows, regions
+    return rows, _regions(folder / f"{part}_ims.npy", len(captions))
 
 
 def _lines(file: Path) -> list[str]:
@@ -159,8 +153,7 @@ def _image_ids(ids: list[str], captions: int, name: str) -> list[str]:
     ids = [line.strip() for line in ids]
     if len(ids) == captions:
         for n, image in enumerate(ids):
-            first = ids[n - n % EACH]
-            if image != first:
+            if image != (first := ids[n - n % EACH]):
                 raise ValueError(
                     f"{name} line {n + 1}: expected {first!r} {EACH} times in a row, found {image!r}; is "
                     "it shuffled?"
@@ -222,19 +215,15 @@ def identified(rows: list[Row], known: list[Row], source: str) -> tuple[list[Row
     of_image: dict[str, list[Row]] = {}
     for row in known:
         of_image.setdefault(row.image, []).append(row)
-    blocks = [_ordered(block) for block in of_image.values()]
-    by_texts = {tuple(_plain(row.caption) for row in block): block for block in blocks}
+    by_texts = {_texts(block): block for block in of_image.values()}
     out: list[Row] = []
-    lost = 0
+    lost, images = 0, len(rows) // EACH
     for start in range(0, len(rows), EACH):
-        block = _ordered(rows[start : start + EACH])
-        same = by_texts.get(tuple(_plain(row.caption) for row in block))
+        block = rows[start : start + EACH]
+        same = by_texts.get(_texts(block))
         lost += same is None
-        ids = {row.id: other for row, other in zip(block, same or block, strict=True)}
-        out += [
-            replace(row, image=ids[row.id].image, id=ids[row.id].id) for row in rows[start : start + EACH]
-        ]
-    images = len(rows) // EACH
+        ids = {row.id: other for row, other in zip(_ordered(block), _ordered(same or block), strict=True)}
+        out += [replace(row, image=ids[row.id].image, id=ids[row.id].id) for row in block]
     if lost > (1 - KNOWN) * images:
         raise ValueError(
             f"{rows[0].where.split()[0]}: expected every {EACH} lines to be the captions of one image of "
@@ -244,11 +233,15 @@ def identified(rows: list[Row], known: list[Row], source: str) -> tuple[list[Row
 
 
 def _ordered(block: list[Row]) -> list[Row]:
-    return sorted(block, key=lambda row: _plain(row.caption))
+    return sorted(block, key=_plain)
 
 
-def _plain(caption: str) -> str:
-    return "".join(letter for letter in caption.lower() if letter.isalnum())
+def _texts(block: list[Row]) -> tuple[str, ...]:
+    return tuple(map(_plain, _ordered(block)))
+
+
+def _plain(row: Row) -> str:
+    return "".join(letter for letter in row.caption.lower() if letter.isalnum())
 
 
 # Of COCO's and Flickr8k's captions 93 % and 96 % share more words with their own image's than with the next
@@ -282,13 +275,11 @@ def check_order(name: str, rows: list[Row]) -> None:
         right += [
             _common(words, own[:t] + own[t + 1 :]) > _common(words, other) for t, words in enumerate(own)
         ]
-    share = sum(right) / len(right)
-    if share < SIBLINGS:
+    if (share := sum(right) / len(right)) < SIBLINGS:
         raise ValueError(
             f"{name}, from {rows[0].where.split()[0]}: expected at least {fixed(100 * SIBLINGS, 0)}% of "
-            "the captions "
-            f"to share more words with the others of their image than with another image's, found "
-            f"{fixed(100 * share, 0)}%; the captions are shuffled or moved"
+            "the captions to share more words with the others of their image than with another image's, "
+            f"found {fixed(100 * share, 0)}%; the captions are shuffled or moved"
         )
 
 
@@ -350,8 +341,10 @@ def load_benchmark(bench: Benchmark, choice: Choice) -> Split:
     """
     known = list(bench.files if choice.source == PRECOMP else bench.parts)
     if choice.split not in known:
-        near = did_you_mean(choice.split, known)
-        raise ValueError(f"{bench.name}: source {choice.source!r} has no split {choice.split!r}; {near}")
+        raise ValueError(
+            f"{bench.name}: source {choice.source!r} has no split {choice.split!r}; "
+            f"{did_you_mean(choice.split, known)}"
+        )
     rows, path, regions, notes = (_features if choice.source == PRECOMP else _annotated)(bench, choice)
     name = f"{bench.name}/{choice.split}"
     if choice.complete and choice.on_error == "raise":
@@ -375,18 +368,16 @@ def _annotated(bench: Benchmark, choice: Choice) -> Read:
     )
     problems, file = Problems(choice.on_error), folder / bench.json
     found, paths = read_karpathy(file, bench.parts[choice.split], choice.captions, problems)
-
-    def path(image: str) -> Path:
-        return folder / IMAGES / paths[image]
-
+    files = {image: folder / IMAGES / path for image, path in paths.items()}
     # the captions alone: photographs are looked for when they are opened
-    rows = good(found, path if photographs else lambda image: file, problems, check_images=False)
+    needed = files if photographs else dict.fromkeys(files, file)
+    rows = good(found, needed.__getitem__, problems, check_images=False)
     if not rows:
         raise ValueError(
             f"{file.name}: expected images of the split {choice.split!r}, found none. "
             f"{' '.join(problems.notes())}"
         )
-    return rows, path, None, problems.notes()
+    return rows, files.__getitem__, None, problems.notes()
 
 
 def _features(bench: Benchmark, choice: Choice) -> Read:
@@ -402,12 +393,8 @@ def _features(bench: Benchmark, choice: Choice) -> Read:
         ids = f"{file.name}, but for {lost} images whose captions it does not hold"
     # there need not be any photographs: they are looked for when they are opened
     rows = good(rows, lambda image: folder / needed[0], problems, check_images=False)
-    return (
-        rows,
-        lambda image: folder / IMAGES / paths.get(image, image),
-        regions,
-        (f"regions from {needed[-1]}; ids from {ids}",),
-    )
+    notes = (f"regions from {needed[-1]}; ids from {ids}",)
+    return rows, lambda image: folder / IMAGES / paths.get(image, image), regions, notes
 
 
 def _share(rows: list[Row], choice: Choice) -> tuple[list[Row], tuple[str, ...]]:
@@ -423,5 +410,5 @@ def _share(rows: list[Row], choice: Choice) -> tuple[list[Row], tuple[str, ...]]
     images = list(dict.fromkeys(row.image for row in rows))
     drawn = max(1, round(choice.share * len(images)))
     kept = {images[n] for n in np.random.default_rng(choice.seed).permutation(len(images))[:drawn]}
-    note = f"{count(drawn)} of {count(len(images), 'image')}, drawn with seed {choice.seed}"
-    return [row for row in rows if row.image in kept], (note,)
+    notes = (f"{count(drawn)} of {count(len(images), 'image')}, drawn with seed {choice.seed}",)
+    return [row for row in rows if row.image in kept], notes

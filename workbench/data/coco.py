@@ -13,10 +13,6 @@ from workbench.data.benchmark import Benchmark, Choice, load_benchmark
 from workbench.records import Split
 from workbench.registry import Count, Natural
 
-PAGE, SPLIT_PAGE = (
-    "https://cocodataset.org/#download",
-    "https://cs.stanford.edu/people/karpathy/deepimagesent/",
-)
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
 COUNTS = {
@@ -30,8 +26,8 @@ BENCHMARK = Benchmark(
     files={"train": "train", "val": "dev", "test": "testall", "test_1k": "test"},
     counts=COUNTS,
     remedy=(
-        f"Get dataset_coco.json from {SPLIT_PAGE} and the photographs train2014 and val2014 from {PAGE}, "
-        "which go into "
+        "Get dataset_coco.json from https://cs.stanford.edu/people/karpathy/deepimagesent/ and the "
+        "photographs train2014 and val2014 from https://cocodataset.org/#download, which go into "
         "images/train2014/ and images/val2014/; for source='precomp' get SCAN's coco_precomp as described on "
         "https://github.com/kuanghuei/SCAN and put its files into precomp/"
     ),

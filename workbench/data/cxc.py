@@ -18,10 +18,9 @@ from workbench.data.reading import find_root
 from workbench.records import Judgements, Split
 from workbench.records.shown import count
 
-PAGE = "https://github.com/google-research-datasets/Crisscrossed-Captions"
 REMEDY = (
-    f"Get the six tables {{sits,sis,sts}}_{{val,test}}.csv from the folder data/ of {PAGE}; the captions "
-    "and photographs are "
+    "Get the six tables {sits,sis,sts}_{val,test}.csv from the folder data/ of "
+    "https://github.com/google-research-datasets/Crisscrossed-Captions; the captions and photographs are "
     "those of coco, which coco=... or WORKBENCH_DATA must lead to"
 )
 # What is rated, from which grade on a pair counts as relevant, and the question that people answered.
@@ -124,8 +123,7 @@ def _ratings(file: Path, name: str) -> Iterator[Rating]:
     """The rows of a table: two ids, a rating, and how the pair was sampled, which is not used."""
     with file.open(encoding="utf-8", newline="") as lines:
         table = csv.reader(lines)
-        header = next(table, [])
-        if header[2:3] != ["agg_score"]:
+        if (header := next(table, []))[2:3] != ["agg_score"]:
             raise ValueError(
                 f"{file.name}: expected the columns of {name}, two ids, agg_score, sampling_method; "
                 f"found {header}"

@@ -76,10 +76,12 @@ def eccv_caption(
     found = {name: _positives(folder, name) for name in RULES}
     judged = {name: _judgements(name, one, images, captions, base, complete) for name, one in found.items()}
     absent = {name: len(_pairs(one)) - len(judged[name].grades) for name, one in found.items()}
-    what = "positives name what the split lacks" + (
-        "; they count into R, as in the package" if complete else ""
-    )
-    notes = tuple(f"{name}: {count(number)} {what}" for name, number in absent.items() if number)
+    counted = "; they count into R, as in the package" if complete else ""
+    notes = [
+        f"{name}: {count(number)} positives name what the split lacks{counted}"
+        for name, number in absent.items()
+        if number
+    ]
     judgements = {"own": base.judgements["own"], **judged}
     return replace(base, name=f"eccv_caption/{split}", judgements=judgements, notes=(*base.notes, *notes))
 
@@ -93,37 +95,37 @@ def _package() -> Path:
 
 
 def _positives(folder: Path, name: str) -> Positives:
-    def read(direction: str) -> dict[int, list[int]]:
-        content = json.loads((folder / f"{name}_{direction}.json").read_text(encoding="utf-8"))
-        return {int(query): [int(item) for item in items] for query, items in content.items()}
-
-    sides = read("image_to_caption"), read("caption_to_image")
-    counts = (*(sum(len(items) for items in side.values()) for side in sides), *map(len, sides))
+    sides = [
+        json.loads((folder / f"{name}_{direction}.json").read_text(encoding="utf-8"))
+        for direction in ("image_to_caption", "caption_to_image")
+    ]
+    counts = (*(sum(map(len, side.values())) for side in sides), *map(len, sides))
     if counts != PUBLISHED[name]:
         raise ValueError(
             f"{name}_*.json of the package: expected {PUBLISHED[name]} pairs and queries of images and "
             f"captions, found {counts}"
         )
-    return sides
+    image, caption = ({int(one): [*map(int, items)] for one, items in side.items()} for side in sides)
+    return image, caption
 
 
 def _pairs(found: Positives) -> list[tuple[int, int]]:
     """All (image, caption) pairs of either direction, in order."""
-    by_image = {(image, caption) for image, captions in found[0].items() for caption in captions}
-    return sorted(by_image | {(image, caption) for caption, images in found[1].items() for image in images})
+    return sorted(
+        {(image, caption) for image, captions in found[0].items() for caption in captions}
+        | {(image, caption) for caption, images in found[1].items() for image in images}
+    )
 
 
 def _coco_id(image: str) -> int:
     """391895 of ``COCO_val2014_000000391895.jpg``."""
-    digits = re.search(r"(\d+)\D*$", image)
-    if digits is None:
-        raise ValueError(f"eccv_caption: expected an image id that ends in MS-COCO's number, found {image!r}")
-    return int(digits[1])
+    if digits := re.search(r"(\d+)\D*$", image):
+        return int(digits[1])
+    raise ValueError(f"eccv_caption: expected an image id that ends in MS-COCO's number, found {image!r}")
 
 
 def _require_same(what: str, expected: Iterable[int], found: Mapping[int, int]) -> None:
-    wanted = set(expected)
-    if wanted != set(found):
+    if (wanted := set(expected)) != set(found):
         raise ValueError(
             f"eccv_caption: expected the {count(len(wanted))} {what} of the test split, found "
             f"{count(len(wanted & set(found)))} of them and {count(len(set(found) - wanted))} others; "

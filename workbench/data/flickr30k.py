@@ -22,9 +22,8 @@ BENCHMARK = Benchmark(
     {"train": "train", "val": "dev", "test": "test"},
     COUNTS,
     "Flickr30K is for research use: ask for its photographs on "
-    "https://shannon.cs.illinois.edu/DenotationGraph/ and put them "
-    "into images/, and get dataset_flickr30k.json from "
-    "https://cs.stanford.edu/people/karpathy/deepimagesent/; for "
+    "https://shannon.cs.illinois.edu/DenotationGraph/ and put them into images/, and get "
+    "dataset_flickr30k.json from https://cs.stanford.edu/people/karpathy/deepimagesent/; for "
     "source='precomp' get f30k_precomp as described on https://github.com/kuanghuei/SCAN and put its "
     "files into precomp/",
 )

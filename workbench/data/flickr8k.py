@@ -15,7 +15,6 @@ import numpy as np
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
 from workbench.records import Judgements, Split
 
-CITATION_PAGE = "https://hockenmaier.cs.illinois.edu/Framing_Image_Description/KCCA.html"
 CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
@@ -26,8 +25,8 @@ LISTS = {
 }
 REMEDY = (
     f"Flickr8k is for research use: get Flickr8k_Dataset.zip (its photographs go into {IMAGES}/) and "
-    "Flickr8k_text.zip (its "
-    f"text files go beside {IMAGES}/) as described on {CITATION_PAGE}"
+    f"Flickr8k_text.zip (its text files go beside {IMAGES}/) as described on "
+    "https://hockenmaier.cs.illinois.edu/Framing_Image_Description/KCCA.html"
 )
 COUNTS = {"train": (5999, 29995), "val": (1000, 5000), "test": (1000, 5000)}
 # The list of training images names 6,000. This one is not in the archive; its captions stand under its name
@@ -62,20 +61,13 @@ def flickr8k(
     """
     needed = [CAPTIONS, LISTS[split], IMAGES, *([HUMAN] if split == "test" else [])]
     folder = find_root("flickr8k", root, needed, REMEDY)
-    problems = Problems(on_error)
-
-    def path(image: str) -> Path:
-        return folder / IMAGES / image
-
+    path, problems = (folder / IMAGES).joinpath, Problems(on_error)
     listed = (folder / LISTS[split]).read_text(encoding="utf-8").split()
-    absent = (
-        ()
-        if ABSENT not in listed or path(ABSENT).is_file()
-        else (f"{ABSENT} is listed but was never distributed",)
-    )
-    rows = _of_split(
-        [image for image in listed if image != ABSENT or not absent], folder / CAPTIONS, problems
-    )
+    absent: tuple[str, ...] = ()
+    if ABSENT in listed and not path(ABSENT).is_file():
+        listed.remove(ABSENT)
+        absent = (f"{ABSENT} is listed but was never distributed",)
+    rows = _of_split(listed, folder / CAPTIONS, problems)
     kept = good(rows, path, problems, check_images=check_images)
 
     def judge(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
@@ -83,7 +75,7 @@ def flickr8k(
 
     if complete and on_error == "raise":
         check_counts(f"flickr8k/{split}", kept, COUNTS[split])
-    return to_split(f"flickr8k/{split}", kept, path, judge=judge, notes=(*absent, *problems.notes()))
+    return to_split(f"flickr8k/{split}", kept, path, judge=judge, notes=absent + problems.notes())
 
 
 def _of_split(images: list[str], file: Path, problems: Problems) -> list[Row]:

@@ -68,24 +68,22 @@ def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
         for number, line in enumerate((line for line in lines if line.strip()), start=1):
             where = f"{file.name} row {number}"
             try:
-                record = json.loads(line)
+                if isinstance(record := json.loads(line), dict):
+                    yield where, record
+                else:
+                    problems.add("malformed row", f"{where}: expected an object, found {line.strip()[:60]}")
             except json.JSONDecodeError as error:
                 problems.add("malformed row", f"{where}: not JSON ({error})")
-                continue
-            if isinstance(record, dict):
-                yield where, record
-            else:
-                problems.add("malformed row", f"{where}: expected an object, found {line.strip()[:60]}")
 
 
 def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     import pyarrow.parquet
 
     try:
-        table = pyarrow.parquet.read_table(file)
+        records = pyarrow.parquet.read_table(file).to_pylist()
     except pyarrow.ArrowInvalid as error:
         raise ValueError(f"{file.name} is not a Parquet file: {error}") from error
-    yield from ((f"{file.name} row {n}", record) for n, record in enumerate(table.to_pylist(), start=1))
+    yield from ((f"{file.name} row {n}", record) for n, record in enumerate(records, start=1))
 
 
 # judgements of the training split, for ``Config.positives``
@@ -146,8 +144,8 @@ def folder(
                 f"{without[0]}: {name} is empty, but other rows have one; give it to all rows or to none"
             )
     extra = sorted({name for _, record in records for name in record} - set(COLUMNS))
-    unread = [f"columns that were not read: {', '.join(extra)}"] if extra else []
-    return to_split(f"{base.name}/{split}", kept, base.joinpath, notes=(*unread, *problems.notes()))
+    unread = (f"columns that were not read: {', '.join(extra)}",) if extra else ()
+    return to_split(f"{base.name}/{split}", kept, base.joinpath, notes=unread + problems.notes())
 
 
 def _find_table(base: Path) -> Path:
@@ -173,9 +171,8 @@ def _of_split(
         name = record["split"] if "split" in record else TENTHS[zlib.crc32(image.encode()) % 10]
         if name not in SPLITS:
             problems.add("unknown split", f"{where}: split {name!r} is not one of {', '.join(SPLITS)}")
-        elif home.setdefault(image, name) != name:
-            message = f"{where}: {image} is in {name!r} here, in {home[image]!r} before"
-            problems.add("image in two splits", message)
+        elif (before := home.setdefault(image, name)) != name:
+            problems.add("image in two splits", f"{where}: {image} is in {name!r} here, in {before!r} before")
         elif split in (name, "all"):
             yield where, record
 

@@ -14,7 +14,6 @@ from typing import Literal
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
 from workbench.records import Split
 
-PAGE = "https://github.com/TAU-VAILab/hierarcaps"
 CHAINS, EXPANDED, IMAGES = "hierarcaps_test.csv", "hierarcaps_test_expanded.csv.gz", "images"
 LEVELS, ARROW = 4, " => "
 # what is read: file, column of the chains, first level that is kept
@@ -25,8 +24,8 @@ TEXTS = {
 }
 COUNTS = {"chains": (1000, 4000), "expanded": (5000, 93916), "captions": (5000, 23479)}
 REMEDY = (
-    f"Get the text files from {PAGE} and put the photographs that they name, of MS-COCO's val2014, into "
-    f"{IMAGES}/"
+    "Get the text files from https://github.com/TAU-VAILab/hierarcaps and put the photographs that they "
+    f"name, of MS-COCO's val2014, into {IMAGES}/"
 )
 
 
@@ -63,11 +62,7 @@ def hierarcaps(
     """
     file, column, first = TEXTS[texts]
     folder = find_root("hierarcaps", root, [file, IMAGES], REMEDY)
-    problems = Problems(on_error)
-
-    def path(image: str) -> Path:
-        return folder / IMAGES / image
-
+    path, problems = (folder / IMAGES).joinpath, Problems(on_error)
     rows = list(_rows(folder / file, column, first, problems))
     needed: Callable[[str], Path] = path if texts == "chains" or check_images else lambda image: folder / file
     kept = good(rows, needed, problems, check_images=check_images)
@@ -87,13 +82,14 @@ def _rows(file: Path, column: str, first: int, problems: Problems) -> Iterator[R
         chain = [text.strip() for text in (record.get(column) or "").split(ARROW.strip())]
         image = (record.get("image_url") or "").rpartition("/")[2]
         if len(chain) != LEVELS or not image:
-            message = f"{where}: expected {LEVELS} texts joined by '=>' in {column}, and image_url"
-            problems.add("malformed row", message)
+            problems.add(
+                "malformed row", f"{where}: expected {LEVELS} texts joined by '=>' in {column}, and image_url"
+            )
             continue
-        key = record.get("id") or str(number - 1)
         for level, text in list(enumerate(chain, start=1))[first - 1 :]:
+            key = f"{record.get('id') or number - 1}#{level}"
             place = (level, number - 1) if first < LEVELS else (None, None)
-            by_image.setdefault(image, []).append(Row(where, image, text, f"{key}#{level}", *place))
+            by_image.setdefault(image, []).append(Row(where, image, text, key, *place))
     return (row for rows in by_image.values() for row in rows)
 
 

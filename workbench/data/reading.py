@@ -64,11 +64,11 @@ class Problems:
 
     def notes(self) -> tuple[str, ...]:
         """One sentence with the counts by kind and the first error; empty when there was none."""
-        if not self.found:
-            return ()
         counts = Counter(kind for kind, _ in self.found)
         listed = ", ".join(f"{number} x {kind}" for kind, number in sorted(counts.items()))
-        return (f"skipped {len(self.found)}: {listed}; the first: {self.found[0][1]}",)
+        return tuple(
+            f"skipped {len(self.found)}: {listed}; the first: {error}" for _, error in self.found[:1]
+        )
 
 
 def read_image(path: Path, where: str, *, small: bool = False) -> Image.Image:
@@ -144,8 +144,7 @@ def good(
         elif row.id in seen:
             problems.add("repeated id", f"{row.where}: the id {row.id!r} was used before, in {seen[row.id]}")
         elif (error := images[row.image]) is not None:
-            missing = isinstance(error, FileNotFoundError)
-            problems.add("missing image" if missing else "corrupt image", error)
+            problems.add(f"{'missing' if isinstance(error, FileNotFoundError) else 'corrupt'} image", error)
         else:
             seen[row.id] = row.where
             kept.append(row)
@@ -208,10 +207,9 @@ def check_counts(name: str, rows: Sequence[Row], expected: tuple[int, int]) -> N
     """
     found = (len({row.image for row in rows}), len(rows))
     if found != expected:
-        source = rows[0].where.split()[0] if rows else "empty files"
         raise ValueError(
-            f"{name}, from {source}: expected {count(expected[0], 'image')} and "
-            f"{count(expected[1], 'caption')}, "
+            f"{name}, from {rows[0].where.split()[0] if rows else 'empty files'}: expected "
+            f"{count(expected[0], 'image')} and {count(expected[1], 'caption')}, "
             f"found {count(found[0])} and {count(found[1])}; get a whole copy, or say complete=False"
         )
 

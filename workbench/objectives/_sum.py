@@ -68,9 +68,8 @@ def options_of(name: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any
     example = f'{{"{next(iter(addends))}": {{...}}}}'
     for paper, given in options.items():
         if paper not in addends:
-            near = did_you_mean(paper, list(addends))
             raise TypeError(
-                f"objective {name!r} has no option {paper!r}; {near}. "
+                f"objective {name!r} has no option {paper!r}; {did_you_mean(paper, list(addends))}. "
                 f"Options of a sum are given by paper, {example}"
             )
         if not isinstance(given, Mapping):
@@ -178,10 +177,10 @@ class Sum(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """The chosen terms of all papers by ``paper.term``."""
-        asked = {name: paper for name, paper in self.by_name.items() if paper.selected}
         found = {
             f"{name}.{term}": value
-            for name, paper in asked.items()
+            for name, paper in self.by_name.items()
+            if paper.selected
             for term, value in paper(image, text, batch).items()
         }
         return {term: weight * found[term] for term, weight in self.weights.items() if self.wants(term)}

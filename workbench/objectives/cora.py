@@ -91,13 +91,10 @@ def joint_contrastive(
         The mean over images plus the mean over captions and entities.
     """
     logits = full_precision(scores) / tau
-    if epsilon == "none":
-        both = both_ways(contrastive, logits, positives, reduction="mean", extra_positives="mask")
-    else:
-        both = (
-            _with_floor(logits, positives, RELEASED[0]),
-            _with_floor(logits.T, positives.T, RELEASED[1]),
-        )
+    if epsilon == "released":
+        of_images = _with_floor(logits, positives, RELEASED[0])
+        return of_images + _with_floor(logits.T, positives.T, RELEASED[1])
+    both = both_ways(contrastive, logits, positives, reduction="mean", extra_positives="mask")
     return both[0] + both[1]
 
 
@@ -224,11 +221,8 @@ class CORA(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``hard``, ``contrastive`` and ``specificity``, those that have a weight."""
-        plain, positives = (
-            self.scores(image, replace(text, entities=None, owner=None, labels=None)),
-            batch.positives,
-        )
-        out: dict[str, Tensor] = {}
+        plain = self.scores(image, replace(text, entities=None, owner=None, labels=None))
+        positives, out = batch.positives, dict[str, Tensor]()
         if self.wants("hard"):
             how = {"margin": self.margin, "negatives": self.mining, "reduction": "mean"}
             out["hard"] = torch.stack(both_ways(triplet, plain, positives, **how)).sum()
@@ -236,9 +230,8 @@ class CORA(Objective):
             found = similarity.cosine(image.mean, text.entities)
             if self.wants("contrastive"):
                 both_kinds = torch.cat([positives, self._entity_positives(text, positives, batch)], dim=1)
-                everything = torch.cat([plain, found], dim=1)
                 out["contrastive"] = joint_contrastive(
-                    everything, both_kinds, tau=self.tau, epsilon=self.epsilon
+                    torch.cat([plain, found], dim=1), both_kinds, tau=self.tau, epsilon=self.epsilon
                 )
             if self.wants("specificity"):
                 out["specificity"] = specificity(plain, found, batch.own, text.owner, margin=self.margin)
@@ -248,9 +241,8 @@ class CORA(Objective):
         if self.positives == "own" or text.labels is None:
             return entity_positives(text, positives, None)
         graphs = batch.signals["graph_tokens"]
-        return entity_positives(
-            text, positives, said_by(text.labels, graphs["objects"], graphs["attributes"])
-        )
+        said = said_by(text.labels, graphs["objects"], graphs["attributes"])
+        return entity_positives(text, positives, said)
 
     def calibrate(self, image: Embedding, text: Embedding, quality: Callable[[Tensor], float]) -> None:
         """Choose ``beta``."""

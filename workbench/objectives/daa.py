@@ -83,9 +83,8 @@ def soft_ranks(others: Tensor, values: Tensor, *, temperature: float, clip: floa
     Returns:
         ``(Q, C)`` ranks between 1 and C; a tie counts one half.
     """
-    itself = ((others - values) / temperature).clamp(-clip, clip).sigmoid()
     counted: Tensor = _CountAbove.apply(others, values, temperature, clip)
-    return 1 + counted - itself
+    return 1 + counted - ((others - values) / temperature).clamp(-clip, clip).sigmoid()
 
 
 def average_semantic_precision(

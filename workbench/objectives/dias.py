@@ -197,9 +197,10 @@ class DIAS(Objective):
         form = {"form": scorer if self.scores_parts else "cross"} if isinstance(scorer, str) else scorer
         self.attention = make("dias: scorer", CrossAttention, form)
         self.selections = selections(selection)
-        start = torch.tensor([one.start() for one in self.selections.values()])
-        learned = any(one.learned for one in self.selections.values())
-        self.beta = nn.Parameter(start) if learned else nn.Buffer(start, persistent=False)
+        made = self.selections.values()
+        start = torch.tensor([one.start() for one in made])
+        learnt = any(one.learned for one in made)
+        self.beta = nn.Parameter(start) if learnt else nn.Buffer(start, persistent=False)
         self.declare()
 
     def declare(self) -> None:
@@ -207,8 +208,7 @@ class DIAS(Objective):
         by_parts = self.scores_parts and (
             self.selected is None or any(map(self.wants, ("loc", "inter", "intra")))
         )
-        attended = self.wants("dim") and self.rows != "pooled"
-        self.reads = ("parts",) if by_parts or attended else ()
+        self.reads = ("parts",) if by_parts or (self.wants("dim") and self.rows != "pooled") else ()
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
         """``(I, T)`` cosines of pooled embeddings, or scores of pairs by their parts."""
@@ -216,17 +216,16 @@ class DIAS(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``loc``, ``dim``, ``inter`` and ``intra``."""
-        scores = (
-            full_precision(self.scores(image, text)) if self.wants("loc") or self.wants("inter") else None
-        )
         terms: dict[str, Tensor] = {}
-        if self.wants("loc") and scores is not None:
+        images, captions = one_caption_an_image(batch)
+        if self.wants("loc") or self.wants("inter"):
+            scores = full_precision(self.scores(image, text))
+        if self.wants("loc"):
             terms["loc"] = self._triplet(scores, batch.positives) + self._triplet(scores.T, batch.positives.T)
         if self.wants("dim"):
             correlations = correlation(*self._rows(rows_of(image, batch.own), text))
             terms["dim"] = alignment(correlations, denominators=self.denominators, reduction=self.reduction)
-        images, captions = one_caption_an_image(batch)
-        if self.wants("inter") and scores is not None:
+        if self.wants("inter"):
             terms["inter"] = self._constraint("inter", inter_difference(scores[images][:, captions]))
         if self.wants("intra"):
             vectors = self._vectors(rows_of(image, images), rows_of(text, captions))

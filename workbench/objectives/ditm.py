@@ -154,24 +154,25 @@ class DITM(Objective):
         terms = self._triplet(scores, positives, self._delta(batch, "minmax"))
         if self.ordering:
             delta = self._delta(batch, self.ratio_on)
-            terms["ordering"] = self.weight * ordering(
-                scores, batch.belongs, delta, eps=self.eps, reduction=self.reduction
-            )
+            order = ordering(scores, batch.belongs, delta, eps=self.eps, reduction=self.reduction)
+            terms["ordering"] = self.weight * order
         return terms
 
     def _triplet(self, scores: Tensor, positives: Tensor, delta: Tensor) -> dict[str, Tensor]:
         # The margin depends on the negative, so the most similar negative is not the one that violates most:
         # similarity decides.
-        caption, own = positives.nonzero(as_tuple=True)[1], positives.T.nonzero(as_tuple=True)[0]
-        i2t: float | Tensor = (
-            image_to_text_margin(delta[caption], delta, self.tau) if self.adaptive else CONSTANT_MARGIN
-        )
-        t2i: float | Tensor = text_to_image_margin(delta[own], self.tau) if self.adaptive else CONSTANT_MARGIN
+        margins: list[float | Tensor] = [CONSTANT_MARGIN, CONSTANT_MARGIN]
+        if self.adaptive:
+            caption, own = positives.nonzero(as_tuple=True)[1], positives.T.nonzero(as_tuple=True)[0]
+            margins = [
+                image_to_text_margin(delta[caption], delta, self.tau),
+                text_to_image_margin(delta[own], self.tau),
+            ]
         return {
-            "i2t": triplet(scores, positives, margin=i2t, negatives=self.mining, reduction=self.reduction),
-            "t2i": triplet(
-                scores.T, positives.T, margin=t2i, negatives=self.mining, reduction=self.reduction
-            ),
+            name: triplet(rows, own, margin=margin, negatives=self.mining, reduction=self.reduction)
+            for name, rows, own, margin in zip(
+                ("i2t", "t2i"), (scores, scores.T), (positives, positives.T), margins, strict=True
+            )
         }
 
     def _delta(self, batch: Batch, scale: str) -> Tensor:

@@ -118,19 +118,18 @@ class PCME(Objective):
         fixed otherwise.
         """
         generator = None if self.training else torch.Generator().manual_seed(0)
-        drawn = [self._draw(one, generator) for one in (image, text)]
         return similarity.match_log_odds(
-            *drawn, scale=self.scale, shift=self.shift, floor=FLOOR, added=self.variant.added
-        )
+            self._draw(image, generator), self._draw(text, generator), scale=self.scale, shift=self.shift,
+            floor=FLOOR, added=self.variant.added,
+        )  # fmt: skip
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``match`` and ``vib``."""
         made = {}
         if self.wants("match"):
             log_odds = full_precision(self.scores(image, text))
-            labels = batch.targets.to(log_odds.dtype)
             made["match"] = 2 * nn.functional.binary_cross_entropy_with_logits(
-                log_odds, labels, reduction=self.reduction
+                log_odds, batch.targets.to(log_odds.dtype), reduction=self.reduction
             )
         if self.wants("vib"):
             made["vib"] = self.beta * both_bottlenecks(image, text, self.variant.bottleneck)

@@ -87,10 +87,7 @@ class PCMEPP(Objective):
         reduction: ScalarReduction = "mean",
     ) -> None:
         super().__init__()
-        self.scale, self.shift = (
-            nn.Parameter(torch.tensor(float(scale))),
-            nn.Parameter(torch.tensor(float(shift))),
-        )
+        self.scale, self.shift = (nn.Parameter(torch.tensor(float(start))) for start in (scale, shift))
         self.alpha, self.beta, self.label_smoothing = alpha, beta, label_smoothing
         self.distance, self.reduction = distance, reduction
         self.reads = () if distance == "mean_only" else ("log_var",)

@@ -88,17 +88,16 @@ def released(
     lead = scores.diagonal()
     if len(own) < 2:
         return lead * 0, lead * 0
-    found, terms = [], []
-    for gap in (scores - lead[:, None], scores - lead[None, :]):
-        ordered = gap.topk(2, dim=1, largest=sampling == "closest").indices[:, 1]
+    anchor, gaps = torch.arange(len(own), device=own.device), (scores - lead[:, None], scores - lead[None, :])
+    if sampling == "random":
         alone = torch.eye(len(own), dtype=torch.bool, device=own.device)
-        found.append(sample(scores, alone, sampling) if sampling == "random" else ordered)
-    anchor = torch.arange(len(own), device=own.device)
+        first, second = (sample(scores, alone, sampling) for _ in gaps)
+    else:
+        first, second = (gap.topk(2, dim=1, largest=sampling == "closest").indices[:, 1] for gap in gaps)
     # The negative captions give the second margin and the negative images the first.
-    for gap, margin_of, column in ((lead[:, None], found[1], found[0]), (lead[None, :], found[0], found[1])):
-        margin = ((phi.diagonal() - phi[anchor, margin_of]) / tau).clamp(max=cap)
-        terms.append((scores - gap + margin[None, :]).clamp(min=0)[anchor, column])
-    return terms[0], terms[1]
+    margins = [((phi.diagonal() - phi[anchor, of]) / tau).clamp(max=cap)[None, :] for of in (second, first)]
+    hinges = [(gap + margin).clamp(min=0) for gap, margin in zip(gaps, margins, strict=True)]
+    return hinges[0][anchor, first], hinges[1][anchor, second]
 
 
 class SAM(Objective):
@@ -168,18 +167,18 @@ class SAM(Objective):
         image, caption = positives.nonzero(as_tuple=True)
         negative = sample(scores[image], positives[image], self.sampling)
         other = sample(scores.T[caption], positives.T[caption], self.sampling)
-        lead = scores[image, caption]
-        gaps = [scores[image, negative] - lead, scores[other, caption] - lead]
-        right = phi[image, caption]
+        lead, right = scores[image, caption], phi[image, caption]
         margins = [right - phi[image, negative], right - of_images(phi, batch.own)[image, other]]
         if self.variant == "printed":
             margins.reverse()
-        hinges = [
-            ((m / self.tau).clamp(max=self.cap) + gap).clamp(min=0)
-            for m, gap in zip(margins, gaps, strict=True)
-        ]
-        lonely = (positives[image].all(dim=1), positives.T[caption].all(dim=1))
-        return hinges[0].masked_fill(lonely[0], 0), hinges[1].masked_fill(lonely[1], 0)
+        i2t, t2i = (
+            ((margin / self.tau).clamp(max=self.cap) + (found - lead)).clamp(min=0)
+            for margin, found in zip(margins, (scores[image, negative], scores[other, caption]), strict=True)
+        )
+        return (
+            i2t.masked_fill(positives[image].all(dim=1), 0),
+            t2i.masked_fill(positives.T[caption].all(dim=1), 0),
+        )
 
 
 MEMBER = SAM

@@ -32,14 +32,14 @@ ALL_LEVELS = tuple(range(1, LEVELS + 1))
 
 def _captions(dice: Dice, scene: SceneGraph, levels: Sequence[int]) -> list[Caption]:
     """Captions of a scene, one of each of these levels, in random order."""
-    stated = [(level, statement(dice, scene, level)) for level in levels]
-    return [(level, verbalise(graph, dice), graph) for level, graph in dice.shuffled(stated)]
+    stated = dice.shuffled([(level, statement(dice, scene, level)) for level in levels])
+    return [(level, verbalise(graph, dice), graph) for level, graph in stated]
 
 
 def _chain(dice: Dice, scene: SceneGraph, _: Sequence[int]) -> list[Caption]:
     """The chain of a scene: two bare phrases, a caption, a full sentence."""
-    graphs = chain(dice, scene)
-    return [(i, (short_phrase if i < 3 else verbalise)(g, dice), g) for i, g in enumerate(graphs, 1)]
+    told = enumerate(chain(dice, scene), 1)
+    return [(level, (short_phrase if level < 3 else verbalise)(graph, dice), graph) for level, graph in told]
 
 
 def layouts(split: str, rows: Iterable[int], seed: int = 0) -> list[Scene]:

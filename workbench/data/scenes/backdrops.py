@@ -54,23 +54,25 @@ class Canvas:
 
     def hill(self, start: int, height: int, bottom: int, colour: Colour, step: int = 250) -> None:
         """A rolling skyline, filled down to ``bottom``."""
-        tops = [(x, start - self.dice.between(0, height)) for x in range(-step, 1001 + step, step)]
-        line = [n for x, y in tops for n in (x, y)]
-        polygon(self.image, smooth(self.points(-step, bottom, *line, 1000 + step, bottom)), colour)
+        tops = (n for x in range(-step, 1001 + step, step) for n in (x, start - self.dice.between(0, height)))
+        polygon(self.image, smooth(self.points(-step, bottom, *tops, 1000 + step, bottom)), colour)
 
     def peaks(self, *places: int) -> None:
         """Three mountains with snow on them, the second lower and the third higher than the first."""
         colour = (122, 132, 158)
         for x, lower in zip(places, (0, 30, -60), strict=True):
             top, half = 230 + lower + self.dice.between(-20, 40), self.dice.between(280, 340)
-            foot = (x + half, _HORIZON)
-            polygon(self.image, self.points(x - half, _HORIZON, x, top, *foot), colour)
-            shade = mixed(colour, (30, 30, 70), 16)
-            polygon(self.image, self.points(x, top, *foot, x + half // 5, _HORIZON), shade)
-            d, w = (_HORIZON - top) // 3, half // 3
-            cap: Range = (x, top, x + w, top + d, x + w // 3, top + d * 3 // 4, x, top + d * 11 // 10)
-            cap += (x - w // 3, top + d * 3 // 4, x - w, top + d)
-            polygon(self.image, self.points(*cap), (250, 252, 255))
+            d, w, right = (_HORIZON - top) // 3, half // 3, x + half
+            cap = (
+                x, top, x + w, top + d, x + w // 3, top + d * 3 // 4, x, top + d * 11 // 10, x - w // 3,
+                top + d * 3 // 4, x - w, top + d,
+            )  # fmt: skip
+            for corners, paint in (
+                ((x - half, _HORIZON, x, top, right, _HORIZON), colour),
+                ((x, top, right, _HORIZON, x + half // 5, _HORIZON), mixed(colour, (30, 30, 70), 16)),
+                (cap, (250, 252, 255)),
+            ):
+                polygon(self.image, self.points(*corners), paint)
 
     def clouds(self, colour: Colour, number: int) -> None:
         """Soft clouds in the sky."""
@@ -101,8 +103,8 @@ class Canvas:
         """
         for y in heights:
             for _ in range(each):
-                x = self.dice.between(*starts)
-                moved = (n + (y if place % 2 else x) for place, n in enumerate(shape))
+                at = self.dice.between(*starts), y
+                moved = (n + at[place % 2] for place, n in enumerate(shape))
                 self.draw.line(self.points(*moved), line[0], max(1, self.side // line[1]))
 
     def lamps(self, *places: int) -> None:
@@ -116,8 +118,9 @@ class Canvas:
     def slabs(self) -> None:
         """The joints of a pavement."""
         for x in range(-60, 1000, 130):
-            joint = self.points(x + 40, _HORIZON - 20, x, 690)
-            self.draw.line(joint, (170, 164, 160), max(1, self.side // 160))
+            self.draw.line(
+                self.points(x + 40, _HORIZON - 20, x, 690), (170, 164, 160), max(1, self.side // 160)
+            )
 
     def marks(self, shift: int) -> None:
         """The marks in the middle of a road."""

@@ -134,8 +134,7 @@ PAIRS: dict[str, Callable[[Dice], list[Thing]]] = {
 }
 
 
-NEAR, FAR, TOUCH, EDGE = 45, 120, 25, 25
-VARIANTS = 4
+NEAR, FAR, TOUCH, EDGE, VARIANTS = 45, 120, 25, 25, 4
 
 
 @dataclass(frozen=True)
@@ -192,9 +191,7 @@ def _attempt(dice: Dice) -> Scene | None:
     gaps = _gaps(dice, spans) if columns else []
     if not gaps:
         return None
-    things: list[Thing] = []
-    links: list[tuple[int, str, int]] = []
-    end = 0
+    things, links, end = list[Thing](), list[tuple[int, str, int]](), 0
     for number, ((relation, members), span, gap) in enumerate(zip(columns, spans, gaps, strict=True)):
         links += [(len(things), relation, len(things) + 1)] if relation else []
         shift = end + gap - span[0]
@@ -249,14 +246,13 @@ def graph_of(scene: Scene) -> SceneGraph:
     on or at.
     """
     backdrop, where = len(scene.things), BACKDROPS[scene.backdrop][0]
-    attributes = [
-        (i, a)
-        for i, t in enumerate(scene.things)
-        for a in (t.size, t.pattern, t.colour, COUNTS.get(t.count))
-        if a
-    ]
     return SceneGraph(
         (*(t.noun for t in scene.things), scene.backdrop),
-        tuple(attributes),
+        tuple(
+            (i, a)
+            for i, t in enumerate(scene.things)
+            for a in (t.size, t.pattern, t.colour, COUNTS.get(t.count))
+            if a
+        ),
         (*relations(scene), *((i, where, backdrop) for i in range(backdrop))),
     )

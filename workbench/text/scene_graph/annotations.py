@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,11 +38,12 @@ class Annotated:
     graphs: tuple[SceneGraph, ...]
 
 
-def annotated(root: Path | str, part: Literal["dev", "test"] = "test") -> Annotated:
+def annotated(root: Path | str = "", part: Literal["dev", "test"] = "test") -> Annotated:
     """The annotated captions; their graphs are shipped, their texts are looked up.
 
     Args:
-        root: the folder that holds ``flickr8k/Flickr8k.token.txt`` and ``coco/captions_val2017.json``.
+        root: the folder that holds ``flickr8k/Flickr8k.token.txt`` and ``coco/captions_val2017.json``;
+            empty = the one that ``WORKBENCH_DATA`` names.
         part: ``"dev"`` (60 captions, for writing rules) or ``"test"`` (200, for measuring).
 
     Raises:
@@ -50,7 +52,8 @@ def annotated(root: Path | str, part: Literal["dev", "test"] = "test") -> Annota
     """
     lines = assets.path("scene_graphs/annotated.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["part"] == part]
-    known = {source: texts(Path(root) / name, source) for source, name in TEXTS.items()}
+    base = Path(root or os.environ.get("WORKBENCH_DATA", ""))
+    known = {source: texts(base / name, source) for source, name in TEXTS.items()}
     graphs = tuple(SceneGraph.of(row["objects"], row["attributes"], row["relations"]) for row in rows)
     captions = tuple(_checked(row, known[row["source"]]) for row in rows)
     return Annotated(tuple((row["source"], row["id"]) for row in rows), captions, graphs)

@@ -88,9 +88,9 @@ def _environment() -> Environment:
     )  # fmt: skip
     formatters = (shown.shown, shown.with_interval, shown.fixed, shown.count, shown.heading, data_uri)
     made.globals |= {one.__name__: one for one in formatters}
+    made.globals["file"] = lambda name: Markup(loader.get_source(made, name)[0])
     # a number that is not finite is an error here, not a script that no browser reads
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-    made.globals["file"] = lambda name: Markup(loader.get_source(made, name)[0])
     return made
 
 

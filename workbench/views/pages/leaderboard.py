@@ -64,9 +64,9 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
         groups=[_group(key, part) for key, part in table.groupby(list(SPLIT), sort=False)],
         left_out=[(Path(name).name, reason) for name, reason in left_out.items()],
     )
-    html = runs.write_text(Path(out or root) / "leaderboard.html", text)
-    csv = runs.write_text(Path(out or root) / "leaderboard.csv", table.to_csv(index=False))
-    return Leaderboard(html, csv, len(table), left_out)
+    folder = Path(out or root)
+    csv = runs.write_text(folder / "leaderboard.csv", table.to_csv(index=False))
+    return Leaderboard(runs.write_text(folder / "leaderboard.html", text), csv, len(table), left_out)
 
 
 def _unfit(run: runs.Run) -> str:
@@ -76,12 +76,17 @@ def _unfit(run: runs.Run) -> str:
 
 
 def _row(run: runs.Run) -> dict[str, Any]:
-    row: dict[str, Any] = {"notebook": run.notebook, "run": run.id, "status": run.status}
-    row |= {name: run.results.get(name, "") for name in ("objective", "seed")}
-    row |= {name: run.params.get(name, "") for name in ("train_images", "epochs")}
     split = {"name": "", "images": 0, "captions": 0, **run.results.get("split", {})}
-    row |= {"dataset": run.results.get("dataset", ""), "split": split["name"]}
-    row |= {name: split[name] for name in ("images", "captions")}
+    row: dict[str, Any] = {
+        "notebook": run.notebook,
+        "run": run.id,
+        "status": run.status,
+        **{name: run.results.get(name, "") for name in ("objective", "seed")},
+        **{name: run.params.get(name, "") for name in ("train_images", "epochs")},
+        "dataset": run.results.get("dataset", ""),
+        "split": split["name"],
+        **{name: split[name] for name in ("images", "captions")},
+    }
     for label, contract in of_results(run.results):
         row[label] = contract["value"]
         row |= {f"{label} {end}": contract.get(end) for end in ("low", "high")}
