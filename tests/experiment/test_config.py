@@ -97,6 +97,9 @@ def test_the_embedded_world_is_learnt_from_random_heads_with_the_encoders_of_eac
     # the graph's words are learnt, and no tower stands beside it
     assert found["cora"].text_options["concepts"]["kind"] == "gru"
     assert "whole" not in found["cora"].text_options["concepts"]
+    # an ablation without the losses of the entities keeps the graph
+    alone = Config(objective="cora", objective_options={"contrastive": 0.0, "specificity": 0.0})
+    assert (alone.text_encoder, alone.text_options) == ("graph", found["cora"].text_options)
     for name in ("pcme", "pcmepp"):
         assert found[name].image_options["log_var"] is found[name].text_options["log_var"] is True
     made = encoders.member("multigrain")(**found["aahr"].image_options | FACTS)
