@@ -170,7 +170,7 @@ class DIAS(Objective):
         TypeError: an unknown field of a mapping.
     """
 
-    recipe = settings(epochs=6, lr=1e-3, lr_warmup_steps=30, warmup_epochs=1, sampler="clusters")
+    recipe = settings(epochs=6, lr=1e-3, lr_warmup_steps=30, warmup_epochs=1, sampler="clusters", clusters=32)
 
     def __init__(
         self,
