@@ -93,6 +93,7 @@ def test_a_transformer_layer_without_padding_is_that_of_pytorch(monkeypatch, nor
 def of_words(**options):
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(4, 10, (len(SIZES), max(SIZES)), generator=generator) * layout().mask
+    ids[:, 0] = 2  # the start sign, which is never deleted
     values = torch.randn(*ids.shape, 8, dtype=torch.float64, generator=generator)
     signals = {"tokens": ids, "word_features": {"values": values, "mask": layout().mask}}
     captions = Batch(
