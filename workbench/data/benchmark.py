@@ -371,8 +371,7 @@ def _annotated(bench: Benchmark, choice: Choice) -> Read:
     files = {image: folder / IMAGES / path for image, path in paths.items()}
     # the captions alone: photographs are looked for when they are opened
     needed = files if photographs else dict.fromkeys(files, file)
-    rows = good(found, needed.__getitem__, problems, check_images=False)
-    if not rows:
+    if not (rows := good(found, needed.__getitem__, problems, check_images=False)):
         raise ValueError(
             f"{file.name}: expected images of the split {choice.split!r}, found none. "
             f"{' '.join(problems.notes())}"

@@ -37,8 +37,7 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
             read.
     """
     readers = {".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}
-    reader = readers.get(file.suffix.lower())
-    if reader is None:
+    if (reader := readers.get(file.suffix.lower())) is None:
         raise ValueError(f"{file.name}: a table is one of {', '.join(readers)}")
     where = f"{file.name} row 0"
     try:
@@ -131,8 +130,7 @@ def folder(
     problems = Problems(on_error)
     records = list(read_table(file, problems))
     rows = _rows(_of_split(records, split, problems), base, problems)
-    kept = good(rows, base.joinpath, problems, check_images=check_images)
-    if not kept:
+    if not (kept := good(rows, base.joinpath, problems, check_images=check_images)):
         raise ValueError(
             f"folder: {file.name} has no usable row for split {split!r}. "
             f"{' '.join(problems.notes())}".rstrip()
@@ -149,8 +147,7 @@ def folder(
 
 
 def _find_table(base: Path) -> Path:
-    found = [base / name for name in TABLES if (base / name).is_file()]
-    if not found:
+    if not (found := [base / name for name in TABLES if (base / name).is_file()]):
         raise FileNotFoundError(
             f"folder: {base} holds none of {', '.join(TABLES)}; name the table with table=... {REMEDY}"
         )

@@ -35,8 +35,7 @@ def parse(name: str) -> Addends:
     """
     out: Addends = {}
     for text in name.split("+"):
-        found = ADDEND.fullmatch(text.strip())
-        if found is None:
+        if (found := ADDEND.fullmatch(text.strip())) is None:
             raise ValueError(f"objective {name!r}: cannot read {text!r}; {EXAMPLE}")
         terms, term = out.setdefault(found["paper"], {}), found["term"] or ""
         if term in terms or (terms and "" in {term, *terms}):

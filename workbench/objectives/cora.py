@@ -222,8 +222,10 @@ class CORA(Objective):
         plain = self.scores(image, replace(text, entities=None, owner=None, labels=None))
         positives, out = batch.positives, dict[str, Tensor]()
         if self.wants("hard"):
-            how = {"margin": self.margin, "negatives": self.mining, "reduction": "mean"}
-            out["hard"] = torch.stack(both_ways(triplet, plain, positives, **how)).sum()
+            i2t, t2i = both_ways(
+                triplet, plain, positives, margin=self.margin, negatives=self.mining, reduction="mean"
+            )
+            out["hard"] = i2t + t2i
         if text.entities is not None and text.owner is not None:
             found = similarity.cosine(image.mean, text.entities)
             if self.wants("contrastive"):

@@ -69,8 +69,10 @@ class InfoNCE(Objective):
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i``."""
         logits = self.scale * full_precision(self.scores(image, text))
-        how = {"reduction": self.reduction, "extra_positives": self.extra_positives}
-        i2t, t2i = both_ways(contrastive, logits, batch.positives, **how)
+        i2t, t2i = both_ways(
+            contrastive, logits, batch.positives, reduction=self.reduction,
+            extra_positives=self.extra_positives,
+        )  # fmt: skip
         return {"i2t": self.weights[0] * i2t, "t2i": self.weights[1] * t2i}
 
     @torch.no_grad()

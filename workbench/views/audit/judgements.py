@@ -252,8 +252,7 @@ def read_parquet(path: Path | str, split: Split) -> Judgements:
     """
     from pyarrow import parquet
 
-    path = Path(path)
-    table = parquet.read_table(path)
+    table = parquet.read_table(Path(path))
     metadata: dict[bytes, bytes] = table.schema.metadata or {}
     if not {"image", "caption", "grade"} <= set(table.column_names) or KEY not in metadata:
         raise ValueError(

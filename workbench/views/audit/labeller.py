@@ -161,11 +161,13 @@ class Labeller(anywidget.AnyWidget):
             most: how many are shown.
         """
         settled = self.labels.settled()
-        cards = [
-            card(self.split, self.table.iloc[at], settled.get(pair, ""), grades=self.grades)
-            for at, pair in enumerate(self.pairs[:most])
-        ]
-        return sheet(cards, total=len(self.pairs))
+        return sheet(
+            [
+                card(self.split, self.table.iloc[at], settled.get(pair, ""), grades=self.grades)
+                for at, pair in enumerate(self.pairs[:most])
+            ],
+            total=len(self.pairs),
+        )
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         twin = {"text/html": self.sheet(), "text/plain": f"{len(self.pairs)} candidates"}

@@ -93,8 +93,8 @@ class Labels:
         """
         with self._locked():
             self._refresh()
-            last = next((one for one in reversed(self._decisions) if one.annotator == self.annotator), None)
-            if last:
+            given = (one for one in reversed(self._decisions) if one.annotator == self.annotator)
+            if last := next(given, None):
                 self._write([one for one in self._decisions if one is not last])
             return last
 

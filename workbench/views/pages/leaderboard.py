@@ -99,18 +99,20 @@ def _group(key: Any, part: pd.DataFrame) -> dict[str, Any]:
     measured = [name for name in part if f"{name} low" in part and part[name].notna().any()]
     # the deeper ranks stand in the CSV file
     labels = [label for label in headline(map(str, measured)) if MetricKey.parse(label).k in (None, 1)]
-    title = f"{dataset}, {split}: {count(images, 'image')}, {count(captions, 'caption')}"
     first, *others = map(runs.read, part.index)
     compared = [{told.key: told for told in runs.differences(first, other, labels)} for other in others]
     verdicts = [{label: told.verdict for label, told in of.items()} for of in compared]
     best = [label for label in labels if verdicts and all(of.get(label) == WORSE for of in verdicts)]
     shaded = [best, *([label for label in of if of[label] == BETTER] for of in verdicts)]
-    rows = [
-        {"about": [row[name] for name in ABOUT],
-         "values": [(_value(row, label), of.get(label), label in bold) for label in labels]}
-        for row, of, bold in zip(part.to_dict("records"), [{}, *compared], shaded, strict=True)
-    ]  # fmt: skip
-    return {"title": title, "names": [*ABOUT, *labels], "rows": rows}
+    return {
+        "title": f"{dataset}, {split}: {count(images, 'image')}, {count(captions, 'caption')}",
+        "names": [*ABOUT, *labels],
+        "rows": [
+            {"about": [row[name] for name in ABOUT],
+             "values": [(_value(row, label), of.get(label), label in bold) for label in labels]}
+            for row, of, bold in zip(part.to_dict("records"), [{}, *compared], shaded, strict=True)
+        ],
+    }  # fmt: skip
 
 
 def _value(row: Mapping[Any, Any], label: str) -> str:

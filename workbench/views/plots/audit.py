@@ -97,9 +97,12 @@ def before_and_after(
                 name=escape(name), legendgroup=name, showlegend=column == 1, hoverinfo="text+y", row=1,
                 col=column,
             )  # fmt: skip
-    fig.update_layout(height=200 + 24 * len(drawn.index.unique(1)), margin={"t": 100})
-    fig.update_layout(legend={"y": 1.06, "yanchor": "bottom"}).update_xaxes(range=[-2, 102])
-    return fig.update_yaxes(autorange="reversed", type="category")
+    return (
+        fig.update_layout(height=200 + 24 * len(drawn.index.unique(1)), margin={"t": 100})
+        .update_layout(legend={"y": 1.06, "yanchor": "bottom"})
+        .update_xaxes(range=[-2, 102])
+        .update_yaxes(autorange="reversed", type="category")
+    )
 
 
 def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:

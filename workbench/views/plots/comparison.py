@@ -117,8 +117,7 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
     Raises:
         ValueError: no run has an epoch.
     """
-    trained = {name: history for name, history in histories.items() if history}
-    if not trained:
+    if not (trained := {name: history for name, history in histories.items() if history}):
         raise ValueError("none of the runs has been trained, so that there are no curves")
     losses = {name: pd.DataFrame(of).dropna(subset="loss") for name, of in trained.items()}
     columns = 2 if max(map(len, losses.values())) > 1 else 1
@@ -132,9 +131,11 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
                 x=x, y=y, mode="lines+markers", line={"width": 2.5}, marker_size=9,
                 showlegend=col == 1, row=1, col=col, **_style(number, name),
             )  # fmt: skip
-    fig.update_xaxes(title="epoch", dtick=max(1, max(map(len, trained.values())) // 10))
-    fig.update_yaxes(title="loss, share of its first epoch", col=columns)
-    return fig.update_yaxes(title=f"validation RSUM, {heading('sum')}", col=1)
+    return (
+        fig.update_xaxes(title="epoch", dtick=max(1, max(map(len, trained.values())) // 10))
+        .update_yaxes(title="loss, share of its first epoch", col=columns)
+        .update_yaxes(title=f"validation RSUM, {heading('sum')}", col=1)
+    )
 
 
 def _style(number: int, name: str) -> dict[str, Any]:
@@ -169,5 +170,6 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
                 error_y=whiskers(row["value"], row["low"], row["high"], style["line_color"], unit),
                 showlegend=col == 1, row=1, col=col, **style,
             )  # fmt: skip
-    fig.update_layout(height=400, margin={"b": 110}, legend={"y": -0.22})
-    return fig.update_xaxes(rangemode="tozero")
+    return fig.update_layout(height=400, margin={"b": 110}, legend={"y": -0.22}).update_xaxes(
+        rangemode="tozero"
+    )
