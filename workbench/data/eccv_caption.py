@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.data.coco import coco
-from workbench.records import Judgements, Split
+from workbench.records import Judgements, Split, require
 from workbench.records.shown import count
 
 REMEDY = "install the positives of ECCV Caption, which come as a package: pip install 'itm-workbench[eccv]'"
@@ -104,11 +104,11 @@ def _positives(folder: Path, name: str) -> Positives:
         for direction in ("image_to_caption", "caption_to_image")
     ]
     counts = (*(sum(map(len, side.values())) for side in sides), *map(len, sides))
-    if counts != PUBLISHED[name]:
-        raise ValueError(
-            f"{name}_*.json of the package: expected {PUBLISHED[name]} pairs and queries of images and "
-            f"captions, found {counts}"
-        )
+    require(
+        counts == PUBLISHED[name],
+        f"{name}_*.json of the package: expected {PUBLISHED[name]} pairs and queries of images and "
+        f"captions, found {counts}",
+    )
     image, caption = ({int(one): [*map(int, items)] for one, items in side.items()} for side in sides)
     return image, caption
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
 from workbench.data.reading import Problems, Row, find_root, good, to_split
-from workbench.records import Split
+from workbench.records import Split, require
 
 Record = dict[str, Any]
 
@@ -52,8 +52,7 @@ def _csv(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     with file.open(encoding="utf-8-sig", newline="") as lines:
         rows = csv.reader(lines, strict=True)
         header = next(rows, [])
-        if len(set(header)) != len(header):
-            raise ValueError(f"{file.name}: a column name occurs twice in {header}")
+        require(len(set(header)) == len(header), f"{file.name}: a column name occurs twice in {header}")
         for number, row in enumerate((row for row in rows if row), start=1):
             where = f"{file.name} row {number}"
             if len(row) == len(header):
@@ -151,10 +150,10 @@ def _find_table(base: Path) -> Path:
         raise FileNotFoundError(
             f"folder: {base} holds none of {', '.join(TABLES)}; name the table with table=... {REMEDY}"
         )
-    if len(found) > 1:
-        raise ValueError(
-            f"folder: {base} holds {' and '.join(file.name for file in found)}; choose one with table=..."
-        )
+    require(
+        len(found) <= 1,
+        f"folder: {base} holds {' and '.join(file.name for file in found)}; choose one with table=...",
+    )
     return found[0]
 
 
@@ -183,8 +182,7 @@ def _rows(records: Iterator[tuple[str, Record]], base: Path, problems: Problems)
             row_id = str(record.get("id", f"{image}#{captions[image]}"))
             level, chain = _whole(record, "level"), _whole(record, "chain")
             caption = record.get("caption", "")
-            if not isinstance(caption, str):
-                raise ValueError(f"the caption is {caption!r}; expected text")
+            require(isinstance(caption, str), f"the caption is {caption!r}; expected text")
         except ValueError as error:
             problems.add("malformed row", f"{where}: {error}")
             continue
@@ -194,15 +192,19 @@ def _rows(records: Iterator[tuple[str, Record]], base: Path, problems: Problems)
 
 def _inside(base: Path, image: Any) -> str:
     """A path below the folder, written in one way, so that one image has one id."""
-    if not isinstance(image, str) or "\0" in image:
-        raise ValueError(f"the image path is {image!r}; expected a path relative to the folder")
+    require(
+        isinstance(image, str) and "\0" not in image,
+        f"the image path is {image!r}; expected a path relative to the folder",
+    )
     path = PurePosixPath(image)
-    if path.is_absolute() or PureWindowsPath(image).drive or ".." in path.parts:
-        raise ValueError(
-            f"the image path {image!r} leads out of the folder; paths are relative to it, without '..'"
-        )
-    if not (base / path).resolve().is_relative_to(base.resolve()):
-        raise ValueError(f"the image path {image!r} is a link that leads out of the folder")
+    require(
+        not (path.is_absolute() or PureWindowsPath(image).drive or ".." in path.parts),
+        f"the image path {image!r} leads out of the folder; paths are relative to it, without '..'",
+    )
+    require(
+        (base / path).resolve().is_relative_to(base.resolve()),
+        f"the image path {image!r} is a link that leads out of the folder",
+    )
     return str(path)
 
 
@@ -215,8 +217,7 @@ def _whole(record: Record, name: str) -> int | None:
         number = float(value)
     except (TypeError, ValueError):
         number = 0.5
-    if not number.is_integer():
-        raise ValueError(f"{name} is {value!r}; expected a whole number")
+    require(number.is_integer(), f"{name} is {value!r}; expected a whole number")
     return int(number)
 
 

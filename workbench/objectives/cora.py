@@ -28,7 +28,7 @@ from workbench.losses.contrastive import contrastive
 from workbench.losses.terms import both_ways, full_precision, reduce
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective
-from workbench.records import Batch, Embedding
+from workbench.records import Batch, Embedding, require
 from workbench.registry import NotNegative, Positive, Share
 
 RELEASED = (1e-9, 1e-6)
@@ -198,8 +198,7 @@ class CORA(Objective):
         super().__init__()
         self.weights = {"hard": hard, "contrastive": contrastive, "specificity": specificity}
         self.terms = tuple(name for name, weight in self.weights.items() if weight)
-        if not self.terms:
-            raise ValueError(f"cora: weights {self.weights} must not all be 0")
+        require(self.terms, f"cora: weights {self.weights} must not all be 0")
         self.margin, self.tau, self.epsilon, self.positives = margin, tau, epsilon, positives
         self.calibrates = beta is None
         self.beta = nn.Buffer(torch.tensor(1.0 if beta is None else beta, dtype=torch.float64))

@@ -6,7 +6,7 @@ the image that caption ``t`` belongs to. Records check their own shapes when the
 misaligned array fails where it enters and not three files later.
 """
 
-from workbench.records._checks import Array, Rows
+from workbench.records._checks import Array, Rows, require
 from workbench.records.batch import Batch, Embedding, Signal
 from workbench.records.judgements import Graded, Judgements, densest
 from workbench.records.lazy_judgements import LazyJudgements
@@ -29,4 +29,5 @@ __all__ = [
     "Signal",
     "Split",
     "densest",
+    "require",
 ]

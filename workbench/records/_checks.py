@@ -9,7 +9,7 @@ Array = NDArray[Any]
 Rows = NDArray[np.int64]
 
 
-def require(condition: bool, message: str) -> None:
-    """Raise ``ValueError(message)`` unless the condition holds."""
+def require(condition: object, message: str, error: type[Exception] = ValueError) -> None:
+    """Raise ``error(message)`` unless the condition holds."""
     if not condition:
-        raise ValueError(message)
+        raise error(message)

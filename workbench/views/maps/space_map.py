@@ -14,7 +14,7 @@ import pandas as pd
 
 from workbench import text
 from workbench.experiment.opened import OpenRun
-from workbench.records import Array, MetricKey, Rows, Split
+from workbench.records import Array, MetricKey, Rows, Split, require
 from workbench.registry import did_you_mean
 from workbench.text.words import words
 from workbench.training.samplers import k_means
@@ -63,11 +63,11 @@ class SpaceMap:
             ValueError: no such column, or one in which nothing is known of these data.
         """
         known = [str(name) for name in self.items if self.items[name].notna().any()]
-        if colour not in known:
-            raise ValueError(
-                f"the map of {self.name} has no colour {colour!r}; {did_you_mean(colour, known)}"
-            )
-        return Marks(*(self.items[name].tolist() for name in ("kind", "text", colour)), colour)
+        require(
+            colour in known, f"the map of {self.name} has no colour {colour!r}; {did_you_mean(colour, known)}"
+        )
+        kind, text, values = (self.items[name].tolist() for name in ("kind", "text", colour))
+        return Marks(kind, text, values, colour)
 
     def facts(self) -> dict[str, float]:
         """The numbers of the map, for a table or a result file.

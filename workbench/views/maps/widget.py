@@ -15,6 +15,7 @@ import pandas as pd
 import traitlets
 
 from workbench.experiment.runs import write_table
+from workbench.records import require
 from workbench.records.shown import fixed, shown
 from workbench.registry import did_you_mean
 from workbench.views.maps.coordinates import most_moved
@@ -139,16 +140,14 @@ def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:
     Raises:
         ValueError: no map, maps of different items, or an unknown colour.
     """
-    if not maps:
-        raise ValueError("there is no map to show")
+    require(maps, "there is no map to show")
     items = maps[0].items
     if strange := [one.name for one in maps if one.items["id"].tolist() != items["id"].tolist()]:
         raise ValueError(
             f"{maps[0].name} and {strange[0]} map different items; map runs of one split together"
         )
     known = [name for name in COLOURS if name in items and items[name].notna().any()]
-    if first not in known:
-        raise ValueError(f"no colour {first!r}; {did_you_mean(first, known)}")
+    require(first in known, f"no colour {first!r}; {did_you_mean(first, known)}")
     images = int((items["kind"] == "image").sum())
     sent = {
         "size": len(items),

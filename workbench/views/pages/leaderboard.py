@@ -11,7 +11,7 @@ import pandas as pd
 
 from workbench.experiment import runs
 from workbench.metrics.comparison import BETTER, WORSE
-from workbench.records import MetricKey
+from workbench.records import MetricKey, require
 from workbench.records.readable import headline, of_results, readable
 from workbench.records.shown import count
 from workbench.views.pages import page
@@ -55,8 +55,7 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     found = {str(run.folder): (run, _unfit(run)) for run in runs.list_runs(root, notebook)}
     rows = {folder: _row(run) for folder, (run, reason) in found.items() if not reason}
     left_out = {folder: reason for folder, (_, reason) in found.items() if reason}
-    if not rows:
-        raise FileNotFoundError(f"no run with an RSUM below {root}; `workbench run 03_train` makes one")
+    require(rows, f"no run with an RSUM below {root}; `workbench run 03_train` makes one", FileNotFoundError)
     table, order = pd.DataFrame(rows.values(), index=list(rows)), [True] * len(SPLIT) + [False]
     table = table.sort_values([*SPLIT, "rsum"], ascending=order, kind="stable")
     text = page(
@@ -65,8 +64,12 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
         left_out=[(Path(name).name, reason) for name, reason in left_out.items()],
     )
     folder = Path(out or root)
-    csv = runs.write_text(folder / "leaderboard.csv", table.to_csv(index=False))
-    return Leaderboard(runs.write_text(folder / "leaderboard.html", text), csv, len(table), left_out)
+    return Leaderboard(
+        runs.write_text(folder / "leaderboard.html", text),
+        runs.write_text(folder / "leaderboard.csv", table.to_csv(index=False)),
+        len(table),
+        left_out,
+    )
 
 
 def _unfit(run: runs.Run) -> str:

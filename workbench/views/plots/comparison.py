@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
+from workbench.records import require
 from workbench.records.readable import unit_of
 from workbench.records.shown import count, fixed, heading, scaled, with_interval
 from workbench.views.plots.theme import CATEGORIES, INK, each, escape, figure, on_axis, panels, whiskers
@@ -41,8 +42,7 @@ def over_seeds(table: pd.DataFrame, *, title: str, x: str, unit: str = "share") 
     Raises:
         ValueError: the table is empty.
     """
-    if not len(table):
-        raise ValueError("there is no objective to draw; choose a key that the table has")
+    require(len(table), "there is no objective to draw; choose a key that the table has")
     fig = figure(title, f"{x}, {heading(unit)}", height=190 + 30 * len(table)).update_layout(margin={"t": 90})
     table = table.rename(columns={"mean": "value"}).assign(
         run=table.index.map(str), unit=unit, about=[f"mean of {count(n, 'seed')}" for n in table["seeds"]]
@@ -83,8 +83,7 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     Raises:
         ValueError: the table is empty.
     """
-    if not len(table):
-        raise ValueError("there is no second run to hold against the first")
+    require(len(table), "there is no second run to hold against the first")
     units = dict(zip(table["key"], table["unit"], strict=True))
     names = list(dict.fromkeys(table["run"]))
     fig = panels(
@@ -158,8 +157,7 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
         ValueError: nobody's cost is known.
     """
     known = {column: heading for column, heading in times.items() if table[column].notna().any()}
-    if not known:
-        raise ValueError("no cost is known: the runs kept no checkpoint, and nothing was measured here")
+    require(known, "no cost is known: the runs kept no checkpoint, and nothing was measured here")
     unit, title = unit_of(y), "Accuracy against speed"
     fig = panels(list(known.values()), title, "milliseconds", f"{y}, {heading(unit)}", spacing=0.08)
     for number, (name, row) in enumerate(table.iterrows()):

@@ -60,8 +60,9 @@ def word_bars(
         )  # fmt: skip
     if image is not None:
         add_picture(fig, image, sizex=0.17)
-    fig.update_layout(showlegend=False, barmode="overlay", margin={"t": 50}, xaxis={"domain": [start, 1]})
-    return fig.update_yaxes(
+    return fig.update_layout(
+        showlegend=False, barmode="overlay", margin={"t": 50}, xaxis={"domain": [start, 1]}
+    ).update_yaxes(
         autorange="reversed", tickvals=list(range(len(captions))), tickfont={"size": 11},
         ticktext=[lines(wrapped(caption, letters, 3)) for caption in captions],
     )  # fmt: skip

@@ -74,7 +74,7 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         keys = [key for key in own.index if MetricKey.parse(key).direction == side]
-        for place, (name, colour) in enumerate(zip(own, CATEGORIES, strict=False)):
+        for place, (name, colour) in enumerate(zip(list(own.columns), CATEGORIES, strict=False)):
             rows = np.arange(len(keys)) + (place - (own.shape[1] - 1) / 2) * 0.8 / own.shape[1]
             group = {"legendgroup": name, "row": 1, "col": column}
             pairs = own[name][keys], true[name][keys]

@@ -123,8 +123,10 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
     boxes, ways, arrows, depths = list[Box](), list[tuple[Point, ...]](), list[Point](), _depths(ties)
     for name, x, w, of in zip(names, places, widths, looks, strict=True):
         boxes.append(Box("object", name, (x, 0.0), w, ", ".join(of)))
-        for i, look in enumerate(of[:MANY], 1):
-            boxes.append(Box("attribute", look, (x, ROW * i), width_of(look), f"of {name}"))
+        boxes += [
+            Box("attribute", look, (x, ROW * i), width_of(look), f"of {name}")
+            for i, look in enumerate(of[:MANY], 1)
+        ]
         if of:
             ways.append(((x, 0.0), (x, ROW * min(len(of), MANY))))
     for (s, label, o), depth, (start, end) in zip(ties, depths, _ends(ties, depths, places), strict=True):
@@ -243,8 +245,7 @@ def put(fig: go.Figure, drawing: Drawing) -> None:
         *(below | {"path": _rounded(line), "line": {"color": INK, "width": 1.5}} for line in drawing.lines),
         *(below | {"path": _outline(box), "fillcolor": LOOK[box.kind][0], "line_color": LOOK[box.kind][0]}
           for box in drawing.boxes),
-    ])  # fmt: skip
-    fig.add_scatter(
+    ]).add_scatter(
         x=[x for x, _ in drawing.arrows], y=[y for _, y in drawing.arrows], mode="markers", hoverinfo="skip",
         showlegend=False, marker={"symbol": "triangle-up", "size": 11, "color": INK}, cliponaxis=False,
     )  # fmt: skip
@@ -413,10 +414,12 @@ def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], sco
         text=lines([f"first: {cut(names[0], 110)}", f"second: {cut(names[1], 110)}"]), showarrow=False,
         align="left", font={"size": 12, "color": INK}, xref="paper", yref="paper", x=0, y=0, xanchor="left",
         yanchor="top", yshift=-6,
-    ).update_layout(showlegend=False, margin={"t": 50})  # fmt: skip
-    return fig.update_xaxes(visible=False, range=[-0.06, 2.95], fixedrange=True).update_yaxes(
-        visible=False, range=[max(rows, 1) - 0.4, -1.6], fixedrange=True
-    )
+    )  # fmt: skip
+    return fig.update_layout(
+        showlegend=False, margin={"t": 50},
+        xaxis={"visible": False, "range": [-0.06, 2.95], "fixedrange": True},
+        yaxis={"visible": False, "range": [max(rows, 1) - 0.4, -1.6], "fixedrange": True},
+    )  # fmt: skip
 
 
 def per_caption(graphs: Sequence[SceneGraph]) -> go.Figure:
