@@ -7,16 +7,14 @@ Every shelf offers two verbs: ``names()`` lists it, ``load(name, **options)`` ma
 - ``"my_module:MyLoss"``: a class or function of a module in the working directory or on ``PYTHONPATH``.
 """
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import cached_property, lru_cache, wraps
 from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -58,6 +56,26 @@ def did_you_mean(name: str, known: list[str]) -> str:
     return f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
 
 
+def require_known(
+    what: str, name: str, known: Iterable[str], kind: type[Exception] = KeyError, remedy: str = ""
+) -> None:
+    """Refuse an unknown name and list the near ones.
+
+    Args:
+        what: the message up to the name, such as ``"no executor"``.
+        name: that somebody gave.
+        known: names that there are.
+        kind: of the error.
+        remedy: the end of the message.
+
+    >>> require_known("no colour", "rde", ["red", "green"])
+    Traceback (most recent call last):
+    KeyError: "no colour 'rde'; did you mean red?"
+    """
+    if name not in (names := list(known)):
+        raise kind(f"{what} {name!r}; {did_you_mean(name, names)}{remedy}")
+
+
 class Shelf:
     """The menu of one package, e.g. ``Shelf("workbench.objectives", Objective="base")``.
 
@@ -83,9 +101,11 @@ class Shelf:
 
     def names(self) -> list[str]:
         """Names of the members, sorted: files of the folder and entry points. No member is imported."""
-        return sorted({*self._files(), *self._entries()})
+        return sorted({*self.files, *self._entries()})
 
-    def _files(self) -> set[str]:
+    @cached_property
+    def files(self) -> set[str]:
+        """Names of the members that are files of the folder, which is read once in a process."""
         return {
             place.stem if place.name != "__init__.py" else place.parent.name
             for root in import_module(self.package).__path__
@@ -103,7 +123,7 @@ class Shelf:
             KeyError: no such member, or no such module or name in it; the message lists the near names.
             TypeError: what a name from outside stands for is no member of this shelf.
         """
-        if name in self._files():
+        if name in self.files:
             return import_module(f"{self.package}.{name}").MEMBER
         if name in (entries := self._entries()):
             found = entries[name].load()
@@ -217,11 +237,8 @@ def check_options(what: str, member: Callable[..., Any], options: Mapping[str, A
     function = member.__init__ if inspect.isclass(member) else member
     hints = get_type_hints(function, include_extras=True) if options else {}
     for option, value in options.items():
-        if option not in parameters:
-            where = f"{path}.{option}: " if path else ""
-            raise TypeError(
-                f"{where}{what} has no option {option!r}; {did_you_mean(option, list(parameters))}"
-            )
+        where = f"{path}.{option}: " if path else ""
+        require_known(f"{where}{what} has no option", option, parameters, TypeError)
         place = f"{path}.{option}" if path else f"{what}: {option}"
         check_value(place, value, hints.get(option, Any))
         for mark in getattr(hints.get(option), "__metadata__", ()):
@@ -240,14 +257,23 @@ def check_value(where: str, value: Any, kind: Any) -> None:
     Raises:
         TypeError: a value of another type; ValueError: one out of range or not among the choices.
     """
-    from pydantic import ConfigDict, TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
+    adapter = (_adapter if isinstance(kind, Hashable) else _adapter.__wrapped__)(kind)
     try:
-        TypeAdapter(kind, config=ConfigDict(arbitrary_types_allowed=True, strict=True)).validate_python(
+        adapter.validate_python(
             tuple(value) if get_origin(kind) is tuple and isinstance(value, list) else value
         )
     except ValidationError as error:
         raise refusal(where, value, error.errors()) from None
+
+
+@lru_cache
+def _adapter(kind: Any) -> Any:
+    """What checks values by an annotation; to make one takes a thousand times as long as to ask it."""
+    from pydantic import ConfigDict, TypeAdapter
+
+    return TypeAdapter(kind, config=ConfigDict(arbitrary_types_allowed=True, strict=True))
 
 
 def _distance(error: Any) -> int:

@@ -15,7 +15,7 @@ from workbench.experiment import compare
 from workbench.experiment.opened import OpenRun
 from workbench.metrics import published
 from workbench.metrics.intervals import Draws
-from workbench.metrics.ranks import both
+from workbench.metrics.ranks import ranks_of
 from workbench.records import Embedding, Judgements, LazyJudgements, MetricKey, Split
 from workbench.records.shown import shown
 
@@ -120,7 +120,7 @@ def test_the_same_seed_gives_the_same_table(spaces):
 
 def test_queries_asked_for_come_before_those_on_which_the_runs_differ(spaces, split):
     ranked = compare.ranks(spaces, "t2i")
-    assert_allclose(ranked[0], both(spaces[0].scores, split.judgements["own"])["t2i"].first)
+    assert_allclose(ranked[0], ranks_of(spaces[0].scores, split.judgements["own"], "t2i").first)
     found = compare.chosen(ranked, split, "t2i", ["3.jpg#1", "2.jpg"], 2)
     assert found[0] == ("asked for", 16)
     assert [why.startswith("the runs differ: ranks ") for why, _ in found[1:]] == [True, True]

@@ -93,7 +93,9 @@ def test_of_cocos_test_split_the_five_folds_are_measured_too(crisscrossed, monke
     split, vectors = crisscrossed
     monkeypatch.setattr(evaluation, "FOLDED", len(split.image_ids))
     monkeypatch.setattr(evaluation, "FOLDS", len(split.image_ids))
-    found = {m.key.local: m for m in measure(vectors[0] @ vectors[1].T, split, rounds=0)[0] if m.folds > 1}
+    found = {
+        m.key.local: m for m in measure(vectors[0] @ vectors[1].T, split, rounds=0)[0] if m.key.folds > 1
+    }
     # a gallery of one image: every caption finds it
     assert (found["t2i/R@1"].value, found["t2i/R@1"].gallery) == (1.0, 1)
     assert found["rsum"].label == f"rsum[{len(split.image_ids)} folds]"

@@ -6,7 +6,7 @@ from tests.metrics.families import by_key, crossed, errors, order, ranking, reca
 from workbench.metrics import blocks
 from workbench.metrics.blocks import Products, Whole, best
 from workbench.metrics.grades import grade_rows
-from workbench.metrics.ranks import Ranked, both, rank
+from workbench.metrics.ranks import Ranked, rank
 from workbench.records import Judgements
 
 
@@ -64,7 +64,7 @@ def test_one_pass_by_many_judgements_gives_what_each_gives_alone(world):
     own = Judgements.own(np.arange(60) % 23, 23)
     ranked = Ranked(image @ text.T, [own, graded])
     for judged in (own, graded):
-        for direction, ranks in both(image @ text.T, judged).items():
+        for direction, ranks in Ranked(image @ text.T, [judged]).by(judged).items():
             assert_array_equal(ranked.by(judged)[direction].rank, ranks.rank)
             assert_array_equal(ranked.by(judged)[direction].counts, ranks.counts)
 
@@ -108,7 +108,7 @@ def test_queries_that_are_not_asked_are_in_the_gallery_only():
         "some", "x", (2, 2), np.array([0, 0, 1]), np.array([0, 1, 1]), np.ones(3, np.float32),
         image_queries=np.array([1]), caption_queries=np.array([0]),
     )  # fmt: skip
-    ranks = both(np.array([[1.0, 0.0], [1.0, 0.0]]), judged)
+    ranks = Ranked(np.array([[1.0, 0.0], [1.0, 0.0]]), [judged]).by(judged)
     assert ranks["i2t"].counts.tolist() == [0, 1]
     assert_array_equal(ranks["i2t"].first, [np.nan, 2])
     assert ranks["t2i"].counts.tolist() == [1, 0]

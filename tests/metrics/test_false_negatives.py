@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from tests.metrics.families import errors, ranking
+from workbench.metrics.table import Evidence, measure
 from workbench.records import Judgements
 
 
@@ -75,5 +76,10 @@ def test_a_mask_of_another_length_is_refused():
 def test_intervals_enclose_the_shares_and_the_names_stand_in_the_contract():
     for m in errors(SCORES, OWN, TRUE):
         assert m.low <= m.value <= m.high
-        assert m.judgements == "exact"
+        assert m.key.judgements == "exact"
         assert "own" in m.hit or "exact" in m.hit
+
+
+def test_without_the_data_set_s_own_pairs_nothing_is_compared():
+    with pytest.raises(ValueError, match="true: give labels, the data set's own pairs"):
+        measure(Evidence(SCORES, TRUE, np.arange(4)), ["true"], rounds=0)

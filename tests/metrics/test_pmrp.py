@@ -66,7 +66,7 @@ def test_folds_are_separate_galleries(codes, rng):
         for i in (0, 5)
     ]
     assert_allclose(found["t2i/pmrp"].value, np.mean([half["t2i/pmrp"].value for half in halves]))
-    assert (found["i2t/pmrp"].folds, found["i2t/pmrp"].gallery, found["i2t/pmrp"].queries) == (2, 15, 10)
+    assert (found["i2t/pmrp"].key.folds, found["i2t/pmrp"].gallery, found["i2t/pmrp"].queries) == (2, 15, 10)
 
 
 def test_the_order_by_categories_gives_one_and_a_collapsed_model_gives_least(codes, rng):

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 
 from tests.metrics.families import hit_at_k, recall, recall_at_k
 from tests.oracles import metrics as oracle
-from workbench.metrics.ranks import best_ranks, rank
+from workbench.metrics.ranks import rank, ranks_of
 from workbench.records import Judgements
 
 # METHODS 11.1: two images, three captions each
@@ -43,7 +43,7 @@ def test_measure_reports_both_directions_their_sum_and_the_contract():
     assert_allclose([numbers[f"t2i/R@{k}"] for k in (1, 2)], [0.5, 1.0])
     assert numbers["rsum"] == 5.0  # .5 + 1 + 1 in both directions: every list is shorter than 5
     first = next(m for m in found if m.key.local == "t2i/R@1")
-    assert (first.queries, first.gallery, first.left_out, first.folds, first.judgements) == (
+    assert (first.queries, first.gallery, first.left_out, first.key.folds, first.key.judgements) == (
         6,
         2,
         0,
@@ -55,8 +55,8 @@ def test_measure_reports_both_directions_their_sum_and_the_contract():
 
 def test_the_rank_of_the_best_relevant_item_is_given_in_both_directions():
     judged = Judgements.own(OWN, 2)
-    assert best_ranks(SCORES, judged, "i2t").tolist() == [1.0, 2.0]
-    assert best_ranks(SCORES, judged, "t2i").tolist() == [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]
+    assert ranks_of(SCORES, judged, "i2t").first.tolist() == [1.0, 2.0]
+    assert ranks_of(SCORES, judged, "t2i").first.tolist() == [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]
 
 
 def test_the_median_rank_is_rounded_down():
@@ -124,7 +124,7 @@ def test_five_folds_are_the_mean_of_five_separate_galleries(rng):
 def test_folds_report_the_gallery_of_one_fold_and_the_queries_of_all(rng):
     scores, own, judged = world(rng)
     found = {m.key.local: m for m in recall(scores, judged, own=own, folds=5, rounds=0)}
-    assert (found["i2t/R@1"].gallery, found["i2t/R@1"].queries, found["i2t/R@1"].folds) == (20, 20, 5)
+    assert (found["i2t/R@1"].gallery, found["i2t/R@1"].queries, found["i2t/R@1"].key.folds) == (20, 20, 5)
     assert (found["t2i/R@1"].gallery, found["t2i/R@1"].queries) == (4, 100)
 
 

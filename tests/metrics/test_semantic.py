@@ -271,7 +271,7 @@ def test_intervals_and_contracts_are_filled_in(rng):
     found = by_key(semantic(rng.standard_normal((9, 20)), judged(rng.random((9, 20))), own=np.arange(20) % 9))
     assert all(m.low <= m.value <= m.high for m in found.values())
     one = found["t2i/ncs_top2@5"]
-    assert (one.gallery, one.queries, one.judgements) == (9, 20, "human")
+    assert (one.gallery, one.queries, one.key.judgements) == (9, 20, "human")
     assert one.hit.startswith("phi of those of the 2 best")
     assert "the 3 images" in found["i2t/sr_votes3@1"].hit
 

@@ -20,6 +20,9 @@ from typer.core import TyperCommand
 
 from workbench.execution import executors, library
 from workbench.execution.doctor import examine
+from workbench.experiment import runs
+from workbench.records import readable, require
+from workbench.records.shown import fixed, heading, shown, with_interval
 from workbench.registry import read_options
 
 app = typer.Typer(
@@ -31,19 +34,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Pairs = Annotated[
     list[str] | None, typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set one; repeatable.")
 ]
-FromFile = Annotated[Path | None, typer.Option("-f", "--file", help="YAML or JSON file of parameters.")]
 Every = Annotated[bool, typer.Option("--all", help="Not only the numbers to look at first.")]
 Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
-Executor = Annotated[str, typer.Option(help="local, submitit or dask.")]
-Jobs = Annotated[int, typer.Option(help="Runs at a time, with the local executor.")]
-Record = Annotated[
-    Path | None, typer.Option(help="Write the numbers that the grid file records to this table.")
-]
-SkipExisting = Annotated[
-    bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
-]
 
 # What is wrong with words, values, files and packages.
 USUAL = (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError)
@@ -118,8 +111,6 @@ def numbers(found: Iterable[Any], *, every: bool = False) -> list[str]:
         found: of type ``Measurement``, or what ``results.json`` holds.
         every: all of them; else those to look at first, and a last line that counts the others.
     """
-    from workbench.records import readable
-
     found = readable.of_results(found) if isinstance(found, Mapping) else found
     rows = {row["number"]: row for row in readable.rows(found)}
     shown = list(rows) if every else readable.headline(rows)
@@ -151,14 +142,15 @@ def tour(root: Root = "runs", as_json: AsJson = False) -> None:
 def run(
     notebook: str,
     parameter: Pairs = None,
-    file: FromFile = None,
+    file: Annotated[
+        Path | None, typer.Option("-f", "--file", help="YAML or JSON file of parameters.")
+    ] = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
     """Run one notebook strictly: by path or by name."""
     from workbench.execution import notebook as execution
     from workbench.execution import parameters
-    from workbench.records.shown import fixed
 
     with usage():
         path = library.find(notebook)
@@ -206,10 +198,14 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     notebook: str,
     file: Path,
     parameter: Pairs = None,
-    executor: Executor = "local",
-    jobs: Jobs = 1,
-    skip_existing: SkipExisting = False,
-    record: Record = None,
+    executor: Annotated[str, typer.Option(help="local, submitit or dask.")] = "local",
+    jobs: Annotated[int, typer.Option(help="Runs at a time, with the local executor.")] = 1,
+    skip_existing: Annotated[
+        bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
+    ] = False,
+    record: Annotated[
+        Path | None, typer.Option(help="Write the numbers that the grid file records to this table.")
+    ] = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
@@ -223,8 +219,10 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         executors.check(executor, options)
         known = parameters.inspect(library.find(notebook))
         arms = execution.plan(notebook, described, parameters.spelt(known, pairs(parameter)))
-        if record and not described.get("record"):
-            raise ValueError(f"{file} does not say what to record; name numbers, as in record: [rsum]")
+        require(
+            not record or described.get("record"),
+            f"{file} does not say what to record; name numbers, as in record: [rsum]",
+        )
         writable(root)
         writable(record.parent if record else root)
     with usage((executors.ExecutorError,)):
@@ -248,19 +246,18 @@ def train(
     config: Path,
     parameter: Pairs = None,
     out: Out = "",
-    resume: Resume = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Train and evaluate one experiment from a JSON file of configuration fields."""
     from workbench import experiment
     from workbench.execution import parameters
-    from workbench.experiment import runs, standalone
+    from workbench.experiment import standalone
 
     with usage():
         values = read_options(library.find(config, "configuration"))
-        values = parameters.lay((), values, parameters.spelt({}, pairs(parameter)))
         standalone.check_folder(out, resume)
-        chosen = experiment.Config(**values)
+        chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
         writable(out or "runs")
         ready = experiment.prepare(chosen, progress=standalone.leads())
     folder = standalone.train(ready, out=out, resume=resume)
@@ -273,7 +270,7 @@ def train(
 @usage()
 def evaluate(run: list[str], split: str = "test", root: Root = "runs", as_json: AsJson = False) -> None:
     """Measure the model of a finished run again; of several, their ensemble (the mean of their scores)."""
-    from workbench.experiment import runs, standalone
+    from workbench.experiment import standalone
 
     measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)
     emit([m.as_dict() for m in measurements], as_json, numbers(measurements, every=True))
@@ -294,8 +291,6 @@ def params(notebook: str, as_json: AsJson = False) -> None:
 @app.command()
 def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> None:
     """List the runs, oldest first: when, what, how it ended, and the number to look at first."""
-    from workbench.experiment import runs
-
     found = runs.list_runs(root, notebook)
     heads = ("when", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
     emit([facts(run) for run in found], as_json, columns([heads, *map(_line, found)]))
@@ -303,8 +298,6 @@ def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> Non
 
 def _line(run: Any) -> tuple[object, ...]:
     """A run in the list, with its first number: what the results say, else what the parameters ask for."""
-    from workbench.records import readable
-
     day, clock = run.id[:8], run.id[9:13]
     when = f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:]}" if (day + clock).isdigit() else ""
     known = {**run.params, **run.results}
@@ -319,8 +312,6 @@ def _line(run: Any) -> tuple[object, ...]:
 @usage()
 def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
     """One run: parameters, and the numbers to look at first, each with its interval and its queries."""
-    from workbench.experiment import runs
-
     found = runs.find(run, root)
     parameters = columns((f"  {name}", value) for name, value in found.params.items())
     about = columns((f"  {name}", value) for name, value in runs.flat(found.env).items()) if every else []
@@ -332,8 +323,6 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
 @usage()
 def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
     """What differs between two runs: parameters, and the numbers to look at first."""
-    from workbench.experiment import runs
-
     one, two = runs.find(first, root), runs.find(second, root)
     found = runs.diff(one, two)
     parts = found if every else {"params": found["params"]}
@@ -347,10 +336,6 @@ def _changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str,
     """The numbers that differ between two runs, beside each other, as lines; and the paired difference, with
     its interval and verdict, of each number of which both runs keep values by query of the same images.
     """
-    from workbench.experiment import runs
-    from workbench.records import readable
-    from workbench.records.shown import heading, shown, with_interval
-
     one, two = (dict(readable.of_results(run.results)) for run in (first, second))
     labels = list(one | two) if every else readable.headline(one | two)
     paired = {found.key: found for found in runs.differences(first, second, labels)}
@@ -361,9 +346,9 @@ def _changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str,
             unit, told = readable.unit_of(label, one.get(label, two.get(label))), paired.get(label)
             alone = None if a is None or b is None else b - a, None, None
             value, low, high = (told.value, told.low, told.high) if told else alone
-            change = with_interval(value, low, high, unit, sign=True)
             verdict = f"{told.mark} {told.verdict}" if told else ""
-            rows.append((label, shown(a, unit), shown(b, unit), change, heading(unit), verdict))
+            values = shown(a, unit), shown(b, unit), with_interval(value, low, high, unit, sign=True)
+            rows.append((label, *values, heading(unit), verdict))
     return columns(rows) if len(rows) > 1 else [], {label: one.row() for label, one in paired.items()}
 
 
@@ -371,8 +356,7 @@ def _changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str,
 @usage()
 def list_shelf(shelf: str, as_json: AsJson = False) -> None:
     """The members of a shelf: data, encoders, metrics, objectives, text."""
-    if shelf not in SHELVES:
-        raise KeyError(f"no shelf {shelf!r}; choose one of {', '.join(SHELVES)}")
+    require(shelf in SHELVES, f"no shelf {shelf!r}; choose one of {', '.join(SHELVES)}", KeyError)
     names = import_module(f"workbench.{shelf}").names()
     emit(names, as_json, names)
 
@@ -384,8 +368,7 @@ def data(name: str, parameter: Pairs = None, split: str = "test", as_json: AsJso
     from workbench import data as shelf
     from workbench.execution import parameters
 
-    options = parameters.lay((), parameters.spelt({}, pairs(parameter)))
-    found = shelf.load(name, split=split, **options)
+    found = shelf.load(name, split=split, **parameters.lay((), parameters.spelt({}, pairs(parameter))))
     about = {"name": found.name, **found.fingerprint(), "judgements": sorted(found.judgements)}
     about["notes"] = list(found.notes)
     emit(about, as_json, columns(about.items()))

@@ -24,7 +24,7 @@ import numpy as np
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
 from workbench.records import Array, Split, require
 from workbench.records.shown import count, fixed
-from workbench.registry import did_you_mean
+from workbench.registry import require_known
 
 PARTS = ("train", "restval", "val", "test")
 
@@ -338,11 +338,7 @@ def load_benchmark(bench: Benchmark, choice: Choice) -> Split:
             known ones.
     """
     known = list(bench.files if choice.source == PRECOMP else bench.parts)
-    require(
-        choice.split in known,
-        f"{bench.name}: source {choice.source!r} has no split {choice.split!r}; "
-        f"{did_you_mean(choice.split, known)}",
-    )
+    require_known(f"{bench.name}: source {choice.source!r} has no split", choice.split, known, ValueError)
     rows, path, regions, notes = (_features if choice.source == PRECOMP else _annotated)(bench, choice)
     name = f"{bench.name}/{choice.split}"
     if choice.complete and choice.on_error == "raise":

@@ -19,6 +19,11 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
+def padded_form(parts: Tensor) -> bool:
+    """Whether the padded forms run, for parts that lie where these do."""
+    return parts.is_cuda
+
+
 class Layout:
     """Where the real parts of padded sets lie when they stand end to end.
 
@@ -75,7 +80,7 @@ class Layout:
 
 def attention(layer: nn.MultiheadAttention, rows: Tensor, layout: Layout) -> Tensor:
     """Self-attention among the parts of each set, ``(R, D)`` to ``(R, D)``."""
-    if rows.is_cuda:
+    if padded_form(rows):
         parts = layout.padded(rows)
         seen = layer(parts, parts, parts, key_padding_mask=~layout.mask, need_weights=False)[0]
         return layout.rows(seen)
@@ -91,6 +96,8 @@ def attention(layer: nn.MultiheadAttention, rows: Tensor, layout: Layout) -> Ten
 
 def transformer(layer: nn.TransformerEncoderLayer, rows: Tensor, layout: Layout) -> Tensor:
     """A transformer layer over the parts of each set, ``(R, D)`` to ``(R, D)``."""
+    if padded_form(rows):
+        return layout.rows(layer(layout.padded(rows), src_key_padding_mask=~layout.mask))
 
     def forward(parts: Tensor) -> Tensor:
         hidden = layer.dropout(layer.activation(layer.linear1(parts)))
@@ -121,7 +128,7 @@ def gru(rnn: nn.GRU, vectors: Tensor, which: Tensor | None, sizes: Tensor) -> li
     Returns:
         One ``(R, H)`` for each direction.
     """
-    if vectors.is_cuda:
+    if padded_form(vectors):
         return _by_cudnn(rnn, vectors if which is None else vectors[which], sizes)
     with torch.autocast("cpu", enabled=False):
         return _by_steps(rnn, vectors.to(rnn.weight_hh_l0.dtype), which, sizes)

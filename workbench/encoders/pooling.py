@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from workbench.encoders import packed
 from workbench.encoders.packed import Layout, attention, gru
 
 PoolingName = Literal["gpo", "max", "mean"]
@@ -121,7 +122,7 @@ class GPO(Pooling):
 
     def pool(self, rows: Tensor, layout: Layout) -> Tensor:
         """Weighted sum of the sorted parts."""
-        if rows.is_cuda:
+        if packed.padded_form(rows):
             weights = self.weights(layout.sizes).to(rows.dtype)
             return sorted_sum(layout.padded(rows), layout.mask, weights)
         weights = self.weights(torch.tensor(layout.distinct)).to(rows.dtype)

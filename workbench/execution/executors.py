@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from workbench.registry import Natural, check_options, did_you_mean
+from workbench.registry import Natural, check_options, require_known
 
 # The package that each executor needs, if any.
 EXECUTORS = {"local": "", "submitit": "submitit", "dask": "distributed"}
@@ -34,8 +34,7 @@ def check(name: str, options: Mapping[str, Any]) -> None:
         KeyError: no such executor; TypeError, ValueError: an option of the local one, as ``check_options``.
         ModuleNotFoundError: its package is not installed; the message says how to install it.
     """
-    if name not in EXECUTORS:
-        raise KeyError(f"no executor {name!r}; {did_you_mean(name, list(EXECUTORS))}")
+    require_known("no executor", name, EXECUTORS)
     if (package := EXECUTORS[name]) and find_spec(package) is None:
         raise ModuleNotFoundError(
             f"executor {name!r} needs {package}; install it with: pip install 'itm-workbench[cluster]'"
@@ -88,8 +87,7 @@ def _open(name: str, root: Path, options: dict[str, Any]) -> AbstractContextMana
         return _local(**options)
     package = import_module(EXECUTORS[name])
     if name == "dask":
-        client: AbstractContextManager[Any] = package.Client(**options)
-        return client
+        return closing(package.Client(**options))
     auto = package.AutoExecutor(folder=root / "submitit")
     auto.update_parameters(**{"timeout_min": 24 * 60} | options)
     return nullcontext(auto)

@@ -5,7 +5,8 @@ differs) and ``grid`` (name -> list of values, all combinations); with both, eve
 combination. An arm of ``reference``, e.g. the model before training, meets none. Values are the notebook's
 parameters. For a notebook with a parameter ``settings``, other names are fields of ``Config`` and go there. A
 name may point into a mapping, ``objective_options.tau``. ``executor`` holds options of the executor,
-``record`` the keys of the numbers that are written to a table.
+``record`` the keys of the numbers that are written to a table: those of the test split, ``steps`` of
+training, and after ``val/`` those that the kept epoch has on the validation split.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -22,9 +23,10 @@ from workbench.execution.executors import executor as open_executor
 from workbench.execution.library import find
 from workbench.execution.notebook import check, code, run_notebook
 from workbench.experiment import runs
-from workbench.records import MetricKey
-from workbench.registry import did_you_mean, read_options
+from workbench.records import MetricKey, require
+from workbench.registry import read_options, require_known
 
+VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record")
 Arms = dict[str, dict[str, Any]]
 
@@ -60,23 +62,29 @@ def read_grid(path: Path | str) -> dict[str, Any]:
     """
     found = read_options(path)
     for key, value in found.items():
-        if key not in KEYS:
-            raise parameters.ParameterError(f"{path}: no key {key!r}; {did_you_mean(key, list(KEYS))}")
+        require_known(f"{path}: no key", key, KEYS, parameters.ParameterError)
         within = value if key in ("arms", "reference") and isinstance(value, Mapping) else {}
         for name, part in {key: within or value, **within}.items():
-            if key not in ("notebook", "record") and not isinstance(part or {}, Mapping):
-                raise parameters.ParameterError(f"{path}: {name} must be a mapping of names, got {part!r}")
-    if not found.get("arms") and not found.get("grid"):
-        raise parameters.ParameterError(
-            f"{path}: no arm; give `arms` (label -> values) or `grid` (name -> list of values)"
-        )
+            require(
+                key in ("notebook", "record") or isinstance(part or {}, Mapping),
+                f"{path}: {name} must be a mapping of names, got {part!r}",
+                parameters.ParameterError,
+            )
+    require(
+        found.get("arms") or found.get("grid"),
+        f"{path}: no arm; give `arms` (label -> values) or `grid` (name -> list of values)",
+        parameters.ParameterError,
+    )
     for name, values in found.get("grid", {}).items():
-        if not isinstance(values, list) or not values:
-            raise parameters.ParameterError(f"{path}: grid: {name} must be a list of values")
+        require(
+            isinstance(values, list) and values,
+            f"{path}: grid: {name} must be a list of values",
+            parameters.ParameterError,
+        )
     if not isinstance(keys := found.get("record", []), list):
         raise parameters.ParameterError(f"{path}: record must be a list of names of numbers, got {keys!r}")
     for key in keys:
-        MetricKey.parse(str(key))
+        MetricKey.parse(str(key).removeprefix(VALIDATION))
     return found
 
 
@@ -133,7 +141,7 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
         raise parameters.ParameterError(
             f"the grid is for the notebook {grid['notebook']!r}, not for {path.stem!r}"
         )
-    out: Arms = {}
+    out = Arms()
     for label, values in expand(grid, changes, parameters.inspect(path)).items():
         try:
             out[label] = check(path, values)
@@ -173,17 +181,16 @@ def run_grid(
     good = [run for run in runs.list_runs(root, path.stem) if skip_existing and run.status == "ok"]
     there = {runs.key_of(run.id): run.folder for run in good}
     keys = {label: runs.run_key(values, code(path)) for label, values in arms.items()}
-    outcomes = []
     with open_executor(executor, place, dict(options or {})) as pool:
         run = partial(run_notebook, path, root=place)
         waiting = {label: pool.submit(run, arms[label]) for label, key in keys.items() if key not in there}
-        for label, key in keys.items():
-            if label in waiting:
-                done = waiting[label].result()
-                outcomes.append(Outcome(label, done.folder, done.status, done.exit_code, error=done.error))
-            else:
-                outcomes.append(Outcome(label, there[key], "ok", 0, skipped=True))
-    return outcomes
+        ended = {label: future.result() for label, future in waiting.items()}
+    return [
+        Outcome(label, done.folder, done.status, done.exit_code, error=done.error)
+        if (done := ended.get(label))
+        else Outcome(label, there[key], "ok", 0, skipped=True)
+        for label, key in keys.items()
+    ]
 
 
 def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | str, command: str) -> Path:
@@ -210,10 +217,11 @@ def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | st
         run = runs.read(outcome.folder)
         given = runs.flat({**run.params, **run.params.get("settings", {})})
         swept = [given.get(axis, value) for axis, value in zip(axes, point.values(), strict=False)]
-        found = {**run.results["metrics"], "seconds": round(run.env["seconds"], 1)}
+        checked = run.results.get("validation", {})
+        found = {**run.results["metrics"], **{f"{VALIDATION}{key}": value for key, value in checked.items()}}
+        found |= {"steps": run.results.get("steps", 0), "seconds": round(run.env["seconds"], 1)}
         for key in (*grid["record"], "seconds"):
-            if key not in found:
-                raise KeyError(f"{run.folder} has no number {key!r}; {did_you_mean(key, list(found))}")
+            require_known(f"{run.folder} has no number", key, found)
             about = dict(zip([*heads, *axes], [name, *swept] if name else swept, strict=False))
             rows.append({**about, "key": key, "value": round(found[key], 6)})
     table = pd.DataFrame(rows, columns=[*heads, *axes, "key", "value"], dtype=object)

@@ -18,6 +18,7 @@ import nbformat
 
 from workbench.execution import parameters, report
 from workbench.experiment import runs
+from workbench.records import require
 from workbench.records.shown import fixed
 
 OK, FAILED, INCOMPLETE, KILLED = 0, 1, 3, 138
@@ -68,14 +69,16 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
         KeyError, TypeError, ValueError: a configuration that is refused.
     """
     known = parameters.inspect(path)
-    if "out" not in known:
-        raise parameters.ParameterError(
-            f"{path}: no parameter `out`, through which a notebook is told its run folder"
-        )
-    if "out" in given:
-        raise parameters.ParameterError(
-            "`out` is not given as a parameter; choose the root or the folder of the run instead"
-        )
+    require(
+        "out" in known,
+        f"{path}: no parameter `out`, through which a notebook is told its run folder",
+        parameters.ParameterError,
+    )
+    require(
+        "out" not in given,
+        "`out` is not given as a parameter; choose the root or the folder of the run instead",
+        parameters.ParameterError,
+    )
     values = parameters.fill(known, parameters.lay(known, given))
     del values["out"]
     # A notebook with ``settings`` has fields of ``Config`` as its parameters; others may name a data set.
@@ -114,22 +117,19 @@ def run_notebook(
         FileExistsError: ``folder`` holds something that is not a run.
         ParameterError, KeyError, TypeError, ValueError: as ``check``; no kernel was started, no folder made.
     """
-    path = Path(path)
-    values = check(path, given or {})
-    target = _folder(path, values, root, folder)
-    began = time.perf_counter()
-    status, exit_code, error = "killed", KILLED, "stopped from outside"
-    warnings: tuple[str, ...] = ()
+    path, values = Path(path), check(path, given or {})
+    target, began = _folder(path, values, root, folder), time.perf_counter()
+    found, warnings = ("killed", KILLED, "stopped from outside"), tuple[str, ...]()
     try:
         # The kernel inherits the environment; papermill offers no other way to give it one.
         with mock.patch.dict(os.environ, BATCH):
-            found = _execute(path, target, {**values, "out": str(target)}, progress)
+            ended = _execute(path, target, {**values, "out": str(target)}, progress)
         if (target / NOTEBOOK).is_file() and (size := report.tidy(target / NOTEBOOK)) > LIMIT:
             heavy, limit = fixed(size / 1e6, 1), fixed(LIMIT / 1e6, 0)
             warnings = (f"{NOTEBOOK} has {heavy} MB; keep it below {limit} MB",)
-        status, exit_code, error = found
+        found = ended
     finally:
-        seconds = round(time.perf_counter() - began, 2)
+        (status, exit_code, error), seconds = found, round(time.perf_counter() - began, 2)
         env = runs.read(target).env or runs.environment()
         runs.write_json(target / runs.ENV, {**env, "seconds": seconds, "error": error})
         runs.write_status(target, status)
@@ -141,8 +141,11 @@ def _folder(path: Path, values: Mapping[str, Any], root: Path | str, folder: Pat
         return runs.new_run(path.stem, values, root, code(path))
     target = Path(folder).resolve()
     if target.is_dir() and any(target.iterdir()):
-        if not (target / runs.PARAMS).is_file():
-            raise FileExistsError(f"{target} is not empty and not a run folder; choose another")
+        require(
+            (target / runs.PARAMS).is_file(),
+            f"{target} is not empty and not a run folder; choose another",
+            FileExistsError,
+        )
         shutil.rmtree(target)
     return runs.write_json(target / runs.PARAMS, values).parent
 

@@ -18,7 +18,8 @@ from typing import Any
 import nbformat
 import yaml
 
-from workbench.registry import did_you_mean, merge
+from workbench.records import require
+from workbench.registry import merge, require_known
 
 TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 
@@ -50,10 +51,11 @@ class Parameter:
         """
         if self.type == "float" and type(value) is int:
             return float(value)
-        if type(value) is not TYPES[self.type]:
-            raise ParameterError(
-                f"parameter {self.name} is {self.type}, got {value!r} ({type(value).__name__})"
-            )
+        require(
+            type(value) is TYPES[self.type],
+            f"parameter {self.name} is {self.type}, got {value!r} ({type(value).__name__})",
+            ParameterError,
+        )
         return value
 
     def parse(self, text: str) -> Any:
@@ -84,11 +86,13 @@ def inspect(path: Path | str) -> dict[str, Parameter]:
         ParameterError: not exactly one cell is tagged ``parameters``, or a line is not ``name: type =
             literal``.
     """
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"no notebook {path}")
+    require(Path(path).is_file(), f"no notebook {path}", FileNotFoundError)
     cells = [cell for cell in nbformat.read(path, 4).cells if "parameters" in cell.metadata.get("tags", [])]
-    if len(cells) != 1:
-        raise ParameterError(f"{path}: exactly one cell must be tagged 'parameters', found {len(cells)}")
+    require(
+        len(cells) == 1,
+        f"{path}: exactly one cell must be tagged 'parameters', found {len(cells)}",
+        ParameterError,
+    )
     source = cells[0].source
     comments = {
         token.start[0]: token.string.lstrip("# ")
@@ -110,8 +114,7 @@ def _parameter(statement: ast.stmt, comment: str, place: str) -> Parameter:
     ):
         raise ParameterError(f"{place}: write `name: type = value  # help`, got `{ast.unparse(statement)}`")
     kind = ast.unparse(statement.annotation)
-    if kind not in TYPES:
-        raise ParameterError(f"{place}: type {kind} is none of {', '.join(TYPES)}")
+    require(kind in TYPES, f"{place}: type {kind} is none of {', '.join(TYPES)}", ParameterError)
     try:
         default = ast.literal_eval(statement.value)
     except ValueError:
@@ -132,8 +135,7 @@ def fill(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[
         ParameterError: an unknown name (the message lists the near ones) or an ill-typed value.
     """
     for name in given:
-        if name not in parameters:
-            raise ParameterError(f"no parameter {name!r}; {did_you_mean(name, list(parameters))}")
+        require_known("no parameter", name, parameters, ParameterError)
     values = {name: parameter.default for name, parameter in parameters.items()}
     return values | {
         name: parameters[name].parse(value) if isinstance(value, str) else parameters[name].check(value)
@@ -186,15 +188,17 @@ def lay(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:
         given = reduce(merge, (_nested(name, value) for name, value in layer.items()), dict[str, Any]())
         if "settings" in known:
             fields = given.pop("settings", {})
-            if not isinstance(fields, Mapping):
-                raise ParameterError(
-                    f"settings is {fields!r}; write fields of the configuration with their values"
-                )
+            require(
+                isinstance(fields, Mapping),
+                f"settings is {fields!r}; write fields of the configuration with their values",
+                ParameterError,
+            )
             for name in given.keys() & fields.keys():
-                if merge(fields, given)[name] != merge(given, fields)[name]:
-                    raise ParameterError(
-                        f"{name} is {given[name]!r} and, in settings, {fields[name]!r}; give it once"
-                    )
+                require(
+                    merge(fields, given)[name] == merge(given, fields)[name],
+                    f"{name} is {given[name]!r} and, in settings, {fields[name]!r}; give it once",
+                    ParameterError,
+                )
             given = merge(given, fields)
         out = merge(out, given)
     if "settings" not in known:

@@ -13,7 +13,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
 
 from workbench import metrics
 from workbench.experiment.evaluation import measure
@@ -23,11 +22,20 @@ from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
 from workbench.metrics.table import Evidence, Metric, walk
 from workbench.metrics.table import measure as measured_by
-from workbench.records import LazyJudgements, Measurement, MetricKey, Rows, Split, densest
+from workbench.records import (
+    Array,
+    LazyJudgements,
+    Measurement,
+    MetricKey,
+    Rows,
+    Split,
+    Values,
+    densest,
+    require,
+)
 from workbench.records.shown import fixed, shown
 from workbench.training import checkpoint
 
-Values = NDArray[np.float64]
 # printed rows that are not measured by a caption's own image, and the judgements that they are measured by,
 # where we have them
 OTHERS = {"ECCV Caption": "eccv", "CxC": "cxc", "HierarCaps": ""}
@@ -60,8 +68,7 @@ def numbers(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, V
         judged = split.judgements[key.judgements]
         evidence = Evidence(run.scores, judged, split.own, split.judgements["own"], ranked=ranked)
         kept |= {m.label: (m, values) for m, values in walk(evidence, [row])}
-        if text not in kept:
-            raise ValueError(f"{text}: no query of {split.name} has an answer")
+        require(text in kept, f"{text}: no query of {split.name} has an answer")
     return {text: kept[text] for text in keys}
 
 
@@ -157,8 +164,7 @@ def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int 
 def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
     """Key -> value, by the judgements that the data set's printed rows are measured by."""
     if dataset not in OTHERS:
-        own = run.split.judgements["own"]
-        evidence = Evidence(run.scores, own, run.split.own, folds=folds)
+        evidence = Evidence(run.scores, run.split.judgements["own"], run.split.own, folds=folds)
         found = measured_by(evidence, ["R", "recall", "medr", "rsum"], rounds=0)
     elif OTHERS[dataset] in run.split.judgements:
         vectors = (run.image.mean.numpy(), run.text.mean.numpy())
@@ -166,7 +172,7 @@ def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
     else:
         found = []
     name = OTHERS.get(dataset, "own")
-    return {m.key.local: m.value for m in found if not m.key.subset and m.judgements == name}
+    return {m.key.local: m.value for m in found if not m.key.subset and m.key.judgements == name}
 
 
 def ranks(opened: Sequence[OpenRun], direction: Literal["i2t", "t2i"]) -> Values:
@@ -209,7 +215,7 @@ def chosen(
     return given
 
 
-def grader(split: Split) -> Callable[[Rows, Rows], NDArray[np.float32]] | None:
+def grader(split: Split) -> Callable[[Rows, Rows], Array] | None:
     """What grades any image and caption of a split between 0 and 1, where its data know; else ``None``."""
     judged = split.judgements
     name = densest([name for name in ("graded", "exact") if name in judged], graded=True)

@@ -6,26 +6,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench import metrics as shelf
 from workbench.experiment.model import Model, scored
 from workbench.metrics import correlation, cxc, pmrp
 from workbench.metrics.blocks import AnyScores, Products, at_pairs
-from workbench.metrics.intervals import ROUNDS, SEED, Values
+from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.ranks import Ranked, Ranks
 from workbench.metrics.table import Evidence, Metric, Subset, walk
 from workbench.metrics.table import measure as measured
-from workbench.records import Embedding, Judgements, Measurement, MetricKey, Split
-from workbench.registry import did_you_mean
+from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values
+from workbench.registry import require_known
 from workbench.training.batches import Source
 
-Vectors = NDArray[Any]
 # what says which captions are positive in Crisscrossed Captions: the pairs of the package eccv-caption, and
 # the ratings
 CXC = ("cxc", "sits")
@@ -75,8 +73,7 @@ def chooser(select: str, metrics: Sequence[str] = ()) -> type[Metric]:
     """
     word, known = MetricKey.parse(select).metric, shelf.rows()
     known |= {row.name: row for row in map(shelf.member, metrics)}
-    if word not in known:
-        raise KeyError(f"select={select!r}: no metric {word!r}; {did_you_mean(word, list(known))}")
+    require_known(f"select={select!r}: no metric", word, known)
     return known[word]
 
 
@@ -135,7 +132,7 @@ def measure(
     scores: AnyScores,
     split: Split,
     *,
-    vectors: tuple[Vectors, Vectors] | None = None,
+    vectors: tuple[Array, Array] | None = None,
     metrics: Sequence[str] = (),
     table: Sequence[Metric] = (),
     rounds: int = ROUNDS,
@@ -185,7 +182,7 @@ def measure(
     return measurements, {m.label: values for m, values in found}
 
 
-def ensemble(members: Sequence[tuple[Model, Source]]) -> NDArray[np.float32]:
+def ensemble(members: Sequence[tuple[Model, Source]]) -> Array:
     """The mean of the score matrices of several models, as the papers' ensemble rows have it.
 
     Scores are averaged as they are, so the models should score on one scale, as cosines do.
@@ -215,7 +212,7 @@ def ensemble(members: Sequence[tuple[Model, Source]]) -> NDArray[np.float32]:
 
 
 def _walks(
-    scores: AnyScores, split: Split, vectors: tuple[Vectors, Vectors] | None, table: Sequence[Metric]
+    scores: AnyScores, split: Split, vectors: tuple[Array, Array] | None, table: Sequence[Metric]
 ) -> Iterator[tuple[Evidence, list[Metric], Subset | None]]:
     """Evidence, the metrics that are measured by it, and the queries that are asked."""
     judgements = dict(split.judgements)
@@ -246,7 +243,7 @@ def _walks(
         yield Evidence(scores, categories, split.own), rows("categories"), None
 
 
-def _within(split: Split, vectors: tuple[Vectors, Vectors] | None) -> dict[str, Ranks]:
+def _within(split: Split, vectors: tuple[Array, Array] | None) -> dict[str, Ranks]:
     """Retrieval of Crisscrossed Captions within a modality, where its ratings and the vectors are there."""
     found: dict[str, Ranks] = {}
     if vectors is not None and "sis" in split.image_judgements:
@@ -262,14 +259,14 @@ def _within(split: Split, vectors: tuple[Vectors, Vectors] | None) -> dict[str, 
 def _correlations(
     scores: AnyScores,
     split: Split,
-    vectors: tuple[Vectors, Vectors] | None,
+    vectors: tuple[Array, Array] | None,
     rows: Sequence[Metric],
     draws: tuple[int, int],
 ) -> list[Measurement]:
     """Agreement with ratings that list what was rated and leave the rest open; one that is undefined is left
     out.
     """
-    asked: list[tuple[NDArray[Any], Judgements, tuple[str, ...]]] = [
+    asked: list[tuple[Array, Judgements, tuple[str, ...]]] = [
         (at_pairs(scores, one.images, one.captions), one, ("i2t", "t2i"))
         for one in split.judgements.values()
         if one.unlisted is None

@@ -11,15 +11,14 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 from torch.nn.functional import pad
 
 from workbench.encoders.base import Pair
-from workbench.metrics.blocks import COMPUTED, Scores, Whole
+from workbench.metrics.blocks import COMPUTED, Whole
 from workbench.objectives.base import Objective
-from workbench.records import Batch, Embedding, Rows, Split
+from workbench.records import Array, Batch, Embedding, Rows, Split
 from workbench.text.signal import SignalMaker
 from workbench.training import batches
 from workbench.training.batches import Pixels, Reader, Source
@@ -101,7 +100,7 @@ class Model:
         return self._embed(self.pair.image.images, batch, len(images), 256, parts)
 
     @torch.no_grad()
-    def scores(self, image: Embedding, text: Embedding) -> NDArray[np.float32]:
+    def scores(self, image: Embedding, text: Embedding) -> Array:
         """``(I, T)`` scores of embeddings, by the objective."""
         device, was_training = self.device, self.objective.training
         # An objective that scores samples draws them anew in training, and always the same ones here.
@@ -182,7 +181,7 @@ class ModelScores:
         """The other direction."""
         return ModelScores(self.model, self.image, self.text, not self.turned)
 
-    def rows(self, part: slice) -> Scores:
+    def rows(self, part: slice) -> Array:
         """The scores of some queries with the whole gallery."""
         rows = np.arange(*part.indices(self.shape[0]))
         if self.turned:
@@ -195,7 +194,7 @@ class ModelScores:
         return ModelScores(self.model, self.image.take(images), self.text.take(captions), self.turned)
 
 
-def scored(model: Model, image: Embedding, text: Embedding) -> NDArray[np.float32] | ModelScores:
+def scored(model: Model, image: Embedding, text: Embedding) -> Array | ModelScores:
     """``(I, T)`` scores of embeddings: a matrix where it has at most 2 ** 28 entries, else by blocks of rows.
 
     Args:

@@ -12,14 +12,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from workbench.experiment import runs
 from workbench.experiment.evaluation import chooser
 from workbench.experiment.model import WHOLE, Model, scored
 from workbench.metrics.blocks import AnyScores, best, by_rows
-from workbench.metrics.ranks import best_ranks
-from workbench.records import Embedding, Measurement, Split
+from workbench.metrics.ranks import ranks_of
+from workbench.records import Array, Embedding, Measurement, Split, Values
 from workbench.records.writing import replacing
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
@@ -62,7 +61,7 @@ class OpenRun:
     config: Mapping[str, Any] = field(default_factory=dict)
     measurements: Sequence[Measurement] = ()
     history: Sequence[Mapping[str, float]] = ()
-    values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    values: Mapping[str, Values] = field(default_factory=dict)
 
     @cached_property
     def contents(self) -> Contents:
@@ -85,7 +84,7 @@ class OpenRun:
         return self.contents.text
 
     @cached_property
-    def scores(self) -> NDArray[np.float32]:
+    def scores(self) -> Array:
         """``(I, T)`` scores of the whole split, by the objective."""
         return self.model.scores(self.image, self.text)
 
@@ -119,22 +118,24 @@ class OpenRun:
         smaller = chooser(self.select, self.config.get("metrics", ())).smaller_is_better
         return [int(self.history[best_epoch(self.history, self.select, smaller=smaller)]["epoch"])]
 
-    def curves(self) -> pd.DataFrame:
-        """The history, one epoch a row."""
-        return pd.DataFrame(self.history)
+    @property
+    def validation(self) -> dict[str, float]:
+        """What validation measured in the last of the epochs that are kept."""
+        rows = [row for row in self.history if row["epoch"] in self.kept[-1:]]
+        return {name[4:]: value for row in rows for name, value in row.items() if name.startswith("val/")}
 
     def __getitem__(self, label: str) -> float:
         """The value of one measurement, by label, e.g. ``"t2i/R@1"`` or ``"exact:t2i/map_at_r"``."""
         return {m.label: m.value for m in self.measurements}[label]
 
-    def ranks(self, direction: Literal["i2t", "t2i"] = "t2i", judgements: str = "own") -> NDArray[np.float64]:
+    def ranks(self, direction: Literal["i2t", "t2i"] = "t2i", judgements: str = "own") -> Values:
         """``(queries,)`` rank of each query's best relevant item, 1 = first; NaN where nothing is relevant.
 
         Args:
             direction: image to text or text to image.
             judgements: name of the split's judgements that say what is relevant.
         """
-        return best_ranks(self._scored(), self.split.judgements[judgements], direction)
+        return ranks_of(self._scored(), self.split.judgements[judgements], direction).first
 
     def rankings(self, k: int = 10) -> pd.DataFrame:
         """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the
@@ -167,6 +168,7 @@ class OpenRun:
             "seed": self.config["seed"],
             "select": self.select,
             "kept": self.kept,
+            "validation": self.validation,
             "steps": int(self.history[-1].get("steps", 0)) if self.history else 0,
             "metrics": {m.label: m.value for m in self.measurements},
             "contracts": {m.label: m.as_dict() for m in self.measurements},
@@ -186,8 +188,10 @@ class OpenRun:
         checkpoint.write(path / runs.MODEL, checkpoint.weights(model.pair, model.objective), {})
         runs.write_table(path / "rankings.parquet", self.rankings())
         runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
-        sides = (("image", self.image, split.image_ids), ("text", self.text, split.caption_ids))
-        for side, embedding, ids in sides:
+        for side, embedding, ids in (
+            ("image", self.image, split.image_ids),
+            ("text", self.text, split.caption_ids),
+        ):
             with replacing(path / "embeddings" / f"{side}.npy") as temporary:
                 np.save(temporary, embedding.mean.numpy())
             runs.write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))

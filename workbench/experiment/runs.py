@@ -18,14 +18,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.records import MetricKey, Rows
+from workbench.records import MetricKey, Rows, Values, require
 from workbench.records.writing import replacing
 
 if TYPE_CHECKING:
@@ -73,8 +72,7 @@ def read(folder: Path | str) -> Run:
         FileNotFoundError: the folder is not there.
     """
     path = Path(folder)
-    if not path.is_dir():
-        raise FileNotFoundError(f"no run folder {path}; `workbench ls` lists the runs")
+    require(path.is_dir(), f"no run folder {path}; `workbench ls` lists the runs", FileNotFoundError)
     files = [path / name for name in (PARAMS, RESULTS, ENV)]
     params, results, env = (json.loads(file.read_text()) if file.is_file() else {} for file in files)
     unwritten = "unwatched" if results else "unfinished"
@@ -103,8 +101,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     every, part = list_runs(root), str(name)
     named = [run for run in every if run.id.startswith(part) or run.id.endswith(part)]
     found = every[-1:] if part == "last" else [run for run in named if run.id == part] or named
-    if not found:
-        raise FileNotFoundError(f"no run {part!r} below {root}; `workbench ls` lists the runs")
+    require(found, f"no run {part!r} below {root}; `workbench ls` lists the runs", FileNotFoundError)
     if len(found) > 1:
         raise LookupError(f"{len(found)} runs are called {part!r}: {', '.join(run.id for run in found)}")
     return found[0]
@@ -146,7 +143,7 @@ class ByQuery:
     image_ids: tuple[str, ...]
     caption_ids: tuple[str, ...]
     own: Rows
-    values: Mapping[str, NDArray[np.float64]]
+    values: Mapping[str, Values]
 
     def write(self, folder: Path | str) -> None:
         """Write ``values/i2t.parquet``, ``values/t2i.parquet``, ...: one row a query with its ``id`` and its
@@ -221,13 +218,11 @@ def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs",
     """
     run_id = f"{datetime.now():%Y%m%d-%H%M%S}-{run_key(params, code)}"
     # the same run may be made twice in a second, also by another process
-    for number in count(1):
-        path = Path(root).resolve() / notebook / (run_id if number == 1 else f"{run_id}.{number}")
-        try:
+    for ending in chain([""], (f".{number}" for number in count(2))):
+        with suppress(FileExistsError):
+            path = Path(root).resolve() / notebook / f"{run_id}{ending}"
             path.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        break
+            break
     return write_json(path / PARAMS, params).parent
 
 
@@ -308,8 +303,7 @@ def write_table(path: Path | str, table: "pd.DataFrame") -> Path:
         ValueError: another ending.
     """
     path = Path(path)
-    if path.suffix not in WRITERS:
-        raise ValueError(f"cannot write {path.name}: the name must end with {', '.join(WRITERS)}")
+    require(path.suffix in WRITERS, f"cannot write {path.name}: the name must end with {', '.join(WRITERS)}")
     with replacing(path) as temporary:
         WRITERS[path.suffix](table, temporary)
     return path
@@ -339,16 +333,16 @@ def plain(value: Any, place: str) -> Any:
         return {str(key): plain(item, f"{place}/{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item, f"{place}[{i}]") for i, item in enumerate(value)]
-    if value is None or isinstance(value, str | bool | int):
-        return value
     if isinstance(value, Path):
         return str(value)
     if hasattr(value, "tolist"):
         return plain(value.tolist(), place)
-    if not isinstance(value, float):
-        raise TypeError(f"{place} is of type {type(value).__name__}, which has no JSON form")
-    if not math.isfinite(value):
-        raise ValueError(f"{place} is {value}; leave out what could not be measured, or say why as text")
+    known = value is None or isinstance(value, str | int | float)
+    require(known, f"{place} is of type {type(value).__name__}, which has no JSON form", TypeError)
+    require(
+        not isinstance(value, float) or math.isfinite(value),
+        f"{place} is {value!s:.40}; leave out what could not be measured, or say why as text",
+    )
     return value
 
 
@@ -371,8 +365,10 @@ def write_status(folder: Path | str, status: str) -> Path:
     Raises:
         ValueError: it is none of ``ok``, ``failed:<cell>``, ``killed``.
     """
-    if status not in ("ok", "killed") and not status.startswith("failed:"):
-        raise ValueError(f"status {status!r} is none of ok, failed:<cell>, killed")
+    require(
+        status in ("ok", "killed") or status.startswith("failed:"),
+        f"status {status!r} is none of ok, failed:<cell>, killed",
+    )
     return write_text(Path(folder) / STATUS, status + "\n")
 
 

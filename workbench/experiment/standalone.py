@@ -16,7 +16,7 @@ from workbench.experiment.config import Config
 from workbench.experiment.evaluation import ensemble, measure
 from workbench.experiment.opened import Contents, OpenRun
 from workbench.experiment.running import Prepared, load_model, load_split, run
-from workbench.records import Embedding, Measurement, Split
+from workbench.records import Embedding, Measurement, Split, require
 from workbench.training import checkpoint
 
 # a name says no more settings than these
@@ -72,17 +72,21 @@ def check_folder(out: Path | str, resume: bool) -> None:
     Raises:
         FileExistsError, FileNotFoundError, ValueError: as for ``train``.
     """
-    if not str(out) and int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise ValueError("several processes write one run; name its folder with --out")
+    require(
+        str(out) or int(os.environ.get("WORLD_SIZE", "1")) <= 1,
+        "several processes write one run; name its folder with --out",
+    )
     there = bool(str(out)) and (Path(out) / checkpoint.LAST).is_file()
-    if there and not resume:
-        raise FileExistsError(
-            f"{out} holds a checkpoint; say --resume to go on from it, or choose another folder"
-        )
-    if resume and not there:
-        raise FileNotFoundError(
-            f"nothing to resume in {str(out) or 'no folder'}; name the run folder with --out"
-        )
+    require(
+        not there or resume,
+        f"{out} holds a checkpoint; say --resume to go on from it, or choose another folder",
+        FileExistsError,
+    )
+    require(
+        not resume or there,
+        f"nothing to resume in {str(out) or 'no folder'}; name the run folder with --out",
+        FileNotFoundError,
+    )
 
 
 def evaluate_run(*folders: Path | str, split: str = "test") -> list[Measurement]:
@@ -127,11 +131,11 @@ def open_runs(
     opened = [_open(name, root, images, device) for name in names or ("",)]
     first = opened[0].split
     for one in opened[1:]:
-        if (one.split.image_ids, one.split.caption_ids) != (first.image_ids, first.caption_ids):
-            raise ValueError(
-                f"{opened[0].name} and {one.name} were measured on different images or captions; "
-                "open runs of one data set, with the same number of images"
-            )
+        require(
+            (one.split.image_ids, one.split.caption_ids) == (first.image_ids, first.caption_ids),
+            f"{opened[0].name} and {one.name} were measured on different images or captions; "
+            "open runs of one data set, with the same number of images",
+        )
     return [replace(one, split=first, name=name) for one, name in zip(opened, _names(opened), strict=True)]
 
 
@@ -156,15 +160,18 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
 
 def _open(name: str, root: str, images: int, device: str) -> OpenRun:
     if not name:
-        config = Config(test_images=images)
+        config = Config(start="scenes", test_images=images)
         split = load_split(config, "test")
         return OpenRun(
             "pre-trained", split, cache(lambda: _contents(None, split, device)), config=config.as_dict()
         )
     found = runs.find(name, root)
     folder, results = found.folder, found.results
-    if not (folder / runs.CONFIG).is_file():
-        raise FileNotFoundError(f"{folder} keeps no model; open the folder of a finished training run")
+    require(
+        (folder / runs.CONFIG).is_file(),
+        f"{folder} keeps no model; open the folder of a finished training run",
+        FileNotFoundError,
+    )
     config = Config.read(folder / runs.CONFIG)
     config = config.replace(test_images=images) if images else config
     split, kept = load_split(config, "test"), runs.ByQuery.read(folder)
@@ -191,7 +198,7 @@ def _contents(folder: Path | None, split: Split, device: str) -> Contents:
 
 
 def _of_side(folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
-    table, vectors = folder / "embeddings" / f"{side}_ids.parquet", folder / "embeddings" / f"{side}.npy"
+    table, vectors = (folder / "embeddings" / f"{side}{end}" for end in ("_ids.parquet", ".npy"))
     if not (table.is_file() and vectors.is_file()):
         return None
     rows = pd.Index(pd.read_parquet(table)["id"]).get_indexer(pd.Index(ids))

@@ -8,7 +8,7 @@ PCME++ takes the mean.
 
 from torch import Tensor
 
-from workbench.losses.terms import Reduction, choose, full_precision
+from workbench.losses.terms import Reduction, full_precision, reduce
 
 
 def bottleneck(mean: Tensor, log_var: Tensor, *, reduction: Reduction) -> Tensor:
@@ -32,9 +32,6 @@ def bottleneck(mean: Tensor, log_var: Tensor, *, reduction: Reduction) -> Tensor
         >>> bottleneck(torch.tensor([[0.6, 0.8]]), torch.zeros(1, 2), reduction="sum")
         tensor(0.5000)
     """
-    choose("reduction", reduction, ("mean", "sum", "none"))
     mean, log_var = full_precision(mean), full_precision(log_var)
     terms = (mean.square() + log_var.exp() - log_var - 1) / 2
-    if reduction == "none":
-        return terms
-    return terms.sum() if reduction == "sum" else terms.mean()
+    return reduce(terms if reduction == "none" else terms.flatten(), reduction)

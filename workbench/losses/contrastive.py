@@ -50,7 +50,7 @@ def contrastive(
         >>> contrastive(scores, torch.eye(2, dtype=torch.bool), reduction="none")
         tensor([0.6931, 0.0486])
     """
-    check(scores, positives, reduction)
+    check(scores, positives)
     choose("extra_positives", extra_positives, ("uniform", "mask"))
     anchors = positives.any(dim=1)
     logits, own = full_precision(scores[anchors]), positives[anchors]

@@ -89,7 +89,7 @@ def distance_weighted(
     Raises:
         ValueError: shapes that differ, or an unknown option.
     """
-    check(scores, positives, reduction)
+    check(scores, positives)
     anchor, positive = positives.nonzero(as_tuple=True)
     if not len(anchor):
         return reduce(scores[anchor, positive], reduction)

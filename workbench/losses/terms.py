@@ -10,19 +10,17 @@ Reduction = Literal["mean", "sum", "none"]
 ScalarReduction = Literal["mean", "sum"]
 
 
-def check(scores: Tensor, positives: Tensor, reduction: str) -> None:
+def check(scores: Tensor, positives: Tensor) -> None:
     """Refuse arguments that do not fit together.
 
     Raises:
-        ValueError: ``positives`` has another shape than ``scores`` or is not boolean, or the reduction is
-            unknown.
+        ValueError: ``positives`` has another shape than ``scores`` or is not boolean.
     """
     if scores.shape != positives.shape or positives.dtype != torch.bool:
         raise ValueError(
             f"scores {tuple(scores.shape)} and positives {tuple(positives.shape)} must have one shape, "
             f"and positives must be boolean (here {positives.dtype})"
         )
-    choose("reduction", reduction, get_args(Reduction))
 
 
 def both_ways(
@@ -55,7 +53,12 @@ def full_precision(scores: Tensor) -> Tensor:
 
 
 def reduce(terms: Tensor, reduction: str) -> Tensor:
-    """The terms as they are, their sum, or their mean; the mean of no term at all is zero."""
+    """The terms as they are, their sum, or their mean; the mean of no term at all is zero.
+
+    Raises:
+        ValueError: an unknown reduction.
+    """
+    choose("reduction", reduction, get_args(Reduction))
     if reduction == "none":
         return terms
     return terms.sum() if reduction == "sum" else terms.sum() / max(len(terms), 1)

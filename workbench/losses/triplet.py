@@ -53,7 +53,7 @@ def triplet(
         >>> triplet(scores, torch.eye(2, dtype=torch.bool), margin=0.2, negatives="hardest", reduction="none")
         tensor([0.1000, 0.0000])
     """
-    check(scores, positives, reduction)
+    check(scores, positives)
     choose("negatives", negatives, ("hardest", "all"))
     anchor, positive = positives.nonzero(as_tuple=True)
     # shape: (pairs, C)

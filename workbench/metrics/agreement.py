@@ -17,19 +17,17 @@ Source: M. Kendall, A new measure of rank correlation, Biometrika 30, 1938; S. C
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from workbench.metrics.blocks import AnyScores, RowScores, best, by_rows
 from workbench.metrics.grades import AnyGrades, grade_rows
-from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values, interval
-from workbench.metrics.pmrp import Categories, Codes
+from workbench.metrics.intervals import ROUNDS, SEED, Draws, interval
+from workbench.metrics.pmrp import Categories
 from workbench.metrics.ranks import Ranked
 from workbench.metrics.table import Evidence, Metric, load, walk
-from workbench.records import Judgements, MetricKey, Rows
+from workbench.records import Judgements, Mask, MetricKey, Rows, Values, require
 
 TRUTH = str(MetricKey("map_at_r", judgements="truth"))
 Table = Mapping[str, Mapping[str, Values]]
@@ -64,9 +62,8 @@ def pooled(
     pairs = [own * np.int64(shape[1]) + np.arange(shape[1])]
     for scores in map(by_rows, pool):
         query, item = _first(scores, asked[0], depth)
-        pairs.append(query * shape[1] + item)
-        query, item = _first(scores.T, asked[1], depth)
-        pairs.append(item * shape[1] + query)
+        caption, image = _first(scores.T, asked[1], depth)
+        pairs += [query * shape[1] + item, image * shape[1] + caption]
     rows, columns = np.divmod(np.unique(np.concatenate(pairs)), shape[1])
     good = (truth.at(rows, columns) >= truth.relevant_from) | (own[columns] == rows)
     found_by = f"relevant by {truth.name!r} and among the {depth} first of {len(pool)} models"
@@ -95,12 +92,10 @@ def true_share(phi: AnyGrades, truth: Judgements, ms: Sequence[int]) -> dict[str
     Returns:
         For ``"i2t"`` and ``"t2i"`` ``(len(ms),)`` means over queries.
     """
-    ranked, out = Ranked(grade_rows(phi), [truth]).by(truth), {}
-    for side, ranks in ranked.items():
-        found = np.stack(
-            [np.bincount(ranks.query[ranks.rank <= m], minlength=len(ranks.counts)) for m in ms], axis=1
-        )
-        out[str(side)] = (found[ranks.counts > 0] / np.asarray(ms)).mean(axis=0)
+    out = {}
+    for side, ranks in Ranked(grade_rows(phi), [truth]).by(truth).items():
+        hits = (np.bincount(ranks.query[ranks.rank <= m], minlength=len(ranks.counts)) / m for m in ms)
+        out[str(side)] = np.stack(list(hits), axis=1)[ranks.counts > 0].mean(axis=0)
     return out
 
 
@@ -111,7 +106,7 @@ def per_query(
     *,
     labels: Judgements | None = None,
     phi: AnyGrades | None = None,
-    categories: Codes | None = None,
+    categories: Mask | None = None,
     ks: tuple[int, ...] = (1, 5, 10),
 ) -> dict[str, Values]:
     """What each metric says of each query of one model, by direction: ``truth:i2t/map_at_r``, ``i2t/R@1``,
@@ -164,19 +159,19 @@ def measure(
     Raises:
         ValueError: fewer than two models.
     """
-    if len(table) < 2:
-        raise ValueError(f"{len(table)} model has no order; give at least two")
+    require(len(table) >= 2, f"{len(table)} model has no order; give at least two")
     means = _means(table, Draws(own, int(own.max()) + 1, rounds, seed))
     rows = {}
     for key, (value, drawn, queries) in means.items():
         right, right_drawn, _ = means[_beside(key, truth)]
         taus, apart = _tau(drawn, right), (drawn - right_drawn).mean(axis=1)
         low, high = interval(taus)
-        near, far = interval(apart)
+        (near, far), top = interval(apart), int(right.argmax())
         rows[key] = {
             "tau": float(_tau(value[None], right)[0]), "low": low, "high": high,
             "order": _share(taus == _tau(right[None], right)),
-            "best": _share(_on_top(drawn, int(right.argmax()))), "queries": queries,
+            # alone on top
+            "best": _share(drawn[:, top] > np.delete(drawn, top, axis=1).max(axis=1)), "queries": queries,
             "distance": float((value - right).mean()), "distance_low": near, "distance_high": far,
         }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -200,8 +195,7 @@ def differences(
     """
     names, means, rows = list(table), _means(table, Draws(own, int(own.max()) + 1, rounds, seed)), []
     for key, (value, drawn, _) in means.items():
-        order = np.argsort(-means[_beside(key, truth)][0], kind="stable").tolist()
-        for better, worse in pairwise(order):
+        for better, worse in pairwise(np.argsort(-means[_beside(key, truth)][0], kind="stable").tolist()):
             low, high = interval(drawn[:, better] - drawn[:, worse])
             ends = {"difference": float(value[better] - value[worse]), "low": low, "high": high}
             rows.append({"key": key, "better": names[better], "worse": names[worse], **ends})
@@ -228,17 +222,12 @@ def _beside(key: str, truth: str) -> str:
     return str(replace(MetricKey.parse(truth), direction=MetricKey.parse(key).direction))
 
 
-def _share(hits: NDArray[np.bool_]) -> float:
+def _share(hits: Mask) -> float:
     return float(hits.mean()) if len(hits) else float("nan")
-
-
-def _on_top(drawn: Values, best: int) -> NDArray[np.bool_]:
-    """``(rounds,)`` whether one model is alone on top."""
-    return np.asarray(drawn[:, best] > np.delete(drawn, best, axis=1).max(axis=1))
 
 
 def _tau(drawn: Values, right: Values) -> Values:
     """``(rounds,)`` Kendall tau of rows of values with the truth's values."""
     first, second = np.array(list(combinations(range(len(right)), 2))).T
-    agree: NDArray[Any] = np.sign(drawn[:, first] - drawn[:, second]) * np.sign(right[first] - right[second])
-    return np.asarray(agree.mean(axis=1))
+    ahead = np.sign(drawn[:, first] - drawn[:, second])
+    return np.asarray((ahead * np.sign(right[first] - right[second])).mean(axis=1))

@@ -6,20 +6,14 @@ compared with one another within a row only, and a row comes from one block, so 
 product cannot tear equal scores apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.records import Rows
+from workbench.records import Array, Rows, require
 
-Scores = NDArray[Any]
-Values = NDArray[np.float64]
-Codes = NDArray[Any]
 # entries of a block: 2 MB of float32 stay in the cache; 128 MB are enough to keep a matrix product busy
 CACHED, COMPUTED = 2**19, 2**25
 TILE = 64
@@ -34,27 +28,28 @@ class RowScores(Protocol):
 
     @property
     def step(self) -> int:
-        """How many rows are best asked for at a time."""
+        """How many rows are best asked for at a time: as many as a block of bounded size holds."""
+        return max(1, COMPUTED // max(self.shape[-1], 1))
 
     @property
-    def T(self) -> RowScores:  # noqa: N802  the name that numpy gives it
+    def T(self) -> "RowScores":  # noqa: N802  the name that numpy gives it
         """The other direction: items become queries."""
 
-    def rows(self, part: slice) -> Scores:
+    def rows(self, part: slice) -> Array:
         """``(rows of the part, gallery)`` scores."""
 
-    def cut(self, rows: Rows, columns: Rows) -> RowScores:
+    def cut(self, rows: Rows, columns: Rows) -> "RowScores":
         """The scores of these queries and these items."""
 
 
-AnyScores = Scores | RowScores
+AnyScores = Array | RowScores
 
 
 @dataclass(frozen=True)
-class Whole:
+class Whole(RowScores):
     """A matrix that lies in memory."""
 
-    scores: Scores
+    scores: Array
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -67,11 +62,11 @@ class Whole:
         return max(1, CACHED // max(self.shape[-1], 1))
 
     @property
-    def T(self) -> Whole:  # noqa: N802
+    def T(self) -> "Whole":  # noqa: N802
         """The turned matrix."""
         return Whole(self.scores.T)
 
-    def rows(self, part: slice) -> Scores:
+    def rows(self, part: slice) -> Array:
         """Contiguous rows; those of a turned matrix are copied in tiles, six times as fast as in one go."""
         rows = self.scores[part]
         if rows.flags.c_contiguous:
@@ -81,13 +76,13 @@ class Whole:
             out[:, first : first + TILE] = rows[:, first : first + TILE]
         return out
 
-    def cut(self, rows: Rows, columns: Rows) -> Whole:
+    def cut(self, rows: Rows, columns: Rows) -> "Whole":
         """A smaller matrix."""
         return Whole(self.scores[np.ix_(rows, columns)])
 
 
 @dataclass(frozen=True)
-class Products:
+class Products(RowScores):
     """Inner products of embeddings; cosines where the vectors have unit length.
 
     Args:
@@ -98,8 +93,8 @@ class Products:
     [[0.6, 0.8]]
     """
 
-    query: Scores
-    gallery: Scores
+    query: Array
+    gallery: Array
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -107,26 +102,21 @@ class Products:
         return len(self.query), len(self.gallery)
 
     @property
-    def step(self) -> int:
-        """As many rows as a block of bounded size holds."""
-        return max(1, COMPUTED // max(len(self.gallery), 1))
-
-    @property
-    def T(self) -> Products:  # noqa: N802
+    def T(self) -> "Products":  # noqa: N802
         """The other direction."""
         return Products(self.gallery, self.query)
 
-    def rows(self, part: slice) -> Scores:
+    def rows(self, part: slice) -> Array:
         """The products of some queries with the whole gallery."""
         return np.asarray(self.query[part] @ self.gallery.T)
 
-    def cut(self, rows: Rows, columns: Rows) -> Products:
+    def cut(self, rows: Rows, columns: Rows) -> "Products":
         """The products of these vectors."""
         return Products(self.query[rows], self.gallery[columns])
 
 
 @dataclass(frozen=True)
-class WithoutOwn:
+class WithoutOwn(RowScores):
     """Scores from which each query's own items are removed (score ``-inf``).
 
     Args:
@@ -149,12 +139,12 @@ class WithoutOwn:
         return self.scores.step
 
     @property
-    def T(self) -> WithoutOwn:  # noqa: N802
+    def T(self) -> "WithoutOwn":  # noqa: N802
         """The other direction."""
         order = np.lexsort((self.query, self.item))
         return WithoutOwn(self.scores.T, self.item[order], self.query[order])
 
-    def rows(self, part: slice) -> Scores:
+    def rows(self, part: slice) -> Array:
         """Rows with ``-inf`` at the removed pairs."""
         rows = self.scores.rows(part)
         rows = np.array(rows, dtype=np.result_type(rows, np.float32))
@@ -162,7 +152,7 @@ class WithoutOwn:
         rows[self.query[first:last] - part.start, self.item[first:last]] = -np.inf
         return rows
 
-    def cut(self, rows: Rows, columns: Rows) -> WithoutOwn:
+    def cut(self, rows: Rows, columns: Rows) -> "WithoutOwn":
         """The scores of these queries and items; pairs outside them are forgotten."""
         gone = np.zeros(self.shape, dtype=bool)
         gone[self.query, self.item] = True
@@ -174,9 +164,7 @@ def by_rows(scores: AnyScores) -> RowScores:
     return Whole(scores) if isinstance(scores, np.ndarray) else scores
 
 
-def blocks(
-    scores: AnyScores, shape: tuple[int, ...], step: int | None = None
-) -> Iterator[tuple[int, Scores]]:
+def blocks(scores: AnyScores, shape: tuple[int, ...], step: int | None = None) -> Iterator[tuple[int, Array]]:
     """Consecutive blocks of queries: number of the first query, and the rows.
 
     Args:
@@ -188,11 +176,11 @@ def blocks(
         ValueError: shapes differ, or a score is NaN.
     """
     source = by_rows(scores)
-    if tuple(source.shape) != tuple(shape):
-        raise ValueError(
-            f"scores are {tuple(source.shape)}, the judgements (queries, gallery) are {tuple(shape)}"
-        )
-    size = source.step if step is None else step
+    require(
+        tuple(source.shape) == tuple(shape),
+        f"scores are {tuple(source.shape)}, the judgements (queries, gallery) are {tuple(shape)}",
+    )
+    size = step or source.step
     for first in range(0, shape[0], size):
         rows = source.rows(slice(first, min(first + size, shape[0])))
         # the least of numbers among which one is NaN is NaN: one pass without a copy
@@ -204,7 +192,7 @@ def blocks(
         yield first, rows
 
 
-def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Scores:
+def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Array:
     """``(N,)`` scores of single pairs.
 
     Args:
@@ -217,14 +205,12 @@ def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Scores:
     order = np.argsort(queries, kind="stable")
     parts = [np.zeros(0)]
     for first, rows in blocks(scores, scores.shape):
-        start, end = np.searchsorted(queries[order], [first, first + len(rows)])
-        kept = order[start:end]
+        kept = order[slice(*np.searchsorted(queries[order], [first, first + len(rows)]))]
         parts.append(rows[queries[kept] - first, items[kept]])
-    out = np.concatenate(parts)
-    return out[np.argsort(order, kind="stable")]
+    return np.asarray(np.concatenate(parts)[np.argsort(order, kind="stable")])
 
 
-def best(scores: AnyScores, k: int) -> tuple[Scores, Rows]:
+def best(scores: AnyScores, k: int) -> tuple[Array, Rows]:
     """The ``k`` best items of every query; among equal scores the lower row first.
 
     Args:

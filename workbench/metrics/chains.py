@@ -14,25 +14,20 @@ Source: M. Alper, H. Averbuch-Elor, Emergent visual-semantic hierarchies in imag
 radius code: equal strings are one candidate, which changes no set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal
+from functools import cached_property, lru_cache
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.metrics.intervals import Values
-from workbench.records import Rows, Split
+from workbench.records import Array, Mask, Rows, Split, Values, require
 from workbench.records.shown import fixed
 
-Vectors = NDArray[Any]
 ROOT = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chains:
     """What the hierarchy metrics read.
 
@@ -50,9 +45,9 @@ class Chains:
             images.
     """
 
-    image: Vectors
-    text: Vectors
-    root: Vectors
+    image: Array
+    text: Array
+    root: Array
     captions: Sequence[str]
     level: Rows
     chain: Rows
@@ -60,20 +55,20 @@ class Chains:
 
     def __post_init__(self) -> None:
         lengths = {len(self.text), len(self.captions), len(self.level), len(self.chain), len(self.own)}
-        if len(lengths) != 1:
-            raise ValueError(f"text, captions, level, chain and own have lengths {sorted(lengths)}")
+        require(len(lengths) == 1, f"text, captions, level, chain and own have lengths {sorted(lengths)}")
         for name, vectors in (("image", self.image), ("text", self.text), ("root", self.root[None])):
             lengths_off = np.abs(np.linalg.norm(vectors.astype(np.float64), axis=1) - 1).max()
             if not lengths_off < 1e-3:  # also catches NaN
                 raise ValueError(f"{name} vectors must have length 1, one is off by {fixed(lengths_off, 4)}")
-        levels = self.level[self.rows]
-        if (levels != levels[0]).any() or (self.chain[self.rows] != self.chain[self.rows][:, :1]).any():
-            raise ValueError(f"every chain must have the levels {levels[0].tolist()}, once each")
-        if (self.own[self.rows] != self.own[self.rows][:, :1]).any():
-            raise ValueError("a chain describes two images")
+        levels, chain, own = (values[self.rows] for values in (self.level, self.chain, self.own))
+        require(
+            (levels == levels[0]).all() and (chain == chain[:, :1]).all(),
+            f"every chain must have the levels {levels[0].tolist()}, once each",
+        )
+        require((own == own[:, :1]).all(), "a chain describes two images")
 
     @staticmethod
-    def of(split: Split, image: Vectors, text: Vectors, root: Vectors) -> Chains:
+    def of(split: Split, image: Array, text: Array, root: Array) -> "Chains":
         """The chains of a split with its embeddings, see the arguments of the class.
 
         Raises:
@@ -89,8 +84,9 @@ class Chains:
     def rows(self) -> Rows:
         """``(C, L)`` caption rows of each chain, generic first."""
         depth = len(np.unique(self.level))
-        if len(self.level) % depth:
-            raise ValueError(f"{len(self.level)} captions do not make chains of {depth} levels")
+        require(
+            len(self.level) % depth == 0, f"{len(self.level)} captions do not make chains of {depth} levels"
+        )
         return np.lexsort((self.level, self.chain)).reshape(-1, depth)
 
     @cached_property
@@ -103,23 +99,13 @@ class Chains:
         """``(T,)`` first row that holds the same string: the name of a text."""
         place: dict[str, int] = {}
         return np.array(
-            [place.setdefault(caption, row) for row, caption in enumerate(self.captions)], dtype=np.int64
+            [place.setdefault(text, row) for row, text in enumerate(self.captions)], dtype=np.int64
         )
 
     @cached_property
     def pool(self) -> Rows:
         """``(P,)`` rows of the distinct texts."""
         return np.unique(self.first)
-
-    def kept(self, name: tuple[object, ...], make: Callable[[], list[Rows]]) -> list[Rows]:
-        """What several metrics retrieve alike, made once."""
-        if name not in self._kept:
-            self._kept[name] = make()
-        return self._kept[name]
-
-    @cached_property
-    def _kept(self) -> dict[tuple[object, ...], list[Rows]]:
-        return {}
 
     @property
     def cosine(self) -> Values:
@@ -137,6 +123,8 @@ class Chains:
         return np.asarray(np.linalg.norm(self.text.astype(np.float64) - self.root, axis=1))
 
 
+# several metrics read what one protocol retrieves
+@lru_cache(maxsize=2)
 def hierarcaps_radius(chains: Chains, *, steps: int = 50) -> list[Rows]:
     """Texts retrieved by growing a ball around the root.
 
@@ -157,6 +145,7 @@ def hierarcaps_radius(chains: Chains, *, steps: int = 50) -> list[Rows]:
     return _retrieved(chains, picks)
 
 
+@lru_cache(maxsize=2)
 def hierarcaps_traversal(
     chains: Chains, *, start: Literal["text", "image"] = "text", root_in_pool: bool = True, steps: int = 50
 ) -> list[Rows]:
@@ -175,8 +164,7 @@ def hierarcaps_traversal(
     Raises:
         ValueError: ``start`` is neither ``"text"`` nor ``"image"``.
     """
-    if start not in ("text", "image"):
-        raise ValueError(f"start={start!r}: choose 'text' or 'image'")
+    require(start in ("text", "image"), f"start={start!r}: choose 'text' or 'image'")
     pool = chains.text[chains.pool].astype(np.float64)
     candidates = np.concatenate([pool, chains.root[None]]) if root_in_pool else pool
     of_root = candidates @ chains.root
@@ -206,7 +194,7 @@ def _retrieved(chains: Chains, picks: Callable[[Values], Rows], block: int = 256
 
 
 def described(
-    chains: Chains, retrieved: Rows, chain: int, true: NDArray[np.bool_] | None = None
+    chains: Chains, retrieved: Rows, chain: int, true: Mask | None = None
 ) -> tuple[list[str], list[int], list[bool]]:
     """What one chain's image retrieved, in words.
 
@@ -220,9 +208,8 @@ def described(
         The texts without the root, their levels in the chain (0 = not in it), and whether they are true of
         the image.
     """
-    level = dict(
-        zip(chains.first[chains.rows[chain]].tolist(), chains.level[chains.rows[chain]].tolist(), strict=True)
-    )
+    own = chains.rows[chain]
+    level = dict(zip(chains.first[own].tolist(), chains.level[own].tolist(), strict=True))
     rows = [row for row in retrieved.tolist() if row != ROOT]
     holds = [row in level or (true is not None and bool(true[chains.image_of[chain], row])) for row in rows]
     return [chains.captions[row] for row in rows], [level.get(row, 0) for row in rows], holds

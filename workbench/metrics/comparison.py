@@ -35,15 +35,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr, stdtr, stdtrit
 
 from workbench.metrics import rows
 from workbench.metrics.intervals import Draws
 from workbench.metrics.table import Metric
-from workbench.records import MetricKey, Rows
+from workbench.records import MetricKey, Rows, Values, require
 
-Values = NDArray[np.float64]
 EQUAL = 1e-12
 # in points of percent, the same share of the range of other units: a convention, and everyone's to change
 SMALLEST = 0.5
@@ -119,8 +117,9 @@ class Difference:
 
     def row(self) -> dict[str, Any]:
         """All fields, and what follows from them, as a row of a table."""
-        also = ("told_apart", "verdict", "mark", "worth_noting")
-        return asdict(self) | {name: getattr(self, name) for name in also}
+        return asdict(self) | {
+            name: getattr(self, name) for name in ("told_apart", "verdict", "mark", "worth_noting")
+        }
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -149,8 +148,7 @@ def holm(p: Sequence[float]) -> list[float]:
     """
     order = np.argsort(p, kind="stable")
     raised = np.maximum.accumulate(np.asarray(p, np.float64)[order] * np.arange(len(p), 0, -1))
-    adjusted: list[float] = np.minimum(1.0, raised)[np.argsort(order)].tolist()
-    return adjusted
+    return list(map(float, np.minimum(1.0, raised)[np.argsort(order)]))
 
 
 def levels(p: Sequence[float], alpha: float) -> Values:
@@ -165,8 +163,7 @@ def levels(p: Sequence[float], alpha: float) -> Values:
     [0.06, 0.02, 0.03]
     """
     step, told = np.argsort(np.argsort(p, kind="stable")), int(np.sum(np.array(holm(p)) <= alpha))
-    level: Values = alpha / (len(p) - np.minimum(step, min(told, len(p) - 1)))
-    return level
+    return np.asarray(alpha / (len(p) - np.minimum(step, min(told, len(p) - 1))))
 
 
 def measure(
@@ -200,8 +197,11 @@ def measure(
     known = {name: row() for name, row in rows().items()} if metrics is None else metrics
     found, errors = [], []
     for text, by_run in values.items():
-        if against not in by_run:
-            raise KeyError(f"{text}: no run {against!r} to compare with; there are {', '.join(by_run)}")
+        require(
+            against in by_run,
+            f"{text}: no run {against!r} to compare with; there are {', '.join(by_run)}",
+            KeyError,
+        )
         key = MetricKey.parse(text)
         row, within = known.get(key.metric, Metric()), replace(draws, folds=key.folds)
         _same_queries(text, against, by_run)
@@ -222,13 +222,14 @@ def measure(
 def _same_queries(key: str, against: str, values: Mapping[str, Values]) -> None:
     unknown = np.isnan(values[against])
     for run, found in values.items():
-        if not np.array_equal(np.isnan(found), unknown):
-            raise ValueError(
-                f"{key}: {run} and {against} did not answer the same queries: "
-                "measure both on one split by the same judgements"
-            )
-        if unknown.all():
-            raise ValueError(f"{key}: no query counts for {run} and {against}, so they cannot be compared")
+        require(
+            np.array_equal(np.isnan(found), unknown),
+            f"{key}: {run} and {against} did not answer the same queries: "
+            "measure both on one split by the same judgements",
+        )
+        require(
+            not unknown.all(), f"{key}: no query counts for {run} and {against}, so they cannot be compared"
+        )
 
 
 def _signs(one: Difference, difference: Values, draws: Draws, row: Metric) -> tuple[Difference, int, float]:

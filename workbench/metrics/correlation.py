@@ -13,23 +13,22 @@ pairs).
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.metrics import load
 from workbench.metrics.grades import AnyGrades, grade_rows
-from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values
+from workbench.metrics.intervals import ROUNDS, SEED, Draws
+from workbench.metrics.ranks import ratio
 from workbench.metrics.table import WITHOUT_OWN, Metric, report
-from workbench.records import Judgements, Measurement, MetricKey, Rows
+from workbench.records import Array, Judgements, Measurement, MetricKey, Rows, Values, require
 
 EMPTY = 1e-12  # share of the sum of squares that is rounding alone
 LEAST = 4  # queries, half of which are a sample
 TIES = "equal values have their average rank"
 
 
-def pearson(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+def pearson(first: Array, second: Array, weights: Array | None = None) -> float:
     """Pearson correlation; NaN where either side is constant.
 
     Args:
@@ -47,7 +46,7 @@ def pearson(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | N
     return float(np.clip(counted @ (x * y) / np.sqrt((counted @ x**2) * (counted @ y**2)), -1, 1))
 
 
-def spearman(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+def spearman(first: Array, second: Array, weights: Array | None = None) -> float:
     """Spearman correlation: Pearson's of the average ranks; for the arguments see ``pearson``.
 
     >>> round(spearman(np.array([2, 1, 4, 3, 5]), np.array([1, 2, 3, 4, 5])), 6)
@@ -56,22 +55,19 @@ def spearman(first: NDArray[Any], second: NDArray[Any], weights: NDArray[Any] | 
     return pearson(ranks(first, weights), ranks(second, weights), weights)
 
 
-def ranks(values: NDArray[Any], weights: NDArray[Any] | None = None) -> Values:
+def ranks(values: Array, weights: Array | None = None) -> Values:
     """``(N,)`` average ranks, 1 = the smallest value; each value counts as often as its weight says."""
-    return _average_ranks(
-        np.unique(values, return_inverse=True)[1], np.ones(len(values)) if weights is None else weights
-    )
+    return _average_ranks(np.unique(values, return_inverse=True)[1], weights)
 
 
-def _average_ranks(place: Rows, weights: NDArray[Any]) -> Values:
+def _average_ranks(place: Rows, weights: Array | None) -> Values:
     """Average ranks, given the place of each value among the distinct ones."""
     size = np.bincount(place, weights=weights)
-    middle: Values = (np.cumsum(size) - size + (size + 1) / 2)[place]
-    return middle
+    return np.asarray((np.cumsum(size) - size + (size + 1) / 2)[place])
 
 
 def half_of_the_queries(
-    values: NDArray[Any], ratings: NDArray[Any], query: Rows, *, rounds: int, rng: np.random.Generator
+    values: Array, ratings: Array, query: Rows, *, rounds: int, rng: np.random.Generator
 ) -> Values:
     """``(rounds,)`` Spearman correlations, each over half of the queries with one judged partner of each.
 
@@ -87,10 +83,10 @@ def half_of_the_queries(
     """
     order = np.argsort(query, kind="stable")
     _, start, size = np.unique(query[order], return_index=True, return_counts=True)
-    if len(start) < LEAST:
-        raise ValueError(
-            f"a bootstrap over half of {len(start)} queries is none; at least {LEAST} are needed"
-        )
+    require(
+        len(start) >= LEAST,
+        f"a bootstrap over half of {len(start)} queries is none; at least {LEAST} are needed",
+    )
     out = np.empty(rounds)
     for number in range(rounds):
         drawn = rng.choice(len(start), len(start) // 2, replace=False)
@@ -110,10 +106,10 @@ def at_pairs(graded: AnyGrades, judgements: Judgements, *, block: int = 512) -> 
     Raises:
         ValueError: shapes differ.
     """
-    if tuple(graded.shape) != judgements.shape:
-        raise ValueError(
-            f"values are {tuple(graded.shape)}, the judgements {judgements.name!r} are {judgements.shape}"
-        )
+    require(
+        tuple(graded.shape) == judgements.shape,
+        f"values are {tuple(graded.shape)}, the judgements {judgements.name!r} are {judgements.shape}",
+    )
     images, captions = judgements.images, judgements.captions
     if isinstance(graded, Judgements):
         return graded.at(images, captions).astype(np.float64)
@@ -127,7 +123,7 @@ def at_pairs(graded: AnyGrades, judgements: Judgements, *, block: int = 512) -> 
     return out
 
 
-def cosines(first: NDArray[Any], second: NDArray[Any], judgements: Judgements) -> Values:
+def cosines(first: Array, second: Array, judgements: Judgements) -> Values:
     """``(N,)`` inner products at the listed pairs, of embeddings whose whole matrix of scores may be too
     large to make.
 
@@ -156,18 +152,9 @@ def judged_sample(judgements: Judgements, own: Rows, others: int, rng: np.random
     away = 1 + edges[:-1] + (rng.random((captions, number)) * np.diff(edges)).astype(np.int64)
     rows = np.concatenate([own[:, None], (own[:, None] + away) % images], axis=1).ravel()
     columns = np.repeat(np.arange(captions), number + 1)
-    grades = judgements.at(rows, columns)
     rule = f"{judgements.rule}; own pairs and {number} random others a caption"
-    return Judgements(
-        judgements.name,
-        rule,
-        judgements.shape,
-        rows,
-        columns,
-        grades,
-        unlisted=None,
-        source=judgements.source,
-    )
+    listed = judgements.shape, rows, columns, judgements.at(rows, columns)
+    return Judgements(judgements.name, rule, *listed, unlisted=None, source=judgements.source)
 
 
 @dataclass(frozen=True)
@@ -213,18 +200,11 @@ class Pearson(Metric):
     def of_resamples(self, values: Values, image: Rows, draws: Draws) -> Values:
         """``(rounds,)`` from sums over each image's pairs."""
         x, y = (values - values.mean(axis=0)).T
-        columns = (np.ones(len(x)), x, y, x * x, y * y, x * y)
-        sums = np.stack([np.bincount(image, one, draws.images) for one in columns], axis=1)
-        drawn = np.concatenate([np.zeros((0, 6)), *(block @ sums for block in draws.blocks())])
-        n, sx, sy, sxx, syy, sxy = drawn.T
+        n, sx, sy, sxx, syy, sxy = draws.sums((np.ones(len(x)), x, y, x * x, y * y, x * y), image).T
         known = np.maximum(n, 1)
         across, along = sxx - sx**2 / known, syy - sy**2 / known
         varies = (across > EMPTY * sxx) & (along > EMPTY * syy)
-        out = np.full(len(n), np.nan)
-        found: Values = np.divide(
-            sxy - sx * sy / known, np.sqrt(np.abs(across * along)), out=out, where=varies
-        )
-        return found
+        return ratio(sxy - sx * sy / known, np.where(varies, np.sqrt(np.abs(across * along)), 0))
 
 
 class Spearman(Pearson):
@@ -299,10 +279,10 @@ def measure(
     """
     whole = isinstance(values, np.ndarray) and values.ndim == 1
     at = np.asarray(values, dtype=np.float64) if whole else at_pairs(values, judgements)
-    if len(at) != len(judgements.grades):
-        raise ValueError(
-            f"{len(at)} values for the {len(judgements.grades)} pairs of the judgements {judgements.name!r}"
-        )
+    require(
+        len(at) == len(judgements.grades),
+        f"{len(at)} values for the {len(judgements.grades)} pairs of the judgements {judgements.name!r}",
+    )
     image = own[judgements.images] if directions == ("t2t",) else judgements.images
     draws = Draws(own, int(own.max(initial=-1)) + 1, rounds, seed)
     table = [load(row) if isinstance(row, str) else row for row in rows]

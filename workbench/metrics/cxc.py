@@ -18,6 +18,7 @@ over all captions, the ECCV Caption package over those that have a positive, as 
 from dataclasses import replace
 
 import numpy as np
+from scipy import sparse
 
 from workbench.metrics.blocks import AnyScores, WithoutOwn, by_rows
 from workbench.metrics.ranks import Ranks, Relevant, rank
@@ -46,20 +47,17 @@ def within(scores: AnyScores, rated: Judgements, group: Rows | None = None) -> R
 
 def _of_one_kind(rated: Judgements, group: Rows | None) -> Judgements:
     """Positives in both directions, with those of the group and without an item itself."""
-    good = rated.grades >= rated.relevant_from
-    first, second = [rated.images[good]], [rated.captions[good]]
-    if group is not None:
-        order = np.argsort(group, kind="stable")
-        for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
-            first.append(np.repeat(members, len(members)))
-            second.append(np.tile(members, len(members)))
-    size, one, other = np.int64(rated.shape[0]), np.concatenate(first), np.concatenate(second)
-    names = np.unique(np.concatenate([one * size + other, other * size + one]))
-    names = names[names // size != names % size]
-    ones = np.ones(len(names), dtype=np.float32)
-    return replace(
-        rated, images=names // size, captions=names % size, grades=ones, relevant_from=1.0, unlisted=0.0
+    listed = sparse.csr_array(
+        (rated.grades >= rated.relevant_from, (rated.images, rated.captions)), rated.shape
     )
+    pairs = listed + listed.T
+    if group is not None:
+        member = sparse.csr_array((np.ones(len(group), dtype=bool), (np.arange(len(group)), group)))
+        pairs = pairs + member @ member.T
+    first, second = (rows.astype(np.int64) for rows in pairs.nonzero())
+    first, second = first[first != second], second[first != second]
+    ones = np.ones(len(first), dtype=np.float32)
+    return replace(rated, images=first, captions=second, grades=ones, relevant_from=1.0, unlisted=0.0)
 
 
 FourWaySum = Rsum.row(

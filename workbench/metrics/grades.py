@@ -6,41 +6,33 @@ NaN), or whose score is ``-inf``, is in no list. Lists are made by blocks of que
 read of a block is made once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.metrics.blocks import (
-    COMPUTED,
     AnyScores,
-    Codes,
     RowScores,
-    Scores,
-    Values,
     Whole,
     blocks,
     by_rows,
 )
-from workbench.records import Graded, Judgements, Rows
+from workbench.records import Array, Graded, Judgements, Mask, Rows, Values
 
 # entries of a block, of which several copies in float64 are made: 32 MB each
 COPIED = 2**22
 # entries of grades that are made at once and kept: 128 MB of float32; more are made block by block
 HELD = 2**25
-AnyGrades = Graded | NDArray[Any]
+AnyGrades = Graded | Array
 
 
 @dataclass(frozen=True)
 class Matrix:
     """Grades that lie in memory, see ``Graded``."""
 
-    values: NDArray[Any]
+    values: Array
     name: str = "grades"
 
     @property
@@ -48,13 +40,13 @@ class Matrix:
         """Number of images and of captions."""
         return self.values.shape[0], self.values.shape[1]
 
-    def take(self, images: Rows, captions: Rows) -> NDArray[Any]:
+    def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` the grades of some images with some captions."""
         return self.values[np.ix_(images, captions)]
 
 
 @dataclass(frozen=True)
-class GradeRows:
+class GradeRows(RowScores):
     """Grades ``(queries, gallery)`` by blocks of queries; they can be read as scores, see ``RowScores``.
 
     Args:
@@ -72,27 +64,22 @@ class GradeRows:
         return (captions, images) if self.turned else (images, captions)
 
     @property
-    def step(self) -> int:
-        """As many rows as a block of bounded size holds."""
-        return max(1, COMPUTED // max(self.shape[1], 1))
-
-    @property
-    def T(self) -> GradeRows:  # noqa: N802  the name that numpy gives it
+    def T(self) -> "GradeRows":  # noqa: N802  the name that numpy gives it
         """The other direction."""
         return GradeRows(self.graded, not self.turned)
 
-    def rows(self, part: slice) -> Scores:
+    def rows(self, part: slice) -> Array:
         """``(rows of the part, gallery)`` grades; NaN = not judged."""
         return self._at(np.arange(*part.indices(self.shape[0])), np.arange(self.shape[1]))
 
     @cached_property
-    def distinct(self) -> NDArray[Any]:
+    def distinct(self) -> Array:
         """``(G,)`` distinct grades, ascending."""
         grades = self.graded
         if isinstance(grades, Judgements):
-            whole = len(grades.grades) == np.prod(grades.shape)
-            others = [] if grades.unlisted is None or whole else [grades.unlisted]
-            known = np.concatenate([grades.grades, np.array(others, dtype=grades.grades.dtype)])
+            known = grades.grades
+            if grades.unlisted is not None and len(known) < np.prod(grades.shape):
+                known = np.append(known, known.dtype.type(grades.unlisted))
         else:
             starts = range(0, self.shape[0], self.step)
             known = np.concatenate(
@@ -104,7 +91,7 @@ class GradeRows:
         """The grades of these queries and items, held."""
         return Whole(self._at(rows, columns))
 
-    def _at(self, rows: Rows, columns: Rows) -> Scores:
+    def _at(self, rows: Rows, columns: Rows) -> Array:
         if self.turned:
             return np.ascontiguousarray(np.asarray(self.graded.take(columns, rows)).T)
         return np.asarray(self.graded.take(rows, columns))
@@ -116,8 +103,7 @@ def grade_rows(grades: AnyGrades) -> GradeRows:
         return GradeRows(Matrix(grades))
     if isinstance(grades, Judgements) or np.prod(grades.shape) > HELD:
         return GradeRows(grades)
-    every = (np.arange(size) for size in grades.shape)
-    return GradeRows(Matrix(np.asarray(grades.take(*every)), grades.name))
+    return GradeRows(Matrix(np.asarray(grades.take(*map(np.arange, grades.shape))), grades.name))
 
 
 @dataclass(frozen=True)
@@ -130,7 +116,7 @@ class Ordered:
         grades: ``(G,)`` distinct grades, ascending, after a leading 0 for "not judged".
     """
 
-    codes: Codes
+    codes: Array
     grades: Values
 
 
@@ -161,14 +147,14 @@ class Lists:
         width: how many of the largest grades are kept.
     """
 
-    scores: Scores
-    grades: NDArray[Any]
+    scores: Array
+    grades: Array
     source: GradeRows
     depth: int = 10
     width: int = 10
 
     @staticmethod
-    def of(scores: Scores, grades: NDArray[Any], depth: int = 10, width: int = 0) -> Lists:
+    def of(scores: Array, grades: Array, depth: int = 10, width: int = 0) -> "Lists":
         """All queries of a matrix of scores and one of grades."""
         return Lists(scores, grades, grade_rows(grades), depth, max(depth, width))
 
@@ -178,11 +164,10 @@ class Lists:
         known = self.source.distinct
         codes = np.where(np.isnan(self.grades), 0, np.searchsorted(known, self.grades) + 1)
         in_order = _codes_in_order(self.scores, codes, len(known) + 1)
-        names = np.concatenate([[0.0], known.astype(np.float64)])
-        return Ordered(in_order.astype(np.min_scalar_type(len(known))), names)
+        return Ordered(in_order.astype(np.min_scalar_type(len(known))), np.append(0.0, known))
 
     @cached_property
-    def listed(self) -> NDArray[np.bool_]:
+    def listed(self) -> Mask:
         """``(queries, gallery)`` which pairs are in a list."""
         return np.asarray(~np.isnan(self.grades) & (self.scores > -np.inf))
 
@@ -206,8 +191,7 @@ class Lists:
         for k in range(depth):
             mine = grade[:, [k]]
             place[:, k] = 1 + ((grades > mine) | ((grades == mine) & (rows < top[:, [k]]))).sum(axis=1)
-        best = -np.sort(np.partition(-grades, width - 1, axis=1)[:, :width], axis=1)
-        return Retrieved(grade, place, best)
+        return Retrieved(grade, place, -np.sort(np.partition(-grades, width - 1, axis=1)[:, :width], axis=1))
 
 
 def lists(
@@ -237,11 +221,10 @@ def lists(
     rows = grades if isinstance(grades, GradeRows) else grade_rows(grades)
     size = max(1, COPIED // max(rows.shape[1], 1))
     for first, part in blocks(scores, rows.shape, block or min(by_rows(scores).step, size)):
-        found = rows.rows(slice(first, first + len(part)))
-        yield first, Lists(part, found, rows, depth, max(depth, width))
+        yield first, Lists(part, rows.rows(slice(first, first + len(part))), rows, depth, max(depth, width))
 
 
-def _codes_in_order(scores: Scores, codes: Rows, size: int) -> Rows:
+def _codes_in_order(scores: Array, codes: Rows, size: int) -> Rows:
     by_score = np.argsort(-scores, axis=1)
     sorted_scores = np.take_along_axis(scores, by_score, 1)
     sorted_codes = np.take_along_axis(codes, by_score, 1)
@@ -249,11 +232,10 @@ def _codes_in_order(scores: Scores, codes: Rows, size: int) -> Rows:
     np.cumsum(sorted_scores[:, 1:] != sorted_scores[:, :-1], axis=1, out=group[:, 1:])
     group[sorted_codes == 0] = codes.shape[1]
     # group and code in one integer: sorting it keeps the order of the scores and sorts equal scores by grade
-    codes_in_order: Rows = np.sort(group * size + sorted_codes, axis=1) % size
-    return codes_in_order
+    return np.asarray(np.sort(group * size + sorted_codes, axis=1) % size)
 
 
-def _best(scores: Scores, grades: Values, depth: int) -> Rows:
+def _best(scores: Array, grades: Values, depth: int) -> Rows:
     """``(queries, depth)`` rows of the best items: larger score, then smaller grade, then later row first."""
     top = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
     least = np.take_along_axis(scores, top, axis=1).min(axis=1)
@@ -262,5 +244,4 @@ def _best(scores: Scores, grades: Values, depth: int) -> Rows:
         tied = np.flatnonzero(scores[query] >= least[query])
         top[query] = tied[np.lexsort((-tied, grades[query, tied], -scores[query, tied]))][:depth]
     found, worth = (np.take_along_axis(values, top, axis=1) for values in (scores, grades))
-    order: Rows = np.take_along_axis(top, np.lexsort((-top, worth, -found), axis=1), axis=1)
-    return order
+    return np.asarray(np.take_along_axis(top, np.lexsort((-top, worth, -found), axis=1), axis=1))

@@ -19,9 +19,9 @@ import numpy as np
 
 from workbench.metrics import load
 from workbench.metrics.chains import ROOT, Chains, hierarcaps_radius, hierarcaps_traversal
-from workbench.metrics.intervals import ROUNDS, SEED, Draws, Values
+from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.table import Metric, report
-from workbench.records import Measurement, MetricKey, Rows
+from workbench.records import Measurement, MetricKey, Rows, Values
 from workbench.registry import Natural
 
 
@@ -53,13 +53,10 @@ class Retrieval(Metric):
 
     def retrieved(self, chains: Chains) -> list[Rows]:
         """Caption rows of the texts that each chain's image retrieves."""
-        start, pool, steps = self.start, self.root_in_pool, self.steps
         if self.way == "radius":
-            return chains.kept(("radius", steps), lambda: hierarcaps_radius(chains, steps=steps))
-        return chains.kept(
-            (start, pool, steps),
-            lambda: hierarcaps_traversal(chains, start=start, root_in_pool=pool, steps=steps),
-        )
+            return hierarcaps_radius(chains, steps=self.steps)
+        ways: dict[str, Any] = {"start": self.start, "root_in_pool": self.root_in_pool, "steps": self.steps}
+        return hierarcaps_traversal(chains, **ways)
 
     def per_query(self, found: Chains, k: int | None = None) -> Values:
         """``(C,)`` in [0, 1]."""
@@ -96,8 +93,7 @@ def recall(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Values:
 
     With a level ``k`` it is whether the chain's text of this level was retrieved.
     """
-    found = [np.isin(names, texts) for texts, names in zip(retrieved, chains, strict=True)]
-    levels = np.array(found, dtype=np.float64)
+    levels = np.array(list(map(np.isin, chains, retrieved)), dtype=np.float64)
     return np.asarray(levels.mean(axis=1) if k is None else levels[:, k - 1])
 
 

@@ -12,8 +12,6 @@ interval); A. Davison and D. Hinkley, Bootstrap methods and their application, 1
 are drawn).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,9 +20,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import Rows
+from workbench.records import Mask, Rows, Values, require
 
-Values = NDArray[np.float64]
 Statistic = Literal["mean", "median"]
 ROUNDS, SEED = 1000, 0
 UNIT = "images, each with all its captions"
@@ -89,8 +86,7 @@ class Draws:
     folds: int = 1
 
     def __post_init__(self) -> None:
-        if self.images % self.folds:
-            raise ValueError(f"{self.folds} folds do not divide {self.images} images")
+        require(self.images % self.folds == 0, f"{self.folds} folds do not divide {self.images} images")
 
     def value(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> float:
         """The statistic of the queries at hand, ``median`` rounded down as the field prints it."""
@@ -108,8 +104,7 @@ class Draws:
         """``(rounds,)`` the statistic of each resample; NaN where a resample holds no query that counts."""
         found = np.zeros(self.rounds)
         for part, rows in self._parts(values, direction):
-            known = ~np.isnan(part)
-            folds = [within & known for within in self._within(rows)]
+            folds = [within & ~np.isnan(part) for within in self._within(rows)]
             resampled = self._medians if statistic == "median" else self._means
             found += np.mean([resampled(part[kept], rows[kept]) for kept in folds if kept.any()], axis=0)
         return found
@@ -133,6 +128,16 @@ class Draws:
         for first in range(0, self.rounds, step):
             yield counts[first : first + step].astype(np.float64)
 
+    def sums(self, columns: Sequence[Values], rows: Rows) -> Values:
+        """``(rounds, C)`` sums of each of ``C`` columns of values over each resample.
+
+        Args:
+            columns: ``(N,)`` each.
+            rows: ``(N,)`` image row of each value.
+        """
+        by_image = np.stack([np.bincount(rows, one, self.images) for one in columns], axis=1)
+        return np.concatenate([np.zeros((0, len(columns))), *(block @ by_image for block in self.blocks())])
+
     def _parts(self, values: Values, direction: str | Rows) -> Iterator[tuple[Values, Rows]]:
         """Values with the image row of each, one part for each statistic that is added."""
         if not isinstance(direction, str):
@@ -141,25 +146,23 @@ class Draws:
         of_image, asked = np.arange(self.images), {"i": 1, "t": 0}.get(direction[:1])
         sides = [of_image, self.own] if asked is None else [of_image if asked else self.own]
         size = sum(map(len, sides))
-        if not size or len(values) % size or (direction and len(values) != size):
-            raise ValueError(
-                f"{direction or 'both directions'}: {len(values)} values for {size} queries; "
-                f"there are {self.images} images and {len(self.own)} captions"
-            )
+        require(
+            size and len(values) % size == 0 and (not direction or len(values) == size),
+            f"{direction or 'both directions'}: {len(values)} values for {size} queries; "
+            f"there are {self.images} images and {len(self.own)} captions",
+        )
         first = 0
         for rows in sides * (len(values) // size):
             yield values[first : first + len(rows)], rows
             first += len(rows)
 
-    def _within(self, rows: Rows) -> Sequence[NDArray[np.bool_]]:
+    def _within(self, rows: Rows) -> Sequence[Mask]:
         """For each fold, which of these queries belong to it."""
         return [rows // (self.images // self.folds) == fold for fold in range(self.folds)]
 
     def _means(self, values: Values, rows: Rows) -> Values:
-        sums = np.stack([np.bincount(rows, one, self.images) for one in (values, np.ones(len(rows)))], axis=1)
-        found = np.concatenate([np.zeros((0, 2)), *(block @ sums for block in self.blocks())])
-        out = np.full(len(found), np.nan)
-        return np.asarray(np.divide(found[:, 0], found[:, 1], out=out, where=found[:, 1] > 0))
+        found, number = self.sums((values, np.ones(len(rows))), rows).T
+        return np.asarray(np.divide(found, number, out=np.full(len(found), np.nan), where=number > 0))
 
     def _medians(self, values: Values, rows: Rows) -> Values:
         order, found = np.argsort(values, kind="stable"), [np.zeros(0)]

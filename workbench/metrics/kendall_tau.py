@@ -11,51 +11,40 @@ measure of association for ordinal variables, American Sociological Review 27, 1
 
 import numpy as np
 
-from workbench.metrics.blocks import Codes
 from workbench.metrics.grades import Lists
-from workbench.metrics.intervals import Values
 from workbench.metrics.ndcg import GRADED_TIES
 from workbench.metrics.ranks import ratio
 from workbench.metrics.table import Metric
+from workbench.records import Array, Values
 
 
-class KendallTau(Metric):
-    """Agreement of the order with the grades."""
+def kendall_tau(found: Lists, k: int | None = None) -> Values:
+    """Agreement of the order with the grades.
 
-    name = "kendall_tau"
-    hit = "1 - 2 discordant pairs / pairs of different grades"
-    requires = "lists"
-    directions = ("i2t", "t2i")
-    by = ("graded",)
-    face = "correlation"
-    ties = GRADED_TIES
+    Returns:
+        ``(queries,)`` in [-1, 1], NaN where the judged items all have one grade.
 
-    def per_query(self, found: Lists, k: int | None = None) -> Values:
-        """``(queries,)`` in [-1, 1], NaN where the judged items all have one grade.
-
-        >>> from workbench.metrics.grades import lists
-        >>> (_, found), *_ = lists(np.array([[4.0, 3.0, 2.0, 1.0]]), np.array([[3.0, 1.0, 2.0, 1.0]]))
-        >>> KendallTau().per_query(found).tolist()  # 1 of 5 pairs discordant
-        [0.6]
-        """
-        codes = found.ordered.codes
-        return 1 - 2 * ratio(discordant(codes), pairs_of_different_grades(codes))
+    >>> from workbench.metrics.grades import lists
+    >>> (_, found), *_ = lists(np.array([[4.0, 3.0, 2.0, 1.0]]), np.array([[3.0, 1.0, 2.0, 1.0]]))
+    >>> kendall_tau(found).tolist()  # 1 of 5 pairs discordant
+    [0.6]
+    """
+    codes = found.ordered.codes
+    return 1 - 2 * ratio(discordant(codes), pairs_of_different_grades(codes))
 
 
-def pairs_of_different_grades(codes: Codes) -> Values:
+def pairs_of_different_grades(codes: Array) -> Values:
     """Pairs of judged items (code > 0) with different codes, by query."""
     ascending = np.sort(codes, axis=1, kind="stable")
     starts = np.ones(codes.shape, dtype=bool)
     starts[:, 1:] = ascending[:, 1:] != ascending[:, :-1]
-    place = np.arange(codes.shape[1])
-    run_start = np.maximum.accumulate(np.where(starts, place, 0), axis=1)
+    run_start = np.maximum.accumulate(np.where(starts, np.arange(codes.shape[1]), 0), axis=1)
     unjudged = (codes == 0).sum(axis=1, keepdims=True)
     # an item differs from every judged item that stands before its run
-    pairs: Values = np.where(ascending > 0, run_start - unjudged, 0).sum(axis=1).astype(np.float64)
-    return pairs
+    return np.asarray(np.where(ascending > 0, run_start - unjudged, 0).sum(axis=1), dtype=np.float64)
 
 
-def discordant(codes: Codes) -> Values:
+def discordant(codes: Array) -> Values:
     """Pairs whose earlier item has the smaller code, by query; unjudged items (code 0) stand last and so are
     in no such pair.
 
@@ -76,4 +65,7 @@ def discordant(codes: Codes) -> Values:
     return out
 
 
-MEMBER = KendallTau
+MEMBER = Metric.row(
+    "kendall_tau", kendall_tau, "1 - 2 discordant pairs / pairs of different grades", requires="lists",
+    directions=("i2t", "t2i"), by=("graded",), face="correlation", ties=GRADED_TIES,
+)  # fmt: skip

@@ -12,9 +12,9 @@ Source: K. Musgrave et al., A metric learning reality check, ECCV 2020; S. Chun 
 
 import numpy as np
 
-from workbench.metrics.intervals import Values
 from workbench.metrics.ranks import Ranks
 from workbench.metrics.table import Metric
+from workbench.records import Values
 
 
 def map_at_r(found: Ranks, k: int | None = None) -> Values:

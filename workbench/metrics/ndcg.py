@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 
 from workbench.metrics.grades import Lists
-from workbench.metrics.intervals import Values
 from workbench.metrics.ranks import ratio
 from workbench.metrics.table import Metric
+from workbench.records import Values, require
 from workbench.registry import Natural
 
 GRADED_TIES = "an equally scored item of a lower grade ranks above"
@@ -61,16 +61,14 @@ class Ndcg(Metric):
         [0.6934]
         """
         ordered = found.ordered
-        if ordered.grades.min() < 0:
-            raise ValueError(
-                f"nDCG needs grades >= 0, the least is {ordered.grades.min()}: shift them, and say so"
-            )
+        require(
+            ordered.grades.min() >= 0,
+            f"nDCG needs grades >= 0, the least is {ordered.grades.min()}: shift them, and say so",
+        )
         gains = ordered.grades if self.gain == "linear" else np.exp2(ordered.grades) - 1
-        depth = min(k or ordered.codes.shape[1], ordered.codes.shape[1])
-        discount = 1 / np.log2(2 + np.arange(depth))
+        discount = 1 / np.log2(2 + np.arange(ordered.codes.shape[1]))[:k]
         best = np.sort(ordered.codes, axis=1, kind="stable")[:, ::-1]
-        gained, ideal = (gains[rows[:, :depth]] @ discount for rows in (ordered.codes, best))
-        return ratio(gained, ideal)
+        return ratio(*(gains[rows[:, :k]] @ discount for rows in (ordered.codes, best)))
 
 
 MEMBER = Ndcg

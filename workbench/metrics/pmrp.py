@@ -14,19 +14,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.metrics.grades import Lists
-from workbench.metrics.intervals import Values
+from workbench.metrics.ranks import ratio
 from workbench.metrics.table import Metric
-from workbench.records import Rows
+from workbench.records import Array, Mask, Rows, Values, require
 from workbench.registry import Count
 
-Codes = NDArray[np.bool_]
 FAR = 3  # places in which categories differ, from which on nothing is plausible
 
 
-def presence(categories: Sequence[Collection[str]]) -> Codes:
+def presence(categories: Sequence[Collection[str]]) -> Mask:
     """Which categories are present, as vectors.
 
     Args:
@@ -45,7 +43,7 @@ def presence(categories: Sequence[Collection[str]]) -> Codes:
     return out
 
 
-def differences(query: Codes, gallery: Codes) -> NDArray[np.int64]:
+def differences(query: Mask, gallery: Mask) -> Rows:
     """``(queries, gallery)`` Hamming distances of vectors of categories."""
     first, second = query.astype(np.float32), gallery.astype(np.float32)
     apart = first.sum(axis=1)[:, None] + second.sum(axis=1) - 2 * first @ second.T
@@ -62,7 +60,7 @@ class Categories:
         far: places from which on the grade is 0.
     """
 
-    codes: Codes
+    codes: Mask
     own: Rows
     far: int = FAR
     name: str = "categories"
@@ -73,12 +71,12 @@ class Categories:
         return len(self.codes), len(self.own)
 
     @property
-    def listed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def listed(self) -> tuple[Mask, Mask]:
         """``(I,)`` and ``(T,)`` which images and captions have a category."""
         shows = np.asarray(self.codes.any(axis=1))
         return shows, shows[self.own]
 
-    def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` grades; NaN for an image without any category and for its captions."""
         first, second = self.codes[images], self.codes[self.own[captions]]
         near = (self.far - np.minimum(differences(first, second), self.far)).astype(np.float32)
@@ -110,17 +108,18 @@ class Pmrp(Metric):
     def per_query(self, found: Lists, k: int | None = None) -> Values:
         """``(queries,)`` in [0, 1], NaN where nothing is plausible."""
         far = getattr(found.source.graded, "far", FAR)
-        if max(self.zetas) >= far:
-            raise ValueError(
-                f"zeta {max(self.zetas)} needs Categories(codes, own, far={max(self.zetas) + 1})"
-            )
+        require(
+            max(self.zetas) < far,
+            f"zeta {max(self.zetas)} needs Categories(codes, own, far={max(self.zetas) + 1})",
+        )
         grades, judged = found.ordered.grades[found.ordered.codes], found.ordered.codes > 0
         out = []
         for zeta in self.zetas:
             plausible = judged & (grades >= far - zeta)
             number = plausible.sum(axis=1)
-            among = (plausible & (np.arange(grades.shape[1]) < number[:, None])).sum(axis=1)
-            out.append(np.where(number > 0, among / np.maximum(number, 1), np.nan))
+            out.append(
+                ratio((plausible & (np.arange(grades.shape[1]) < number[:, None])).sum(axis=1), number)
+            )
         return np.asarray(np.mean(out, axis=0))
 
 

@@ -12,22 +12,19 @@ relevant item, the items that score at least as much; no list is sorted for it, 
 (``rank_all``, ``Ranked``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.metrics.blocks import AnyScores, Scores, Values, blocks, by_rows
-from workbench.records import Judgements, Rows
+from workbench.metrics.blocks import AnyScores, blocks, by_rows
+from workbench.records import Array, Judgements, Mask, Rows, Values
 
 Direction = Literal["i2t", "t2i"]
 # up to so many relevant items of a query are counted one by one; sorting the row is faster beyond
 FEW = 24
-Mask = NDArray[np.bool_]
 # for each side (queries, items): a mask or counts, or None
 MaskPair = tuple[Mask | None, Mask | None]
 CountPair = tuple[Rows | None, Rows | None]
@@ -54,7 +51,7 @@ class Relevant:
     missing: CountPair = (None, None)
 
     @staticmethod
-    def of(pairs: Judgements | Mask) -> Relevant:
+    def of(pairs: Judgements | Mask) -> "Relevant":
         """Relevant pairs of judgements (images as queries) or of a matrix ``(queries, gallery)`` of truth
         values.
         """
@@ -72,7 +69,7 @@ class Relevant:
         return _sorted(images, captions, pairs.shape, asked, missing)
 
     @property
-    def T(self) -> Relevant:  # noqa: N802  the name that numpy gives it
+    def T(self) -> "Relevant":  # noqa: N802  the name that numpy gives it
         """The other direction: items become queries."""
         return _sorted(self.item, self.query, self.shape[::-1], self.asked[::-1], self.missing[::-1])
 
@@ -91,7 +88,7 @@ class Relevant:
             counts = counts + self.missing[0]
         return counts if self.asked[0] is None else counts * self.asked[0]
 
-    def answers(self) -> Relevant:
+    def answers(self) -> "Relevant":
         """The pairs of queries that are asked."""
         if self.asked[0] is None:
             return self
@@ -112,7 +109,7 @@ def _sorted(query: Rows, item: Rows, shape: tuple[int, int], asked: MaskPair, mi
     return Relevant(query[order], item[order], shape, asked, missing)
 
 
-def ratio(part: NDArray[Any], whole: NDArray[Any]) -> Values:
+def ratio(part: Array, whole: Array) -> Values:
     """``part / whole``, NaN where the whole is 0: a query without an answer."""
     out = np.full(len(whole), np.nan)
     np.divide(part, whole, out=out, where=whole > 0)
@@ -150,13 +147,12 @@ class Ranks:
         out[self.query[self.place == 1]] = self.rank[self.place == 1]
         return out
 
-    def mean(self, values: NDArray[Any]) -> Values:
+    def mean(self, values: Array) -> Values:
         """``(queries,)`` mean of a value per relevant item, ``(M,)``; NaN where nothing is relevant."""
-        total = np.bincount(self.query, weights=values, minlength=len(self.counts))
-        return ratio(total, self.counts)
+        return ratio(np.bincount(self.query, weights=values, minlength=len(self.counts)), self.counts)
 
 
-def rank(scores: AnyScores, relevant: Relevant | NDArray[np.bool_], *, block: int | None = None) -> Ranks:
+def rank(scores: AnyScores, relevant: Relevant | Mask, *, block: int | None = None) -> Ranks:
     """Ranks of all relevant items.
 
     Args:
@@ -185,21 +181,17 @@ def rank_all(scores: AnyScores, relevant: Sequence[Relevant], *, block: int | No
     names = [one.query * np.int64(gallery) + one.item for one in listed]
     pairs = np.unique(np.concatenate(names))
     query, item = np.divmod(pairs, max(gallery, 1))
-    start, not_below = (
-        np.searchsorted(query, np.arange(queries + 1)).tolist(),
-        np.empty(len(pairs), dtype=np.int64),
-    )
+    start, parts = np.searchsorted(query, np.arange(queries + 1)).tolist(), [np.zeros(0, dtype=np.int64)]
     for first, rows in blocks(scores, relevant[0].shape, block):
-        for row in range(len(rows)):
-            begin, end = start[first + row], start[first + row + 1]
-            if begin < end:
-                not_below[begin:end] = _not_below(rows[row], item[begin:end])
+        bounds = pairwise(start[first : first + len(rows) + 1])
+        parts += [_not_below(row, item[a:b]) for row, (a, b) in zip(rows, bounds, strict=True) if a < b]
+    not_below = np.concatenate(parts)
     return [
         _ranks(one, not_below[np.searchsorted(pairs, name)]) for one, name in zip(listed, names, strict=True)
     ]
 
 
-def _not_below(scores: Scores, items: Rows) -> Rows:
+def _not_below(scores: Array, items: Rows) -> Rows:
     """How many of all scores are at least those of these items."""
     own = scores[items]
     if len(own) <= FEW:
@@ -214,8 +206,8 @@ def _ranks(relevant: Relevant, not_below: Rows) -> Ranks:
     query, gallery = relevant.query, relevant.shape[1]
     names = np.sort(query * np.int64(gallery + 1) + not_below)
     start = np.searchsorted(query, query)
-    relevant_not_below = np.searchsorted(names, names, "right") - start
-    irrelevant_above = names % (gallery + 1) - relevant_not_below
+    # those not below, less the relevant ones among them
+    irrelevant_above = names % (gallery + 1) - (np.searchsorted(names, names, "right") - start)
     return Ranks(query, irrelevant_above + np.arange(len(names)) - start + 1, relevant.counts, gallery)
 
 
@@ -254,27 +246,12 @@ class Ranked:
 
 
 def ranks_of(scores: AnyScores, judgements: Judgements, direction: str) -> Ranks:
-    """Ranks by judgements in one direction, ``"i2t"`` or ``"t2i"``."""
-    rows, relevant = by_rows(scores), Relevant.of(judgements)
-    return rank(rows, relevant) if direction == "i2t" else rank(rows.T, relevant.T)
-
-
-def best_ranks(scores: AnyScores | Ranked, judgements: Judgements, direction: Direction) -> Values:
-    """Rank of each query's best relevant item.
+    """Ranks by judgements in one direction.
 
     Args:
         scores: ``(I, T)``, larger = more alike.
         judgements: which pairs are relevant.
-        direction: whether images or captions are the queries.
-
-    Returns:
-        ``(I,)`` or ``(T,)``, 1 = top, NaN where nothing is relevant or the query is not asked.
+        direction: ``"i2t"`` = images are the queries, ``"t2i"`` = captions.
     """
-    if isinstance(scores, Ranked):
-        return scores.by(judgements)[direction].first
-    return ranks_of(scores, judgements, direction).first
-
-
-def both(scores: AnyScores | Ranked, judgements: Judgements) -> dict[Direction, Ranks]:
-    """Ranks of image to text and of text to image."""
-    return (scores if isinstance(scores, Ranked) else Ranked(scores, [judgements])).by(judgements)
+    rows, relevant = by_rows(scores), Relevant.of(judgements)
+    return rank(rows, relevant) if direction == "i2t" else rank(rows.T, relevant.T)

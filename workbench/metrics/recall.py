@@ -16,9 +16,9 @@ Source: F. Faghri et al., VSE++, BMVC 2018, section 4; RSUM is the field's habit
 
 import numpy as np
 
-from workbench.metrics.intervals import Values
 from workbench.metrics.ranks import Ranks
 from workbench.metrics.table import Metric
+from workbench.records import Values
 
 
 class HitRate(Metric):

@@ -16,16 +16,16 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 from scipy.stats import ttest_ind
 
 from workbench.metrics.comparison import holm
+from workbench.records import Values, require
 
 COLUMNS = ("objective", "seed", "key", "value")
 
 
-def t_interval(values: NDArray[np.float64], confidence: float = 0.95) -> tuple[float, float]:
+def t_interval(values: Values, confidence: float = 0.95) -> tuple[float, float]:
     """Student's interval of a mean.
 
     Args:
@@ -39,11 +39,10 @@ def t_interval(values: NDArray[np.float64], confidence: float = 0.95) -> tuple[f
     >>> round(low, 6), round(high, 6)
     (0.351586, 0.848414)
     """
-    n, mean = len(values), float(values.mean())
-    if n < 2:
+    if len(values) < 2:
         return float("nan"), float("nan")
-    half = float(stdtrit(n - 1, (1 + confidence) / 2) * values.std(ddof=1) / n**0.5)
-    return mean - half, mean + half
+    half = float(stdtrit(len(values) - 1, (1 + confidence) / 2) * values.std(ddof=1) / len(values) ** 0.5)
+    return float(values.mean()) - half, float(values.mean()) + half
 
 
 def measure(
@@ -140,9 +139,10 @@ def choices(table: pd.DataFrame, truth: str) -> pd.DataFrame:
 
 def _check(table: pd.DataFrame) -> None:
     missing = [name for name in COLUMNS if name not in table]
-    if missing or not len(table):
-        said = f"missing: {missing or 'all rows'}"
-        raise ValueError(f"a table over seeds has the columns {', '.join(COLUMNS)} and rows; {said}")
+    require(
+        len(table) and not missing,
+        f"a table over seeds has the columns {', '.join(COLUMNS)} and rows; missing: {missing or 'all rows'}",
+    )
     bad = table[~np.isfinite(table["value"].to_numpy(np.float64))]
     if len(bad):
         raise ValueError(

@@ -27,11 +27,10 @@ from scipy import sparse
 
 from workbench.metrics.blocks import AnyScores, by_rows
 from workbench.metrics.grades import AnyGrades, GradeRows, Lists, grade_rows, lists
-from workbench.metrics.intervals import Values
 from workbench.metrics.ranks import Relevant, rank, ratio
 from workbench.metrics.recall import recall
 from workbench.metrics.table import Metric, Side
-from workbench.records import Rows
+from workbench.records import Rows, Values
 from workbench.registry import Natural
 
 TIES = "among equal scores the lower grade ranks above"
@@ -137,9 +136,8 @@ def curves(scores: AnyScores, phi: AnyGrades, ms: Sequence[int], *, k: int = 10)
     """
     rows, grades, out = by_rows(scores), grade_rows(phi), {}
     for side, sides in (("i2t", (rows, grades)), ("t2i", (rows.T, grades.T))):
-        parts = [part for _, part in lists(*sides, depth=k, width=max(ms))]
-        by_m = [np.concatenate([sr_top(part, k, m) for part in parts]) for m in ms]
-        out[side] = np.nanmean(by_m, axis=1)
+        parts = lists(*sides, depth=k, width=max(ms))
+        out[side] = np.nanmean(np.hstack([[sr_top(part, k, m) for m in ms] for _, part in parts]), axis=1)
     return out
 
 
@@ -183,14 +181,13 @@ def voted(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -
     images, turned = len(kept), direction == "t2i"
     at = (np.repeat(np.arange(images), kept.shape[1]), kept.ravel())
     member = sparse.csr_array((np.ones(kept.size), at), shape=(images, images))
-    pairs = (member[own] if turned else member[:, own]).tocoo()
-    query, item = (side.astype(np.int64) for side in pairs.coords)
+    pairs = sparse.csr_array(member[own] if turned else member[:, own])
+    pairs.sort_indices()
+    query, item = (side.astype(np.int64) for side in pairs.tocoo().coords)
     if without_own:
         other = own[query] != item if turned else query != own[item]
         query, item = query[other], item[other]
-    order = np.lexsort((item, query))
-    shape = (len(own), images) if turned else (images, len(own))
-    return Relevant(query[order], item[order], shape)
+    return Relevant(query, item, pairs.shape)
 
 
 SHARED: dict[str, Any] = {

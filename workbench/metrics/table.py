@@ -7,24 +7,21 @@ that one definition makes, as a tuple: recall by level is the same retrieval rea
 four files that repeat its source would say less. Each of them has its own row and its own name in the menu.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.metrics.blocks import AnyScores, RowScores, WithoutOwn, by_rows
 from workbench.metrics.grades import AnyGrades, GradeRows, Matrix, grade_rows, lists
-from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, Statistic, Values, interval
+from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, Statistic, interval
 from workbench.metrics.ranks import Ranked, Ranks, ranks_of
-from workbench.records import Judgements, Measurement, MetricKey, Rows
+from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values, require
 from workbench.records.measurement import TIES
 from workbench.records.shown import Unit
-from workbench.registry import Natural, Shelf, check_options, did_you_mean
+from workbench.registry import Natural, Shelf, did_you_mean, make
 
 Need = Literal["ranks", "labels", "lists", "scores", "pairs", "chains"]
 TURNED = ("t2i", "t2t")
@@ -143,12 +140,15 @@ class Metric:
 
 def rows() -> dict[str, type[Metric]]:
     """All metrics of the shelf and of installed packages, by name."""
-    offered = {name: _shelf.member(name) for name in _shelf.names()}
-    several = {name: one if isinstance(one, tuple) else () for name, one in offered.items()}
-    return {
-        **{name: one for name, one in offered.items() if not several[name]},
-        **{row.name: row for group in several.values() for row in group},
-    }
+    return _rows(_shelf.names())
+
+
+def _rows(places: Iterable[str]) -> dict[str, type[Metric]]:
+    """The metrics that files and entry points of these names offer."""
+    offered = {place: _shelf.member(place) for place in places}
+    groups = [one for one in offered.values() if isinstance(one, tuple)]
+    single = {name: one for name, one in offered.items() if not isinstance(one, tuple)}
+    return single | {row.name: row for group in groups for row in group}
 
 
 def names() -> list[str]:
@@ -162,7 +162,9 @@ def member(name: str) -> type[Metric]:
     Raises:
         KeyError: no such metric; the message lists the near names.
     """
-    known = rows()
+    # installed packages are asked only where no file of the folder knows the name, which takes time
+    known = _rows(_shelf.files)
+    known = known if name in known else rows()
     if name not in known and ":" not in name:
         raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
     found: type[Metric] = known[name] if name in known else _shelf.member(name)
@@ -179,8 +181,7 @@ def load(name: str, **options: Any) -> Metric:
     >>> load("ndcg", gain="exponential").name
     'ndcg'
     """
-    check_options(f"metric {name!r}", member(name), options)
-    return member(name)(**options)
+    return make(f"metric {name!r}", member(name), options)
 
 
 @dataclass(frozen=True)
@@ -190,8 +191,8 @@ class Subset:
     """
 
     name: str
-    images: NDArray[np.bool_] | None = None
-    captions: NDArray[np.bool_] | None = None
+    images: Mask | None = None
+    captions: Mask | None = None
     directions: tuple[str, ...] = ("i2t", "t2i")
 
 
@@ -222,7 +223,7 @@ class Evidence:
         judged: grades of the pairs; judgements where ranks are asked for.
         own: ``(T,)`` image row of each caption; ``None`` = as the judgements list it, which only ``"own"``
             do.
-        labels: the data set's own pairs, for metrics that compare labels with better judgements.
+        labels: the data set's own pairs, which metrics need that compare labels with better judgements.
         name: of the judgements in keys; empty = as they call themselves.
         ranked: ranks by these judgements and labels, where they were made already.
         within: ranks of pairs of one kind, by ``"i2i"`` and ``"t2t"``.
@@ -245,18 +246,19 @@ class Evidence:
 
     def __post_init__(self) -> None:
         images, captions = self.judged.shape
-        if tuple(self.scores.shape) != (images, captions):
-            raise ValueError(
-                f"scores are {tuple(self.scores.shape)}, the judgements are {(images, captions)}"
-            )
-        if len(self.whose) != captions:
-            raise ValueError(
-                f"own has {len(self.whose)} rows for {captions} captions: give the image row of each"
-            )
-        if images % self.folds:
-            raise ValueError(f"{self.folds} folds do not divide {images} images")
-        if self.ranked is not None and self.folds > 1:
-            raise ValueError("ranks of the whole gallery cannot be cut into folds: give the scores alone")
+        require(
+            tuple(self.scores.shape) == (images, captions),
+            f"scores are {tuple(self.scores.shape)}, the judgements are {(images, captions)}",
+        )
+        require(
+            len(self.whose) == captions,
+            f"own has {len(self.whose)} rows for {captions} captions: give the image row of each",
+        )
+        require(images % self.folds == 0, f"{self.folds} folds do not divide {images} images")
+        require(
+            self.ranked is None or self.folds == 1,
+            "ranks of the whole gallery cannot be cut into folds: give the scores alone",
+        )
 
     @cached_property
     def whose(self) -> Rows:
@@ -313,16 +315,18 @@ class Evidence:
         if need == "ranks":
             yield from self.ranks(direction)
         elif need == "labels":
-            by_labels = replace(self, judged=self.labels or self.judged, own=self.whose)
+            if self.labels is None:
+                metrics = ", ".join(row.name for row in rows)
+                raise ValueError(f"{metrics}: give labels, the data set's own pairs, beside the judgements")
+            by_labels = replace(self, judged=self.labels, own=self.whose)
             both = zip(by_labels.ranks(direction), self.ranks(direction), strict=True)
             yield from ((queries, (labels, truth)) for (queries, labels), (_, truth) in both)
         elif direction in ("i2t", "t2i"):
             turned, depth = direction == "t2i", max(k or row.width or 1 for row in rows for k in row.ks)
             width = max(row.width for row in rows)
             for (images, captions, scores, _), rows_of in zip(self.galleries, self.graded, strict=True):
-                queries, side, grades = images, scores, rows_of
-                if turned:
-                    queries, side, grades = captions, scores.T, rows_of.T
+                sides = (captions, scores.T, rows_of.T) if turned else (images, scores, rows_of)
+                queries, side, grades = sides
                 if need == "scores":
                     yield queries, Side(side, grades, direction, self.whose, self.without_own)
                     continue
@@ -412,10 +416,7 @@ def measure(
     ('i2t/R@1', 1.0, 'rsum', 6.0)
     """
     found = [one for one, _ in walk(evidence, rows, subset=subset, rounds=rounds, seed=seed)]
-    if not found:
-        raise ValueError(
-            f"no query has an answer by the judgements {evidence.label!r}: nothing can be measured"
-        )
+    require(found, f"no query has an answer by the judgements {evidence.label!r}: nothing can be measured")
     return found
 
 
@@ -433,11 +434,11 @@ def _by_query(
                 for k in row.depths(evidence.label):
                     out[row, k][queries] = row.per_query(found, k)
     mask = None if subset is None else subset.captions if direction in TURNED else subset.images
-    if mask is not None and len(mask) != size:
-        raise ValueError(
-            f"{direction}: the subset {subset and subset.name!r} has {len(mask)} rows for {size} queries"
-        )
     if mask is not None:
+        require(
+            len(mask) == size,
+            f"{direction}: the subset {subset and subset.name!r} has {len(mask)} rows for {size} queries",
+        )
         out = {key: np.where(mask, values, np.nan) for key, values in out.items()}
     return out
 

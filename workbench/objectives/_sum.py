@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding, require
-from workbench.registry import did_you_mean
+from workbench.registry import did_you_mean, require_known
 
 ADDEND = re.compile(r"(?:(?P<weight>[^*]*)\*\s*)?(?P<paper>(?:[^\W\d][\w.]*:)?\w+)(?:\.(?P<term>\w+))?")
 EXAMPLE = "write a sum as 'ditm+0.5*dias.dim'"
@@ -65,12 +65,8 @@ def options_of(name: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any
     addends = parse(name)
     example = f'{{"{next(iter(addends))}": {{...}}}}'
     for paper, given in options.items():
-        require(
-            paper in addends,
-            f"objective {name!r} has no option {paper!r}; {did_you_mean(paper, list(addends))}. "
-            f"Options of a sum are given by paper, {example}",
-            TypeError,
-        )
+        remedy = f". Options of a sum are given by paper, {example}"
+        require_known(f"objective {name!r} has no option", paper, addends, TypeError, remedy)
         require(
             isinstance(given, Mapping),
             f"objective {name!r}: the options of {paper!r} are {given!r}; give them as {example}",
@@ -83,7 +79,7 @@ class Sum(Objective):
     """Terms of several objectives, each times its weight; the keys are ``paper.term``.
 
     A batch must hold what any of them needs. Every paper computes its terms as it does alone, on its own
-    scores; the scores of evaluation are those of the first paper.
+    scores; the scores of evaluation are those of the first paper, and so is the recipe.
 
     Args:
         name: the sum as it was written, for messages.
@@ -128,6 +124,8 @@ class Sum(Objective):
         self.reads = tuple(dict.fromkeys([*(field for paper in of_all for field in paper.reads), *by_parts]))
         self.needs = tuple(dict.fromkeys(name for paper in of_all for name in paper.needs))
         self.captions_per_image = max(paper.captions_per_image for paper in of_all)
+        wanted = max(self.captions_per_image, self.first.recipe.get("captions_per_image", 0))
+        self.recipe = {**self.first.recipe, **({"captions_per_image": wanted} if wanted > 1 else {})}
         self.soft_labels = all(paper.soft_labels for paper in of_all)
         self.scores_parts, self.calibrates = self.first.scores_parts, self.first.calibrates
         shares = {name: paper.momentum for name, paper in self.by_name.items() if paper.momentum}

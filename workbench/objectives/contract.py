@@ -69,7 +69,7 @@ def check_objective(objective: str | type[Objective], **options: Any) -> None:
 
 
 # ``hold(condition, problem)`` raises also under ``python -O``, which leaves ``assert`` out
-hold = partial(require, error=AssertionError)
+hold = partial(require, kind=AssertionError)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ the image that caption ``t`` belongs to. Records check their own shapes when the
 misaligned array fails where it enters and not three files later.
 """
 
-from workbench.records._checks import Array, Rows, require
+from workbench.records._checks import Array, Mask, Rows, Values, require
 from workbench.records.batch import Batch, Embedding, Signal
 from workbench.records.judgements import Graded, Judgements, densest
 from workbench.records.lazy_judgements import LazyJudgements
@@ -22,12 +22,14 @@ __all__ = [
     "Graded",
     "Judgements",
     "LazyJudgements",
+    "Mask",
     "Measurement",
     "MetricKey",
     "Rows",
     "SceneGraph",
     "Signal",
     "Split",
+    "Values",
     "densest",
     "require",
 ]

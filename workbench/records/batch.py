@@ -1,7 +1,5 @@
 """What passes between data, encoders and objectives in one step."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -40,13 +38,13 @@ class Embedding:
             then its attributes, 0 = none.
     """
 
-    mean: torch.Tensor
-    log_var: torch.Tensor | None = None
-    parts: torch.Tensor | None = None
-    mask: torch.Tensor | None = None
-    entities: torch.Tensor | None = None
-    owner: torch.Tensor | None = None
-    labels: torch.Tensor | None = None
+    mean: "torch.Tensor"
+    log_var: "torch.Tensor | None" = None
+    parts: "torch.Tensor | None" = None
+    mask: "torch.Tensor | None" = None
+    entities: "torch.Tensor | None" = None
+    owner: "torch.Tensor | None" = None
+    labels: "torch.Tensor | None" = None
 
     def __post_init__(self) -> None:
         require(self.mean.ndim == 2, f"embedding: mean must be (N, D), got {tuple(self.mean.shape)}")
@@ -66,7 +64,7 @@ class Embedding:
     def __len__(self) -> int:
         return int(self.mean.shape[0])
 
-    def take(self, rows: Rows) -> Embedding:
+    def take(self, rows: Rows) -> "Embedding":
         """Some rows, with the entities that belong to them.
 
         Args:
@@ -85,14 +83,15 @@ class Embedding:
         labels = None if self.labels is None else self.labels[kept]
         return Embedding(mean, log_var, parts, mask, self.entities[kept], place[self.owner[kept]], labels)
 
-    def in_float32(self, device: torch.device) -> Embedding:
+    def in_float32(self, device: "torch.device") -> "Embedding":
         """The embedding on a device with floating-point values in float32; gradients pass."""
-        moved = {
-            name: (value.float() if value.is_floating_point() else value).to(device)
-            for name, value in vars(self).items()
-            if value is not None
-        }
-        return Embedding(**moved)
+        return Embedding(
+            **{
+                name: (value.float() if value.is_floating_point() else value).to(device)
+                for name, value in vars(self).items()
+                if value is not None
+            }
+        )
 
 
 @dataclass(frozen=True)
@@ -116,13 +115,13 @@ class Batch:
 
     image_ids: Sequence[str]
     caption_ids: Sequence[str]
-    own: torch.Tensor
+    own: "torch.Tensor"
     inputs: Mapping[str, Any] = field(default_factory=dict)
     signals: Mapping[str, Any] = field(default_factory=dict)
-    relevance: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    relevance: "Mapping[str, torch.Tensor]" = field(default_factory=dict)
     momentum: tuple[Embedding, Embedding] | None = None
-    labels: torch.Tensor | None = None
-    also: torch.Tensor | None = None
+    labels: "torch.Tensor | None" = None
+    also: "torch.Tensor | None" = None
 
     def __post_init__(self) -> None:
         expected = len(self.image_ids), len(self.caption_ids)
@@ -135,7 +134,7 @@ class Batch:
             require(found == expected, f"batch: {name} of shape {found}, expected {expected}")
 
     @property
-    def belongs(self) -> torch.Tensor:
+    def belongs(self) -> "torch.Tensor":
         """``(I, T)`` bool: the caption was written for the image, by id and never by position."""
         import torch
 
@@ -146,11 +145,11 @@ class Batch:
         return of_image[:, None] == of_image[self.own][None, :]
 
     @property
-    def positives(self) -> torch.Tensor:
+    def positives(self) -> "torch.Tensor":
         """``(I, T)`` bool: the caption belongs to the image, or judgements call the pair right."""
         return self.belongs if self.also is None else self.belongs | self.also
 
     @property
-    def targets(self) -> torch.Tensor:
+    def targets(self) -> "torch.Tensor":
         """``(I, T)`` floating-point labels: those of mixed images, or 1 at the positives and 0 elsewhere."""
         return self.positives.float() if self.labels is None else self.labels

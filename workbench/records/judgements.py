@@ -5,17 +5,14 @@ pairs or of caption pairs have the same form: ``shape`` is then ``(I, I)`` or ``
 in the order in which it was judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.records._checks import Rows, require
+from workbench.records._checks import Array, Mask, Rows, require
 
 # judgements that say more about all pairs stand before those that say less
 DENSEST = ("exact", "eccv", "cxc", "human", "graded")
@@ -85,7 +82,7 @@ class Judgements:
     shape: tuple[int, int]
     images: Rows
     captions: Rows
-    grades: NDArray[np.float32]
+    grades: Array
     relevant_from: float = 1.0
     unlisted: float | None = 0.0
     source: str = ""
@@ -99,26 +96,22 @@ class Judgements:
             len(lengths) == 1,
             f"judgements {self.name!r}: images, captions and grades have lengths {sorted(lengths)}",
         )
-        images, captions = (self.images, self.image_queries), (self.captions, self.caption_queries)
-        for axis, (listed, asked), size in (
-            ("image", images, self.shape[0]),
-            ("caption", captions, self.shape[1]),
-        ):
-            absent = self.missing_captions if axis == "image" else None
-            rows = np.concatenate([rows for rows in (listed, asked, absent) if rows is not None])
-            inside = len(rows) == 0 or (rows.min() >= 0 and rows.max() < size)
-            require(bool(inside), f"judgements {self.name!r}: a {axis} row lies outside 0..{size - 1}")
+        images = (self.images, self.image_queries, self.missing_captions)
+        captions = (self.captions, self.caption_queries)
+        for axis, known, size in (("image", images, self.shape[0]), ("caption", captions, self.shape[1])):
+            rows = np.concatenate([rows for rows in known if rows is not None])
+            inside = ((rows >= 0) & (rows < size)).all()
+            require(inside, f"judgements {self.name!r}: a {axis} row lies outside 0..{size - 1}")
         keys = self.images * np.int64(self.shape[1]) + self.captions
         require(len(np.unique(keys)) == len(keys), f"judgements {self.name!r}: a pair is listed twice")
 
-    def dense(self) -> NDArray[np.float32]:
+    def dense(self) -> Array:
         """The grades as a matrix ``(I, T)``; pairs that nobody judged are NaN."""
-        fill = np.nan if self.unlisted is None else self.unlisted
-        out = np.full(self.shape, fill, dtype=np.float32)
+        out = np.full(self.shape, self._fill)
         out[self.images, self.captions] = self.grades
         return out
 
-    def relevant(self) -> NDArray[np.bool_]:
+    def relevant(self) -> Mask:
         """Binary relevance ``(I, T)``: grade at least ``relevant_from``; a pair that nobody judged is not
         relevant.
         """
@@ -126,7 +119,7 @@ class Judgements:
         out[self.images, self.captions] = self.grades >= self.relevant_from
         return out
 
-    def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    def take(self, images: Rows, captions: Rows) -> Array:
         """The grades of some images and captions, for a training batch.
 
         Args:
@@ -142,12 +135,11 @@ class Judgements:
         turned = len(captions) < len(images)
         rows, columns = (captions, images) if turned else (images, captions)
         found = self._by_side[turned][rows][:, columns].tocoo()
-        fill = np.nan if self.unlisted is None else self.unlisted
-        out = np.full((len(rows), len(columns)), fill, dtype=np.float32)
+        out = np.full((len(rows), len(columns)), self._fill)
         out[found.coords] = found.data
         return out.T if turned else out
 
-    def at(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    def at(self, images: Rows, captions: Rows) -> Array:
         """The grade of each pair ``(images[n], captions[n])``; NaN where nobody judged it.
 
         Args:
@@ -157,10 +149,13 @@ class Judgements:
         keys, grades = self._sorted
         wanted = images * np.int64(self.shape[1]) + captions
         place = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
-        fill = np.float32(np.nan if self.unlisted is None else self.unlisted)
-        return (
-            np.where(keys[place] == wanted, grades[place], fill) if len(keys) else np.full(wanted.shape, fill)
-        )
+        fill = np.full(wanted.shape, self._fill)
+        return np.where(keys[place] == wanted, grades[place], fill) if len(keys) else fill
+
+    @property
+    def _fill(self) -> np.float32:
+        """The grade of a pair that is not listed; NaN = not judged."""
+        return np.float32(np.nan if self.unlisted is None else self.unlisted)
 
     @cached_property
     def _by_side(self) -> tuple[Any, Any]:
@@ -171,17 +166,17 @@ class Judgements:
         return listed, listed.T.tocsr()
 
     @cached_property
-    def _sorted(self) -> tuple[Rows, NDArray[np.float32]]:
+    def _sorted(self) -> tuple[Rows, Array]:
         """Pairs as single numbers in ascending order, and their grades."""
         keys = self.images * np.int64(self.shape[1]) + self.captions
         order = np.argsort(keys)
         return keys[order], self.grades[order]
 
-    def cut(self, images: int, captions: Rows) -> Judgements:
+    def cut(self, images: int, captions: Rows) -> "Judgements":
         """The judgements of the first ``images`` images and these caption rows, renumbered."""
         return self.among(np.arange(images), captions)
 
-    def among(self, rows: Rows, columns: Rows) -> Judgements:
+    def among(self, rows: Rows, columns: Rows) -> "Judgements":
         """The judgements among these rows (images) and these columns (captions), renumbered."""
         row, column = (_places(kept, size) for kept, size in zip((rows, columns), self.shape, strict=True))
         kept = (row[self.images] >= 0) & (column[self.captions] >= 0)
@@ -196,7 +191,7 @@ class Judgements:
             missing_captions=None,
         )
 
-    def symmetric(self) -> Judgements:
+    def symmetric(self) -> "Judgements":
         """Judgements of pairs of one kind, each pair in both directions; of two ratings of a pair the larger
         one counts.
 
@@ -208,26 +203,21 @@ class Judgements:
             size == self.shape[1],
             f"judgements {self.name!r}: shape {self.shape} is not that of pairs of one kind",
         )
-        first, second = (
-            np.concatenate([self.images, self.captions]),
-            np.concatenate([self.captions, self.images]),
-        )
-        keys, place = np.unique(first * np.int64(size) + second, return_inverse=True)
+        ways = (self.images, self.captions), (self.captions, self.images)
+        pairs = [first * np.int64(size) + second for first, second in ways]
+        keys, place = np.unique(np.concatenate(pairs), return_inverse=True)
         grades = np.full(len(keys), -np.inf, dtype=np.float32)
         np.maximum.at(grades, place, np.concatenate([self.grades, self.grades]))
         return replace(self, images=keys // size, captions=keys % size, grades=grades)
 
     @staticmethod
-    def own(own: Rows, images: int) -> Judgements:
+    def own(own: Rows, images: int) -> "Judgements":
         """Binary judgements of a split: a caption is relevant to the image it was written for, and to no
         other.
         """
-        columns = np.arange(len(own), dtype=np.int64)
-        grades = np.ones(len(own), dtype=np.float32)
-        rule = "binary: the caption was written for the image"
-        return Judgements(
-            "own", rule, (images, len(own)), own, columns, grades, source="the split's own pairs"
-        )
+        listed = own, np.arange(len(own), dtype=np.int64), np.ones(len(own), dtype=np.float32)
+        rule, source = "binary: the caption was written for the image", "the split's own pairs"
+        return Judgements("own", rule, (images, len(own)), *listed, source=source)
 
 
 def _places(kept: Rows, size: int) -> Rows:
@@ -238,7 +228,4 @@ def _places(kept: Rows, size: int) -> Rows:
 
 
 def _renumbered(rows: Rows | None, place: Rows) -> Rows | None:
-    if rows is None:
-        return None
-    moved: Rows = place[rows]
-    return moved[moved >= 0]
+    return None if rows is None else place[rows][place[rows] >= 0]

@@ -1,17 +1,12 @@
 """Judgements that cost something to make, made when they are asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from workbench.records._checks import Rows, require
+from workbench.records._checks import Array, Rows, require
 from workbench.records.judgements import Judgements
 
-Taker = Callable[[Rows, Rows], NDArray[np.float32]]
+Taker = Callable[[Rows, Rows], Array]
 
 
 @dataclass(frozen=True)
@@ -23,7 +18,7 @@ class Computed:
     taker: Taker
     relevant_from: float = 1.0
 
-    def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` grades of these image rows and caption rows."""
         return self.taker(images, captions)
 
@@ -71,7 +66,7 @@ class LazyJudgements(Mapping[str, Judgements]):
         taker = self._takers.get(name)
         return self[name] if taker is None or name in self._made else Computed(name, self.shape, taker)
 
-    def cut(self, images: int, captions: Rows) -> LazyJudgements:
+    def cut(self, images: int, captions: Rows) -> "LazyJudgements":
         """The judgements of the first ``images`` images and these caption rows, still lazy."""
         makers = {name: lambda name=name: self[name].cut(images, captions) for name in self}
         takers = {name: lambda i, t, take=take: take(i, captions[t]) for name, take in self._takers.items()}

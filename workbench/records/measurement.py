@@ -1,7 +1,5 @@
 """One number with its contract."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -43,7 +41,7 @@ class Measurement:
     confidence: float = 0.95
 
     @classmethod
-    def of(cls, contract: Mapping[str, Any]) -> Measurement:
+    def of(cls, contract: Mapping[str, Any]) -> "Measurement":
         """The measurement that ``as_dict`` wrote."""
         known = {field.name: contract[field.name] for field in fields(cls) if field.name in contract}
         return cls(**known | {"key": MetricKey.parse(contract["key"])})
@@ -53,16 +51,7 @@ class Measurement:
         """The text of the key, as it stands in ``results.json``: ``"exact:t2i/map_at_r"``."""
         return str(self.key)
 
-    @property
-    def judgements(self) -> str:
-        """Name of the judgements that say what is relevant."""
-        return self.key.judgements
-
-    @property
-    def folds(self) -> int:
-        """Galleries whose mean this is; 1 = the whole gallery."""
-        return self.key.folds
-
     def as_dict(self) -> dict[str, Any]:
         """The fields as JSON values; the key as its text, beside the judgements and folds that it names."""
-        return asdict(self) | {"key": self.label, "judgements": self.judgements, "folds": self.folds}
+        named = {"judgements": self.key.judgements, "folds": self.key.folds}
+        return asdict(self) | {"key": self.label, **named}

@@ -6,10 +6,8 @@ pages: ``t2i/R@1``, ``rsum``, ``exact:i2t/map_at_r``, ``exact:t2i/true@1[most sp
 folds]``.
 """
 
-from __future__ import annotations
-
 import re
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from workbench.records._checks import require
 
@@ -50,12 +48,9 @@ class MetricKey:
     folds: int = 1
 
     def __post_init__(self) -> None:
-        known = self.direction in DIRECTIONS
-        require(known, f"no direction {self.direction!r}; known: {', '.join(DIRECTIONS[:-1])}")
-        require(_read(str(self)) == self._parts(), f"a key has the form {FORM}; got {str(self)!r}")
-
-    def _parts(self) -> tuple[str, str, str, int | None, str, int]:
-        return self.metric, self.direction, self.judgements, self.k, self.subset, self.folds
+        known = ", ".join(DIRECTIONS[:-1])
+        require(self.direction in DIRECTIONS, f"no direction {self.direction!r}; known: {known}")
+        require(_read(str(self)) == astuple(self), f"a key has the form {FORM}; got {str(self)!r}")
 
     def __str__(self) -> str:
         """The text that ``parse`` reads."""
@@ -71,7 +66,7 @@ class MetricKey:
         return f"{direction}{self.metric}{depth}{f'[{self.subset}]' if self.subset else ''}"
 
     @classmethod
-    def parse(cls, text: str) -> MetricKey:
+    def parse(cls, text: str) -> "MetricKey":
         """Read a key.
 
         Args:

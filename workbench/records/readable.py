@@ -4,7 +4,7 @@ The terminal, pages and notebooks all take their rows from here, so that one num
 wherever it stands.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -31,12 +31,10 @@ def unit_of(label: str, contract: Mapping[str, Any] | None = None) -> str:
     >>> unit_of("rsum"), unit_of("exact:t2i/map_at_r"), unit_of("i2t/medr")
     ('sum', 'share', 'rank')
     """
-    for name in ("face", "unit"):
-        if (contract or {}).get(name) in UNITS:
-            return str((contract or {})[name])
+    said = [(contract or {}).get(name) for name in ("face", "unit")]
     with suppress(ValueError):
-        return BY_NAME.get(MetricKey.parse(label).metric, "share")
-    return "share"
+        said.append(BY_NAME.get(MetricKey.parse(label).metric))
+    return next((str(unit) for unit in said if unit in UNITS), "share")
 
 
 def readable(label: str, contract: Mapping[str, Any], value: float | None = None) -> dict[str, str]:
@@ -82,23 +80,27 @@ def of_results(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [(label, {**contracts.get(label, {}), "value": value}) for label, value in values.items()]
 
 
-def headline(labels: Iterable[str], most: int = 12) -> list[str]:
+def headline(labels: Iterable[str], most: int = 12, *, usual: Container[str] | None = None) -> list[str]:
     """The numbers to look at first: RSUM and R@K by the own pairs and mAP@R, of the whole gallery; where
     there is none of them, the first dozen.
 
     Args:
         labels: of all numbers of a run.
         most: so many at most where none of them is known.
+        usual: names of the metrics that every evaluation measures. Others, such as one of a user's own, come
+            last, since somebody asked for them; ``None`` = they are left out.
 
     >>> headline(["exact:t2i/own@1", "t2i/R@1", "t2i/R@1[5 folds]", "rsum"])
     ['rsum', 't2i/R@1']
     """
-    every, found = list(labels), list[tuple[int, int, str]]()
+    every, found, last = list(labels), list[tuple[int, int, str]](), len(FIRST)
     for label in every:
         with suppress(ValueError):
             key = MetricKey.parse(label)
-            # R@K and RSUM are read by the labels, as benchmarks print them; mAP@R by the truth as well
-            judged = key.metric == "map_at_r" or key.judgements == "own"
-            if key.metric in FIRST and judged and key == replace(key, subset="", folds=1):
-                found.append((FIRST.index(key.metric), len(found), label))
+            place = FIRST.index(key.metric) if key.metric in FIRST else last
+            # R@K and RSUM are read by the labels, as benchmarks print them; others by the truth as well
+            judged = key.metric not in ("R", "rsum") or key.judgements == "own"
+            wanted = place < last or (usual is not None and key.metric not in usual)
+            if wanted and judged and key == replace(key, subset="", folds=1):
+                found.append((place, len(found), label))
     return [label for *_, label in sorted(found)] or every[:most]

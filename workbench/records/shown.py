@@ -4,8 +4,6 @@ Values are stored as fractions and shown as the field prints them: percent, RSUM
 ``unit``) stands in its contract, so that one number looks the same wherever it is met.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal, get_args
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.records._checks import Rows, require
+from workbench.records._checks import Array, Rows, require
 from workbench.records.judgements import Judgements
 from workbench.records.lazy_judgements import LazyJudgements
 from workbench.records.scene_graph import SceneGraph
@@ -47,7 +46,7 @@ class Split:
     open_image: Callable[[int], Image.Image]
     level: Rows | None = None
     chain: Rows | None = None
-    regions: NDArray[Any] | None = None
+    regions: Array | None = None
     judgements: Mapping[str, Judgements] = field(default_factory=dict)
     image_judgements: Mapping[str, Judgements] = field(default_factory=dict)
     caption_judgements: Mapping[str, Judgements] = field(default_factory=dict)
@@ -71,15 +70,14 @@ class Split:
         lone = np.flatnonzero(counts == 0)
         require(len(lone) == 0, f"{self.name}: image {[self.image_ids[i] for i in lone[:1]]} has no caption")
         lazy = isinstance(self.judgements, LazyJudgements)
-        across: Mapping[str, Judgements] = {} if lazy else self.judgements
-        expected = [
-            *((one, (images, texts)) for one in across.values()),
-            *((one, (images, images)) for one in self.image_judgements.values()),
-            *((one, (texts, texts)) for one in self.caption_judgements.values()),
-        ]
-        for one, shape in expected:
-            what = f"judgements {one.name!r} have shape {one.shape}, expected {shape}"
-            require(one.shape == shape, f"{self.name}: {what}")
+        for judged, shape in (
+            ({} if lazy else self.judgements, (images, texts)),
+            (self.image_judgements, (images, images)),
+            (self.caption_judgements, (texts, texts)),
+        ):
+            for one in judged.values():
+                what = f"judgements {one.name!r} have shape {one.shape}, expected {shape}"
+                require(one.shape == shape, f"{self.name}: {what}")
         if "own" not in self.judgements:
             require(not lazy, f'{self.name}: lazy judgements must contain "own"')
             object.__setattr__(
@@ -90,8 +88,7 @@ class Split:
         """The first ``images`` images with their captions, judgements cut to them."""
         if images >= len(self.image_ids):
             return self
-        keep = np.flatnonzero(self.own < images)
-        judged = self.judgements
+        keep, judged = np.flatnonzero(self.own < images), self.judgements
         cut: Mapping[str, Judgements] = (
             judged.cut(images, keep)
             if isinstance(judged, LazyJudgements)
@@ -120,11 +117,10 @@ class Split:
         captions.
         """
         sizes, images = np.unique(np.bincount(self.own, minlength=len(self.image_ids)), return_counts=True)
-        histogram = {int(size): int(count) for size, count in zip(sizes, images, strict=True)}
         return {
             "images": len(self.image_ids),
             "captions": len(self.captions),
-            "captions_per_image": histogram,
+            "captions_per_image": dict(zip(sizes.tolist(), images.tolist(), strict=True)),
         }
 
 

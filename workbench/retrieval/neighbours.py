@@ -15,13 +15,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from workbench.records import Rows
+from workbench.records import Array, Rows, require
 from workbench.records.shown import fixed
 
-Vectors = NDArray[Any]
 QUERIES = 1024
 SCORES = 2**23
 # torch copies so few numbers in one thread; to wake the others thousands of times costs more than they give
@@ -43,7 +41,7 @@ class Found:
         measured: on how many queries; 0 = nothing had to be measured.
     """
 
-    scores: NDArray[Any]
+    scores: Array
     rows: Rows
     method: str = "exact"
     recall: float = 1.0
@@ -55,10 +53,8 @@ class Found:
         >>> print(Found(scores=None, rows=None, method="faiss HNSW32", recall=0.9725, measured=200))
         faiss HNSW32, recall@10 0.973 against the exact search on 200 queries
         """
-        if not self.measured:
-            return self.method
-        recall = f"recall@10 {fixed(self.recall, 3)}"
-        return f"{self.method}, {recall} against the exact search on {self.measured} queries"
+        measured = f"recall@10 {fixed(self.recall, 3)} against the exact search on {self.measured} queries"
+        return f"{self.method}, {measured}" if self.measured else self.method
 
 
 class Banned:
@@ -66,10 +62,13 @@ class Banned:
 
     def __init__(self, exclude: Rows | None, size: int, queries: int) -> None:
         rows = np.zeros(0, dtype=np.int64) if exclude is None else np.asarray(exclude)
-        if rows.ndim not in (1, 2) or (rows.ndim == 2 and len(rows) != queries):
-            raise ValueError(f"exclude is (E,) or ({queries}, E), got {rows.shape}")
-        if rows.size and (rows.min() < 0 or rows.max() >= size):
-            raise ValueError(f"exclude names a row outside the {size} rows of the gallery")
+        require(
+            rows.ndim in (1, 2) and (rows.ndim != 2 or len(rows) == queries),
+            f"exclude is (E,) or ({queries}, E), got {rows.shape}",
+        )
+        require(
+            ((rows >= 0) & (rows < size)).all(), f"exclude names a row outside the {size} rows of the gallery"
+        )
         self.most = max((len(np.unique(line)) for line in np.atleast_2d(rows)), default=0)
         self.rows = torch.from_numpy(rows.astype(np.int64))
 
@@ -78,8 +77,7 @@ class Banned:
         rows = self.rows if self.rows.ndim == 1 else self.rows[queries]
         inside = ((rows >= block.start) & (rows < block.stop)).to(scores.device)
         places = rows.to(scores.device)[inside] - block.start
-        lines = slice(None) if rows.ndim == 1 else inside.nonzero()[:, 0]
-        scores[lines, places] = -torch.inf
+        scores[slice(None) if rows.ndim == 1 else inside.nonzero()[:, 0], places] = -torch.inf
 
 
 def blocks(size: int, step: int) -> Iterator[slice]:
@@ -88,21 +86,20 @@ def blocks(size: int, step: int) -> Iterator[slice]:
     >>> list(blocks(5, 2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    if step < 1:
-        raise ValueError(f"a block needs at least one row, got {step}")
+    require(step >= 1, f"a block needs at least one row, got {step}")
     for first in range(0, size, step):
         yield slice(first, min(first + step, size))
 
 
 def top_k(
-    query: Vectors,
-    gallery: Vectors,
+    query: Array,
+    gallery: Array,
     k: int,
     *,
     exclude: Rows | None = None,
     chunk: int = SCORES,
     device: str = "cpu",
-) -> tuple[Vectors, Rows]:
+) -> tuple[Array, Rows]:
     """The ``k`` gallery rows with the largest inner product, for each query; to ask a gallery often, make an
     ``Index``.
 
@@ -142,11 +139,11 @@ class Index:
             infinite number.
     """
 
-    def __init__(self, gallery: Vectors, *, device: str = "cpu", chunk: int = SCORES) -> None:
-        if gallery.ndim != 2 or gallery.dtype not in (np.float16, np.float32, np.float64):
-            raise ValueError(
-                f"a gallery is (N, D) in float16, float32 or float64, got {gallery.shape} in {gallery.dtype}"
-            )
+    def __init__(self, gallery: Array, *, device: str = "cpu", chunk: int = SCORES) -> None:
+        require(
+            gallery.ndim == 2 and gallery.dtype in (np.float16, np.float32, np.float64),
+            f"a gallery is (N, D) in float16, float32 or float64, got {gallery.shape} in {gallery.dtype}",
+        )
         with warnings.catch_warnings():
             # a file mapped for reading; nothing writes to it here
             warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
@@ -165,7 +162,7 @@ class Index:
         """Rows of the gallery."""
         return len(self._gallery)
 
-    def top_k(self, query: Vectors, k: int, *, exclude: Rows | None = None) -> Found:
+    def top_k(self, query: Array, k: int, *, exclude: Rows | None = None) -> Found:
         """The ``k`` gallery rows with the largest inner product, for each query.
 
         Args:
@@ -179,11 +176,10 @@ class Index:
                 number.
         """
         asked, banned = self._checked(query), Banned(exclude, len(self), len(query))
-        if not 1 <= k <= len(self) - banned.most:
-            raise ValueError(
-                f"k = {k} must lie in 1..{len(self) - banned.most}, the size of the gallery less those "
-                "excluded"
-            )
+        require(
+            1 <= k <= len(self) - banned.most,
+            f"k = {k} must lie in 1..{len(self) - banned.most}, the size of the gallery less those excluded",
+        )
         found = [
             self._of_part(asked, part, k, banned) for part in blocks(len(asked), min(QUERIES, self.chunk))
         ]
@@ -191,11 +187,11 @@ class Index:
         scores, rows = (torch.cat(each).cpu().numpy() for each in zip(empty, *found, strict=True))
         return Found(scores, rows)
 
-    def scores(self, query: Vectors) -> Vectors:
+    def scores(self, query: Array) -> Array:
         """``(Q, N)`` scores of every gallery row; for a few queries."""
         return self._scores(self._checked(query), slice(0, len(self))).cpu().numpy()
 
-    def places(self, query: Vectors, rows: Rows) -> Rows:
+    def places(self, query: Array, rows: Rows) -> Rows:
         """``(Q, R)`` places of gallery rows ``(R,)`` in the order of each query: 1 = first, equal scores in
         the order of rows.
         """
@@ -205,13 +201,14 @@ class Index:
         ]
         return 1 + np.array(before, dtype=np.int64).reshape(len(scores), len(rows))
 
-    def _checked(self, query: Vectors) -> Tensor:
-        if query.ndim != 2 or query.shape[1] != self._gallery.shape[1]:
-            raise ValueError(
-                f"queries of shape {query.shape} do not fit a gallery of width {self._gallery.shape[1]}"
-            )
-        if not np.isfinite(query).all():
-            raise ValueError("a query holds a NaN or an infinite number, which is near to nothing")
+    def _checked(self, query: Array) -> Tensor:
+        require(
+            query.ndim == 2 and query.shape[1] == self._gallery.shape[1],
+            f"queries of shape {query.shape} do not fit a gallery of width {self._gallery.shape[1]}",
+        )
+        require(
+            np.isfinite(query).all(), "a query holds a NaN or an infinite number, which is near to nothing"
+        )
         return torch.tensor(query, dtype=self._precision, device=self._gallery.device)
 
     def _of_part(self, asked: Tensor, part: slice, k: int, banned: Banned) -> tuple[Tensor, Tensor]:
@@ -285,11 +282,11 @@ class Approximate:
 
     def __init__(
         self,
-        gallery: Vectors,
+        gallery: Array,
         *,
         kind: str = "HNSW32",
         search: str = "",
-        queries: Vectors | None = None,
+        queries: Array | None = None,
         measured: int = 200,
     ) -> None:
         try:
@@ -312,24 +309,22 @@ class Approximate:
             self._index.add(np.ascontiguousarray(gallery[part], dtype=np.float32))
         chosen = gallery[:: max(1, len(gallery) // measured)] if queries is None else queries
         chosen = np.asarray(chosen[:measured], dtype=np.float32)
-        if not len(chosen):
-            raise ValueError("recall is measured on at least one query")
+        require(len(chosen), "recall is measured on at least one query")
         self.measured, self.recall = len(chosen), self._recall(exact, chosen)
 
     def __len__(self) -> int:
         """Rows of the gallery."""
         return self._size
 
-    def _recall(self, exact: Index, queries: Vectors) -> float:
+    def _recall(self, exact: Index, queries: Array) -> float:
         k = min(10, len(self))
-        true, found = exact.top_k(queries, k).rows, self._search(queries, k)[1]
-        return float(np.mean([len(np.intersect1d(*pair)) / k for pair in zip(true, found, strict=True)]))
+        pairs = zip(exact.top_k(queries, k).rows, self._search(queries, k)[1], strict=True)
+        return float(np.mean([len(np.intersect1d(*pair)) / k for pair in pairs]))
 
-    def _search(self, query: Vectors, k: int) -> tuple[Vectors, NDArray[np.int64]]:
-        scores, rows = self._index.search(np.ascontiguousarray(query, dtype=np.float32), k)
-        return scores, rows
+    def _search(self, query: Array, k: int) -> Any:
+        return self._index.search(np.ascontiguousarray(query, dtype=np.float32), k)
 
-    def top_k(self, query: Vectors, k: int) -> Found:
+    def top_k(self, query: Array, k: int) -> Found:
         """Up to ``k`` near gallery rows for each query; row -1 with score ``-inf`` where the index gave
         fewer.
 
@@ -340,7 +335,6 @@ class Approximate:
         Raises:
             ValueError: ``k`` is not in 1..N.
         """
-        if not 1 <= k <= len(self):
-            raise ValueError(f"k = {k} must lie in 1..{len(self)}, the size of the gallery")
+        require(1 <= k <= len(self), f"k = {k} must lie in 1..{len(self)}, the size of the gallery")
         scores, rows = self._search(query, k)
         return Found(np.where(rows < 0, -np.inf, scores), rows, self.method, self.recall, self.measured)

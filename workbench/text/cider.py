@@ -22,15 +22,13 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from workbench.records import Rows
+from workbench.records import Array, Rows, Values, require
 from workbench.registry import Positive
 from workbench.text.signal import Relevance, RelevanceMaker, image_rows
 from workbench.text.words import words
 
-Floats = NDArray[np.float64]
 ORDERS = 4
 SPLITS: dict[str, Callable[[str], list[str]]] = {
     "whitespace": lambda caption: caption.lower().split(),
@@ -119,7 +117,7 @@ class CiderRelevance(Relevance):
             (entries.data, (place, kind[entries.row])), (len(keys), len(self._lengths))
         )
 
-    def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` scores of some captions against some images: against few reference by reference, against
         many by the sums of references of one length.
         """
@@ -128,7 +126,7 @@ class CiderRelevance(Relevance):
         whole = self._by_length_of(captions)
         return whole if np.array_equal(images, np.arange(self.shape[0])) else whole[images]
 
-    def _by_length_of(self, captions: Rows) -> NDArray[np.float32]:
+    def _by_length_of(self, captions: Rows) -> Array:
         """``(I, m)`` scores of some captions; those of the same length are one product."""
         images, lengths = np.arange(self.shape[0]), self._hypotheses.lengths[captions]
         out = np.empty((len(captions), len(images)), dtype=np.float32)
@@ -140,7 +138,7 @@ class CiderRelevance(Relevance):
             out[same] = self._mean(scores.T, images, captions[same]).T
         return out.T
 
-    def _by_reference(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    def _by_reference(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` scores of some captions against the references of some images."""
         members = self._members[images]
         references, n = members.indices, len(members.indices)
@@ -150,10 +148,10 @@ class CiderRelevance(Relevance):
         members = sparse.csr_array((members.data, np.arange(n), members.indptr), shape=(len(images), n))
         return self._mean(members @ shared, images, captions).astype(np.float32)
 
-    def _penalty(self, a: Any, b: Any) -> Floats:
+    def _penalty(self, a: Any, b: Any) -> Values:
         return np.asarray(np.exp(-((a - b) ** 2) / (2 * self._sigma**2)))
 
-    def _mean(self, sums: Floats, images: Rows, captions: Rows) -> Floats:
+    def _mean(self, sums: Values, images: Rows, captions: Rows) -> Values:
         """Sums over references ``(n, m)`` divided by how many they are; a caption may be left out of its own
         image.
         """
@@ -203,9 +201,9 @@ class Cider(RelevanceMaker):
         width = np.int64(max(len(counted.grams), 1))
         # Each n-gram once a document.
         held = np.unique(own[counted.rows] * width + counted.counts.indices) % width
-        number = np.bincount(held, minlength=width).tolist()
         # An n-gram of one document weighs as much as one of none, so it need not be kept.
-        self.holding = {gram: n for gram, n in zip(counted.grams, number, strict=False) if n > 1}
+        number = zip(counted.grams, np.bincount(held, minlength=width).tolist(), strict=False)
+        self.holding = {gram: n for gram, n in number if n > 1}
         return self
 
     def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> CiderRelevance:
@@ -225,8 +223,7 @@ class Cider(RelevanceMaker):
 
     def _features(self, captions: Sequence[str]) -> tuple[Features, Features]:
         """The captions as hypotheses and as references."""
-        if not self.documents:
-            raise ValueError("cider: no document frequencies yet; call fit(captions, own) first")
+        require(self.documents, "cider: no document frequencies yet; call fit(captions, own) first")
         counted = count_ngrams(captions, SPLITS[self.tokens])
         holding = np.array([self.holding.get(gram, 1) for gram in counted.grams], dtype=float)
         idf = np.log(self.documents) - np.log(holding)
@@ -261,8 +258,7 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
         following = flat[starts + n - 1]
         keys, at = np.unique(current[starts] * len(vocabulary) + following, return_inverse=True)
         pairs = (divmod(key, len(vocabulary)) for key in keys.tolist())
-        columns.append(at + sum(map(len, levels)))
-        places.append(rows[starts])
+        columns, places = [*columns, at + sum(map(len, levels))], [*places, rows[starts]]
         levels.append([f"{levels[-1][shorter]} {vocabulary[word]}" for shorter, word in pairs])
         current = np.zeros_like(flat)
         current[starts] = at
@@ -273,7 +269,7 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
     return NgramCounts(counts, list(chain.from_iterable(levels)), order, lengths)
 
 
-def plain(counted: NgramCounts, idf: Floats) -> tuple[sparse.csr_array, sparse.csr_array]:
+def plain(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse.csr_array]:
     """``(T, G)`` TF-IDF, every order brought to length 1, as hypothesis and as reference the same; the
     product of two captions is their sum of four cosines.
     """
@@ -283,7 +279,7 @@ def plain(counted: NgramCounts, idf: Floats) -> tuple[sparse.csr_array, sparse.c
     return made, made
 
 
-def clipped(counted: NgramCounts, idf: Floats) -> tuple[sparse.csr_array, sparse.csr_array]:
+def clipped(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse.csr_array]:
     """``(T, F)`` features as hypothesis and as reference, whose product clips the hypothesis' counts to the
     reference's.
 
@@ -306,11 +302,11 @@ def clipped(counted: NgramCounts, idf: Floats) -> tuple[sparse.csr_array, sparse
     return hypotheses, references
 
 
-def _inverse_norms(counted: NgramCounts, idf: Floats) -> Floats:
+def _inverse_norms(counted: NgramCounts, idf: Values) -> Values:
     """For every stored count, 1 by the norm of its caption's vector of that order; 0 where the norm is 0."""
     counts = counted.counts
     group = counted.rows * ORDERS + counted.order[counts.indices] - 1
-    norms: Floats = np.sqrt(np.bincount(group, (counts.data * idf[counts.indices]) ** 2))[group]
+    norms: Values = np.sqrt(np.bincount(group, (counts.data * idf[counts.indices]) ** 2))[group]
     return np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
 
 

@@ -13,20 +13,18 @@ sum in the order of the caption this moves the last bit (1e-15 relative, a test 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
-from workbench.records import Rows
+from workbench.records import Array, Rows, Values, require
 from workbench.text.signal import SignalMaker
 from workbench.text.words import words
 
-Floats = NDArray[np.float64]
 Scorer = Literal["l2_sum", "raw_sum", "printed", "printed_tokens"]
 Scale = Literal["minmax", "raw", "both"]
 
@@ -41,8 +39,8 @@ class DescriptivenessSignal:
         scale: what ``take`` answers with.
     """
 
-    values: NDArray[np.float32]
-    raw: NDArray[np.float32]
+    values: Array
+    raw: Array
     scale: Scale = "minmax"
     name = "descriptiveness"
 
@@ -71,9 +69,7 @@ class Descriptiveness(SignalMaker):
 
     def __init__(self, *, scorer: Scorer = "l2_sum", clip: bool = False, scale: Scale = "minmax") -> None:
         self.scorer, self.clip, self.scale = scorer, clip, scale
-        self.sentences = 0
-        self.holding: dict[str, int] = {}
-        self.low = self.high = 0.0
+        self.sentences, self.holding, self.low, self.high = 0, dict[str, int](), 0.0, 0.0
 
     def fit(self, captions: Sequence[str]) -> Self:
         """Learn word frequencies, minimum and maximum from the pool.
@@ -85,15 +81,15 @@ class Descriptiveness(SignalMaker):
         holding = np.bincount(counts.indices, minlength=len(known))
         self.sentences, self.holding = len(captions), dict(zip(known, holding.tolist(), strict=True))
         scores = weigh(self.scorer, counts, holding, self.sentences).sum(axis=1)
-        if len(scores) == 0 or scores.min() == scores.max():
-            raise ValueError(
-                f"descriptiveness: all {len(captions)} captions of the pool score the same "
-                f"with {self.scorer!r}; fit on captions that differ"
-            )
+        require(
+            len(scores) != 0 and scores.min() != scores.max(),
+            f"descriptiveness: all {len(captions)} captions of the pool score the same "
+            f"with {self.scorer!r}; fit on captions that differ",
+        )
         self.low, self.high = float(scores.min()), float(scores.max())
         return self
 
-    def raw(self, captions: Sequence[str]) -> Floats:
+    def raw(self, captions: Sequence[str]) -> Values:
         """``(T,)`` scores before scaling; a caption without words scores 0."""
         return np.asarray(self._contributions(captions)[0].sum(axis=1), dtype=np.float64)
 
@@ -119,8 +115,7 @@ class Descriptiveness(SignalMaker):
 
     def _contributions(self, captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
         """``(T, W)`` what each word adds to each caption, and the words."""
-        if not self.sentences:
-            raise ValueError("descriptiveness: no pool yet; call fit(captions) first")
+        require(self.sentences, "descriptiveness: no pool yet; call fit(captions) first")
         counts, known = count_words(captions)
         holding = np.array([self.holding.get(word, 1) for word in known], dtype=float)
         return weigh(self.scorer, counts, holding, self.sentences), known
@@ -138,13 +133,10 @@ def count_words(captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
     counter = CountVectorizer(analyzer=words, dtype=np.float64)
     if not any(map(words, captions)):
         return sparse.csr_array((len(captions), 0)), []
-    counts = sparse.csr_array(counter.fit_transform(captions))
-    return counts, counter.get_feature_names_out().tolist()
+    return sparse.csr_array(counter.fit_transform(captions)), counter.get_feature_names_out().tolist()
 
 
-def weigh(
-    scorer: Scorer, counts: sparse.csr_array, holding: NDArray[Any], sentences: int
-) -> sparse.csr_array:
+def weigh(scorer: Scorer, counts: sparse.csr_array, holding: Array, sentences: int) -> sparse.csr_array:
     """What each word adds to the score of a caption; the score is the sum of a row.
 
     ``M`` sentences in the pool, ``M_w`` of them hold word ``w``; ``N_w`` times it occurs in the caption of

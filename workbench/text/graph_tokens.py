@@ -13,9 +13,8 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from workbench.records import Rows, SceneGraph
+from workbench.records import Array, Rows, SceneGraph, require
 from workbench.registry import Count, Natural
 from workbench.text.scene_graph import SceneGraphs
 from workbench.text.scene_graph.store import stored
@@ -23,7 +22,6 @@ from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.tokens import Tokens, TokenSignal
 from workbench.text.word_features import WordFeatures
 
-Vectors = NDArray[np.float32]
 LONGEST = 32
 
 
@@ -48,7 +46,7 @@ class GraphTokenSignal:
     relations: Rows
     relation_starts: Rows
     phrases: tuple[str, ...]
-    words: TokenSignal | Vectors
+    words: TokenSignal | Array
     name = "graph_tokens"
 
     def __len__(self) -> int:
@@ -111,10 +109,10 @@ class GraphTokens(SignalMaker):
         cache_from: Count = 256,
         processes: Natural = 1,
     ) -> None:
-        if tokens is not None and features:
-            raise ValueError(
-                "graph_tokens: give tokens (ids of words) or features (vectors of phrases), not both"
-            )
+        require(
+            tokens is None or not features,
+            "graph_tokens: give tokens (ids of words) or features (vectors of phrases), not both",
+        )
         self.objects, self.attributes, self.relations = objects, attributes, relations
         self.cache, self.cache_from = cache, cache_from
         self.parser = SceneGraphs(processes=processes)
@@ -176,15 +174,14 @@ class GraphTokens(SignalMaker):
         for node, attribute in graph.attributes:
             if node < len(objects) and len(attributes[node]) < self.attributes:
                 attributes[node].append(of(attribute))
-        active, passive = [0] * len(objects), [0] * len(objects)
-        relations = []
+        active, passive, relations = [0] * len(objects), [0] * len(objects), []
         for subject, relation, thing in graph.relations:
             if max(subject, thing) < len(objects) and max(active[subject], passive[thing]) < self.relations:
                 active[subject], passive[thing] = active[subject] + 1, passive[thing] + 1
                 relations.append([subject, of(relation), thing])
         return objects, [row + [0] * (self.attributes - len(row)) for row in attributes], relations
 
-    def _words(self, phrases: tuple[str, ...]) -> TokenSignal | Vectors:
+    def _words(self, phrases: tuple[str, ...]) -> TokenSignal | Array:
         if self.features is None:
             return self.tokens.of(phrases)
         made = self.features.of(phrases)

@@ -8,13 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from workbench.records import Judgements, Rows, Signal
+from workbench.records import Array, Judgements, Mask, Rows, Signal, require
 from workbench.registry import Checked
-
-Floats = NDArray[np.float32]
 
 
 class Maker(Checked):
@@ -81,7 +78,7 @@ class Relevance:
     def __init__(self, name: str, rule: str, shape: tuple[int, int]) -> None:
         self.name, self.rule, self.shape = name, rule, shape
 
-    def take(self, images: Rows, captions: Rows) -> Floats:
+    def take(self, images: Rows, captions: Rows) -> Array:
         """The scores of some captions against some images, for a training batch or a block of a metric.
 
         Args:
@@ -93,7 +90,7 @@ class Relevance:
         """
         raise NotImplementedError
 
-    def blocks(self, size: int = 2048) -> Iterator[tuple[slice, Floats]]:
+    def blocks(self, size: int = 2048) -> Iterator[tuple[slice, Array]]:
         """The whole matrix, some captions at a time.
 
         Args:
@@ -107,7 +104,7 @@ class Relevance:
             captions = slice(start, min(start + size, self.shape[1]))
             yield captions, self.take(np.arange(self.shape[0]), np.arange(captions.start, captions.stop))
 
-    def dense(self) -> Floats:
+    def dense(self) -> Array:
         """The whole matrix ``(I, T)``, which needs ``4 I T`` bytes."""
         out = np.empty(self.shape, dtype=np.float32)
         for captions, scores in self.blocks():
@@ -124,11 +121,10 @@ class Relevance:
         Raises:
             ValueError: ``minimum`` is not greater than 0, which would list every pair.
         """
-        if not minimum > 0:
-            raise ValueError(
-                f"{self.name}: minimum is {minimum}; it must be greater than 0, "
-                f"else every pair would be listed"
-            )
+        require(
+            minimum > 0,
+            f"{self.name}: minimum is {minimum}; it must be greater than 0, else every pair would be listed",
+        )
         nothing = sparse.coo_array((self.shape[0], 0), dtype=np.float32)
         blocks = (sparse.coo_array(scores * (scores >= minimum)) for _, scores in self.blocks(size))
         listed = sparse.hstack([nothing, *blocks], "coo")
@@ -193,24 +189,22 @@ def image_rows(maker: str, captions: int, own: Rows, images: int | None) -> tupl
         ValueError: there are not as many rows as captions, or a row lies outside the images.
     """
     own = np.asarray(own, dtype=np.int64)
-    if own.shape != (captions,):
-        raise ValueError(
-            f"{maker}: own has shape {own.shape} for {captions} captions; give one image row a caption"
-        )
+    require(
+        own.shape == (captions,),
+        f"{maker}: own has shape {own.shape} for {captions} captions; give one image row a caption",
+    )
     known = int(own.max(initial=-1)) + 1 if images is None else images
-    if captions and (own.min() < 0 or own.max() >= known):
-        raise ValueError(f"{maker}: own holds rows {own.min()}..{own.max()}, there are {known} images")
+    least, most = own.min(initial=0), own.max(initial=-1)
+    require(least >= 0 and most < known, f"{maker}: own holds rows {least}..{most}, there are {known} images")
     return own, known
 
 
-def offsets(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+def offsets(lengths: Sequence[int] | Rows) -> Rows:
     """``(N + 1,)`` start of each row in the flat array, and the end of the last one."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
 
-def padded(
-    flat: NDArray[np.generic], starts: NDArray[np.int64], rows: NDArray[np.int64]
-) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
+def padded(flat: Array, starts: Rows, rows: Rows) -> tuple[Array, Mask]:
     """Some rows as one array, padded with 0 to the longest of them.
 
     Args:

@@ -14,11 +14,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from workbench.records import Rows
+from workbench.records import Array, Rows, require
 from workbench.text.signal import Relevance, RelevanceMaker, image_rows
 
 
@@ -41,7 +40,7 @@ class TfidfRelevance(Relevance):
         mean = sparse.csr_array((shares[own], (own, np.arange(len(own)))), shape=(images, len(own)))
         self._hypotheses, self._images = hypotheses, mean @ references
 
-    def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` scores of some captions against some images."""
         return np.asarray((self._images[images] @ self._hypotheses[captions].T).toarray(), dtype=np.float32)
 
@@ -71,8 +70,7 @@ class Tfidf(RelevanceMaker):
         return TfidfRelevance(self._vectors(hypotheses), self._vectors(references), own, images)
 
     def _vectors(self, captions: Sequence[str]) -> sparse.csr_array:
-        if self._vectorizer is None:
-            raise ValueError("tfidf: no words yet; call fit(captions, own) first")
+        require(self._vectorizer is not None, "tfidf: no words yet; call fit(captions, own) first")
         made = self._vectorizer.transform(captions) if captions else (0, len(self._vectorizer.vocabulary_))
         return sparse.csr_array(made)
 

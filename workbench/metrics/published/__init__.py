@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workbench.records import MetricKey
+from workbench.records import MetricKey, require
 from workbench.records.shown import count, fixed
 
 ROW = ("paper", "table", "dataset", "protocol", "group", "method")
@@ -76,17 +76,15 @@ def load(
     found = _all()
     for name, values in wanted.items():
         found = found[found[name].isin(values)]
-    if found.empty:
-        raise ValueError(f"no printed value has all of {wanted}; leave one out to see what there is")
+    require(not found.empty, f"no printed value has all of {wanted}; leave one out to see what there is")
     return found.reset_index(drop=True)
 
 
 def _values(name: str, given: str | Sequence[str]) -> list[str]:
     values, known = [given] if isinstance(given, str) else list(given), sorted(set(_all()[name]))
-    for value in values:
-        if value not in known:
-            near = difflib.get_close_matches(value, known, n=3, cutoff=0.5) or known
-            raise KeyError(f"published: no {name} {value!r}; there is {', '.join(near)}")
+    for value in (one for one in values if one not in known):
+        near = difflib.get_close_matches(value, known, n=3, cutoff=0.5) or known
+        raise KeyError(f"published: no {name} {value!r}; there is {', '.join(near)}")
     return values
 
 
@@ -325,8 +323,7 @@ def beside(rows: pd.DataFrame) -> dict[tuple[str, ...], str]:
         ``(paper, table, dataset, protocol, group, method)`` -> text, empty where there is nothing to say; one
         entry a row of a paper's table, in their order. A warning begins with a warning sign.
     """
-    wrong = warnings(rows)
-    out = {}
+    wrong, out = warnings(rows), {}
     for key in dict.fromkeys(rows[list(ROW)].itertuples(index=False, name=None)):
         paper, table, dataset, _, _, method = key
         warning = f"\N{WARNING SIGN} {wrong[key]}" if key in wrong else ""

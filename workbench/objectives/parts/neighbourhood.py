@@ -105,8 +105,8 @@ def cross_similarity(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]
 
 
 def _best_matches(regions: Tensor, words: Tensor, shapes: list[tuple[int, int]]) -> tuple[Tensor, Tensor]:
-    """Both answers ``(i, T)`` of ``i`` images, regions ``(i, k, D)``, and the captions by their size: all words
-    end to end, and how many captions of which size they are.
+    """Both answers ``(i, T)`` of ``i`` images, regions ``(i, k, D)``, and the captions in the order of their
+    sizes: their words end to end, and how many captions there are of which size.
     """
     table = regions @ words.T
     sizes = [count * size for count, size in shapes]

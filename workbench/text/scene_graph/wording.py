@@ -83,7 +83,9 @@ def fold(words: list[str]) -> list[Word]:
     found: list[Word] = []
     at = 0
     while at < len(words):
-        tried = (rule(words, at) for rule in (_frame, _phrase, _gathering, _partitive, _shade, _counted, _tie))
+        tried = (
+            rule(words, at) for rule in (_frame, _phrase, _gathering, _partitive, _shade, _counted, _tie)
+        )
         length, made = next((folded for folded in tried if folded[0]), (1, [_hyphenated(words[at])]))
         found += made
         at += length

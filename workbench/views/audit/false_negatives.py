@@ -30,7 +30,7 @@ import pandas as pd
 
 from workbench.metrics.blocks import best
 from workbench.metrics.intervals import Draws, interval
-from workbench.metrics.ranks import best_ranks
+from workbench.metrics.ranks import ranks_of
 from workbench.records import Array, Judgements, MetricKey, Rows, Split
 from workbench.training.samplers import epoch
 
@@ -121,8 +121,9 @@ def _errors(scores: Array, labels: Judgements, k: int, direction: Direction) -> 
     images, captions = (items.ravel(), query) if turned else (query, items.ravel())
     # a NaN, a pair that nobody judged, is not relevant
     wrong = ~(labels.at(images, captions) >= labels.relevant_from)
+    own = ranks_of(scores, labels, direction).first
     table = pd.DataFrame({
-        "rank": place + 1, "score": found.ravel(), "own_rank": best_ranks(scores, labels, direction)[query],
+        "rank": place + 1, "score": found.ravel(), "own_rank": own[query],
         "image_row": images, "caption_row": captions,
     })  # fmt: skip
     return table[wrong & (queries is None or np.isin(query, queries))].assign(direction=direction)

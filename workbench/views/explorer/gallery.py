@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from workbench import text
 from workbench.experiment.opened import OpenRun
 from workbench.records import Rows, Split, densest
-from workbench.registry import did_you_mean
+from workbench.registry import require_known
 from workbench.retrieval import blocks
 from workbench.views.explorer.answers import thumbnail_key
 from workbench.views.explorer.questions import Filters, Mark, Question, Seeks
@@ -199,10 +199,7 @@ class Grader:
         self.gallery, self.split = gallery, gallery.split
         known = list(self.split.judgements)
         self.name = name or densest(known)
-        if self.name not in known:
-            raise ValueError(
-                f"{self.split.name} has no judgements {self.name!r}; {did_you_mean(self.name, known)}"
-            )
+        require_known(f"{self.split.name} has no judgements", self.name, known, ValueError)
 
     def about(self, question: Question) -> tuple[str, int] | None:
         """``("caption", row)`` or ``("image", row)`` that a question is about, so that its answers can be

@@ -14,8 +14,8 @@ import pandas as pd
 
 from workbench import text
 from workbench.experiment.opened import OpenRun
-from workbench.records import Array, MetricKey, Rows, Split, require
-from workbench.registry import did_you_mean
+from workbench.records import Array, MetricKey, Rows, Split
+from workbench.registry import require_known
 from workbench.text.words import words
 from workbench.training.samplers import k_means
 from workbench.views.maps import coordinates, measures
@@ -63,9 +63,7 @@ class SpaceMap:
             ValueError: no such column, or one in which nothing is known of these data.
         """
         known = [str(name) for name in self.items if self.items[name].notna().any()]
-        require(
-            colour in known, f"the map of {self.name} has no colour {colour!r}; {did_you_mean(colour, known)}"
-        )
+        require_known(f"the map of {self.name} has no colour", colour, known, ValueError)
         kind, text, values = (self.items[name].tolist() for name in ("kind", "text", colour))
         return Marks(kind, text, values, colour)
 

@@ -17,7 +17,7 @@ import traitlets
 from workbench.experiment.runs import write_table
 from workbench.records import require
 from workbench.records.shown import fixed, shown
-from workbench.registry import did_you_mean
+from workbench.registry import require_known
 from workbench.views.maps.coordinates import most_moved
 from workbench.views.maps.space_map import SpaceMap
 from workbench.views.pages import data_uri
@@ -147,7 +147,7 @@ def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:
             f"{maps[0].name} and {strange[0]} map different items; map runs of one split together"
         )
     known = [name for name in COLOURS if name in items and items[name].notna().any()]
-    require(first in known, f"no colour {first!r}; {did_you_mean(first, known)}")
+    require_known("no colour", first, known, ValueError)
     images = int((items["kind"] == "image").sum())
     sent = {
         "size": len(items),

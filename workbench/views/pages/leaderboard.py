@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from workbench import metrics
 from workbench.experiment import runs
 from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey, require
@@ -100,8 +101,9 @@ def _group(key: Any, part: pd.DataFrame) -> dict[str, Any]:
     """One test split: its name, the names of the columns, and a line a run."""
     dataset, split, images, captions = key
     measured = [name for name in part if f"{name} low" in part and part[name].notna().any()]
+    usual = {name for name, row in metrics.rows().items() if row.default}
     # the deeper ranks stand in the CSV file
-    labels = [label for label in headline(map(str, measured)) if MetricKey.parse(label).k in (None, 1)]
+    labels = [one for one in headline(map(str, measured), usual=usual) if MetricKey.parse(one).k in (None, 1)]
     first, *others = map(runs.read, part.index)
     compared = [{told.key: told for told in runs.differences(first, other, labels)} for other in others]
     verdicts = [{label: told.verdict for label, told in of.items()} for of in compared]
