@@ -220,9 +220,7 @@ class Spearman(Pearson):
         """``(rounds,)`` ranked anew in each resample."""
         places = [np.unique(side, return_inverse=True)[1] for side in values.T]
         weights = (row[image] for block in draws.blocks() for row in block)
-        found = (
-            pearson(_average_ranks(places[0], one), _average_ranks(places[1], one), one) for one in weights
-        )
+        found = (pearson(*(_average_ranks(place, one) for place in places), one) for one in weights)
         return np.fromiter(found, dtype=np.float64, count=draws.rounds)
 
 
@@ -277,8 +275,8 @@ def measure(
     Raises:
         ValueError: shapes differ.
     """
-    whole = isinstance(values, np.ndarray) and values.ndim == 1
-    at = np.asarray(values, dtype=np.float64) if whole else at_pairs(values, judgements)
+    listed = isinstance(values, np.ndarray) and values.ndim == 1
+    at = np.asarray(values, dtype=np.float64) if listed else at_pairs(values, judgements)
     require(
         len(at) == len(judgements.grades),
         f"{len(at)} values for the {len(judgements.grades)} pairs of the judgements {judgements.name!r}",

@@ -302,13 +302,9 @@ class Evidence:
                 raise TypeError(
                     f"ranks need judgements with relevant pairs, not grades of type {type(judged).__name__}"
                 )
-            if self.ranked is not None:
-                yield (
-                    (captions if direction == "t2i" else images),
-                    self.ranked.by(judged)["t2i" if direction == "t2i" else "i2t"],
-                )
-            else:
-                yield (captions if direction == "t2i" else images), ranks_of(scores, judged, direction)
+            made: dict[str, Ranks] = {**self.ranked.by(judged)} if self.ranked is not None else {}
+            found = made.get(direction) or ranks_of(scores, judged, direction)
+            yield (captions if direction == "t2i" else images), found
 
     def found(self, need: Need, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, Any]]:
         """Queries and what metrics read of them, some at a time."""

@@ -328,5 +328,5 @@ def beside(rows: pd.DataFrame) -> dict[tuple[str, ...], str]:
         paper, table, dataset, _, _, method = key
         warning = f"\N{WARNING SIGN} {wrong[key]}" if key in wrong else ""
         told = (warning, CONTRADICTED.get((paper, table, dataset, method), ""), marked(paper, method))
-        out[key] = "; ".join(text for text in told if text)
+        out[key] = "; ".join(filter(None, told))
     return out
