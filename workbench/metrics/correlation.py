@@ -132,8 +132,9 @@ def cosines(first: Array, second: Array, judgements: Judgements) -> Values:
         second: ``(T, D)`` unit vectors of the columns.
         judgements: whose pairs are asked for.
     """
-    products = np.einsum("nd,nd->n", first[judgements.images], second[judgements.captions], dtype=np.float64)
-    return np.asarray(products)
+    return np.asarray(
+        np.einsum("nd,nd->n", first[judgements.images], second[judgements.captions], dtype=np.float64)
+    )
 
 
 def judged_sample(judgements: Judgements, own: Rows, others: int, rng: np.random.Generator) -> Judgements:
@@ -240,8 +241,9 @@ class SpearmanHalf(Pearson):
         x, y, query = values.T
         if not draws.rounds or min(np.ptp(x), np.ptp(y)) == 0 or len(np.unique(query)) < LEAST:
             return float("nan"), np.zeros(0)
-        rng = np.random.default_rng(draws.seed)
-        half = half_of_the_queries(x, y, query.astype(np.int64), rounds=draws.rounds, rng=rng)
+        half = half_of_the_queries(
+            x, y, query.astype(np.int64), rounds=draws.rounds, rng=np.random.default_rng(draws.seed)
+        )
         return float(np.nanmean(half)), half
 
 
