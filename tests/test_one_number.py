@@ -19,7 +19,9 @@ from workbench.tour import TRAINED
 from workbench.views.pages import leaderboard
 from workbench.views.plots import tables
 
-SMALL = Config(train_images=32, val_images=16, test_images=24, epochs=1, batch_size=16, device="cpu")
+SMALL = Config(
+    start="scenes", train_images=32, val_images=16, test_images=24, epochs=1, batch_size=16, device="cpu"
+)
 
 
 # the tour's own runs are followed like two small ones; who reads the tour shares one worker
