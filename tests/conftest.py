@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,15 @@ import pytest
 
 if TYPE_CHECKING:
     from workbench.tour import TourResult
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Features and scene graphs are kept for the session alone, unless a folder is named."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not os.environ.get("WORKBENCH_CACHE"):
+            patch.setenv("WORKBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -178,8 +178,13 @@ def test_a_grid_refuses_a_mistake_before_its_first_arm(grid, changes, message, m
 def test_settings_of_a_caller_are_laid_over_those_of_a_grid_and_none_is_lost(grid):
     described = read_grid(grid)
     plain = plan("03_train", described)
-    changes = {"settings": {"batch_size": 96, "swa_from": 1}, "settings.val_images": 7, "mix": 0.0, "seed": 5}
+    changes = {
+        "settings": {"train_images": 96, "swa_from": 1},
+        "settings.val_images": 7,
+        "mix": 0.0,
+        "seed": 5,
+    }
     merged = plan("03_train", described, changes)
     for label, values in plain.items():
         settings = {**values["settings"], "swa_from": 1, "val_images": 7, "mix": 0.0}
-        assert merged[label] == {**values, "batch_size": 96, "seed": 5, "settings": settings}
+        assert merged[label] == {**values, "train_images": 96, "seed": 5, "settings": settings}

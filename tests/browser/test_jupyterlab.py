@@ -19,9 +19,7 @@ NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 SMALL = {
     "03_train": {
         "train_images: int": "64",
-        "epochs: int": "1",
-        "batch_size: int": "32",
-        "settings: dict": '{"val_images": 32, "test_images": 64}',
+        "settings: dict": '{"val_images": 32, "test_images": 64, "epochs": 1, "batch_size": 32}',
     },
 }
 

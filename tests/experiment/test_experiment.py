@@ -40,7 +40,10 @@ def tiny(tmp_path_factory):
     path.write_text(json.dumps(TINY))
 
     def config(**changes) -> Config:
-        return Config(**(SMALL | {"image_options": {"model": str(path), "pretrained": ""}} | changes))
+        towers = {"image_encoder": "towers", "text_encoder": "towers"}
+        return Config(
+            **(SMALL | towers | {"image_options": {"model": str(path), "pretrained": ""}} | changes)
+        )
 
     return config
 

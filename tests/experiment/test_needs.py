@@ -18,8 +18,8 @@ def test_an_objective_that_reads_variances_says_how_to_give_them(objective):
         ValueError,
         match=f"'{objective}' reads 'log_var' and Towers gives parts; set log_var=true in the options",
     ):
-        build(Config(objective=objective, image_options={"log_var": False}), ())
-    build(Config(objective=objective), ())
+        build(Config(objective=objective, start="scenes", image_options={"log_var": False}), ())
+    build(Config(objective=objective, start="scenes"), ())
 
 
 def test_an_objective_without_soft_labels_refuses_mixed_images():
@@ -31,7 +31,7 @@ def test_an_objective_without_soft_labels_refuses_mixed_images():
 
 
 def test_the_ablation_without_variances_needs_none():
-    build(Config(objective="pcmepp", objective_options={"distance": "mean_only"}), ())
+    build(Config(objective="pcmepp", start="scenes", objective_options={"distance": "mean_only"}), ())
 
 
 def test_positives_are_the_pairs_that_the_judgements_call_right():

@@ -61,7 +61,8 @@ def test_positives_that_a_data_set_cannot_have_are_refused_before_data_are_read(
 @pytest.mark.slow
 def test_every_arm_of_a_grid_runs_with_the_settings_that_a_caller_lays_over_it(tmp_path):
     (tmp_path / "tiny.json").write_text(json.dumps(TINY))
-    settings = {name: SMALL[name] for name in ("val_images", "test_images", "captions_per_image")}
+    settings = {name: SMALL[name] for name in ("val_images", "test_images", "captions_per_image", "epochs")}
+    settings |= {"image_encoder": "towers", "text_encoder": "towers"}
     options = {"model": str(tmp_path / "tiny.json"), "pretrained": ""}
     described = {
         "fixed": {"train_images": 12, "batch_size": 4, "settings": {**settings, "image_options": options}},
@@ -124,6 +125,15 @@ def test_the_column_of_the_arms_is_called_after_the_field_that_names_them(outcom
     described = {"arms": {label: {"objective": "vsepp"}}, "record": ["rsum"]}
     path = grid.record(described, outcomes({"objective": "vsepp"}), tmp_path / "out.tsv", "workbench")
     assert path.read_text().splitlines()[1:3] == [f"{head}\tkey\tvalue", f"{label}\trsum\t0.123457"]
+
+
+def test_what_validation_measured_and_the_steps_can_be_recorded(outcomes, tmp_path):
+    described = {"arms": {"a": {}}, "record": ["val/rsum", "steps"]}
+    done = outcomes({})
+    results = {"metrics": {}, "validation": {"rsum": 3.25}, "steps": 186}
+    runs.write_results(done[0].folder, results)
+    path = grid.record(described, done, tmp_path / "out.tsv", "workbench")
+    assert path.read_text().splitlines()[2:4] == ["a\tval/rsum\t3.25", "a\tsteps\t186"]
 
 
 def test_a_number_that_a_run_does_not_have_is_not_recorded(outcomes, tmp_path):

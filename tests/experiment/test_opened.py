@@ -11,7 +11,9 @@ from workbench.experiment import Config, compare, open_runs, run, runs
 from workbench.metrics import load
 from workbench.metrics.intervals import Draws, interval
 
-SMALL = Config(train_images=16, val_images=8, test_images=16, epochs=0, batch_size=16, device="cpu")
+SMALL = Config(
+    start="scenes", train_images=16, val_images=8, test_images=16, epochs=0, batch_size=16, device="cpu"
+)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +129,9 @@ def test_runs_of_other_images_or_without_values_are_not_held_against_each_other(
 
 
 def test_runs_of_one_objective_are_told_apart_by_the_settings_in_which_they_differ(tmp_path):
-    small = Config(train_images=8, val_images=8, test_images=8, epochs=1, batch_size=8, device="cpu")
+    small = Config(
+        start="scenes", train_images=8, val_images=8, test_images=8, epochs=1, batch_size=8, device="cpu"
+    )
     for name, changes in {
         "a": {},
         "b": {"positives": "exact"},

@@ -104,7 +104,11 @@ def test_training_raises_the_scores_of_the_pairs():
     _, history = toy.train(None, epochs=20, warmup_epochs=0, lr=0.01)
     assert history[-1]["loss"] < 0.5 * history[1]["loss"]
     assert history[-1]["loss"] == pytest.approx(
-        sum(v for k, v in history[-1].items() if k not in ("loss", "epoch", "steps", "seconds") and "/" not in k),
+        sum(
+            v
+            for k, v in history[-1].items()
+            if k not in ("loss", "epoch", "steps", "seconds") and "/" not in k
+        ),
         rel=1e-5,
     )
 

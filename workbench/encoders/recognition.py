@@ -38,6 +38,8 @@ class Recognition(nn.Module):
         classes: answers that the head weighs, of all questions together.
     """
 
+    place: Tensor
+
     def __init__(self, classes: int) -> None:
         super().__init__()
         first, second = 96, WIDTH

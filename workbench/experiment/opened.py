@@ -118,6 +118,12 @@ class OpenRun:
         smaller = chooser(self.select, self.config.get("metrics", ())).smaller_is_better
         return [int(self.history[best_epoch(self.history, self.select, smaller=smaller)]["epoch"])]
 
+    @property
+    def validation(self) -> dict[str, float]:
+        """What validation measured in the last of the epochs that are kept."""
+        rows = [row for row in self.history if row["epoch"] in self.kept[-1:]]
+        return {name[4:]: value for row in rows for name, value in row.items() if name.startswith("val/")}
+
     def __getitem__(self, label: str) -> float:
         """The value of one measurement, by label, e.g. ``"t2i/R@1"`` or ``"exact:t2i/map_at_r"``."""
         return {m.label: m.value for m in self.measurements}[label]
@@ -162,6 +168,7 @@ class OpenRun:
             "seed": self.config["seed"],
             "select": self.select,
             "kept": self.kept,
+            "validation": self.validation,
             "steps": int(self.history[-1].get("steps", 0)) if self.history else 0,
             "metrics": {m.label: m.value for m in self.measurements},
             "contracts": {m.label: m.as_dict() for m in self.measurements},

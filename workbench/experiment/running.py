@@ -258,7 +258,7 @@ def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
         FileNotFoundError: the folder holds no checkpoint.
     """
     if not str(folder):
-        model = build(Config(), ())
+        model = build(Config(start="scenes"), ())
     else:
         path = Path(folder)
         if missing := [name for name in (CONFIG, STATES, MODEL) if not (path / name).exists()]:

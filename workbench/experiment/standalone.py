@@ -160,7 +160,7 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
 
 def _open(name: str, root: str, images: int, device: str) -> OpenRun:
     if not name:
-        config = Config(test_images=images)
+        config = Config(start="scenes", test_images=images)
         split = load_split(config, "test")
         return OpenRun(
             "pre-trained", split, cache(lambda: _contents(None, split, device)), config=config.as_dict()

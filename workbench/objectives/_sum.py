@@ -83,7 +83,7 @@ class Sum(Objective):
     """Terms of several objectives, each times its weight; the keys are ``paper.term``.
 
     A batch must hold what any of them needs. Every paper computes its terms as it does alone, on its own
-    scores; the scores of evaluation are those of the first paper.
+    scores; the scores of evaluation are those of the first paper, and so is the recipe.
 
     Args:
         name: the sum as it was written, for messages.
@@ -127,6 +127,8 @@ class Sum(Objective):
         self.reads = tuple(dict.fromkeys([*(field for paper in of_all for field in paper.reads), *by_parts]))
         self.needs = tuple(dict.fromkeys(name for paper in of_all for name in paper.needs))
         self.captions_per_image = max(paper.captions_per_image for paper in of_all)
+        wanted = max(self.captions_per_image, self.first.recipe.get("captions_per_image", 0))
+        self.recipe = {**self.first.recipe, **({"captions_per_image": wanted} if wanted > 1 else {})}
         self.soft_labels = all(paper.soft_labels for paper in of_all)
         self.scores_parts, self.calibrates = self.first.scores_parts, self.first.calibrates
         shares = {name: paper.momentum for name, paper in self.by_name.items() if paper.momentum}

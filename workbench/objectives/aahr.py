@@ -31,7 +31,7 @@ from torch import Tensor, nn
 
 from workbench.losses.terms import both_ways
 from workbench.losses.triplet import triplet
-from workbench.objectives.base import Objective
+from workbench.objectives.base import Objective, settings
 from workbench.objectives.parts.bank import Bank, Contrast, momentum_contrast, numbers_of
 from workbench.objectives.parts.neighbourhood import Graph, Neighbourhood
 from workbench.objectives.parts.sinkhorn import Alignment, Prototypes
@@ -59,6 +59,14 @@ class AAHR(Objective):
 
     # Sinkhorn's assignment is a constant of a step.
     constant_targets = ("pga", "nsi_pga")
+    recipe = settings(
+        epochs=4,
+        lr=1e-3,
+        lr_warmup_steps=30,
+        warmup_epochs=1,
+        image_encoder="multigrain",
+        text_encoder="multigrain",
+    )
 
     def __init__(
         self,

@@ -1,13 +1,19 @@
 """What every objective offers."""
 
-from collections.abc import Callable, Iterable
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal
 
 from torch import Tensor, nn
 
 from workbench.losses import similarity
 from workbench.records import Batch, Embedding
 from workbench.registry import Checked
+
+
+def settings(**fields: Any) -> Mapping[str, Any]:
+    """Fields of ``Config`` for a ``recipe``, which nobody can change."""
+    return MappingProxyType(fields)
 
 
 class Objective(Checked, nn.Module):
@@ -27,7 +33,9 @@ class Objective(Checked, nn.Module):
     - ``soft_labels``: it reads ``Batch.targets``, so that training may mix images;
     - ``constant_targets``: terms whose targets are made from the embeddings and are constants of a step, so
       that finite differences do not give their gradient;
-    - ``calibrates``: after training it chooses something on the validation split, by ``calibrate``.
+    - ``calibrates``: after training it chooses something on the validation split, by ``calibrate``;
+    - ``recipe``: fields of ``Config`` with which it works on the embedded world where its encoders begin with
+      random weights; what a user gives goes before.
 
     ``terms`` are the keys of what ``forward`` returns under the options given. A sum of several papers
     (``"ditm+dias.dim"``) takes some of them: it calls ``select``, and ``forward`` asks ``wants`` before it
@@ -43,6 +51,7 @@ class Objective(Checked, nn.Module):
     soft_labels: bool = False
     constant_targets: tuple[str, ...] = ()
     calibrates: bool = False
+    recipe: Mapping[str, Any] = settings()
     warming: bool = False
     selected: frozenset[str] | None = None
 

@@ -27,7 +27,7 @@ from workbench.losses import similarity
 from workbench.losses.contrastive import contrastive
 from workbench.losses.terms import both_ways, full_precision, reduce
 from workbench.losses.triplet import triplet
-from workbench.objectives.base import Objective
+from workbench.objectives.base import Objective, settings
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative, Positive, Share
 
@@ -182,6 +182,8 @@ class CORA(Objective):
     Raises:
         ValueError: no term is left.
     """
+
+    recipe = settings(epochs=3, lr=1e-3, lr_warmup_steps=100, captions_per_image=1, text_encoder="graph")
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ from torch.autograd.function import once_differentiable
 
 from workbench.losses.terms import both_ways, full_precision
 from workbench.losses.triplet import triplet
-from workbench.objectives.base import Objective
+from workbench.objectives.base import Objective, settings
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative, Positive
 
@@ -130,6 +130,7 @@ class DAA(Objective):
     """
 
     terms = ("i2t", "t2i", "asp_i2t", "asp_t2i")
+    recipe = settings(epochs=6, lr=1e-3, lr_warmup_steps=30, warmup_epochs=1)
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ from workbench.losses import similarity
 from workbench.losses.distance_weighted import NEAREST, distance_weighted
 from workbench.losses.terms import Reduction, ScalarReduction, full_precision, reduce
 from workbench.losses.triplet import triplet
-from workbench.objectives.base import Objective
+from workbench.objectives.base import Objective, settings
 from workbench.objectives.parts.attention import CrossAttention, masked_mean, parts_of
 from workbench.objectives.parts.selection import Rule, Selections, constraint, selections
 from workbench.records import Batch, Embedding
@@ -169,6 +169,8 @@ class DIAS(Objective):
         ValueError: no term is left.
         TypeError: an unknown field of a mapping.
     """
+
+    recipe = settings(epochs=6, lr=1e-3, lr_warmup_steps=30, warmup_epochs=1, sampler="clusters", clusters=32)
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ from torch import Tensor
 from workbench.losses import similarity
 from workbench.losses.terms import Reduction, ScalarReduction, full_precision, reduce
 from workbench.losses.triplet import triplet
-from workbench.objectives.base import Objective
+from workbench.objectives.base import Objective, settings
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative, Positive
 
@@ -111,6 +111,7 @@ class DITM(Objective):
     """
 
     needs = ("descriptiveness",)
+    recipe = settings(epochs=6, lr=1e-3, lr_warmup_steps=30, warmup_epochs=1)
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from workbench.losses.contrastive import contrastive
 from workbench.losses.terms import ScalarReduction, both_ways, full_precision
-from workbench.objectives.base import Objective
+from workbench.objectives.base import Objective, settings
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative
 
@@ -40,6 +40,7 @@ class InfoNCE(Objective):
     """
 
     terms = ("i2t", "t2i")
+    recipe = settings(epochs=6, lr=1e-3, lr_warmup_steps=30)
 
     def __init__(
         self,

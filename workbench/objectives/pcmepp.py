@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from workbench.losses import similarity
 from workbench.losses.terms import Reduction, ScalarReduction, full_precision
-from workbench.objectives.base import Objective
+from workbench.objectives.base import Objective, settings
 from workbench.objectives.parts.gaussian import both_bottlenecks, log_var
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative, Positive, Share
@@ -73,6 +73,7 @@ class PCMEPP(Objective):
     """
 
     soft_labels = True
+    recipe = settings(epochs=6, lr=1e-3, lr_warmup_steps=30)
 
     def __init__(
         self,

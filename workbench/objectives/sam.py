@@ -23,7 +23,7 @@ from torch import Tensor
 
 from workbench.losses.terms import both_ways, full_precision
 from workbench.losses.triplet import triplet
-from workbench.objectives.base import Objective
+from workbench.objectives.base import Objective, settings
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative, Positive
 
@@ -116,6 +116,8 @@ class SAM(Objective):
         phi_options: of its maker, e.g. ``{"leave_one_out": true}``: without, a caption is among its own
             references.
     """
+
+    recipe = settings(epochs=6, lr=1e-3, lr_warmup_steps=30, warmup_epochs=1)
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from workbench.losses.terms import ScalarReduction, both_ways
 from workbench.losses.triplet import triplet
-from workbench.objectives.base import Objective
+from workbench.objectives.base import Objective, settings
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative
 
@@ -29,6 +29,7 @@ class VSEPP(Objective):
     """
 
     terms = ("i2t", "t2i")
+    recipe = settings(epochs=6, lr=1e-3, lr_warmup_steps=30, warmup_epochs=1)
 
     def __init__(
         self,

@@ -147,8 +147,9 @@ class TupleF1Relevance(Relevance):
         """``(n, m)`` scores of some captions against some images."""
         matched = self._captions[captions] @ self._images[images].T
         caption = np.repeat(self._caption_sizes[captions], np.diff(matched.indptr))
-        matched.data = 2 * matched.data / (caption + self._image_sizes[images][matched.indices])
-        return np.asarray(matched.astype(np.float32).toarray().T)
+        both = caption + self._image_sizes[images][matched.indices]
+        scores = (2 * matched.data / both).astype(np.float32)
+        return sparse.csr_array((scores, matched.indices, matched.indptr), shape=matched.shape).toarray().T
 
 
 class TupleF1(RelevanceMaker):

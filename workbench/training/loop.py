@@ -190,7 +190,8 @@ class _Run:
     def close_epoch(self, terms: Mapping[str, float], found: Mapping[str, float], smaller: bool) -> None:
         """Note the epoch and keep the weights that the run is for."""
         row = {
-            **{"epoch": float(self.epoch), "steps": float(self.step)},
+            "epoch": float(self.epoch),
+            "steps": float(self.step),
             **terms,
             **{f"val/{name}": value for name, value in found.items()},
             "seconds": time.perf_counter() - self.started,

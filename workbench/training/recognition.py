@@ -9,7 +9,7 @@ of the ``train`` split with another seed, so that no scene that is matched later
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import torch
@@ -32,7 +32,7 @@ from workbench.training.settings import seed_everything
 
 CELLS = GRID * FINER
 # Answer 0 of the first four is that nothing covers the cell.
-LOOKS = {"noun": NOUNS, "colour": COLOURS, "size": SIZES, "pattern": PATTERNS}
+LOOKS: dict[str, Iterable[str]] = {"noun": NOUNS, "colour": COLOURS, "size": SIZES, "pattern": PATTERNS}
 ANSWERS = {"backdrop": tuple(BACKDROPS)} | {name: ("", *known) for name, known in LOOKS.items()}
 EMPTY, SEED = 0.2, 1
 
@@ -71,7 +71,7 @@ def batch(scenes: Iterable[Scene]) -> tuple[Tensor, Tensor]:
 
 def answers(network: Recognition, features: Tensor) -> tuple[Tensor, ...]:
     """Logits ``(n, answers, 12, 12)`` of each question of ``ANSWERS``."""
-    return network.answers(features).split([len(known) for known in ANSWERS.values()], dim=1)
+    return torch.split(network.answers(features), [len(known) for known in ANSWERS.values()], dim=1)
 
 
 def accuracy(backbone: Backbone, count: int) -> dict[str, float]:
@@ -81,8 +81,8 @@ def accuracy(backbone: Backbone, count: int) -> dict[str, float]:
     """
     pixels, wanted = batch(layouts("test", range(count)))
     with torch.inference_mode():
-        features = torch.cat([backbone.features(some) for some in pixels.split(20)])
-        said = zip(ANSWERS, answers(backbone.network, features), strict=True)
+        features = torch.cat([backbone.features(some) for some in torch.split(pixels, 20)])
+        said = zip(ANSWERS, answers(cast(Recognition, backbone.network), features), strict=True)
     covered = wanted[:, 1] > 0
     hits = {name: logits.argmax(1) == wanted[:, n] for n, (name, logits) in enumerate(said)}
     counted = {name: hit[covered] for name, hit in hits.items()}

@@ -81,9 +81,7 @@ def curves(
     if not history:
         raise ValueError("no epoch was trained (epochs=0), so there are no curves")
     keys = list(dict.fromkeys(["rsum", select]))
-    fig = figure("Training").set_subplots(
-        1, 1 + len(keys), horizontal_spacing=0.12 if len(keys) == 1 else 0.1
-    )
+    fig = figure("Training").set_subplots(1, 1 + len(keys), horizontal_spacing=0.12)
     _terms(fig, [row for row in history if "loss" in row])
     epochs, colour = [row["epoch"] for row in history], CATEGORIES[4]
     for col, key in enumerate(keys, 2):
@@ -124,7 +122,9 @@ def chosen(history: Sequence[Mapping[str, float]], *, select: str, kept: Sequenc
     """One sentence: which epoch is kept, by what it was chosen, and what training cost.
 
     Args:
-        history: as for ``curves``; select, kept: likewise.
+        history: as for ``curves``.
+        select: likewise.
+        kept: likewise.
     """
     if not history:
         return "Nothing was trained: this is the starting point."

@@ -1,0 +1,51 @@
+"""The best settings of a search: by hand, and the recipes are those of the recorded one."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from workbench import assets, objectives
+from workbench.execution import grid, library, search
+
+SEARCH = grid.read_grid(library.find(search.GRID, "grid"))
+
+
+def test_the_best_mean_over_seeds_is_found_for_each_objective():
+    described = {"grid": {"objective": ["a", "b"], "lr": [1, 2], "seed": [0, 1]}, "record": ["val/rsum"]}
+    values = {("a", 1): (0.2, 0.4), ("a", 2): (0.5, 0.0), ("b", 1): (0.1, 0.1), ("b", 2): (0.2, 0.2)}
+    rows = [
+        {
+            "objective": name,
+            "lr": lr,
+            "seed": seed,
+            "key": key,
+            "value": value if key == "val/rsum" else -value,
+        }
+        for (name, lr), found in values.items()
+        for seed, value in enumerate(found)
+        for key in ("val/rsum", "steps")
+    ]
+    found = search.best(described, pd.DataFrame(rows))
+    # of "a" (.2 + .4) / 2 = .3 is more than (.5 + 0) / 2
+    assert found["lr"].to_dict() == {"a": 1, "b": 2}
+    assert found["value"].to_dict() == pytest.approx({"a": 0.3, "b": 0.2})
+
+
+def test_the_search_has_every_objective_and_what_it_sweeps_stands_in_the_recipes():
+    assert SEARCH["grid"]["objective"] == objectives.names()
+    swept = SEARCH["grid"].keys() - {"objective", "seed"}
+    for name in objectives.names():
+        assert swept <= objectives.member(name).recipe.keys()
+
+
+def test_the_recipes_are_the_best_settings_of_the_recorded_search(capsys):
+    try:
+        table = search.read(assets.path(f"results/{search.GRID}.tsv"))
+    except FileNotFoundError:
+        pytest.skip("no search has been recorded")
+    found = search.best(SEARCH, table)
+    for name, row in found.drop(columns="value").iterrows():
+        assert {field: objectives.member(name).recipe[field] for field in row.index} == row.to_dict(), name
+    search.main()
+    assert len(capsys.readouterr().out.splitlines()) == len(objectives.names())
