@@ -251,7 +251,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train and evaluate one experiment, from a file of configuration fields, ``-p`` or the defaults alone."""
+    """Train and evaluate one experiment: a file of configuration fields, -p, or the defaults alone."""
     from workbench import experiment
     from workbench.execution import parameters
     from workbench.experiment import standalone
