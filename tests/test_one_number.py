@@ -143,9 +143,9 @@ def test_the_executed_notebooks_show_the_numbers_and_intervals_of_their_results(
 @pytest.mark.slow
 def test_the_notebooks_of_the_tour_show_the_numbers_and_intervals_of_their_results(real_tour):
     folder = real_tour.index.parent
-    check_notebooks(
-        {name.removeprefix("03_train-"): folder / name for name in TRAINED}, folder / "07_compare"
-    )
+    names = json.loads((folder / "07_compare" / runs.RESULTS).read_text())["models"]
+    by_name = {name: folder / stop for name, stop in zip(names, TRAINED, strict=True)}
+    check_notebooks(by_name, folder / "07_compare")
 
 
 def check_notebooks(by_name, compared):

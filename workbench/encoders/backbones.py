@@ -20,9 +20,10 @@ import os
 import re
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -289,6 +290,25 @@ def extract(
             _write(temporary, split, model, batch_size, progress)
     features: Features = np.load(file, mmap_mode="r")
     return features
+
+
+@torch.inference_mode()
+def of_images(images: Sequence[Image.Image], backbone: str) -> Tensor:
+    """Features ``(n, K, D)`` of loose images, float32, rounded as those on disk are.
+
+    Args:
+        images: any sizes.
+        backbone: a name as above.
+
+    Raises:
+        ValueError, ImportError, FileNotFoundError: as ``load``.
+    """
+    model = _kept(backbone)
+    pixels = torch.stack([model.preparation(image) for image in images])
+    return model.features(pixels).half().float().cpu()
+
+
+_kept = lru_cache(maxsize=2)(load)
 
 
 def key(split: Split, backbone: Backbone) -> str:

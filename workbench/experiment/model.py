@@ -15,6 +15,7 @@ from PIL import Image
 from torch import Tensor
 from torch.nn.functional import pad
 
+from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.metrics.blocks import COMPUTED, Whole
 from workbench.objectives.base import Objective
@@ -89,13 +90,33 @@ class Model:
 
         return self._embed(self.pair.text.texts, batch, len(captions), 256, parts)
 
-    def embed_images(self, images: Sequence[Image.Image], *, parts: bool | None = None) -> Embedding:
-        """Embed loose images; for encoders that read pixels."""
-        transform, none = self.pair.image.transform, torch.empty(0, dtype=torch.long)
+    def embed_images(
+        self, images: Sequence[Image.Image], *, features: str = "", parts: bool | None = None
+    ) -> Embedding:
+        """Embed loose images.
+
+        Args:
+            images: any sizes.
+            features: the frozen backbone whose features the image encoder reads, as ``Config.features``.
+            parts: see ``embed``.
+
+        Raises:
+            ValueError: the encoder reads features, and no backbone makes them.
+        """
+        none, reads = torch.empty(0, dtype=torch.long), (self.pair.image.image_input or "").split("+")
+        if "regions" in reads and not features:
+            raise ValueError(
+                "this model reads region features that came with its data, so that no loose picture can be "
+                "asked; train with features='...', which names a backbone that makes them"
+            )
 
         def batch(rows: Rows) -> Batch:
-            pixels = torch.stack([transform(images[row]) for row in rows])
-            return Batch([str(row) for row in rows], [], none, {"pixels": pixels})
+            given, inputs = [images[row] for row in rows], dict[str, Tensor]()
+            if "pixels" in reads:
+                inputs["pixels"] = torch.stack(list(map(self.pair.image.transform, given)))
+            if "regions" in reads:
+                inputs["regions"] = backbones.of_images(given, features)
+            return Batch([str(row) for row in rows], [], none, inputs)
 
         return self._embed(self.pair.image.images, batch, len(images), 256, parts)
 

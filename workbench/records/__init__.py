@@ -8,7 +8,7 @@ misaligned array fails where it enters and not three files later.
 
 from workbench.records._checks import Array, Mask, Rows, Values, require
 from workbench.records.batch import Batch, Embedding, Signal
-from workbench.records.judgements import Graded, Judgements, densest
+from workbench.records.judgements import Graded, Judgements, Truth, densest
 from workbench.records.lazy_judgements import LazyJudgements
 from workbench.records.measurement import Measurement
 from workbench.records.metric_key import MetricKey
@@ -29,6 +29,7 @@ __all__ = [
     "SceneGraph",
     "Signal",
     "Split",
+    "Truth",
     "Values",
     "densest",
     "require",

@@ -8,7 +8,7 @@ in the order in which it was judged.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,6 +34,21 @@ class Graded(Protocol):
 
     def take(self, images: Rows, captions: Rows) -> Any:
         """``(n, m)`` the grades of some images with some captions."""
+
+
+class Truth(NamedTuple):
+    """What a data set that knows the truth says of one statement.
+
+    Args:
+        holds: ``(I,)`` 1 where the statement is true of an image, 0 where it is false, NaN where that is not
+            known.
+        share: ``(I,)`` which share of it holds, NaN where that is not known.
+        unknown: its words that the data set has no meaning for.
+    """
+
+    holds: Array
+    share: Array
+    unknown: tuple[str, ...] = ()
 
 
 def densest(names: Iterable[str], *, graded: bool = False) -> str:
@@ -100,8 +115,10 @@ class Judgements:
         captions = (self.captions, self.caption_queries)
         for axis, known, size in (("image", images, self.shape[0]), ("caption", captions, self.shape[1])):
             rows = np.concatenate([rows for rows in known if rows is not None])
-            inside = ((rows >= 0) & (rows < size)).all()
-            require(inside, f"judgements {self.name!r}: a {axis} row lies outside 0..{size - 1}")
+            require(
+                ((rows >= 0) & (rows < size)).all(),
+                f"judgements {self.name!r}: a {axis} row lies outside 0..{size - 1}",
+            )
         keys = self.images * np.int64(self.shape[1]) + self.captions
         require(len(np.unique(keys)) == len(keys), f"judgements {self.name!r}: a pair is listed twice")
 

@@ -1,6 +1,6 @@
 """One split of a data set."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from workbench.records._checks import Array, Rows, require
-from workbench.records.judgements import Judgements
+from workbench.records.judgements import Judgements, Truth
 from workbench.records.lazy_judgements import LazyJudgements
 from workbench.records.scene_graph import SceneGraph
 
@@ -32,6 +32,8 @@ class Split:
         image_judgements: by name, of pairs of images ``(I, I)``.
         caption_judgements: by name, of pairs of captions ``(T, T)``.
         image_graphs, caption_graphs: scene graphs, where the data set knows them.
+        grade: what a data set that knows the truth says of a statement, given its graph and the graphs of
+            images.
         notes: facts worth printing (skipped files, sources), in words.
 
     Raises:
@@ -52,14 +54,14 @@ class Split:
     caption_judgements: Mapping[str, Judgements] = field(default_factory=dict)
     image_graphs: tuple[SceneGraph, ...] | None = None
     caption_graphs: tuple[SceneGraph, ...] | None = None
+    grade: Callable[[SceneGraph, Sequence[SceneGraph]], Truth] | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         images, texts = len(self.image_ids), len(self.captions)
-        sizes = {"caption_ids": texts, "own": texts, "level": texts, "chain": texts, "caption_graphs": texts}
+        sizes = dict.fromkeys(("caption_ids", "own", "level", "chain", "caption_graphs"), texts)
         for what, size in (sizes | {"regions": images, "image_graphs": images}).items():
-            values = getattr(self, what)
-            found = size if values is None else len(values)
+            found = size if getattr(self, what) is None else len(getattr(self, what))
             require(found == size, f"{self.name}: {what} has {found} rows, expected {size}")
         for what, ids in (("image", self.image_ids), ("caption", self.caption_ids)):
             require(len(set(ids)) == len(ids), f"{self.name}: the same {what} id occurs twice")

@@ -15,7 +15,7 @@ from workbench.data.scenes.dice import Dice
 from workbench.data.scenes.drawing import picture
 from workbench.data.scenes.language import LEVELS, chain, short_phrase, statement, verbalise
 from workbench.data.scenes.layout import Scene, graph_of, make_scene
-from workbench.data.scenes.truth import canonical, judgements
+from workbench.data.scenes.truth import canonical, grade, judgements
 from workbench.records import Rows, SceneGraph, Split
 from workbench.registry import Count, Natural
 
@@ -100,6 +100,7 @@ def load(
         judgements=judgements(own, graphs, image_graphs),
         image_graphs=image_graphs,
         caption_graphs=graphs,
+        grade=grade,
     )
 
 

@@ -8,7 +8,8 @@ share of the statements that hold, at the best assignment; it is 1 exactly where
 
 All assignments of a caption are tried on all scenes at once: scenes are columns of integer arrays, attributes
 and relations bits. ``canonical`` folds the many words of captions into those of the world, so that graphs
-parsed from captions can be held against the true ones.
+parsed from captions can be held against the true ones. ``grade`` does the same for what a person types or
+edits, and names the words that this world has not.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +32,7 @@ from workbench.data.scenes.vocabulary import (
     SIZES,
     is_a,
 )
-from workbench.records import Judgements, LazyJudgements, Rows, SceneGraph
+from workbench.records import Judgements, LazyJudgements, Rows, SceneGraph, Truth
 
 Bytes = NDArray[np.uint8]
 _NAMES = (*NOUNS, *BACKDROPS)
@@ -217,6 +218,7 @@ _LOOKS = {said: name for table in (SIZES, PATTERNS) for name, says in table.item
 _TIES = {said: name for name, says in RELATIONS.items() for said in says}
 # What a thing does while it is somewhere says no more than "is" in this world.
 _STAYING = ("sit", "stand", "fly", "park")
+_DENIED = ("no", "not", "without", "never", "zero")
 
 
 def canonical(graph: SceneGraph) -> SceneGraph:
@@ -233,16 +235,71 @@ def canonical(graph: SceneGraph) -> SceneGraph:
         A graph with the same nodes; the attribute that marks a plural is left out, since no word of a caption
         says it.
     """
-    objects = tuple(_OBJECTS.get(name, name) for name in graph.objects)
-    looks = tuple((node, _LOOKS.get(look, look)) for node, look in graph.attributes if look != PLURAL)
+    said = _folded(graph)
+    looks = tuple((node, look) for node, look in said.attributes if look != PLURAL)
     ties = (
-        (thing if objects[thing] in BACKDROPS else subject, _tie(tie), thing)
-        for subject, tie, thing in graph.relations
+        (thing if said.objects[thing] in BACKDROPS else subject, tie, thing)
+        for subject, tie, thing in said.relations
     )
-    return SceneGraph(objects, looks, tuple(ties))
+    return SceneGraph(said.objects, looks, tuple(ties))
 
 
-def _tie(relation: str) -> str:
+def _folded(graph: SceneGraph) -> SceneGraph:
+    """A graph in the words of this world, each statement about the same nodes as before."""
+    objects = tuple(_OBJECTS.get(name, name) for name in graph.objects)
+    looks = ((node, _LOOKS.get(look, look)) for node, look in graph.attributes)
+    ties = ((subject, _tie(tie, objects[thing]), thing) for subject, tie, thing in graph.relations)
+    return SceneGraph(objects, tuple(looks), tuple(ties))
+
+
+def _tie(relation: str, thing: str) -> str:
     verb, _, rest = relation.partition(" ")
     place = rest if verb in _STAYING else relation
-    return _TIES.get(place, place)
+    tie = _TIES.get(place, place)
+    # a backdrop has one preposition, and people say others: "at the beach"
+    return BACKDROPS[thing][0] if thing in BACKDROPS and tie in ("in", "on", "at") else tie
+
+
+def grade(graph: SceneGraph, scenes: Sequence[SceneGraph]) -> Truth:
+    """Of which scenes a statement is true, by the rules that make the exact truth of captions.
+
+    A statement with a word that this world has not is false where the rest of it is, and else not known. What
+    is denied ("no cat", "without a hat") cannot be checked, since a graph says only what is there.
+
+    Args:
+        graph: parsed from a sentence (with its plurals) or edited: nouns, kinds, adjectives, relations and
+            backdrops by any of their words.
+        scenes: ``I`` whole graphs of scenes, e.g. ``Split.image_graphs``.
+
+    Returns:
+        ``(I,)`` truth and graded share, NaN where they are not known, and the words that this world has not,
+        as they were said.
+
+    Raises:
+        ValueError: more than seven objects that this world knows.
+    """
+    said = _folded(graph)
+    looks = [(n, a) for n, a in said.attributes if a != PLURAL or said.objects[n] not in BACKDROPS]
+    denied = {n for n, a in looks if a in _DENIED}
+    denied |= {o for _, r, o in said.relations if r.split(" ")[0] in _DENIED}
+    sure = [n for n, name in enumerate(said.objects) if name in _WORDS and n not in denied]
+    number = {node: i for i, node in enumerate(sure)}
+    known = SceneGraph(
+        tuple(said.objects[node] for node in sure),
+        tuple((number[n], a) for n, a in looks if n in number and a in ATTRIBUTES),
+        tuple(
+            (number[s], r, number[o])
+            for s, r, o in said.relations
+            if s in number and o in number and r in RELATIONS
+        ),
+    )
+    unknown = (
+        *(name for name, word in zip(graph.objects, said.objects, strict=True) if word not in _WORDS),
+        *(look for _, look in looks if look not in ATTRIBUTES),
+        *(tie for _, tie, _ in said.relations if tie not in RELATIONS),
+    )
+    nothing = np.full(len(scenes), np.nan, dtype=np.float32)
+    share = next(_shares([known], scenes)) if sure else nothing
+    if unknown:
+        return Truth(np.where(share < 1, np.float32(0), nothing), nothing, tuple(dict.fromkeys(unknown)))
+    return Truth((share == 1).astype(np.float32), share)

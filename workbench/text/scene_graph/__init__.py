@@ -11,7 +11,7 @@ what the tree says (``read``). Beside them lie ``store``, which keeps parsed cap
 
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 
 import networkx
@@ -23,7 +23,7 @@ from workbench.records import Rows, SceneGraph
 from workbench.registry import Natural
 from workbench.text.scene_graph import tree, wording
 from workbench.text.scene_graph.annotations import Annotated, agreement, annotated
-from workbench.text.scene_graph.read import read_graph
+from workbench.text.scene_graph.read import PLURAL, read_graph
 from workbench.text.scene_graph.repair import repaired, reread
 from workbench.text.signal import SignalMaker
 
@@ -70,12 +70,14 @@ class SceneGraphs(SignalMaker):
     Args:
         processes: processes that parse, this one among them. Each of the others loads the model first, which
             takes seconds.
+        plurals: also give things in the plural that nobody has counted the attribute ``"plural"``, since
+            "some birds" says more than "a bird".
     """
 
     name = "scene_graph"
 
-    def __init__(self, *, processes: Natural = 1) -> None:
-        self.processes = processes
+    def __init__(self, *, processes: Natural = 1, plurals: bool = False) -> None:
+        self.processes, self.plurals = processes, plurals
         self._known: dict[str, SceneGraph | None] = {}
 
     def of(self, captions: Sequence[str]) -> SceneGraphSignal:
@@ -85,10 +87,15 @@ class SceneGraphs(SignalMaker):
             OSError: no English spaCy model is installed.
         """
         new = list(dict.fromkeys(caption for caption in captions if caption not in self._known))
-        self._known.update(zip(new, _graphs(new, self.processes), strict=True))
+        self._known.update(zip(new, map(self._kept, _graphs(new, self.processes)), strict=True))
         graphs = tuple(self._known[caption] or SceneGraph((caption,)) for caption in captions)
         lost = [row for row, caption in enumerate(captions) if self._known[caption] is None]
         return SceneGraphSignal(graphs, np.array(lost, dtype=np.int64), tree.model()[1])
+
+    def _kept(self, graph: SceneGraph | None) -> SceneGraph | None:
+        if graph is None or self.plurals:
+            return graph
+        return replace(graph, attributes=tuple(pair for pair in graph.attributes if pair[1] != PLURAL))
 
 
 def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:

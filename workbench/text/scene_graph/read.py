@@ -12,6 +12,8 @@ from workbench.records import SceneGraph
 from workbench.text.scene_graph.tree import Tree, lemma
 from workbench.text.scene_graph.wording import SINGULARS, known
 
+# the attribute of things that are many, though no word says how many
+PLURAL = "plural"
 SUBJECTS = ("nsubj", "nsubjpass")
 MODIFIERS = ("acl", "relcl")
 CLIMBING = ("conj", "advcl", "xcomp", "ccomp", "pcomp", "dep", "parataxis")
@@ -43,7 +45,7 @@ class _Node:
 
 
 def read_graph(trees: Sequence[Tree]) -> SceneGraph | None:
-    """The scene graph of a caption, or None where no word names an object.
+    """The scene graph of a caption, plurals marked, or None where no word names an object.
 
     Args:
         trees: its parsed sentences.
@@ -93,6 +95,8 @@ class _Sentence:
         if definite and not attributes and known_before:
             return known_before[-1]
         plural = tree.tags[i] in ("NNS", "NNPS") or label == "people"
+        if plural and not any(tree.tags[at] == "CD" or a in known.counted for at, a in looks_of(tree, i)):
+            attributes.append(PLURAL)
         self.nodes.append(_Node(label, self.number, i, plural, attributes))
         return len(self.nodes) - 1
 

@@ -163,16 +163,17 @@ def _shade(words: list[str], at: int) -> Folded:
         or (second == "looking" and inside and first in known.looks)
     ):
         return 2, [Word("red", f"{first} {second}", "attribute")]
-    if second[:1].isalpha() and second not in known.stoppers | known.articles:
-        # before a noun these are no verbs and no amounts: "two spotted birds", "three little striped pears"
-        if first in known.patterned or (first == "little" and second in known.patterned | known.colours):
-            return 1, [Word("small", first, "attribute")]
+    # before a noun these are no verbs and no amounts: "two spotted birds", "three little striped pears"
+    before = second[:1].isalpha() and second not in known.stoppers | known.articles
+    few = first == "little" and second in known.patterned | known.colours
+    if before and (few or first in known.patterned):
+        return 1, [Word("small", first, "attribute")]
     noun = first in known.colour_nouns and (second in known.stoppers or not second[:1].isalnum())
     return (1, [Word("red", first)]) if first in known.colours and not noun and first != "red" else NOTHING
 
 
 def _frame(words: list[str], at: int) -> Folded:
-    """The beginning that says nothing: "an aerial view of"; "we see" may follow a place: "at night, we see"."""
+    """The beginning that says nothing: "an aerial view of"; "we see" also after a place."""
     if words[at : at + 2] == ["we", "see"]:
         return 2, [Word("there"), Word("is")]
     for i, word in enumerate(words[:7] if at == 0 else ()):

@@ -154,6 +154,8 @@ class Answer:
         edits, way, words: counterfactuals, hierarchy walk, effect of each word; empty where nobody asked.
         note: what a reader must know of this answer, in a sentence.
         thumbnails: key -> data URL; filled for static pages only.
+        truth: of how many images the question is true, where the data know, and the words that they or a
+            model do not know, in a line.
     """
 
     query: Query
@@ -171,6 +173,7 @@ class Answer:
     words: tuple[Word, ...] = ()
     note: str = ""
     thumbnails: Mapping[str, str] = field(default_factory=dict)
+    truth: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """The answer as JSON values."""

@@ -13,10 +13,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from workbench import text
 from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding, SceneGraph
-from workbench.views.explorer import questions
+from workbench.views.explorer import questions, truths
 from workbench.views.explorer.answers import Answer, Edit, Item, Query, Step, Word, thumbnail_key
 from workbench.views.explorer.gallery import Entities, Gallery, Grader, cosines, first, places
 from workbench.views.explorer.pictures import recent
@@ -123,7 +122,8 @@ class Asker:
             side = self.run.image if term.kind == "image" else self.run.text
             return side.take(np.array([term.value]))
         if term.kind == "picture":
-            return self.run.model.embed_images([term.value])
+            features = str(self.run.config.get("features", ""))
+            return self.run.model.embed_images([term.value], features=features)
         vectors = np.asarray(term.value, dtype=np.float32)
         vector, width = vectors if vectors.ndim == 1 else vectors[self.number], self.run.image.mean.shape[1]
         if vector.shape != (width,):
@@ -155,9 +155,7 @@ def graph_of(question: Question) -> SceneGraph | None:
         raise ValueError("only a question that is a text alone has a scene graph to edit")
     if not question.words or not (question.changes or "graph" in question.extras):
         return None
-    parser: Any = text.load("scene_graph")
-    graphs: Sequence[SceneGraph] = parser.of([question.words]).graphs
-    return graphs[0]
+    return truths.parsed(question.words)
 
 
 def edits(askers: Sequence[Asker], question: Question, watched: int | None) -> dict[str, Any]:
@@ -240,7 +238,7 @@ class Engine:
         answer = Answer(
             self._query(question, asked),
             self.names,
-            self._items(replace(asked, changes=question.changes), rows, scores),
+            self._items(question, rows, scores),
             columns,
             size,
             int(passes.sum()),
@@ -248,6 +246,7 @@ class Engine:
             question.pins,
             watched,
             note=self._note(question),
+            truth=self._told(question, asked),
         )
         return replace(answer, **self._extras(question, asked, watched))
 
@@ -297,15 +296,23 @@ class Engine:
             for row, grade, mark, places_of_row in zip(rows, grades, marks, ranks, strict=True)
         )
 
+    def _told(self, question: Question, asked: Question) -> str:
+        """What is true of the images, and which words nobody knows here."""
+        truth, rows = self.grader.truth(question), self.gallery.rows
+        models = {asker.run.name: asker.run.model for asker in self.askers}
+        lines = [] if truth is None else [truths.told(truth, question), truths.read_as(question, rows)]
+        return " ".join(filter(None, [*lines, truths.unseen(asked.terms, models)]))
+
     def _note(self, question: Question) -> str:
+        truth = self.grader.truth(question)
+        judged = self.grader.about(question) or (truth and not np.isnan(truth.holds).all())
         notes = {
             "Ranks are places in the whole gallery; filters hide items and move no rank.": (
                 question.filters != Filters()
             ),
             "Captions that read the same are shown once.": question.seeks == "captions",
-            "This question is not one of the data, and nobody judged its answers.": (
-                self.grader.about(question) is None
-            ),
+            "This question is not one of the data, and nobody judged its answers.": (not judged),
+            truths.SUM: truth is not None and len(question.terms) > 1,
         }
         return " ".join(note for note, holds in notes.items() if holds)
 

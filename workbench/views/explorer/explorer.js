@@ -109,6 +109,7 @@ class View {
     this.file = h("input", { type: "file", accept: "image/*,.npy", "data-testid": "file", onchange: () => this.upload() });
     this.chipBox = h("div", { class: "wbx-chips", "data-testid": "chips" });
     this.status = h("div", { class: "wbx-status", role: "status", "data-testid": "status" });
+    this.truth = h("div", { class: "wbx-truth", dir: "auto", "data-testid": "truth" });
     this.note = h("div", { class: "wbx-note", "data-testid": "note" });
     this.trouble = h("div", { class: "wbx-trouble", role: "alert", "data-testid": "error" });
     this.columns = h("div", { class: "wbx-columns", "data-testid": "columns" });
@@ -117,7 +118,7 @@ class View {
     this.root = h("section", {
       class: "wbx", "aria-label": "Retrieval explorer", "data-testid": "explorer",
       onkeydown: event => this.onKey(event),
-    }, this.queryBar(), this.chipBox, this.filterBar(), this.runBar(), this.panels(), this.trouble, this.status, this.note,
+    }, this.queryBar(), this.chipBox, this.filterBar(), this.runBar(), this.panels(), this.trouble, this.status, this.truth, this.note,
     this.pinBox, this.inspector, this.columns, this.footer());
     this.el.append(this.root);
   }
@@ -324,6 +325,7 @@ class View {
     if (!this.answer) return;
     const focus = this.root.querySelector(".wbx-card:focus")?.dataset;
     this.items = new Map(this.answer.items.map(item => [item.row, item]));
+    this.truth.textContent = this.answer.truth;
     this.note.textContent = this.answer.note;
     const runs = this.order();
     this.columns.className = `wbx-columns ${runs.length === 1 ? "wbx-single" : "wbx-several"}`;

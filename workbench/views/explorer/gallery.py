@@ -17,15 +17,18 @@ from numpy.typing import NDArray
 
 from workbench import text
 from workbench.experiment.opened import OpenRun
-from workbench.records import Rows, Split, densest
+from workbench.records import Rows, Split, Truth, densest
 from workbench.registry import require_known
 from workbench.retrieval import blocks
+from workbench.views.explorer import truths
 from workbench.views.explorer.answers import thumbnail_key
+from workbench.views.explorer.pictures import recent
 from workbench.views.explorer.questions import Filters, Mark, Question, Seeks
 
 BLOCK = 65_536
 SAMPLE = 300
 OFFERED = 200
+TRUTHS = 16
 
 
 class Entities:
@@ -154,10 +157,6 @@ class Gallery:
             kept[row] = True
         return kept
 
-    def row_of(self, caption: str) -> int | None:
-        """Row of the first caption of the data that reads so."""
-        return self._rows.get(caption)
-
     def suggestions(self, words: str, *, most: int = 12) -> list[dict[str, Any]]:
         """Captions that hold these words and images whose id does, the first ones, as terms that may be
         asked.
@@ -175,13 +174,14 @@ class Gallery:
         return tuple(caption.lower() for caption in self.split.captions)
 
     @cached_property
-    def _rows(self) -> dict[str, int]:
+    def rows(self) -> dict[str, int]:
+        """Row of the first caption that reads so."""
         return {caption: row for row, caption in reversed(list(enumerate(self.split.captions)))}
 
     @cached_property
     def _names(self) -> Rows:
         """``(T,)`` row of the first caption that reads the same."""
-        return np.array([self._rows[caption] for caption in self.split.captions], dtype=np.int64)
+        return np.array([self.rows[caption] for caption in self.split.captions], dtype=np.int64)
 
 
 class Grader:
@@ -199,6 +199,7 @@ class Grader:
         self.gallery, self.split = gallery, gallery.split
         known = list(self.split.judgements)
         self.name = name or densest(known)
+        self._truths: dict[Any, Truth | None] = {}
         require_known(f"{self.split.name} has no judgements", self.name, known, ValueError)
 
     def about(self, question: Question) -> tuple[str, int] | None:
@@ -211,7 +212,7 @@ class Grader:
         if len(question.terms) > 1 or question.changes:
             return None
         if term.kind == "text":
-            row = self.gallery.row_of(term.value)
+            row = self.gallery.rows.get(term.value)
             return None if row is None else ("caption", row)
         return (term.kind, term.value) if term.kind in ("caption", "image") else None
 
@@ -222,16 +223,32 @@ class Grader:
         about = self.about(question)
         return int(self.split.own[about[1]]) if about and about[0] == "caption" else about and about[1]
 
+    def truth(self, question: Question) -> Truth | None:
+        """Of which images a question made of words is true; ``None`` where the data do not know, or where
+        only their own pairs are asked for.
+        """
+        if self.name == "own":
+            return None
+        key = (tuple(term.key for term in question.terms), question.seeks, question.changes)
+        return recent(
+            self._truths, key, lambda: truths.truth_of(question, self.split, self.gallery.rows), TRUTHS
+        )
+
     def grades(self, question: Question, rows: Rows) -> tuple[list[float | None], list[Mark]]:
         """Grade and mark of each of these rows of the gallery."""
         about, image, seeks = self.about(question), self.image_of(question), question.seeks
-        if about is None:
+        truth = None if about else self.truth(question)
+        own = np.zeros(len(rows), dtype=bool)
+        if truth is not None:
+            grades = (truth.share if self.name == "graded" else truth.holds)[rows]
+        elif about is None:
             return [None] * len(rows), ["unknown"] * len(rows)
-        if seeks == "entities":
-            own = np.array([image in self.gallery.entities.images[row] for row in rows], dtype=bool)
         else:
+            grades = self._grades(about, seeks, rows)
+        if about and seeks == "entities":
+            own = np.array([image in self.gallery.entities.images[row] for row in rows], dtype=bool)
+        elif about:
             own = (rows if seeks == "images" else self.split.own[rows]) == image
-        grades = self._grades(about, seeks, rows)
         least = getattr(self._relevance, "relevant_from", 1.0)
         marks = np.select([own, np.isnan(grades), grades >= least], ["own", "unknown", "relevant"], "not")
         return [None if np.isnan(grade) else float(grade) for grade in grades], marks.tolist()

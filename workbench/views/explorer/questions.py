@@ -29,7 +29,7 @@ MARKS: dict[Mark, str] = {
 }
 COUNTS = (
     "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "many", "several", "some",
-    "few", "multiple",
+    "few", "multiple", "plural",
 )  # fmt: skip
 MASS = frozenset({
     "air", "beer", "bread", "coffee", "dawn", "day", "dirt", "dusk", "food", "furniture", "grass",
@@ -39,6 +39,7 @@ MASS = frozenset({
 IRREGULAR = {
     "man": "men", "woman": "women", "child": "children", "person": "people", "foot": "feet", "mouse": "mice",
     "sheep": "sheep", "fish": "fish", "people": "people", "bus": "buses",
+    "cactus": "cacti",
 }  # fmt: skip
 PLACES = frozenset({
     "about", "above", "across", "after", "against", "along", "alongside", "among", "amid", "around",
@@ -250,7 +251,7 @@ def _clause(graph: SceneGraph, subject: int, mentioned: set[int]) -> str:
 def _noun(graph: SceneGraph, node: int, mentioned: set[int]) -> str:
     """A thing with its attributes, or "the" thing where it was mentioned before."""
     name, attributes = graph.objects[node], [word for one, word in graph.attributes if one == node]
-    counts = [word for word in attributes if word in COUNTS]
+    counts = ["some" if word == "plural" else word for word in attributes if word in COUNTS]
     name = plural(name) if counts else name
     if node in mentioned:
         return f"the {name}"

@@ -62,10 +62,10 @@
     }
 
     draw() {
-      const { query, note } = this.answer;
+      const { query, note, truth } = this.answer;
       this.body.replaceChildren(
         h("div", { class: "wbt-asked" }, this.picture(query.image, "the image that was asked"), words(query.label, "h3")),
-        note ? words(note, "p") : "", this.pinned(), this.columns(), this.legend(), this.walk(), this.edits(), this.effects());
+        truth ? words(truth, "p", { "data-testid": "twin-truth" }) : "", note ? words(note, "p") : "", this.pinned(), this.columns(), this.legend(), this.walk(), this.edits(), this.effects());
     }
 
     // Columns: one a run; an item is pinned in all of them

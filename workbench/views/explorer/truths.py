@@ -1,0 +1,133 @@
+"""What is true of the images that a question asks for, where the data know: words that are typed, graphs that
+are edited and sums of sentences are graded as the captions of the data are.
+
+A sum is true of an image where every sentence that is added is true of it and no sentence that is taken away.
+Where the data have no meaning for a word, the images that hold all the rest are not judged.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache, reduce
+from typing import Any
+
+import numpy as np
+
+from workbench import text
+from workbench.records import SceneGraph, Split, Truth
+from workbench.records.shown import count
+from workbench.text.words import words
+from workbench.views.explorer import questions
+from workbench.views.explorer.questions import Question, Term
+
+SUM = "A sum is true of an image if every added sentence is true of it and no subtracted one is."
+# signals that read whole words, by a vocabulary that was fitted on the training captions
+READERS = ("tokens", "graph_tokens")
+# a scene graph says that all of its parts are there, and none of these
+LOGIC = frozenset({"either", "except", "if", "neither", "nor", "only", "or", "unless"})
+
+
+@cache
+def _parser() -> Any:
+    return text.load("scene_graph", plurals=True)
+
+
+def parsed(sentence: str) -> SceneGraph:
+    """The scene graph of words that were typed; what is many has the attribute ``"plural"``."""
+    graph: SceneGraph = _parser().of([sentence]).graphs[0]
+    return graph
+
+
+def truth_of(question: Question, split: Split, rows: Mapping[str, int]) -> Truth | None:
+    """What the data say of a question that asks for images.
+
+    Args:
+        question: texts and captions, added and taken away; a text alone may be edited.
+        split: whose images are asked for.
+        rows: captions of the split and their rows, whose graphs are known and need not be parsed.
+
+    Returns:
+        The truth; ``None`` where the data do not know it, or where the question is not made of words alone.
+    """
+    graphs, check = split.image_graphs, split.grade
+    spoken = all(term.kind in ("text", "caption") for term in question.terms)
+    if check is None or graphs is None or not spoken or question.seeks != "images":
+        return None
+    found = []
+    for term in question.terms:
+        row = rows.get(term.value) if term.kind == "text" else term.value
+        if row is not None and split.caption_graphs and not question.changes:
+            found.append(check(split.caption_graphs[row], graphs))
+            continue
+        graph = reduce(questions.changed, question.changes, parsed(term.name))
+        logic = () if question.changes else sorted(LOGIC & set(words(term.name)))
+        found.append(_checked(graph, logic, split))
+    signed = np.stack(
+        [one.holds if t.sign > 0 else 1 - one.holds for t, one in zip(question.terms, found, strict=True)]
+    )
+    # one false part makes the whole false, whatever is not known of the others
+    holds = np.where((signed == 0).any(axis=0), np.float32(0), signed.min(axis=0))
+    unknown = tuple(dict.fromkeys(word for one in found for word in one.unknown))
+    return Truth(holds, found[0].share if len(found) == 1 else holds, unknown)
+
+
+def _checked(graph: SceneGraph, logic: Sequence[str], split: Split) -> Truth:
+    nothing = np.full(len(split.image_ids), np.nan, dtype=np.float32)
+    try:
+        found = split.grade(graph, split.image_graphs or ()) if split.grade else Truth(nothing, nothing)
+    except ValueError:  # more things than are checked
+        return Truth(nothing, nothing)
+    return Truth(nothing, nothing, (*found.unknown, *logic)) if logic else found
+
+
+def told(truth: Truth, question: Question) -> str:
+    """The truth in a sentence or two: of how many images, whether of the pinned ones, and which words have no
+    meaning here.
+    """
+    true, open_ = truth.holds == 1, np.isnan(truth.holds)
+    images = count(len(true), "image")
+    if open_.all() and not truth.unknown:
+        return "Not graded: so many things at once are not checked; split the sentence."
+    line = f"True of {count(int(true.sum()))} of the {images}"
+    if open_.any():
+        line = f"{line}, not known of {count(int(open_.sum()))}"
+    if open_.all():
+        line = f"Not known of any of the {images}"
+    among, pins = int(true[list(question.pins)].sum()), len(question.pins)
+    if pins == 1 and not open_.all():
+        line += f"; the pinned one is {'' if among else 'not '}among them"
+    elif pins and not open_.all():
+        line += f"; {count(among)} of the {count(pins)} pinned ones are among them"
+    return f"{line}." + (f" The world has no word for: {_quoted(truth.unknown)}." if truth.unknown else "")
+
+
+def read_as(question: Question, rows: Mapping[str, int]) -> str:
+    """What the parser made of a sentence that was typed, so that a reader sees what was graded."""
+    if not question.words or question.changes or question.words in rows:
+        return ""
+    return f"Read as: {questions.sentence(parsed(question.words)).rstrip('.')}."
+
+
+def unseen(terms: Sequence[Term], models: Mapping[str, Any]) -> str:
+    """The words that a model has not met in training, in a sentence for each set of models; '' = none.
+
+    Args:
+        terms: of the question.
+        models: by name; of one that reads pieces of words, or vectors of another model, nothing is said.
+    """
+    asked = list(dict.fromkeys(w for t in terms if t.kind in ("text", "caption") for w in words(t.name)))
+    missing: dict[tuple[str, ...], list[str]] = {}
+    for name, model in models.items():
+        makers = [maker for signal, maker in model.makers.items() if signal in READERS]
+        known = {word for maker in makers for word in getattr(maker, "vocabulary", ())}
+        new = tuple(word for word in asked if known and word not in known)
+        missing.setdefault(new, []).append(name)
+    lines = []
+    for new, names in missing.items():
+        every = len(names) == len(models)
+        who = ("The model" if len(models) == 1 else "The models") if every else " and ".join(names)
+        if new:
+            lines.append(f"{who} {'has' if len(names) == 1 else 'have'} never seen: {_quoted(new)}.")
+    return " ".join(lines)
+
+
+def _quoted(these: Sequence[str]) -> str:
+    return ", ".join(f"“{word}”" for word in these)
