@@ -242,7 +242,7 @@ def test_judgements_a_matrix_and_a_relevance_give_the_same_numbers(rng, monkeypa
     assert not isinstance(grade_rows(Captions(phi)).graded, Matrix)
     for others in (sparse_, held, made):
         assert_allclose([m.value for m in others], [m.value for m in matrix])
-    assert [one[0].judgements for one in (matrix, sparse_, held)] == ["grades", "human", "cider-d"]
+    assert [one[0].key.judgements for one in (matrix, sparse_, held)] == ["grades", "human", "cider-d"]
 
 
 def test_scores_may_come_by_blocks_of_embeddings(rng):

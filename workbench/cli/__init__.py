@@ -36,6 +36,12 @@ Pairs = Annotated[
 ]
 Every = Annotated[bool, typer.Option("--all", help="Not only the numbers to look at first.")]
 Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
+Record = Annotated[
+    Path | None, typer.Option(help="Write the numbers that the grid file records to this table.")
+]
+SkipExisting = Annotated[
+    bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
+]
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
 
 # What is wrong with words, values, files and packages.
@@ -200,12 +206,8 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     parameter: Pairs = None,
     executor: Annotated[str, typer.Option(help="local, submitit or dask.")] = "local",
     jobs: Annotated[int, typer.Option(help="Runs at a time, with the local executor.")] = 1,
-    skip_existing: Annotated[
-        bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
-    ] = False,
-    record: Annotated[
-        Path | None, typer.Option(help="Write the numbers that the grid file records to this table.")
-    ] = None,
+    skip_existing: SkipExisting = False,
+    record: Record = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
@@ -243,19 +245,21 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
 
 @app.command(cls=WithPairs)
 def train(
-    config: Path,
+    config: Annotated[
+        Path | None, typer.Argument(help="JSON or YAML file of fields; none takes the defaults.")
+    ] = None,
     parameter: Pairs = None,
     out: Out = "",
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train and evaluate one experiment from a JSON file of configuration fields."""
+    """Train and evaluate one experiment: a file of configuration fields, -p, or the defaults alone."""
     from workbench import experiment
     from workbench.execution import parameters
     from workbench.experiment import standalone
 
     with usage():
-        values = read_options(library.find(config, "configuration"))
+        values = read_options(library.find(config, "configuration")) if config else {}
         standalone.check_folder(out, resume)
         chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
         writable(out or "runs")

@@ -341,7 +341,7 @@ def plain(value: Any, place: str) -> Any:
     require(known, f"{place} is of type {type(value).__name__}, which has no JSON form", TypeError)
     require(
         not isinstance(value, float) or math.isfinite(value),
-        f"{place} is {value!s:.40}; leave out what could not be measured, or say why as text",
+        f"{place} is {value}; leave out what could not be measured, or say why as text",
     )
     return value
 

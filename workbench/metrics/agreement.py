@@ -211,9 +211,8 @@ def _means(table: Table, draws: Draws) -> dict[str, tuple[Values, Values, int]]:
         values = np.stack([model[key] for model in table.values()], axis=1)
         known, direction = np.asarray(~np.isnan(values).any(axis=1)), MetricKey.parse(key).direction
         columns = np.where(known[:, None], values, np.nan).T
-        means = np.array([draws.value(column, direction) for column in columns])
-        drawn = np.stack([draws.of(column, direction) for column in columns], axis=1)
-        out[key] = (means, drawn, int(known.sum()))
+        means, drawn = zip(*((draws.value(one, direction), draws.of(one, direction)) for one in columns))
+        out[key] = (np.array(means), np.stack(drawn, axis=1), int(known.sum()))
     return out
 
 

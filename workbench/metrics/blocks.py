@@ -202,8 +202,7 @@ def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Array:
     """
     if isinstance(scores, np.ndarray):
         return np.asarray(scores[queries, items])
-    order = np.argsort(queries, kind="stable")
-    parts = [np.zeros(0)]
+    order, parts = np.argsort(queries, kind="stable"), [np.zeros(0)]
     for first, rows in blocks(scores, scores.shape):
         kept = order[slice(*np.searchsorted(queries[order], [first, first + len(rows)]))]
         parts.append(rows[queries[kept] - first, items[kept]])
@@ -228,8 +227,7 @@ def best(scores: AnyScores, k: int) -> tuple[Array, Rows]:
     """
     found, items = [], []
     for _, rows in blocks(scores, scores.shape):
-        least = np.partition(rows, -k, axis=1)[:, -k]
-        for row, bound in zip(rows, least, strict=True):
+        for row, bound in zip(rows, np.partition(rows, -k, axis=1)[:, -k], strict=True):
             kept = np.flatnonzero(row >= bound)
             items.append(kept[np.argsort(-row[kept], kind="stable")[:k]])
             found.append(row[items[-1]])

@@ -132,8 +132,9 @@ def cosines(first: Array, second: Array, judgements: Judgements) -> Values:
         second: ``(T, D)`` unit vectors of the columns.
         judgements: whose pairs are asked for.
     """
-    products = np.einsum("nd,nd->n", first[judgements.images], second[judgements.captions], dtype=np.float64)
-    return np.asarray(products)
+    return np.asarray(
+        np.einsum("nd,nd->n", first[judgements.images], second[judgements.captions], dtype=np.float64)
+    )
 
 
 def judged_sample(judgements: Judgements, own: Rows, others: int, rng: np.random.Generator) -> Judgements:
@@ -220,9 +221,7 @@ class Spearman(Pearson):
         """``(rounds,)`` ranked anew in each resample."""
         places = [np.unique(side, return_inverse=True)[1] for side in values.T]
         weights = (row[image] for block in draws.blocks() for row in block)
-        found = (
-            pearson(_average_ranks(places[0], one), _average_ranks(places[1], one), one) for one in weights
-        )
+        found = (pearson(*(_average_ranks(place, one) for place in places), one) for one in weights)
         return np.fromiter(found, dtype=np.float64, count=draws.rounds)
 
 
@@ -242,8 +241,9 @@ class SpearmanHalf(Pearson):
         x, y, query = values.T
         if not draws.rounds or min(np.ptp(x), np.ptp(y)) == 0 or len(np.unique(query)) < LEAST:
             return float("nan"), np.zeros(0)
-        rng = np.random.default_rng(draws.seed)
-        half = half_of_the_queries(x, y, query.astype(np.int64), rounds=draws.rounds, rng=rng)
+        half = half_of_the_queries(
+            x, y, query.astype(np.int64), rounds=draws.rounds, rng=np.random.default_rng(draws.seed)
+        )
         return float(np.nanmean(half)), half
 
 
@@ -277,8 +277,8 @@ def measure(
     Raises:
         ValueError: shapes differ.
     """
-    whole = isinstance(values, np.ndarray) and values.ndim == 1
-    at = np.asarray(values, dtype=np.float64) if whole else at_pairs(values, judgements)
+    listed = isinstance(values, np.ndarray) and values.ndim == 1
+    at = np.asarray(values, dtype=np.float64) if listed else at_pairs(values, judgements)
     require(
         len(at) == len(judgements.grades),
         f"{len(at)} values for the {len(judgements.grades)} pairs of the judgements {judgements.name!r}",

@@ -51,10 +51,6 @@ def false_negatives(found: BothRanks, k: int | None = None) -> Values:
     return np.where(found[0].first > 1, true(found), np.nan)
 
 
-ERRORS = (
-    "the best scored item is relevant by {judgements}; queries = errors by the data set's own pairs, "
-    "left out = the other queries"
-)
 MEMBER = tuple(
     Metric.row(
         of.__name__, of, hit, requires="labels", directions=("i2t", "t2i"), ks=(k,), by=("exact",),
@@ -64,6 +60,7 @@ MEMBER = tuple(
         (own, 1, "the best scored item is relevant by the data set's own pairs"),
         (true, 1, "the best scored item is relevant by {judgements}"),
         (errors, None, "the best scored item is not relevant by the data set's own pairs"),
-        (false_negatives, None, ERRORS),
+        (false_negatives, None, "the best scored item is relevant by {judgements}; queries = errors by the "
+                                "data set's own pairs, left out = the other queries"),
     )
 )  # fmt: skip

@@ -81,10 +81,8 @@ class GradeRows(RowScores):
             if grades.unlisted is not None and len(known) < np.prod(grades.shape):
                 known = np.append(known, known.dtype.type(grades.unlisted))
         else:
-            starts = range(0, self.shape[0], self.step)
-            known = np.concatenate(
-                [np.unique(self.rows(slice(first, first + self.step))) for first in starts]
-            )
+            parts = (slice(first, first + self.step) for first in range(0, self.shape[0], self.step))
+            known = np.concatenate([np.unique(self.rows(part)) for part in parts])
         return np.unique(known[~np.isnan(known)])
 
     def cut(self, rows: Rows, columns: Rows) -> RowScores:

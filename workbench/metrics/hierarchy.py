@@ -55,8 +55,9 @@ class Retrieval(Metric):
         """Caption rows of the texts that each chain's image retrieves."""
         if self.way == "radius":
             return hierarcaps_radius(chains, steps=self.steps)
-        ways: dict[str, Any] = {"start": self.start, "root_in_pool": self.root_in_pool, "steps": self.steps}
-        return hierarcaps_traversal(chains, **ways)
+        return hierarcaps_traversal(
+            chains, start=self.start, root_in_pool=self.root_in_pool, steps=self.steps
+        )
 
     def per_query(self, found: Chains, k: int | None = None) -> Values:
         """``(C,)`` in [0, 1]."""

@@ -97,11 +97,7 @@ class Relevant:
 
 
 def _mask(rows: Rows | None, size: int) -> Mask | None:
-    if rows is None:
-        return None
-    mask = np.zeros(size, dtype=bool)
-    mask[rows] = True
-    return mask
+    return None if rows is None else np.isin(np.arange(size), rows)
 
 
 def _sorted(query: Rows, item: Rows, shape: tuple[int, int], asked: MaskPair, missing: CountPair) -> Relevant:

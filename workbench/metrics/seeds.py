@@ -130,7 +130,7 @@ def choices(table: pd.DataFrame, truth: str) -> pd.DataFrame:
     _check(table)
     means = table.pivot_table(index="objective", columns="key", values="value", aggfunc="mean")
     if truth not in means:
-        raise KeyError(f"no {truth!r} in the table; it has {', '.join(means)}")
+        raise KeyError(f"no {truth!r} in the table; it has {', '.join(map(str, means))}")
     found = pd.DataFrame({"chosen": means.idxmax(), "tau": means.corrwith(means[truth], method="kendall")})
     found["truth"] = means[truth].reindex(found["chosen"]).to_numpy()
     found["lost"] = means[truth].max() - found["truth"]

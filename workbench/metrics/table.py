@@ -302,13 +302,9 @@ class Evidence:
                 raise TypeError(
                     f"ranks need judgements with relevant pairs, not grades of type {type(judged).__name__}"
                 )
-            if self.ranked is not None:
-                yield (
-                    (captions if direction == "t2i" else images),
-                    self.ranked.by(judged)["t2i" if direction == "t2i" else "i2t"],
-                )
-            else:
-                yield (captions if direction == "t2i" else images), ranks_of(scores, judged, direction)
+            made: dict[str, Ranks] = {**self.ranked.by(judged)} if self.ranked is not None else {}
+            found = made.get(direction) or ranks_of(scores, judged, direction)
+            yield (captions if direction == "t2i" else images), found
 
     def found(self, need: Need, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, Any]]:
         """Queries and what metrics read of them, some at a time."""
@@ -316,8 +312,9 @@ class Evidence:
             yield from self.ranks(direction)
         elif need == "labels":
             if self.labels is None:
-                metrics = ", ".join(row.name for row in rows)
-                raise ValueError(f"{metrics}: give labels, the data set's own pairs, beside the judgements")
+                raise ValueError(
+                    f"{rows[0].name}: give labels, the data set's own pairs, beside the judgements"
+                )
             by_labels = replace(self, judged=self.labels, own=self.whose)
             both = zip(by_labels.ranks(direction), self.ranks(direction), strict=True)
             yield from ((queries, (labels, truth)) for (queries, labels), (_, truth) in both)
@@ -325,8 +322,9 @@ class Evidence:
             turned, depth = direction == "t2i", max(k or row.width or 1 for row in rows for k in row.ks)
             width = max(row.width for row in rows)
             for (images, captions, scores, _), rows_of in zip(self.galleries, self.graded, strict=True):
-                sides = (captions, scores.T, rows_of.T) if turned else (images, scores, rows_of)
-                queries, side, grades = sides
+                queries, side, grades = (
+                    (captions, scores.T, rows_of.T) if turned else (images, scores, rows_of)
+                )
                 if need == "scores":
                     yield queries, Side(side, grades, direction, self.whose, self.without_own)
                     continue

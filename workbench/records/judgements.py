@@ -115,8 +115,10 @@ class Judgements:
         captions = (self.captions, self.caption_queries)
         for axis, known, size in (("image", images, self.shape[0]), ("caption", captions, self.shape[1])):
             rows = np.concatenate([rows for rows in known if rows is not None])
-            inside = ((rows >= 0) & (rows < size)).all()
-            require(inside, f"judgements {self.name!r}: a {axis} row lies outside 0..{size - 1}")
+            require(
+                ((rows >= 0) & (rows < size)).all(),
+                f"judgements {self.name!r}: a {axis} row lies outside 0..{size - 1}",
+            )
         keys = self.images * np.int64(self.shape[1]) + self.captions
         require(len(np.unique(keys)) == len(keys), f"judgements {self.name!r}: a pair is listed twice")
 

@@ -53,5 +53,6 @@ class Measurement:
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as JSON values; the key as its text, beside the judgements and folds that it names."""
-        named = {"judgements": self.key.judgements, "folds": self.key.folds}
-        return asdict(self) | {"key": self.label, **named}
+        return asdict(self) | {
+            "key": self.label, "judgements": self.key.judgements, "folds": self.key.folds,
+        }  # fmt: skip

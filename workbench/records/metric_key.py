@@ -48,8 +48,10 @@ class MetricKey:
     folds: int = 1
 
     def __post_init__(self) -> None:
-        known = ", ".join(DIRECTIONS[:-1])
-        require(self.direction in DIRECTIONS, f"no direction {self.direction!r}; known: {known}")
+        require(
+            self.direction in DIRECTIONS,
+            f"no direction {self.direction!r}; known: {', '.join(DIRECTIONS[:-1])}",
+        )
         require(_read(str(self)) == astuple(self), f"a key has the form {FORM}; got {str(self)!r}")
 
     def __str__(self) -> str:

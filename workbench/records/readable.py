@@ -100,7 +100,7 @@ def headline(labels: Iterable[str], most: int = 12, *, usual: Container[str] | N
             place = FIRST.index(key.metric) if key.metric in FIRST else last
             # R@K and RSUM are read by the labels, as benchmarks print them; others by the truth as well
             judged = key.metric not in ("R", "rsum") or key.judgements == "own"
-            wanted = place < last or (usual is not None and key.metric not in usual)
-            if wanted and judged and key == replace(key, subset="", folds=1):
+            asked = place < last or (usual is not None and key.metric not in usual)
+            if asked and judged and key == replace(key, subset="", folds=1):
                 found.append((place, len(found), label))
     return [label for *_, label in sorted(found)] or every[:most]

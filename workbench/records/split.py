@@ -59,10 +59,9 @@ class Split:
 
     def __post_init__(self) -> None:
         images, texts = len(self.image_ids), len(self.captions)
-        sizes = {"caption_ids": texts, "own": texts, "level": texts, "chain": texts, "caption_graphs": texts}
+        sizes = dict.fromkeys(("caption_ids", "own", "level", "chain", "caption_graphs"), texts)
         for what, size in (sizes | {"regions": images, "image_graphs": images}).items():
-            values = getattr(self, what)
-            found = size if values is None else len(values)
+            found = size if getattr(self, what) is None else len(getattr(self, what))
             require(found == size, f"{self.name}: {what} has {found} rows, expected {size}")
         for what, ids in (("image", self.image_ids), ("caption", self.caption_ids)):
             require(len(set(ids)) == len(ids), f"{self.name}: the same {what} id occurs twice")

@@ -303,8 +303,8 @@ class Approximate:
             raise ValueError(f"faiss does not take kind {kind!r} with search {search!r}: {error}") from error
         self.method, self._size = f"faiss {kind}{' ' if search else ''}{search}", len(gallery)
         if not self._index.is_trained:
-            step = max(1, len(gallery) // 100_000)
-            self._index.train(np.ascontiguousarray(gallery[::step], dtype=np.float32))
+            some = gallery[:: max(1, len(gallery) // 100_000)]
+            self._index.train(np.ascontiguousarray(some, dtype=np.float32))
         for part in blocks(len(gallery), ADDED_ROWS):
             self._index.add(np.ascontiguousarray(gallery[part], dtype=np.float32))
         chosen = gallery[:: max(1, len(gallery) // measured)] if queries is None else queries

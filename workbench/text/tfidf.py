@@ -34,8 +34,11 @@ class TfidfRelevance(Relevance):
     def __init__(
         self, hypotheses: sparse.csr_array, references: sparse.csr_array, own: Rows, images: int
     ) -> None:
-        rule = "TF-IDF cosine, 0 to 1: single words shared with the image's captions"
-        super().__init__(Tfidf.name, rule, (images, hypotheses.shape[0]))
+        super().__init__(
+            Tfidf.name,
+            "TF-IDF cosine, 0 to 1: single words shared with the image's captions",
+            (images, hypotheses.shape[0]),
+        )
         shares = 1 / np.maximum(np.bincount(own, minlength=images), 1)
         mean = sparse.csr_array((shares[own], (own, np.arange(len(own)))), shape=(images, len(own)))
         self._hypotheses, self._images = hypotheses, mean @ references

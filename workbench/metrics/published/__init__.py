@@ -253,8 +253,9 @@ def warnings(rows: pd.DataFrame | None = None) -> dict[tuple[str, ...], str]:
     for line in checked[~checked["adds_up"].astype(bool)].to_dict("records"):
         printed, parts = (fixed(line[name], 1) for name in ("printed", "parts"))
         reason = f": {line['reason']}" if line["reason"] else ""
-        told = f"prints {line['metric']} {printed}, its parts add up to {parts}{reason}"
-        out[tuple(line[name] for name in ROW)] = told
+        out[tuple(line[name] for name in ROW)] = (
+            f"prints {line['metric']} {printed}, its parts add up to {parts}{reason}"
+        )
     return out
 
 
@@ -328,5 +329,5 @@ def beside(rows: pd.DataFrame) -> dict[tuple[str, ...], str]:
         paper, table, dataset, _, _, method = key
         warning = f"\N{WARNING SIGN} {wrong[key]}" if key in wrong else ""
         told = (warning, CONTRADICTED.get((paper, table, dataset, method), ""), marked(paper, method))
-        out[key] = "; ".join(text for text in told if text)
+        out[key] = "; ".join(filter(None, told))
     return out
