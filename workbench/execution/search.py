@@ -44,9 +44,10 @@ def read(path: Path | str) -> pd.DataFrame:
 def main(name: str = GRID, path: str = "") -> None:
     """Print the best settings of each objective."""
     found = best(read_grid(find(name, "grid")), read(path or assets.path(f"results/{name}.tsv")))
-    for objective, row in found.iterrows():
-        settings = ", ".join(f"{field}={row[field]:g}" for field in row.index.drop("value"))
-        sys.stdout.write(f"{objective}: {settings} ({fixed(row['value'], 3)})\n")
+    for objective, row in found.to_dict("index").items():
+        value = row.pop("value")
+        settings = ", ".join(f"{field}={setting}" for field, setting in row.items())
+        sys.stdout.write(f"{objective}: {settings} ({fixed(value, 3)})\n")
 
 
 if __name__ == "__main__":
