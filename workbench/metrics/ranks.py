@@ -222,12 +222,12 @@ class Ranked:
     def __init__(self, scores: AnyScores, judgements: Sequence[Judgements]) -> None:
         self.judgements, relevant = tuple(judgements), [Relevant.of(one) for one in judgements]
         self.shape, rows = relevant[0].shape, by_rows(scores)
-        self._ranks: dict[Direction, list[Ranks]] = {
+        self._ranks: dict[str, list[Ranks]] = {
             "i2t": rank_all(rows, relevant),
             "t2i": rank_all(rows.T, [one.T for one in relevant]),
         }
 
-    def by(self, judgements: Judgements) -> dict[Direction, Ranks]:
+    def by(self, judgements: Judgements) -> dict[str, Ranks]:
         """The ranks by one of the judgements.
 
         Raises:
