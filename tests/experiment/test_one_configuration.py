@@ -48,6 +48,9 @@ def test_python_a_file_a_notebook_and_a_grid_complete_one_configuration(name, tm
     done = CliRunner().invoke(app, ["train", "mine.json"])
     assert done.exit_code == 2
     assert json.loads(done.output.partition(": ")[2]) == wanted.as_dict()
+    words = [word for key, value in given.items() for word in ("-p", f"{key}={value}")]
+    done = CliRunner().invoke(app, ["train", *words])
+    assert json.loads(done.output.partition(": ")[2]) == wanted.as_dict()
 
 
 @pytest.mark.parametrize("name", ["scenes", "coco", "flickr30k", "flickr8k", "folder"])

@@ -245,19 +245,21 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
 
 @app.command(cls=WithPairs)
 def train(
-    config: Path,
+    config: Annotated[
+        Path | None, typer.Argument(help="JSON or YAML file of fields; none takes the defaults.")
+    ] = None,
     parameter: Pairs = None,
     out: Out = "",
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train and evaluate one experiment from a JSON file of configuration fields."""
+    """Train and evaluate one experiment: a file of configuration fields, -p, or the defaults alone."""
     from workbench import experiment
     from workbench.execution import parameters
     from workbench.experiment import standalone
 
     with usage():
-        values = read_options(library.find(config, "configuration"))
+        values = read_options(library.find(config, "configuration")) if config else {}
         standalone.check_folder(out, resume)
         chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
         writable(out or "runs")

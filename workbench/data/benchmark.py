@@ -15,15 +15,16 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
-from workbench.records import Array, Split
+from workbench.records import Array, Split, require
 from workbench.records.shown import count, fixed
-from workbench.registry import did_you_mean
+from workbench.registry import require_known
 
 PARTS = ("train", "restval", "val", "test")
 
@@ -132,8 +133,10 @@ def read_precomp(folder: Path, part: str) -> tuple[list[Row], Array]:
     """
     captions, ids = _lines(folder / f"{part}_caps.txt"), _lines(folder / f"{part}_ids.txt")
     name = f"{part}_caps.txt"
-    if not captions or len(captions) % EACH:
-        raise ValueError(f"{name}: expected {EACH} lines an image, found {len(captions)} lines")
+    require(
+        captions and len(captions) % EACH == 0,
+        f"{name}: expected {EACH} lines an image, found {len(captions)} lines",
+    )
     images = _image_ids(ids, len(captions), f"{part}_ids.txt")
     rows = [
         Row(f"{name} line {n + 1}", images[n // EACH], text.strip(), f"{images[n // EACH]}#{n % EACH}")
@@ -177,11 +180,11 @@ def _regions(file: Path, captions: int) -> Array:
     except (ValueError, EOFError) as error:
         raise ValueError(f"{file.name} is not whole: expected an array (N, K, D), found {error}") from error
     images = captions // EACH
-    if features.ndim != 3 or len(features) not in (images, captions):
-        raise ValueError(
-            f"{file.name}: expected ({images} or {captions}, K, D) for {captions} captions, found "
-            f"{features.shape}"
-        )
+    require(
+        features.ndim == 3 and len(features) in (images, captions),
+        f"{file.name}: expected ({images} or {captions}, K, D) for {captions} captions, found "
+        f"{features.shape}",
+    )
     if len(features) == images:
         return features
     for image in np.linspace(0, images - 1, min(PROBES, images)).astype(int):
@@ -212,10 +215,8 @@ def identified(rows: list[Row], known: list[Row], source: str) -> tuple[list[Row
     Raises:
         ValueError: more than a tenth of the images has no image with the same captions.
     """
-    of_image: dict[str, list[Row]] = {}
-    for row in known:
-        of_image.setdefault(row.image, []).append(row)
-    by_texts = {_texts(block): block for block in of_image.values()}
+    blocks = [list(block) for _, block in groupby(known, lambda row: row.image)]
+    by_texts = {_texts(block): block for block in blocks}
     out: list[Row] = []
     lost, images = 0, len(rows) // EACH
     for start in range(0, len(rows), EACH):
@@ -224,11 +225,11 @@ def identified(rows: list[Row], known: list[Row], source: str) -> tuple[list[Row
         lost += same is None
         ids = {row.id: other for row, other in zip(_ordered(block), _ordered(same or block), strict=True)}
         out += [replace(row, image=ids[row.id].image, id=ids[row.id].id) for row in block]
-    if lost > (1 - KNOWN) * images:
-        raise ValueError(
-            f"{rows[0].where.split()[0]}: expected every {EACH} lines to be the captions of one image of "
-            f"{source}, found {images - lost} of {images} images so; is it shuffled, or of another split?"
-        )
+    require(
+        lost <= (1 - KNOWN) * images,
+        f"{rows[0].where.split()[0]}: expected every {EACH} lines to be the captions of one image of "
+        f"{source}, found {images - lost} of {images} images so; is it shuffled, or of another split?",
+    )
     return out, lost
 
 
@@ -263,10 +264,7 @@ def check_order(name: str, rows: list[Row]) -> None:
         ValueError: too few captions are like the others of their image; the message names file, expected and
             found.
     """
-    blocks: dict[str, list[str]] = {}
-    for row in rows:
-        blocks.setdefault(row.image, []).append(row.caption)
-    images = list(blocks.values())
+    images = [[row.caption for row in block] for _, block in groupby(rows, lambda row: row.image)]
     if len(images) < LEAST or min(map(len, images)) < 2:
         return
     right: list[bool] = []
@@ -340,11 +338,7 @@ def load_benchmark(bench: Benchmark, choice: Choice) -> Split:
             known ones.
     """
     known = list(bench.files if choice.source == PRECOMP else bench.parts)
-    if choice.split not in known:
-        raise ValueError(
-            f"{bench.name}: source {choice.source!r} has no split {choice.split!r}; "
-            f"{did_you_mean(choice.split, known)}"
-        )
+    require_known(f"{bench.name}: source {choice.source!r} has no split", choice.split, known, ValueError)
     rows, path, regions, notes = (_features if choice.source == PRECOMP else _annotated)(bench, choice)
     name = f"{bench.name}/{choice.split}"
     if choice.complete and choice.on_error == "raise":
@@ -371,8 +365,7 @@ def _annotated(bench: Benchmark, choice: Choice) -> Read:
     files = {image: folder / IMAGES / path for image, path in paths.items()}
     # the captions alone: photographs are looked for when they are opened
     needed = files if photographs else dict.fromkeys(files, file)
-    rows = good(found, needed.__getitem__, problems, check_images=False)
-    if not rows:
+    if not (rows := good(found, needed.__getitem__, problems, check_images=False)):
         raise ValueError(
             f"{file.name}: expected images of the split {choice.split!r}, found none. "
             f"{' '.join(problems.notes())}"
@@ -403,10 +396,10 @@ def _share(rows: list[Row], choice: Choice) -> tuple[list[Row], tuple[str, ...]]
     """
     if choice.share == 1:
         return rows, ()
-    if not choice.split.startswith("train"):
-        raise ValueError(
-            f"share is {choice.share} of {choice.split!r}; a part is taken of the splits for training alone"
-        )
+    require(
+        choice.split.startswith("train"),
+        f"share is {choice.share} of {choice.split!r}; a part is taken of the splits for training alone",
+    )
     images = list(dict.fromkeys(row.image for row in rows))
     drawn = max(1, round(choice.share * len(images)))
     kept = {images[n] for n in np.random.default_rng(choice.seed).permutation(len(images))[:drawn]}

@@ -15,7 +15,7 @@ import numpy as np
 
 from workbench.data.coco import coco as load_coco
 from workbench.data.reading import find_root
-from workbench.records import Judgements, Split
+from workbench.records import Judgements, Split, require
 from workbench.records.shown import count
 
 REMEDY = (
@@ -73,10 +73,10 @@ def cxc(
     }
     tables = {name: list(_ratings(folder / file, name)) for name, file in files.items()}
     found = {name: len(table) for name, table in tables.items()}
-    if complete and split == "test" and found != RATED:
-        raise ValueError(
-            f"{', '.join(files.values())}: expected {RATED} ratings, found {found}; get whole copies"
-        )
+    require(
+        not complete or split != "test" or found == RATED,
+        f"{', '.join(files.values())}: expected {RATED} ratings, found {found}; get whole copies",
+    )
     rated = {name: _judgements(name, table, rows, files[name]) for name, table in tables.items()}
     return replace(
         base,

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.data.coco import coco
-from workbench.records import Judgements, Split
+from workbench.records import Judgements, Split, require
 from workbench.records.shown import count
 
 REMEDY = "install the positives of ECCV Caption, which come as a package: pip install 'itm-workbench[eccv]'"
@@ -82,8 +82,12 @@ def eccv_caption(
         for name, number in absent.items()
         if number
     ]
-    judgements = {"own": base.judgements["own"], **judged}
-    return replace(base, name=f"eccv_caption/{split}", judgements=judgements, notes=(*base.notes, *notes))
+    return replace(
+        base,
+        name=f"eccv_caption/{split}",
+        judgements={"own": base.judgements["own"], **judged},
+        notes=(*base.notes, *notes),
+    )
 
 
 def _package() -> Path:
@@ -100,11 +104,11 @@ def _positives(folder: Path, name: str) -> Positives:
         for direction in ("image_to_caption", "caption_to_image")
     ]
     counts = (*(sum(map(len, side.values())) for side in sides), *map(len, sides))
-    if counts != PUBLISHED[name]:
-        raise ValueError(
-            f"{name}_*.json of the package: expected {PUBLISHED[name]} pairs and queries of images and "
-            f"captions, found {counts}"
-        )
+    require(
+        counts == PUBLISHED[name],
+        f"{name}_*.json of the package: expected {PUBLISHED[name]} pairs and queries of images and "
+        f"captions, found {counts}",
+    )
     image, caption = ({int(one): [*map(int, items)] for one, items in side.items()} for side in sides)
     return image, caption
 
@@ -142,7 +146,6 @@ def _judgements(
     complete: bool,
 ) -> Judgements:
     pairs = [(images[i], captions[c]) for i, c in _pairs(found) if i in images and c in captions]
-    table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     # images of positives outside of the gallery: two of ECCV's name the sixth caption of an image
     missing = [images[i] for i, items in found[0].items() for c in items if complete and c not in captions]
     image_queries, caption_queries = (
@@ -153,9 +156,9 @@ def _judgements(
         name=name,
         rule=RULES[name],
         shape=(len(base.image_ids), len(base.captions)),
-        images=table[:, 0],
-        captions=table[:, 1],
-        grades=np.ones(len(table), dtype=np.float32),
+        images=np.array([image for image, _ in pairs], dtype=np.int64),
+        captions=np.array([caption for _, caption in pairs], dtype=np.int64),
+        grades=np.ones(len(pairs), dtype=np.float32),
         source="eccv-caption 0.1.0; Chun et al. 2022",
         image_queries=image_queries,
         caption_queries=caption_queries,

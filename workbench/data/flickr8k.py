@@ -6,7 +6,7 @@ metrics", Journal of Artificial Intelligence Research 47, 2013. The judgements a
 collected from a crowd.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -67,8 +67,7 @@ def flickr8k(
     if ABSENT in listed and not path(ABSENT).is_file():
         listed.remove(ABSENT)
         absent = (f"{ABSENT} is listed but was never distributed",)
-    rows = _of_split(listed, folder / CAPTIONS, problems)
-    kept = good(rows, path, problems, check_images=check_images)
+    kept = good(_of_split(listed, folder / CAPTIONS, problems), path, problems, check_images=check_images)
 
     def judge(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
         return {"human": human(folder / HUMAN, images, captions)} if split == "test" else {}
@@ -79,26 +78,19 @@ def flickr8k(
 
 
 def _of_split(images: list[str], file: Path, problems: Problems) -> list[Row]:
-    """The captions of these images, in the order of the images."""
+    """The captions of these images, in the order of the images; a row is ``image#k<TAB>caption``."""
     rows: dict[str, list[Row]] = {image: [] for image in images}
-    for row in _captions(file, problems):
-        if row.image in rows:
-            rows[row.image].append(row)
-    for image in (image for image in images if not rows[image]):
-        problems.add("image without captions", f"{file.name}: {image} has no caption")
-    return [row for image in images for row in rows[image]]
-
-
-def _captions(file: Path, problems: Problems) -> Iterator[Row]:
-    """Rows of the token file, ``image#k<TAB>caption``."""
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         where = f"{file.name} row {number}"
         caption_id, tab, caption = line.partition("\t")
         image, mark, _ = caption_id.rpartition("#")
         if tab and mark:
-            yield Row(where, image, caption.strip(), caption_id)
+            rows.get(image, []).append(Row(where, image, caption.strip(), caption_id))
         elif line.strip():
             problems.add("malformed row", f"{where}: expected 'image#k<TAB>caption', found {line[:60]!r}")
+    for image in (image for image in images if not rows[image]):
+        problems.add("image without captions", f"{file.name}: {image} has no caption")
+    return [row for image in images for row in rows[image]]
 
 
 def human(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) -> Judgements:

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
 from workbench.data.reading import Problems, Row, find_root, good, to_split
-from workbench.records import Split
+from workbench.records import Split, require
 
 Record = dict[str, Any]
 
@@ -37,8 +37,7 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
             read.
     """
     readers = {".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}
-    reader = readers.get(file.suffix.lower())
-    if reader is None:
+    if (reader := readers.get(file.suffix.lower())) is None:
         raise ValueError(f"{file.name}: a table is one of {', '.join(readers)}")
     where = f"{file.name} row 0"
     try:
@@ -53,8 +52,7 @@ def _csv(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     with file.open(encoding="utf-8-sig", newline="") as lines:
         rows = csv.reader(lines, strict=True)
         header = next(rows, [])
-        if len(set(header)) != len(header):
-            raise ValueError(f"{file.name}: a column name occurs twice in {header}")
+        require(len(set(header)) == len(header), f"{file.name}: a column name occurs twice in {header}")
         for number, row in enumerate((row for row in rows if row), start=1):
             where = f"{file.name} row {number}"
             if len(row) == len(header):
@@ -131,8 +129,7 @@ def folder(
     problems = Problems(on_error)
     records = list(read_table(file, problems))
     rows = _rows(_of_split(records, split, problems), base, problems)
-    kept = good(rows, base.joinpath, problems, check_images=check_images)
-    if not kept:
+    if not (kept := good(rows, base.joinpath, problems, check_images=check_images)):
         raise ValueError(
             f"folder: {file.name} has no usable row for split {split!r}. "
             f"{' '.join(problems.notes())}".rstrip()
@@ -149,15 +146,14 @@ def folder(
 
 
 def _find_table(base: Path) -> Path:
-    found = [base / name for name in TABLES if (base / name).is_file()]
-    if not found:
+    if not (found := [base / name for name in TABLES if (base / name).is_file()]):
         raise FileNotFoundError(
             f"folder: {base} holds none of {', '.join(TABLES)}; name the table with table=... {REMEDY}"
         )
-    if len(found) > 1:
-        raise ValueError(
-            f"folder: {base} holds {' and '.join(file.name for file in found)}; choose one with table=..."
-        )
+    require(
+        len(found) <= 1,
+        f"folder: {base} holds {' and '.join(file.name for file in found)}; choose one with table=...",
+    )
     return found[0]
 
 
@@ -186,8 +182,7 @@ def _rows(records: Iterator[tuple[str, Record]], base: Path, problems: Problems)
             row_id = str(record.get("id", f"{image}#{captions[image]}"))
             level, chain = _whole(record, "level"), _whole(record, "chain")
             caption = record.get("caption", "")
-            if not isinstance(caption, str):
-                raise ValueError(f"the caption is {caption!r}; expected text")
+            require(isinstance(caption, str), f"the caption is {caption!r}; expected text")
         except ValueError as error:
             problems.add("malformed row", f"{where}: {error}")
             continue
@@ -197,15 +192,19 @@ def _rows(records: Iterator[tuple[str, Record]], base: Path, problems: Problems)
 
 def _inside(base: Path, image: Any) -> str:
     """A path below the folder, written in one way, so that one image has one id."""
-    if not isinstance(image, str) or "\0" in image:
-        raise ValueError(f"the image path is {image!r}; expected a path relative to the folder")
+    require(
+        isinstance(image, str) and "\0" not in image,
+        f"the image path is {image!r}; expected a path relative to the folder",
+    )
     path = PurePosixPath(image)
-    if path.is_absolute() or PureWindowsPath(image).drive or ".." in path.parts:
-        raise ValueError(
-            f"the image path {image!r} leads out of the folder; paths are relative to it, without '..'"
-        )
-    if not (base / path).resolve().is_relative_to(base.resolve()):
-        raise ValueError(f"the image path {image!r} is a link that leads out of the folder")
+    require(
+        not (path.is_absolute() or PureWindowsPath(image).drive or ".." in path.parts),
+        f"the image path {image!r} leads out of the folder; paths are relative to it, without '..'",
+    )
+    require(
+        (base / path).resolve().is_relative_to(base.resolve()),
+        f"the image path {image!r} is a link that leads out of the folder",
+    )
     return str(path)
 
 
@@ -218,8 +217,7 @@ def _whole(record: Record, name: str) -> int | None:
         number = float(value)
     except (TypeError, ValueError):
         number = 0.5
-    if not number.is_integer():
-        raise ValueError(f"{name} is {value!r}; expected a whole number")
+    require(number.is_integer(), f"{name} is {value!r}; expected a whole number")
     return int(number)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps
 
-from workbench.records import Judgements, Rows, Split
+from workbench.records import Judgements, Rows, Split, require
 from workbench.records.shown import count
 
 VARIABLE = "WORKBENCH_DATA"
@@ -34,13 +34,13 @@ def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -
             to get it.
     """
     base = os.environ.get(VARIABLE)
-    if root is None and not base:
-        raise FileNotFoundError(
-            f"{name}: set root=..., or {VARIABLE} to the folder that holds {name}/. {remedy}"
-        )
+    require(
+        root is not None or base,
+        f"{name}: set root=..., or {VARIABLE} to the folder that holds {name}/. {remedy}",
+        FileNotFoundError,
+    )
     folder = Path(root) if root is not None else Path(str(base)) / name
-    missing = [item for item in needed if not (folder / item).exists()]
-    if missing:
+    if missing := [item for item in needed if not (folder / item).exists()]:
         raise FileNotFoundError(f"{name}: {folder} lacks {', '.join(missing)}. {remedy}")
     return folder
 
@@ -97,8 +97,7 @@ def read_image(path: Path, where: str, *, small: bool = False) -> Image.Image:
 
 def require_file(path: Path, where: str) -> None:
     """Raise ``FileNotFoundError``, naming file and row, where there is no such file."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{where}: there is no image file {path}")
+    require(path.is_file(), f"{where}: there is no image file {path}", FileNotFoundError)
 
 
 @dataclass(frozen=True)
@@ -206,12 +205,12 @@ def check_counts(name: str, rows: Sequence[Row], expected: tuple[int, int]) -> N
         ValueError: there are more or fewer.
     """
     found = (len({row.image for row in rows}), len(rows))
-    if found != expected:
-        raise ValueError(
-            f"{name}, from {rows[0].where.split()[0] if rows else 'empty files'}: expected "
-            f"{count(expected[0], 'image')} and {count(expected[1], 'caption')}, "
-            f"found {count(found[0])} and {count(found[1])}; get a whole copy, or say complete=False"
-        )
+    require(
+        found == expected,
+        f"{name}, from {rows[0].where.split()[0] if rows else 'empty files'}: expected "
+        f"{count(expected[0], 'image')} and {count(expected[1], 'caption')}, "
+        f"found {count(found[0])} and {count(found[1])}; get a whole copy, or say complete=False",
+    )
 
 
 def _column(values: list[int | None]) -> Rows | None:

@@ -88,8 +88,10 @@ def attention(layer: nn.MultiheadAttention, rows: Tensor, layout: Layout) -> Ten
     blocks = []
     for block in layout.blocks(linear(rows, layer.in_proj_weight, layer.in_proj_bias)):
         # shape: (3, sets, heads, parts, width of a head)
-        asked = block.unflatten(-1, (3, layer.num_heads, -1)).permute(2, 0, 3, 1, 4)
-        blocks.append(scaled_dot_product_attention(*asked, dropout_p=dropped).transpose(1, 2).flatten(2))
+        query, key, value = block.view(*block.shape[:2], 3, layer.num_heads, -1).permute(2, 0, 3, 1, 4)
+        blocks.append(
+            scaled_dot_product_attention(query, key, value, dropout_p=dropped).transpose(1, 2).flatten(2)
+        )
     made: Tensor = layer.out_proj(layout.of_rows(blocks))
     return made
 
@@ -131,7 +133,7 @@ def gru(rnn: nn.GRU, vectors: Tensor, which: Tensor | None, sizes: Tensor) -> li
     if padded_form(vectors):
         return _by_cudnn(rnn, vectors if which is None else vectors[which], sizes)
     with torch.autocast("cpu", enabled=False):
-        return _by_steps(rnn, vectors.to(rnn.weight_hh_l0.dtype), which, sizes)
+        return _by_steps(rnn, vectors.type_as(rnn.weight_ih_l0), which, sizes)
 
 
 def _by_steps(rnn: nn.GRU, vectors: Tensor, which: Tensor | None, sizes: Tensor) -> list[Tensor]:
@@ -187,7 +189,7 @@ class _Gru(torch.autograd.Function):
         for part, count in _steps(at_once):
             before, gate = hidden[:count], torch.addmm(bias, hidden[:count], weight.T, out=gates[part])
             gate[:, : 2 * width].add_(read[part, : 2 * width]).sigmoid_()
-            reset, keep, heard = gate.split(width, dim=1)
+            reset, keep, heard = gate.chunk(3, dim=1)
             torch.addcmul(read[part, 2 * width :], reset, heard, out=new[part]).tanh_()
             hidden = torch.lerp(new[part], before, keep, out=out[part])
         ctx.save_for_backward(gates, new, out, weight)
@@ -195,7 +197,7 @@ class _Gru(torch.autograd.Function):
         return out
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
         """Gradients of what was read, of the weight and of the bias."""
         gates, new, out, weight = ctx.saved_tensors
@@ -204,8 +206,8 @@ class _Gru(torch.autograd.Function):
         to_gates, to_new = torch.empty_like(gates), torch.empty_like(new)
         carried = out.new_zeros(first, width)
         for part, count in reversed(_steps(ctx.at_once)):
-            reset, keep, heard = gates[part].split(width, dim=1)
-            to_reset, to_keep, to_heard = to_gates[part].split(width, dim=1)
+            reset, keep, heard = gates[part].chunk(3, dim=1)
+            to_reset, to_keep, to_heard = to_gates[part].chunk(3, dim=1)
             slope = carried[:count].add_(gradients[0][part])
             kept = slope * keep
             _slope_of_sigmoid(slope * (before[part] - new[part]), keep, to_keep)

@@ -8,8 +8,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from workbench.objectives.base import Objective
-from workbench.records import Batch, Embedding
-from workbench.registry import did_you_mean
+from workbench.records import Batch, Embedding, require
+from workbench.registry import did_you_mean, require_known
 
 ADDEND = re.compile(r"(?:(?P<weight>[^*]*)\*\s*)?(?P<paper>(?:[^\W\d][\w.]*:)?\w+)(?:\.(?P<term>\w+))?")
 EXAMPLE = "write a sum as 'ditm+0.5*dias.dim'"
@@ -35,15 +35,14 @@ def parse(name: str) -> Addends:
     """
     out: Addends = {}
     for text in name.split("+"):
-        found = ADDEND.fullmatch(text.strip())
-        if found is None:
+        if (found := ADDEND.fullmatch(text.strip())) is None:
             raise ValueError(f"objective {name!r}: cannot read {text!r}; {EXAMPLE}")
         terms, term = out.setdefault(found["paper"], {}), found["term"] or ""
-        if term in terms or (terms and "" in {term, *terms}):
-            raise ValueError(
-                f"objective {name!r}: {text.strip()!r} is named twice; "
-                f"name each term once, with its whole weight"
-            )
+        require(
+            term not in terms and not (terms and "" in {term, *terms}),
+            f"objective {name!r}: {text.strip()!r} is named twice; "
+            f"name each term once, with its whole weight",
+        )
         terms[term] = _weight(name, found["weight"])
     return out
 
@@ -53,8 +52,7 @@ def _weight(name: str, text: str | None) -> float:
         weight = 1.0 if text is None else float(text)
     except ValueError:
         raise ValueError(f"objective {name!r}: {text!r} is no weight; {EXAMPLE}") from None
-    if not 0 < weight < math.inf:
-        raise ValueError(f"objective {name!r}: the weight {text} must be greater than 0 and finite")
+    require(0 < weight < math.inf, f"objective {name!r}: the weight {text} must be greater than 0 and finite")
     return weight
 
 
@@ -67,15 +65,13 @@ def options_of(name: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any
     addends = parse(name)
     example = f'{{"{next(iter(addends))}": {{...}}}}'
     for paper, given in options.items():
-        if paper not in addends:
-            raise TypeError(
-                f"objective {name!r} has no option {paper!r}; {did_you_mean(paper, list(addends))}. "
-                f"Options of a sum are given by paper, {example}"
-            )
-        if not isinstance(given, Mapping):
-            raise TypeError(
-                f"objective {name!r}: the options of {paper!r} are {given!r}; give them as {example}"
-            )
+        remedy = f". Options of a sum are given by paper, {example}"
+        require_known(f"objective {name!r} has no option", paper, addends, TypeError, remedy)
+        require(
+            isinstance(given, Mapping),
+            f"objective {name!r}: the options of {paper!r} are {given!r}; give them as {example}",
+            TypeError,
+        )
     return {paper: dict(options.get(paper, {})) for paper in addends}
 
 
@@ -105,10 +101,11 @@ class Sum(Objective):
         for paper, weights in addends.items():
             for term, weight in weights.items():
                 known = papers[paper].terms
-                if term not in ("", *known):
-                    raise KeyError(
-                        f"objective {paper!r} has no term {term!r}; {did_you_mean(term, list(known))}"
-                    )
+                require(
+                    term in ("", *known),
+                    f"objective {paper!r} has no term {term!r}; {did_you_mean(term, list(known))}",
+                    KeyError,
+                )
                 self.weights |= {f"{paper}.{name}": weight for name in known if term in ("", name)}
         self.terms = tuple(self.weights)
         self.select(self.terms)
@@ -132,10 +129,10 @@ class Sum(Objective):
         self.soft_labels = all(paper.soft_labels for paper in of_all)
         self.scores_parts, self.calibrates = self.first.scores_parts, self.first.calibrates
         shares = {name: paper.momentum for name, paper in self.by_name.items() if paper.momentum}
-        if len(set(shares.values())) > 1:
-            raise ValueError(
-                f"objective {self.name!r}: there is one momentum copy, and {shares} ask for different ones"
-            )
+        require(
+            len(set(shares.values())) <= 1,
+            f"objective {self.name!r}: there is one momentum copy, and {shares} ask for different ones",
+        )
         self.momentum = max(shares.values(), default=0.0)
         self.signals()
         self.relevances()
@@ -152,12 +149,12 @@ class Sum(Objective):
         out: Options = {}
         for paper, wanted in asked.items():
             for name, options in wanted.items():
-                if out.setdefault(name, options) != options:
-                    raise ValueError(
-                        f"objective {self.name!r}: {paper!r} reads the {kind} {name!r} with {options} "
-                        f"and another paper with {out[name]}; "
-                        f"a batch holds it once, so give both the same options"
-                    )
+                require(
+                    out.setdefault(name, options) == options,
+                    f"objective {self.name!r}: {paper!r} reads the {kind} {name!r} with {options} "
+                    f"and another paper with {out[name]}; "
+                    f"a batch holds it once, so give both the same options",
+                )
         return out
 
     def fit_width(self, embed_dim: int) -> None:

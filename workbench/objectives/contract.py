@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -22,7 +23,7 @@ from torch.nn.functional import normalize
 
 from workbench.objectives import load
 from workbench.objectives.base import Objective
-from workbench.records import Batch, Embedding
+from workbench.records import Batch, Embedding, require
 from workbench.registry import make
 
 WIDTH = 6
@@ -67,10 +68,8 @@ def check_objective(objective: str | type[Objective], **options: Any) -> None:
             raise AssertionError(f"{where}: {problem}") from None
 
 
-def hold(condition: bool | Tensor, problem: str) -> None:
-    """Raise ``AssertionError(problem)`` unless the condition holds, also under ``python -O``."""
-    if not condition:
-        raise AssertionError(problem)
+# ``hold(condition, problem)`` raises also under ``python -O``, which leaves ``assert`` out
+hold = partial(require, kind=AssertionError)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from workbench.losses.contrastive import contrastive
 from workbench.losses.terms import both_ways, full_precision, reduce
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective, settings
-from workbench.records import Batch, Embedding
+from workbench.records import Batch, Embedding, require
 from workbench.registry import NotNegative, Positive, Share
 
 RELEASED = (1e-9, 1e-6)
@@ -200,8 +200,7 @@ class CORA(Objective):
         super().__init__()
         self.weights = {"hard": hard, "contrastive": contrastive, "specificity": specificity}
         self.terms = tuple(name for name, weight in self.weights.items() if weight)
-        if not self.terms:
-            raise ValueError(f"cora: weights {self.weights} must not all be 0")
+        require(self.terms, f"cora: weights {self.weights} must not all be 0")
         self.margin, self.tau, self.epsilon, self.positives = margin, tau, epsilon, positives
         self.calibrates = beta is None
         self.beta = nn.Buffer(torch.tensor(1.0 if beta is None else beta, dtype=torch.float64))
@@ -224,8 +223,10 @@ class CORA(Objective):
         plain = self.scores(image, replace(text, entities=None, owner=None, labels=None))
         positives, out = batch.positives, dict[str, Tensor]()
         if self.wants("hard"):
-            how = {"margin": self.margin, "negatives": self.mining, "reduction": "mean"}
-            out["hard"] = torch.stack(both_ways(triplet, plain, positives, **how)).sum()
+            i2t, t2i = both_ways(
+                triplet, plain, positives, margin=self.margin, negatives=self.mining, reduction="mean"
+            )
+            out["hard"] = i2t + t2i
         if text.entities is not None and text.owner is not None:
             found = similarity.cosine(image.mean, text.entities)
             if self.wants("contrastive"):

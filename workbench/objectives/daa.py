@@ -156,8 +156,10 @@ class DAA(Objective):
         """Terms ``i2t`` and ``t2i`` of the triplet, ``asp_i2t`` and ``asp_t2i``."""
         scores, positives = full_precision(self.scores(image, text)), batch.positives
         relevance = batch.relevance[self.relevance].detach().to(scores.dtype)
-        how = {"margin": self.margin, "negatives": self.mining, "reduction": "sum"}
-        terms = dict(zip(("i2t", "t2i"), both_ways(triplet, scores, positives, **how), strict=True))
+        i2t, t2i = both_ways(
+            triplet, scores, positives, margin=self.margin, negatives=self.mining, reduction="sum"
+        )
+        terms = {"i2t": i2t, "t2i": t2i}
         if self.ranks == "released":
             scores, relevance = scores[batch.own], relevance[batch.own]
         for name, s, y in (("asp_i2t", scores, relevance), ("asp_t2i", scores.T, relevance.T)):

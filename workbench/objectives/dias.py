@@ -37,7 +37,7 @@ from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective, settings
 from workbench.objectives.parts.attention import CrossAttention, masked_mean, parts_of
 from workbench.objectives.parts.selection import Rule, Selections, constraint, selections
-from workbench.records import Batch, Embedding
+from workbench.records import Batch, Embedding, require
 from workbench.registry import Group, NotNegative, make
 
 WEIGHTS = {"loc": 1.0, "dim": 10.0, "inter": 0.05, "intra": 0.1}
@@ -57,11 +57,11 @@ def correlation(image: Tensor, text: Tensor) -> Tensor:
     Raises:
         ValueError: the two differ in shape.
     """
-    if image.shape != text.shape:
-        raise ValueError(
-            f"dimension alignment compares {tuple(image.shape)} image rows with {tuple(text.shape)} text "
-            f"rows; give both encoders the same embed_dim"
-        )
+    require(
+        image.shape == text.shape,
+        f"dimension alignment compares {tuple(image.shape)} image rows with {tuple(text.shape)} text "
+        f"rows; give both encoders the same embed_dim",
+    )
     # A product in half precision would leave two digits of a correlation.
     with torch.autocast(image.device.type, enabled=False):
         return nn.functional.normalize(full_precision(image), dim=0).T @ nn.functional.normalize(
@@ -190,8 +190,7 @@ class DIAS(Objective):
         self.margin, self.cutoff, self.reduction = margin, cutoff, reduction
         self.rows, self.denominators = rows, denominators
         self.weights: dict[str, float] = WEIGHTS | dict(weights or {})
-        if not any(self.weights.values()):
-            raise ValueError("dias: all weights are 0; at least one term must be left")
+        require(any(self.weights.values()), "dias: all weights are 0; at least one term must be left")
         self.terms = tuple(name for name, weight in self.weights.items() if weight)
         self.scores_parts = scorer != "dual"
         form = {"form": scorer if self.scores_parts else "cross"} if isinstance(scorer, str) else scorer

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from workbench.losses.contrastive import contrastive
 from workbench.losses.terms import ScalarReduction, both_ways, full_precision
 from workbench.objectives.base import Objective, settings
-from workbench.records import Batch, Embedding
+from workbench.records import Batch, Embedding, require
 from workbench.registry import NotNegative
 
 INITIAL = {"learnable_exp": 1 / 0.07, "learnable_linear": 1.0, "fixed": 1 / 0.07}
@@ -53,10 +53,10 @@ class InfoNCE(Objective):
     ) -> None:
         super().__init__()
         start = INITIAL[scale] if initial is None else initial
-        if not 0 < start < math.inf or (scale == "learnable_exp" and start > CAP):
-            raise ValueError(
-                f"initial is {start}; it must be positive, and at most {CAP} where the scale is learnable_exp"
-            )
+        require(
+            0 < start < math.inf and (scale != "learnable_exp" or start <= CAP),
+            f"initial is {start}; it must be positive, and at most {CAP} where the scale is learnable_exp",
+        )
         self.kind, self.weights, self.reduction = scale, weights, reduction
         self.extra_positives = extra_positives
         first = torch.tensor(math.log(start) if scale == "learnable_exp" else start)
@@ -70,8 +70,10 @@ class InfoNCE(Objective):
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i``."""
         logits = self.scale * full_precision(self.scores(image, text))
-        how = {"reduction": self.reduction, "extra_positives": self.extra_positives}
-        i2t, t2i = both_ways(contrastive, logits, batch.positives, **how)
+        i2t, t2i = both_ways(
+            contrastive, logits, batch.positives, reduction=self.reduction,
+            extra_positives=self.extra_positives,
+        )  # fmt: skip
         return {"i2t": self.weights[0] * i2t, "t2i": self.weights[1] * t2i}
 
     @torch.no_grad()

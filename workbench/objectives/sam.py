@@ -91,13 +91,15 @@ def released(
     anchor, gaps = torch.arange(len(own), device=own.device), (scores - lead[:, None], scores - lead[None, :])
     if sampling == "random":
         alone = torch.eye(len(own), dtype=torch.bool, device=own.device)
-        first, second = (sample(scores, alone, sampling) for _ in gaps)
+        first, second = sample(scores, alone, sampling), sample(scores, alone, sampling)
     else:
         first, second = (gap.topk(2, dim=1, largest=sampling == "closest").indices[:, 1] for gap in gaps)
     # The negative captions give the second margin and the negative images the first.
-    margins = [((phi.diagonal() - phi[anchor, of]) / tau).clamp(max=cap)[None, :] for of in (second, first)]
-    hinges = [(gap + margin).clamp(min=0) for gap, margin in zip(gaps, margins, strict=True)]
-    return hinges[0][anchor, first], hinges[1][anchor, second]
+    i2t, t2i = (
+        (gap + ((phi.diagonal() - phi[anchor, of]) / tau).clamp(max=cap)).clamp(min=0)
+        for gap, of in zip(gaps, (second, first), strict=True)
+    )
+    return i2t[anchor, first], t2i[anchor, second]
 
 
 class SAM(Objective):
@@ -145,8 +147,9 @@ class SAM(Objective):
         scores = full_precision(self.scores(image, text))
         terms: dict[str, Tensor] = {}
         if self.margin is not None:
-            how = {"margin": self.margin, "negatives": self.mining, "reduction": "sum"}
-            terms["i2t"], terms["t2i"] = both_ways(triplet, scores, batch.positives, **how)
+            terms["i2t"], terms["t2i"] = both_ways(
+                triplet, scores, batch.positives, margin=self.margin, negatives=self.mining, reduction="sum"
+            )
         i2t, t2i = self.semantic(scores, batch)
         return terms | {"semantic_i2t": self.weight * i2t.sum(), "semantic_t2i": self.weight * t2i.sum()}
 

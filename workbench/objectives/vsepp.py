@@ -43,9 +43,10 @@ class VSEPP(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i``."""
-        which = "all" if self.negatives == "sum" else self.mining
-        how = {"margin": self.margin, "negatives": which, "reduction": self.reduction}
-        i2t, t2i = both_ways(triplet, self.scores(image, text), batch.positives, **how)
+        i2t, t2i = both_ways(
+            triplet, self.scores(image, text), batch.positives, margin=self.margin,
+            negatives="all" if self.negatives == "sum" else self.mining, reduction=self.reduction,
+        )  # fmt: skip
         return {"i2t": i2t, "t2i": t2i}
 
 

@@ -16,7 +16,7 @@ from workbench.data.scenes.drawing import picture
 from workbench.data.scenes.language import LEVELS, chain, short_phrase, statement, verbalise
 from workbench.data.scenes.layout import Scene, graph_of, make_scene
 from workbench.data.scenes.truth import canonical, grade, judgements
-from workbench.records import Rows, SceneGraph, Split
+from workbench.records import Rows, SceneGraph, Split, require
 from workbench.registry import Count, Natural
 
 __all__ = ["canonical", "layouts", "load"]
@@ -77,8 +77,10 @@ def load(
     Raises:
         ValueError: an option is out of its range, or levels are given for chains.
     """
-    if texts == "chains" and tuple(levels) != ALL_LEVELS:
-        raise ValueError("scenes: levels are those of captions; leave them out with texts='chains'")
+    require(
+        texts == "captions" or tuple(levels) == ALL_LEVELS,
+        "scenes: levels are those of captions; leave them out with texts='chains'",
+    )
     count = SIZES[split] if size is None else size
     stream, tell = (_CHAINS, _chain) if texts == "chains" else (_CAPTIONS, _captions)
     key = (seed, list(SIZES).index(split))

@@ -125,8 +125,7 @@ class Canvas:
     def marks(self, shift: int) -> None:
         """The marks in the middle of a road."""
         for x in range(shift - 200, shift + 1000, 240):
-            corners = self.points(x, 840, x + 130, 840, x + 120, 862, x - 10, 862)
-            polygon(self.image, corners, (250, 226, 120))
+            polygon(self.image, self.points(x, 840, x + 130, 840, x + 120, 862, x - 10, 862), (250, 226, 120))
 
 
 _RECIPES: dict[str, tuple[tuple[Any, ...], ...]] = {

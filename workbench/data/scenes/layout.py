@@ -163,8 +163,7 @@ def _columns(dice: Dice) -> list[tuple[str, list[Thing]]]:
     columns = []
     for size in shape:
         relation = dice.pick(tuple(PAIRS)) if size == 2 else ""
-        things = PAIRS[relation](dice) if relation else single(dice)
-        if not things:
+        if not (things := PAIRS[relation](dice) if relation else single(dice)):
             return []
         columns.append((relation, things))
     nouns = [thing.noun for _, things in columns for thing in things]
@@ -195,9 +194,10 @@ def _attempt(dice: Dice) -> Scene | None:
     for number, ((relation, members), span, gap) in enumerate(zip(columns, spans, gaps, strict=True)):
         links += [(len(things), relation, len(things) + 1)] if relation else []
         shift = end + gap - span[0]
-        for t in members:
-            box = (t.box[0] + shift, t.box[1], t.box[2] + shift, t.box[3])
-            things.append(replace(t, box=box, column=number))
+        things += [
+            replace(t, box=(t.box[0] + shift, t.box[1], t.box[2] + shift, t.box[3]), column=number)
+            for t in members
+        ]
         end = span[1] + shift
     return Scene(dice.pick(tuple(BACKDROPS)), dice.below(VARIANTS), tuple(things), tuple(links))
 

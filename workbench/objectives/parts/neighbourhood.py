@@ -98,7 +98,7 @@ def cross_similarity(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]
     pieces = [
         _best_matches(some, all_words, shapes)
         for block in of_images.blocks(normalize(of_images.rows(regions), dim=-1))
-        for some in block.split(max(CELLS // max(block.shape[1] * len(all_words), 1), 1))
+        for some in torch.split(block, max(CELLS // max(block.shape[1] * len(all_words), 1), 1))
     ]
     to_text, to_image = (of_images.of_sets(list(side)) for side in zip(*pieces, strict=True))
     return of_texts.of_sets([to_text.T]).T, of_texts.of_sets([to_image.T])
@@ -110,8 +110,8 @@ def _best_matches(regions: Tensor, words: Tensor, shapes: list[tuple[int, int]])
     """
     table = regions @ words.T
     sizes = [count * size for count, size in shapes]
-    of_region = zip(table.split(sizes, dim=-1), shapes, strict=True)
-    of_word = zip(table.amax(1).split(sizes, dim=-1), shapes, strict=True)
+    of_region = zip(torch.split(table, sizes, dim=-1), shapes, strict=True)
+    of_word = zip(torch.split(table.amax(1), sizes, dim=-1), shapes, strict=True)
     by_region = [one.unflatten(-1, shape).amax(-1).mean(1) for one, shape in of_region]
     by_word = [one.unflatten(-1, shape).mean(-1) for one, shape in of_word]
     return torch.cat(by_region, dim=1), torch.cat(by_word, dim=1)

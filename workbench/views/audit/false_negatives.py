@@ -76,8 +76,7 @@ def candidates(
     """
     labels = split.judgements["own"] if labels is None else labels
     _check(scores, [labels, *by.values()], by)
-    parts = [_errors(scores, labels, k, direction) for direction in directions]
-    table = pd.concat(parts, ignore_index=True)
+    table = pd.concat([_errors(scores, labels, k, side) for side in directions], ignore_index=True)
     images, captions = table["image_row"].to_numpy(), table["caption_row"].to_numpy()
     grades = {name: _grades(one, images, captions) for name, one in by.items()}
     right = pd.DataFrame(
@@ -159,9 +158,12 @@ def select(
     known = [name for name in table.columns if name not in COLUMNS]
     if unknown := [name for name in right_by if name not in known]:
         raise ValueError(f"no judgement {unknown[0]!r} in the table; it has {', '.join(known) or 'none'}")
-    right = [set(right_by) <= set(names.split(", ")) for names in table["right_by"]]
-    kept = np.array(right, dtype=bool) & (table["votes"] >= votes) & (table["rank"] <= (rank or np.inf))
-    kept &= table["direction"].isin([direction] if direction else DIRECTIONS)
+    kept = (
+        table["right_by"].map(lambda names: set(right_by) <= set(names.split(", "))).astype(bool)
+        & (table["votes"] >= votes)
+        & (table["rank"] <= (rank or np.inf))
+        & table["direction"].isin([direction] if direction else DIRECTIONS)
+    )
     chosen = table[kept & (table["rank"] < table["own_rank"])] if ahead else table[kept]
     return chosen.sample(min(sample, len(chosen)), random_state=seed).sort_index() if sample else chosen
 
@@ -214,7 +216,7 @@ def false_negatives_in_batches(
         expected = _expected(size, *counted) if counted else {}
         # batches are drawn, and a batch has one value
         resamples = Draws(np.arange(len(found)), len(found), rounds, seed)
-        for key in found:
+        for key in map(str, found):
             shares = found[key].to_numpy()
             low, high = interval(resamples.of(shares, "i2t"))
             rows.append(

@@ -21,7 +21,7 @@ import pandas as pd
 from workbench.experiment.runs import write_text
 from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.table import Evidence, Metric, measure
-from workbench.records import Array, Judgements, Rows, Split
+from workbench.records import Array, Judgements, Rows, Split, require
 from workbench.records.writing import replacing
 from workbench.views.audit.false_negatives import Direction
 from workbench.views.audit.labels import INVALID, VALID, Pair
@@ -54,10 +54,10 @@ def corrected(
     Raises:
         ValueError: an id is not in the split, or grade 0 would count as relevant.
     """
-    if base.relevant_from <= 0:
-        raise ValueError(
-            f"judgements {base.name!r} call grade 0 relevant, so that no label can make a pair irrelevant"
-        )
+    require(
+        base.relevant_from > 0,
+        f"judgements {base.name!r} call grade 0 relevant, so that no label can make a pair irrelevant",
+    )
     decided = {pair: label for pair, label in labels.items() if label in (VALID, INVALID)}
     images = rows_of([image for image, _ in decided], split.image_ids, "image")
     captions = rows_of([caption for _, caption in decided], split.caption_ids, "caption")
@@ -153,10 +153,10 @@ def write_qrels(
     Raises:
         ValueError: a grade is not whole, or an id is empty or holds a blank, which the format cannot say.
     """
-    if (judgements.grades != np.round(judgements.grades)).any():
-        raise ValueError(
-            f"{path}: qrels hold whole grades, {judgements.name!r} has others; write Parquet instead"
-        )
+    require(
+        not (judgements.grades != np.round(judgements.grades)).any(),
+        f"{path}: qrels hold whole grades, {judgements.name!r} has others; write Parquet instead",
+    )
     if spoilt := [one for one in (*split.image_ids, *split.caption_ids) if one.split() != [one]]:
         raise ValueError(f"{path}: the id {spoilt[0]!r} is empty or holds a blank; write Parquet instead")
     ids = _ids(judgements, split)
@@ -196,10 +196,10 @@ def read_qrels(
     path = Path(path)
     lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     for number, fields in enumerate(lines, 1):
-        if len(fields) != 4:
-            raise ValueError(
-                f"{path}: line {number} has {len(fields)} fields, qrels have 4: query, 0, item, grade"
-            )
+        require(
+            len(fields) == 4,
+            f"{path}: line {number} has {len(fields)} fields, qrels have 4: query, 0, item, grade",
+        )
     queries, items = [fields[0] for fields in lines], [fields[2] for fields in lines]
     images, captions = (items, queries) if direction == "t2i" else (queries, items)
     return Judgements(
@@ -252,13 +252,12 @@ def read_parquet(path: Path | str, split: Split) -> Judgements:
     """
     from pyarrow import parquet
 
-    path = Path(path)
-    table = parquet.read_table(path)
+    table = parquet.read_table(Path(path))
     metadata: dict[bytes, bytes] = table.schema.metadata or {}
-    if not {"image", "caption", "grade"} <= set(table.column_names) or KEY not in metadata:
-        raise ValueError(
-            f"{path} has {table.column_names}; judgements have image, caption and grade, and their rule"
-        )
+    require(
+        {"image", "caption", "grade"} <= set(table.column_names) and KEY in metadata,
+        f"{path} has {table.column_names}; judgements have image, caption and grade, and their rule",
+    )
     about: dict[str, Any] = json.loads(metadata[KEY])
     queries = about.pop("queries")
     rows: dict[str, Any] = {

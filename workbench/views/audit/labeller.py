@@ -12,7 +12,7 @@ import pandas as pd
 import traitlets
 from PIL import Image
 
-from workbench.records import Split
+from workbench.records import Split, require
 from workbench.records.shown import fixed
 from workbench.views.audit.false_negatives import COLUMNS
 from workbench.views.audit.labels import LABELS, Labels
@@ -47,7 +47,7 @@ def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool =
         facts.append((str(name), "not judged" if pd.isna(row[name]) else f"{fixed(row[name], 2)}, {verdict}"))
     own = tuple(split.captions[other] for other in np.flatnonzero(split.own == image))
     pictures = [_opened(split, row, facts) for row in (image, int(split.own[caption]))]
-    return Card(*pictures, split.captions[caption], own, tuple(facts), label)
+    return Card(pictures[0], pictures[1], split.captions[caption], own, tuple(facts), label)
 
 
 def _opened(split: Split, row: int, facts: list[tuple[str, str]]) -> Image.Image:
@@ -80,8 +80,7 @@ class Labeller(anywidget.AnyWidget):
     view = traitlets.Dict().tag(sync=True)
 
     def __init__(self, split: Split, table: pd.DataFrame, labels: Labels, *, grades: bool = True) -> None:
-        if table.empty:
-            raise ValueError("no candidate to label; loosen the filters of `select`, or raise `k`")
+        require(not table.empty, "no candidate to label; loosen the filters of `select`, or raise `k`")
         super().__init__()
         self.split, self.labels, self.grades = split, labels, grades
         self.table = table.drop_duplicates(["image", "caption"]).reset_index(drop=True)
@@ -161,11 +160,13 @@ class Labeller(anywidget.AnyWidget):
             most: how many are shown.
         """
         settled = self.labels.settled()
-        cards = [
-            card(self.split, self.table.iloc[at], settled.get(pair, ""), grades=self.grades)
-            for at, pair in enumerate(self.pairs[:most])
-        ]
-        return sheet(cards, total=len(self.pairs))
+        return sheet(
+            [
+                card(self.split, self.table.iloc[at], settled.get(pair, ""), grades=self.grades)
+                for at, pair in enumerate(self.pairs[:most])
+            ],
+            total=len(self.pairs),
+        )
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         twin = {"text/html": self.sheet(), "text/plain": f"{len(self.pairs)} candidates"}

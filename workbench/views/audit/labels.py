@@ -17,6 +17,7 @@ import pandas as pd
 from filelock import FileLock
 
 from workbench.experiment.runs import write_json
+from workbench.records import require
 
 VALID, INVALID, UNSURE = LABELS = ("valid", "invalid", "unsure")
 FORMAT = "workbench labels 1"
@@ -41,10 +42,8 @@ class Decision:
     at: str
 
     def __post_init__(self) -> None:
-        if self.label not in LABELS:
-            raise ValueError(f"label {self.label!r} is none of {', '.join(LABELS)}")
-        if not self.annotator.strip():
-            raise ValueError("a label needs the name of its annotator")
+        require(self.label in LABELS, f"label {self.label!r} is none of {', '.join(LABELS)}")
+        require(self.annotator.strip(), "a label needs the name of its annotator")
 
     @property
     def pair(self) -> Pair:
@@ -64,8 +63,9 @@ class Labels:
     """
 
     def __init__(self, path: Path | str, annotator: str) -> None:
-        if not annotator.strip():
-            raise ValueError("give the annotator's name, so that labels of several people can be told apart")
+        require(
+            annotator.strip(), "give the annotator's name, so that labels of several people can be told apart"
+        )
         self.path, self.annotator = Path(path), annotator
         self._decisions: list[Decision] = []
         self._stamp: tuple[int, int] | None = None
@@ -93,8 +93,8 @@ class Labels:
         """
         with self._locked():
             self._refresh()
-            last = next((one for one in reversed(self._decisions) if one.annotator == self.annotator), None)
-            if last:
+            given = (one for one in reversed(self._decisions) if one.annotator == self.annotator)
+            if last := next(given, None):
                 self._write([one for one in self._decisions if one is not last])
             return last
 
@@ -167,8 +167,10 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 def _read(path: Path) -> list[Decision]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ValueError(f"it has no format {FORMAT!r}")
+        require(
+            isinstance(content, dict) and content.get("format") == FORMAT,
+            f"it has no format {FORMAT!r}",
+        )
     except ValueError as error:
         raise ValueError(f"{path} is not a file of labels: {error}; name another file") from error
     try:

@@ -21,7 +21,7 @@ import numpy as np
 from annotated_types import Ge
 
 from workbench import __version__
-from workbench.records import Array, Rows
+from workbench.records import Array, Rows, require
 from workbench.records.writing import replacing
 from workbench.registry import check_options
 
@@ -73,8 +73,7 @@ def places(
     Raises:
         ValueError: fewer than four points.
     """
-    if len(vectors) < 4:
-        raise ValueError(f"a map needs at least four points, got {len(vectors)}")
+    require(len(vectors) >= 4, f"a map needs at least four points, got {len(vectors)}")
     if folder is None:
         return compute(vectors, settings, start)
     facts, path = _facts(vectors, settings, start), folder / f"{settings.method}.parquet"
@@ -194,16 +193,15 @@ def procrustes(reference: Array, points: Array) -> Aligned:
     """
     from scipy.linalg import orthogonal_procrustes
 
-    if reference.shape != points.shape:
-        raise ValueError(
-            f"only places of the same items compare, got shapes {reference.shape} and {points.shape}"
-        )
+    require(
+        reference.shape == points.shape,
+        f"only places of the same items compare, got shapes {reference.shape} and {points.shape}",
+    )
     first, second = reference.astype(np.float64), points.astype(np.float64)
     centre = first.mean(axis=0)
     first, second = first - centre, second - second.mean(axis=0)
     spread = np.square(first).sum(), np.square(second).sum()
-    if min(spread) == 0:
-        raise ValueError("all points of one side coincide, which no turning lays on others")
+    require(min(spread) != 0, "all points of one side coincide, which no turning lays on others")
     turned, strength = orthogonal_procrustes(second, first)
     laid = strength / spread[1] * second @ turned
     moved = np.linalg.norm(first - laid, axis=1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.records import Array, Rows
+from workbench.records import Array, Rows, require
 from workbench.retrieval import blocks, top_k
 
 CHUNK = 256
@@ -76,8 +76,7 @@ def _without_itself(found: Rows) -> Rows:
 
 
 def _check(size: int, k: int) -> None:
-    if not 1 <= k < size:
-        raise ValueError(f"k = {k} neighbours of {size} points: k must lie in 1..{size - 1}")
+    require(1 <= k < size, f"k = {k} neighbours of {size} points: k must lie in 1..{size - 1}")
 
 
 @dataclass(frozen=True)
@@ -137,10 +136,9 @@ def trustworthiness(vectors: Array, shown: Rows, rows: Rows | None = None) -> fl
     """
     size, k = shown.shape
     rows = np.arange(size) if rows is None else rows
-    if not k < size / 2:
-        raise ValueError(
-            f"trustworthiness of {k} neighbours needs more than {2 * k} points, there are {size}"
-        )
+    require(
+        k < size / 2, f"trustworthiness of {k} neighbours needs more than {2 * k} points, there are {size}"
+    )
     penalty = 0
     for part in blocks(len(rows), CHUNK):
         chosen = rows[part]

@@ -64,7 +64,8 @@ class SpaceMap:
         """
         known = [str(name) for name in self.items if self.items[name].notna().any()]
         require_known(f"the map of {self.name} has no colour", colour, known, ValueError)
-        return Marks(*(self.items[name].tolist() for name in ("kind", "text", colour)), colour)
+        kind, text, values = (self.items[name].tolist() for name in ("kind", "text", colour))
+        return Marks(kind, text, values, colour)
 
     def facts(self) -> dict[str, float]:
         """The numbers of the map, for a table or a result file.

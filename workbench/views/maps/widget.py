@@ -15,6 +15,7 @@ import pandas as pd
 import traitlets
 
 from workbench.experiment.runs import write_table
+from workbench.records import require
 from workbench.records.shown import fixed, shown
 from workbench.registry import require_known
 from workbench.views.maps.coordinates import most_moved
@@ -86,10 +87,11 @@ class EmbeddingMap(anywidget.AnyWidget):
         Raises:
             ValueError: the other has neither ``selected_ids`` nor ``selected_idx``.
         """
-        name = next((name for name in ("selected_ids", "selected_idx") if other.has_trait(name)), None)
-        if name is None:
-            raise ValueError(f"{type(other).__name__} has neither selected_ids nor selected_idx to link with")
-        traitlets.link((self, name), (other, name))
+        for name in ("selected_ids", "selected_idx"):
+            if other.has_trait(name):
+                traitlets.link((self, name), (other, name))
+                return
+        raise ValueError(f"{type(other).__name__} has neither selected_ids nor selected_idx to link with")
 
     def export(self, path: Path | str) -> Path:
         """Write the selected items, or all where none is selected; the file appears whole or not at all.
@@ -138,11 +140,9 @@ def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:
     Raises:
         ValueError: no map, maps of different items, or an unknown colour.
     """
-    if not maps:
-        raise ValueError("there is no map to show")
+    require(maps, "there is no map to show")
     items = maps[0].items
-    strange = [one.name for one in maps if one.items["id"].tolist() != items["id"].tolist()]
-    if strange:
+    if strange := [one.name for one in maps if one.items["id"].tolist() != items["id"].tolist()]:
         raise ValueError(
             f"{maps[0].name} and {strange[0]} map different items; map runs of one split together"
         )

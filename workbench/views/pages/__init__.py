@@ -6,8 +6,6 @@ it prints passes through ``escape``; it may call the formatters of ``records.sho
 page, and ``parts.html.j2`` holds the macros that pages share.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import io
@@ -68,7 +66,7 @@ def lines(texts: Sequence[str]) -> str:
     return "<br>".join(map(escape, texts))
 
 
-def data_uri(image: Image.Image, side: int = 112) -> str:
+def data_uri(image: "Image.Image", side: int = 112) -> str:
     """A thumbnail inside the page: a PNG of at most ``side`` pixels as a data URI."""
     small = image.convert("RGB")
     small.thumbnail((side, side))
@@ -78,7 +76,7 @@ def data_uri(image: Image.Image, side: int = 112) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("workbench", ".")

@@ -12,7 +12,7 @@ import pandas as pd
 from workbench import metrics
 from workbench.experiment import runs
 from workbench.metrics.comparison import BETTER, WORSE
-from workbench.records import MetricKey
+from workbench.records import MetricKey, require
 from workbench.records.readable import headline, of_results, readable
 from workbench.records.shown import count
 from workbench.views.pages import page
@@ -56,8 +56,7 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     found = {str(run.folder): (run, _unfit(run)) for run in runs.list_runs(root, notebook)}
     rows = {folder: _row(run) for folder, (run, reason) in found.items() if not reason}
     left_out = {folder: reason for folder, (_, reason) in found.items() if reason}
-    if not rows:
-        raise FileNotFoundError(f"no run with an RSUM below {root}; `workbench run 03_train` makes one")
+    require(rows, f"no run with an RSUM below {root}; `workbench run 03_train` makes one", FileNotFoundError)
     table, order = pd.DataFrame(rows.values(), index=list(rows)), [True] * len(SPLIT) + [False]
     table = table.sort_values([*SPLIT, "rsum"], ascending=order, kind="stable")
     text = page(
@@ -66,8 +65,12 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
         left_out=[(Path(name).name, reason) for name, reason in left_out.items()],
     )
     folder = Path(out or root)
-    csv = runs.write_text(folder / "leaderboard.csv", table.to_csv(index=False))
-    return Leaderboard(runs.write_text(folder / "leaderboard.html", text), csv, len(table), left_out)
+    return Leaderboard(
+        runs.write_text(folder / "leaderboard.html", text),
+        runs.write_text(folder / "leaderboard.csv", table.to_csv(index=False)),
+        len(table),
+        left_out,
+    )
 
 
 def _unfit(run: runs.Run) -> str:
@@ -101,18 +104,20 @@ def _group(key: Any, part: pd.DataFrame) -> dict[str, Any]:
     usual = {name for name, row in metrics.rows().items() if row.default}
     # the deeper ranks stand in the CSV file
     labels = [one for one in headline(map(str, measured), usual=usual) if MetricKey.parse(one).k in (None, 1)]
-    title = f"{dataset}, {split}: {count(images, 'image')}, {count(captions, 'caption')}"
     first, *others = map(runs.read, part.index)
     compared = [{told.key: told for told in runs.differences(first, other, labels)} for other in others]
     verdicts = [{label: told.verdict for label, told in of.items()} for of in compared]
     best = [label for label in labels if verdicts and all(of.get(label) == WORSE for of in verdicts)]
     shaded = [best, *([label for label in of if of[label] == BETTER] for of in verdicts)]
-    rows = [
-        {"about": [row[name] for name in ABOUT],
-         "values": [(_value(row, label), of.get(label), label in bold) for label in labels]}
-        for row, of, bold in zip(part.to_dict("records"), [{}, *compared], shaded, strict=True)
-    ]  # fmt: skip
-    return {"title": title, "names": [*ABOUT, *labels], "rows": rows}
+    return {
+        "title": f"{dataset}, {split}: {count(images, 'image')}, {count(captions, 'caption')}",
+        "names": [*ABOUT, *labels],
+        "rows": [
+            {"about": [row[name] for name in ABOUT],
+             "values": [(_value(row, label), of.get(label), label in bold) for label in labels]}
+            for row, of, bold in zip(part.to_dict("records"), [{}, *compared], shaded, strict=True)
+        ],
+    }  # fmt: skip
 
 
 def _value(row: Mapping[Any, Any], label: str) -> str:

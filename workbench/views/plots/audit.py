@@ -89,17 +89,22 @@ def before_and_after(
     for column, run in enumerate(runs, 1):
         part = drawn.loc[run]
         for name, symbol, colour in zip(names, ("circle-open", "circle"), (INK, CATEGORIES[0]), strict=True):
-            ends = [part[name, what] for what in ("value", "low", "high")]
+            value, low, high = (part[name, what] for what in ("value", "low", "high"))
             fig.add_scatter(
-                x=on_axis(ends[0]), y=part.index.tolist(), error_x=whiskers(*ends, colour, width=0),
+                x=on_axis(value), y=part.index.tolist(), error_x=whiskers(value, low, high, colour, width=0),
                 mode="markers", marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2}},
-                hovertext=[f"{escape(name)}: {with_interval(*three)}" for three in zip(*ends, strict=True)],
+                hovertext=[
+                    f"{escape(name)}: {with_interval(*ends)}" for ends in zip(value, low, high, strict=True)
+                ],
                 name=escape(name), legendgroup=name, showlegend=column == 1, hoverinfo="text+y", row=1,
                 col=column,
             )  # fmt: skip
-    fig.update_layout(height=200 + 24 * len(drawn.index.unique(1)), margin={"t": 100})
-    fig.update_layout(legend={"y": 1.06, "yanchor": "bottom"}).update_xaxes(range=[-2, 102])
-    return fig.update_yaxes(autorange="reversed", type="category")
+    return (
+        fig.update_layout(height=200 + 24 * len(drawn.index.unique(1)), margin={"t": 100})
+        .update_layout(legend={"y": 1.06, "yanchor": "bottom"})
+        .update_xaxes(range=[-2, 102])
+        .update_yaxes(autorange="reversed", type="category")
+    )
 
 
 def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:

@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
+from workbench.records import require
 from workbench.records.readable import unit_of
 from workbench.records.shown import count, fixed, heading, scaled, with_interval
 from workbench.views.plots.theme import CATEGORIES, INK, each, escape, figure, on_axis, panels, whiskers
@@ -41,8 +42,7 @@ def over_seeds(table: pd.DataFrame, *, title: str, x: str, unit: str = "share") 
     Raises:
         ValueError: the table is empty.
     """
-    if not len(table):
-        raise ValueError("there is no objective to draw; choose a key that the table has")
+    require(len(table), "there is no objective to draw; choose a key that the table has")
     fig = figure(title, f"{x}, {heading(unit)}", height=190 + 30 * len(table)).update_layout(margin={"t": 90})
     table = table.rename(columns={"mean": "value"}).assign(
         run=table.index.map(str), unit=unit, about=[f"mean of {count(n, 'seed')}" for n in table["seeds"]]
@@ -83,8 +83,7 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     Raises:
         ValueError: the table is empty.
     """
-    if not len(table):
-        raise ValueError("there is no second run to hold against the first")
+    require(len(table), "there is no second run to hold against the first")
     units = dict(zip(table["key"], table["unit"], strict=True))
     names = list(dict.fromkeys(table["run"]))
     fig = panels(
@@ -117,8 +116,7 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
     Raises:
         ValueError: no run has an epoch.
     """
-    trained = {name: history for name, history in histories.items() if history}
-    if not trained:
+    if not (trained := {name: history for name, history in histories.items() if history}):
         raise ValueError("none of the runs has been trained, so that there are no curves")
     losses = {name: pd.DataFrame(of).dropna(subset="loss") for name, of in trained.items()}
     columns = 2 if max(map(len, losses.values())) > 1 else 1
@@ -132,9 +130,11 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
                 x=x, y=y, mode="lines+markers", line={"width": 2.5}, marker_size=9,
                 showlegend=col == 1, row=1, col=col, **_style(number, name),
             )  # fmt: skip
-    fig.update_xaxes(title="epoch", dtick=max(1, max(map(len, trained.values())) // 10))
-    fig.update_yaxes(title="loss, share of its first epoch", col=columns)
-    return fig.update_yaxes(title=f"validation RSUM, {heading('sum')}", col=1)
+    return (
+        fig.update_xaxes(title="epoch", dtick=max(1, max(map(len, trained.values())) // 10))
+        .update_yaxes(title="loss, share of its first epoch", col=columns)
+        .update_yaxes(title=f"validation RSUM, {heading('sum')}", col=1)
+    )
 
 
 def _style(number: int, name: str) -> dict[str, Any]:
@@ -157,8 +157,7 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
         ValueError: nobody's cost is known.
     """
     known = {column: heading for column, heading in times.items() if table[column].notna().any()}
-    if not known:
-        raise ValueError("no cost is known: the runs kept no checkpoint, and nothing was measured here")
+    require(known, "no cost is known: the runs kept no checkpoint, and nothing was measured here")
     unit, title = unit_of(y), "Accuracy against speed"
     fig = panels(list(known.values()), title, "milliseconds", f"{y}, {heading(unit)}", spacing=0.08)
     for number, (name, row) in enumerate(table.iterrows()):
@@ -169,5 +168,6 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
                 error_y=whiskers(row["value"], row["low"], row["high"], style["line_color"], unit),
                 showlegend=col == 1, row=1, col=col, **style,
             )  # fmt: skip
-    fig.update_layout(height=400, margin={"b": 110}, legend={"y": -0.22})
-    return fig.update_xaxes(rangemode="tozero")
+    return fig.update_layout(height=400, margin={"b": 110}, legend={"y": -0.22}).update_xaxes(
+        rangemode="tozero"
+    )

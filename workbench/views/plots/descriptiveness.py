@@ -60,11 +60,12 @@ def word_bars(
         )  # fmt: skip
     if image is not None:
         add_picture(fig, image, sizex=0.17)
-    fig.update_yaxes(
+    return fig.update_layout(
+        showlegend=False, barmode="overlay", margin={"t": 50}, xaxis={"domain": [start, 1]}
+    ).update_yaxes(
         autorange="reversed", tickvals=list(range(len(captions))), tickfont={"size": 11},
         ticktext=[lines(wrapped(caption, letters, 3)) for caption in captions],
-    ).update_xaxes(domain=[start, 1])  # fmt: skip
-    return fig.update_layout(showlegend=False, barmode="overlay", margin={"t": 50})
+    )  # fmt: skip
 
 
 def _segments(fig: go.Figure, contributions: Sequence[Sequence[tuple[str, float]]], width: float) -> None:

@@ -173,16 +173,16 @@ def traversal(paths: Sequence[Path], *, levels: Sequence[int] = (1, 2, 3, 4)) ->
     for path in paths:
         top = _draw_path(fig, path, top, levels)
     hollow: dict[str, Any] = {"color": CLEAR, "line": {"color": INK, "width": 2}}
-    legend: dict[str, dict[str, Any]] = {
+    for name, marker in {
         **{_level_name(level, levels): {"color": level_colour(level, levels)} for level in levels},
         "another's text, true here": {**hollow, "symbol": "diamond"},
         "another's text, not true": hollow,
-    }
-    for name, marker in legend.items():
+    }.items():
         fig.add_scatter(x=[None], y=[None], mode="markers", marker={"size": 11, **marker}, name=name)
-    fig.update_layout(height=130 - ROW * top, margin={"b": 10, "t": 110})
-    return fig.update_xaxes(visible=False, range=[-0.24, 1], fixedrange=True).update_yaxes(
-        visible=False, range=[top + 0.5, 0.6], fixedrange=True
+    return (
+        fig.update_layout(height=130 - ROW * top, margin={"b": 10, "t": 110})
+        .update_xaxes(visible=False, range=[-0.24, 1], fixedrange=True)
+        .update_yaxes(visible=False, range=[top + 0.5, 0.6], fixedrange=True)
     )
 
 

@@ -56,8 +56,11 @@ def recall_by_m(
                 y=on_axis(true[side]), name="share of the m best by phi that are true",
                 line={"color": INK, "dash": "dot"}, **place,
             )  # fmt: skip
-    fig.update_xaxes(title="m, items that count as relevant", rangemode="tozero").update_yaxes(range=[0, 102])
-    return fig.update_layout(height=480, legend={"y": -0.22})
+    return (
+        fig.update_xaxes(title="m, items that count as relevant", rangemode="tozero")
+        .update_yaxes(range=[0, 102])
+        .update_layout(height=480, legend={"y": -0.22})
+    )
 
 
 def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
@@ -71,7 +74,7 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         keys = [key for key in own.index if MetricKey.parse(key).direction == side]
-        for place, (name, colour) in enumerate(zip(own, CATEGORIES, strict=False)):
+        for place, (name, colour) in enumerate(zip(list(own.columns), CATEGORIES, strict=False)):
             rows = np.arange(len(keys)) + (place - (own.shape[1] - 1) / 2) * 0.8 / own.shape[1]
             group = {"legendgroup": name, "row": 1, "col": column}
             pairs = own[name][keys], true[name][keys]
@@ -91,9 +94,10 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
                     showlegend=column == 1 and what == "truth", **group,
                 )  # fmt: skip
         fig.update_yaxes(tickvals=np.arange(len(keys)), ticktext=_metrics(keys), col=column)
-    fig.update_layout(height=180 + 14 * len(own) * max(2, own.shape[1]), legend={"y": -0.2})
-    return fig.update_yaxes(autorange="reversed", showgrid=False).update_xaxes(
-        range=[-2, 102], title=heading()
+    return (
+        fig.update_layout(height=180 + 14 * len(own) * max(2, own.shape[1]), legend={"y": -0.2})
+        .update_yaxes(autorange="reversed", showgrid=False)
+        .update_xaxes(range=[-2, 102], title=heading())
     )
 
 
@@ -118,12 +122,12 @@ def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
         table = orders[[MetricKey.parse(key).direction == side for key in orders.index]]
         names = _metrics(table.index.tolist())
         colours = [INK if name == truth else CATEGORIES[column - 1] for name in names]
-        units = ["correlation"] * len(names)
-        _dots(fig, table.rename(columns={"tau": "value"}), names, colours, units, column)
-    fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2)).update_yaxes(
-        autorange="reversed"
+        _dots(fig, table.assign(value=table.tau, unit="correlation"), names, colours, column)
+    return (
+        fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))
+        .update_yaxes(autorange="reversed")
+        .update_xaxes(range=[-1.05, 1.05], zeroline=True, title="Kendall tau, 1 = the truth's order")
     )
-    return fig.update_xaxes(range=[-1.05, 1.05], zeroline=True, title="Kendall tau, 1 = the truth's order")
 
 
 def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
@@ -146,25 +150,26 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     for column, (_, table) in enumerate(several, start=1):
         names = _metrics(table.key.tolist())
         colours = np.select([np.array(names) == truth, table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[0])
-        units = [unit_of(key) for key in table.key]
-        _dots(fig, table.rename(columns={"difference": "value"}), names, colours.tolist(), units, column)
+        table = table.assign(value=table.difference, unit=table.key.map(unit_of))
+        _dots(fig, table, names, colours.tolist(), column)
         fig.add_vline(x=0, line={"color": INK, "width": 1}, row=1, col=column)
-    fig.update_layout(showlegend=False, height=150 + 32 * len(several[0][1]))
-    return fig.update_yaxes(autorange="reversed").update_xaxes(title=f"difference, {heading()}")
+    return (
+        fig.update_layout(showlegend=False, height=150 + 32 * len(several[0][1]))
+        .update_yaxes(autorange="reversed")
+        .update_xaxes(title=f"difference, {heading()}")
+    )
 
 
-def _dots(
-    fig: go.Figure, table: pd.DataFrame, names: list[str], colours: list[str], units: list[str], column: int
-) -> None:
+def _dots(fig: go.Figure, table: pd.DataFrame, names: list[str], colours: list[str], column: int) -> None:
     """A dot with its interval on each line; one trace a dot, since plotly colours the whiskers of a trace
     alike.
     """
-    for row, name, colour, unit in zip(each(table), names, colours, units, strict=True):
+    for row, name, colour in zip(each(table), names, colours, strict=True):
         ends = row.value, row.low, row.high
         fig.add_scatter(
-            x=on_axis(row.value, unit), y=[name], error_x=whiskers(*ends, colour, unit, width=4), row=1,
-            col=column, mode="markers", marker={"color": colour, "size": 9}, hoverinfo="text",
-            hovertext=[f"{name}: {with_interval(*ends, unit)}"],
+            x=on_axis(row.value, row.unit), y=[name], error_x=whiskers(*ends, colour, row.unit, width=4),
+            row=1, col=column, mode="markers", marker={"color": colour, "size": 9}, hoverinfo="text",
+            hovertext=[f"{name}: {with_interval(*ends, row.unit)}"],
         )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from workbench.records import Array, Rows, Split
+from workbench.records import Array, Rows, Split, require
 from workbench.records.shown import count, fixed, shown
 from workbench.views.pages import page
 
@@ -44,10 +44,9 @@ def best_median_worst(ranks: Array) -> list[tuple[str, int]]:
     >>> best_median_worst(np.array([3.0, np.nan, 1.0, 7.0]))
     [('best', 2), ('median', 0), ('worst', 3)]
     """
-    order = np.argsort(ranks, kind="stable")[: int(np.count_nonzero(~np.isnan(ranks)))]
-    if not len(order):
-        raise ValueError("no query has a relevant item, so that none is best or worst")
-    return [("best", int(order[0])), ("median", int(order[(len(order) - 1) // 2])), ("worst", int(order[-1]))]
+    order = np.argsort(ranks, kind="stable")[: np.count_nonzero(~np.isnan(ranks))].tolist()
+    require(order, "no query has a relevant item, so that none is best or worst")
+    return [("best", order[0]), ("median", order[(len(order) - 1) // 2]), ("worst", order[-1])]
 
 
 def sheet(

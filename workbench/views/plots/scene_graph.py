@@ -123,8 +123,10 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
     boxes, ways, arrows, depths = list[Box](), list[tuple[Point, ...]](), list[Point](), _depths(ties)
     for name, x, w, of in zip(names, places, widths, looks, strict=True):
         boxes.append(Box("object", name, (x, 0.0), w, ", ".join(of)))
-        for i, look in enumerate(of[:MANY], 1):
-            boxes.append(Box("attribute", look, (x, ROW * i), width_of(look), f"of {name}"))
+        boxes += [
+            Box("attribute", look, (x, ROW * i), width_of(look), f"of {name}")
+            for i, look in enumerate(of[:MANY], 1)
+        ]
         if of:
             ways.append(((x, 0.0), (x, ROW * min(len(of), MANY))))
     for (s, label, o), depth, (start, end) in zip(ties, depths, _ends(ties, depths, places), strict=True):
@@ -133,7 +135,6 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
         arrows.append((end, -BOX / 2 - 6))
         middle, about = ((start + end) / 2, y), f"{names[s]} → {names[o]}"
         boxes.append(Box("relation", label, middle, width_of(label), about))
-    all_parts = len(graph.objects) + len(graph.attributes) + len(graph.relations)
     return Drawing(
         tuple(boxes), tuple(ways), tuple(arrows),
         # nothing is drawn around (0, 0)
@@ -141,7 +142,7 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
         max((box.centre[0] + box.width / 2 for box in boxes), default=0.0),
         min((box.centre[1] for box in boxes), default=0.0) - BOX / 2,
         max((box.centre[1] for box in boxes), default=0.0) + BOX / 2,
-        all_parts - len(boxes),
+        len(graph.objects) + len(graph.attributes) + len(graph.relations) - len(boxes),
     )  # fmt: skip
 
 
@@ -218,12 +219,12 @@ def canvas(title: str, x: Point, y: Point) -> go.Figure:
         y: the lower and the upper edge.
     """
     fig = figure(title, height=round(y[1] - y[0]) + TITLE + MARGIN, width=round(x[1] - x[0]) + 2 * MARGIN)
-    fig.update_layout(
+    return fig.update_layout(
         margin={"l": MARGIN, "r": MARGIN, "t": TITLE, "b": MARGIN}, hovermode="closest",
         legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False},
+        xaxis={"visible": False, "range": list(x), "fixedrange": True},
+        yaxis={"visible": False, "range": list(y), "fixedrange": True},
     )  # fmt: skip
-    fig.update_xaxes(visible=False, range=list(x), fixedrange=True)
-    return fig.update_yaxes(visible=False, range=list(y), fixedrange=True)
 
 
 def write(fig: go.Figure, corner: Point, texts: Sequence[str]) -> None:
@@ -244,13 +245,13 @@ def put(fig: go.Figure, drawing: Drawing) -> None:
         *(below | {"path": _rounded(line), "line": {"color": INK, "width": 1.5}} for line in drawing.lines),
         *(below | {"path": _outline(box), "fillcolor": LOOK[box.kind][0], "line_color": LOOK[box.kind][0]}
           for box in drawing.boxes),
-    ])  # fmt: skip
-    fig.add_scatter(
+    ]).add_scatter(
         x=[x for x, _ in drawing.arrows], y=[y for _, y in drawing.arrows], mode="markers", hoverinfo="skip",
         showlegend=False, marker={"symbol": "triangle-up", "size": 11, "color": INK}, cliponaxis=False,
     )  # fmt: skip
     for kind in KINDS:
-        _labels(fig, kind, [box for box in drawing.boxes if box.kind == kind])
+        if boxes := [box for box in drawing.boxes if box.kind == kind]:
+            _labels(fig, kind, boxes)
     if drawing.left_out:
         fig.add_annotation(
             text=f"{drawing.left_out} more not drawn", showarrow=False, font={"color": INK}, x=drawing.right,
@@ -260,8 +261,6 @@ def put(fig: go.Figure, drawing: Drawing) -> None:
 
 def _labels(fig: go.Figure, kind: Kind, boxes: Sequence[Box]) -> None:
     """The words of one kind, and its entry in the legend."""
-    if not boxes:
-        return
     colour, ink, symbol = LOOK[kind]
     fig.add_scatter(
         x=[box.centre[0] for box in boxes], y=[box.centre[1] for box in boxes], mode="markers+text",
@@ -415,9 +414,12 @@ def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], sco
         text=lines([f"first: {cut(names[0], 110)}", f"second: {cut(names[1], 110)}"]), showarrow=False,
         align="left", font={"size": 12, "color": INK}, xref="paper", yref="paper", x=0, y=0, xanchor="left",
         yanchor="top", yshift=-6,
-    ).update_layout(showlegend=False, margin={"t": 50})  # fmt: skip
-    fig.update_xaxes(visible=False, range=[-0.06, 2.95], fixedrange=True)
-    return fig.update_yaxes(visible=False, range=[max(rows, 1) - 0.4, -1.6], fixedrange=True)
+    )  # fmt: skip
+    return fig.update_layout(
+        showlegend=False, margin={"t": 50},
+        xaxis={"visible": False, "range": [-0.06, 2.95], "fixedrange": True},
+        yaxis={"visible": False, "range": [max(rows, 1) - 0.4, -1.6], "fixedrange": True},
+    )  # fmt: skip
 
 
 def per_caption(graphs: Sequence[SceneGraph]) -> go.Figure:
@@ -426,17 +428,18 @@ def per_caption(graphs: Sequence[SceneGraph]) -> go.Figure:
     Args:
         graphs: ``T`` graphs.
     """
-    counts = [np.array([len(getattr(graph, part)) for graph in graphs]) for part in PARTS]
-    heads = [f"{part}, mean {fixed(count.mean(), 2)}" for part, count in zip(PARTS, counts, strict=True)]
+    counts = {part: np.array([len(getattr(graph, part)) for graph in graphs]) for part in PARTS}
+    heads = [f"{part}, mean {fixed(count.mean(), 2)}" for part, count in counts.items()]
     fig = panels(heads, "What a caption says", "number in one caption", "share of the captions")
-    for column, (kind, count) in enumerate(zip(KINDS, counts, strict=True), 1):
+    for column, (kind, count) in enumerate(zip(KINDS, counts.values(), strict=True), 1):
         share = np.bincount(count) / len(count)
         fig.add_bar(
             x=np.arange(len(share)), y=share, marker={"color": LOOK[kind][0]}, hoverinfo="text", row=1,
             col=column, hovertext=[f"{number}: {shown(one)} %" for number, one in enumerate(share.tolist())],
         )  # fmt: skip
-    fig.update_layout(showlegend=False, bargap=0.15)
-    return fig.update_yaxes(tickformat=".0%").update_xaxes(dtick=1)
+    return (
+        fig.update_layout(showlegend=False, bargap=0.15).update_yaxes(tickformat=".0%").update_xaxes(dtick=1)
+    )
 
 
 def most_frequent(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:

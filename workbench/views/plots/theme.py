@@ -84,13 +84,20 @@ def panels(
         shared: whether the vertical axes are the same.
         spacing: between panels, as a share of the width.
     """
-    fig = figure(title).set_subplots(
-        1, len(names), subplot_titles=[escape(name) for name in names], horizontal_spacing=spacing,
-        shared_yaxes=shared,
-    )  # fmt: skip
-    fig.update_layout(legend={"y": -0.3, "yanchor": "top"}).update_yaxes(title=escape(y), col=1)
-    fig.update_annotations(font={"size": 13, "color": INK})
-    return fig.update_xaxes(title=escape(x), col=(len(names) + 1) // 2)
+    return (
+        figure(title)
+        .set_subplots(
+            1,
+            len(names),
+            subplot_titles=[escape(name) for name in names],
+            horizontal_spacing=spacing,
+            shared_yaxes=shared,
+        )
+        .update_layout(legend={"y": -0.3, "yanchor": "top"})
+        .update_yaxes(title=escape(y), col=1)
+        .update_annotations(font={"size": 13, "color": INK})
+        .update_xaxes(title=escape(x), col=(len(names) + 1) // 2)
+    )
 
 
 def on_axis(values: ArrayLike, unit: str = "share") -> list[float]:
