@@ -95,7 +95,7 @@ def true_share(phi: AnyGrades, truth: Judgements, ms: Sequence[int]) -> dict[str
     out = {}
     for side, ranks in Ranked(grade_rows(phi), [truth]).by(truth).items():
         hits = (np.bincount(ranks.query[ranks.rank <= m], minlength=len(ranks.counts)) / m for m in ms)
-        out[str(side)] = np.stack(list(hits), axis=1)[ranks.counts > 0].mean(axis=0)
+        out[side] = np.stack(list(hits), axis=1)[ranks.counts > 0].mean(axis=0)
     return out
 
 

@@ -219,9 +219,9 @@ class Spearman(Pearson):
 
     def of_resamples(self, values: Values, image: Rows, draws: Draws) -> Values:
         """``(rounds,)`` ranked anew in each resample."""
-        places = [np.unique(side, return_inverse=True)[1] for side in values.T]
+        first, second = (np.unique(side, return_inverse=True)[1] for side in values.T)
         weights = (row[image] for block in draws.blocks() for row in block)
-        found = (pearson(*(_average_ranks(place, one) for place in places), one) for one in weights)
+        found = (pearson(_average_ranks(first, one), _average_ranks(second, one), one) for one in weights)
         return np.fromiter(found, dtype=np.float64, count=draws.rounds)
 
 

@@ -7,22 +7,19 @@ grade first. Only the order of the scores matters, never their sign or scale, an
 type they come in.
 
 A direction is written once: rows are queries. Image to text is ``rank(scores, relevant)``, text to image is
-``rank(scores.T, relevant.T)``, and ``both(scores, judgements)`` is the two. The pass counts, for each
-relevant item, the items that score at least as much; no list is sorted for it, and many judgements share it
-(``rank_all``, ``Ranked``).
+``rank(scores.T, relevant.T)``, and ``Ranked`` is the two. The pass counts, for each relevant item, the items
+that score at least as much; no list is sorted for it, and many judgements share it (``rank_all``).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
 from workbench.metrics.blocks import AnyScores, blocks, by_rows
 from workbench.records import Array, Judgements, Mask, Rows, Values
 
-Direction = Literal["i2t", "t2i"]
 # up to so many relevant items of a query are counted one by one; sorting the row is faster beyond
 FEW = 24
 # for each side (queries, items): a mask or counts, or None
@@ -222,12 +219,12 @@ class Ranked:
     def __init__(self, scores: AnyScores, judgements: Sequence[Judgements]) -> None:
         self.judgements, relevant = tuple(judgements), [Relevant.of(one) for one in judgements]
         self.shape, rows = relevant[0].shape, by_rows(scores)
-        self._ranks: dict[Direction, list[Ranks]] = {
+        self._ranks: dict[str, list[Ranks]] = {
             "i2t": rank_all(rows, relevant),
             "t2i": rank_all(rows.T, [one.T for one in relevant]),
         }
 
-    def by(self, judgements: Judgements) -> dict[Direction, Ranks]:
+    def by(self, judgements: Judgements) -> dict[str, Ranks]:
         """The ranks by one of the judgements.
 
         Raises:

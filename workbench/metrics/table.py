@@ -302,7 +302,7 @@ class Evidence:
                 raise TypeError(
                     f"ranks need judgements with relevant pairs, not grades of type {type(judged).__name__}"
                 )
-            made: dict[str, Ranks] = {**self.ranked.by(judged)} if self.ranked is not None else {}
+            made = self.ranked.by(judged) if self.ranked is not None else {}
             found = made.get(direction) or ranks_of(scores, judged, direction)
             yield (captions if direction == "t2i" else images), found
 
