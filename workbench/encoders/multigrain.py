@@ -13,7 +13,7 @@ identity, so that training starts from what that pair knows.
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 import torch
 from torch import Tensor, nn
@@ -118,7 +118,7 @@ class Grain(nn.Module):
         layout = Layout(made.mask)
         rows = self.of_parts(layout.rows(made.parts))
         for layer in self.layers:
-            rows = transformer(layer, rows, layout)
+            rows = transformer(cast(nn.TransformerEncoderLayer, layer), rows, layout)
         return layout.padded(normalize(rows, dim=-1)), made.mask, self.of_guide(guide)
 
     def weights(self, made: Embedding, guide: Tensor) -> tuple[Tensor, Tensor]:

@@ -46,7 +46,7 @@ class Layout:
     def padded(self, rows: Tensor) -> Tensor:
         """Rows ``(R, ...)`` as ``(N, P, ...)``, with 0 where nothing is real."""
         flat = rows.new_zeros(self.mask.numel(), *rows.shape[1:])
-        return flat.index_copy(0, self.places, rows).unflatten(0, self.mask.shape)
+        return flat.index_copy(0, self.places, rows).reshape(*self.mask.shape, *rows.shape[1:])
 
     @cached_property
     def _by_size(self) -> tuple[Tensor, Tensor, list[tuple[int, int]]]:
@@ -54,7 +54,7 @@ class Layout:
         sizes, order = self.sizes.sort(stable=True)
         shift = (self.sizes.cumsum(0) - self.sizes)[order] - (sizes.cumsum(0) - sizes)
         rows = torch.arange(int(sizes.sum()), device=sizes.device) + shift.repeat_interleave(sizes)
-        distinct, counts = sizes.unique_consecutive(return_counts=True)
+        distinct, counts = torch.unique(sizes, return_counts=True)
         return order, rows, list(zip(counts.tolist(), distinct.tolist(), strict=True))
 
     @property
@@ -65,8 +65,8 @@ class Layout:
     def blocks(self, rows: Tensor) -> list[Tensor]:
         """The sets of each size as ``(count, size, ...)``, smallest first."""
         _, index, shapes = self._by_size
-        parts = rows.index_select(0, index).split([count * size for count, size in shapes])
-        return [part.unflatten(0, shape) for part, shape in zip(parts, shapes, strict=True)]
+        parts = torch.split(rows.index_select(0, index), [count * size for count, size in shapes])
+        return [part.reshape(*shape, *rows.shape[1:]) for part, shape in zip(parts, shapes, strict=True)]
 
     def of_sets(self, blocks: list[Tensor]) -> Tensor:
         """``(N, ...)`` in the order of the sets, from one ``(count, ...)`` for each size."""
@@ -133,7 +133,7 @@ def gru(rnn: nn.GRU, vectors: Tensor, which: Tensor | None, sizes: Tensor) -> li
     if padded_form(vectors):
         return _by_cudnn(rnn, vectors if which is None else vectors[which], sizes)
     with torch.autocast("cpu", enabled=False):
-        return _by_steps(rnn, vectors.type_as(rnn.weight_ih_l0), which, sizes)
+        return _by_steps(rnn, vectors.to(rnn.all_weights[0][0].dtype), which, sizes)
 
 
 def _by_steps(rnn: nn.GRU, vectors: Tensor, which: Tensor | None, sizes: Tensor) -> list[Tensor]:

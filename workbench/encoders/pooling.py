@@ -304,7 +304,7 @@ class GuidedPooling(nn.Module):
         guide, given, layout = guide.to(precise), parts.to(precise), Layout(mask)
         with torch.autocast(parts.device.type, enabled=False):
             of_guide, of_parts = (
-                maps.weight.to(precise).unflatten(0, (self.maps, -1))
+                maps.weight.to(precise).reshape(self.maps, -1, maps.in_features)
                 for maps in (self.of_guide, self.of_parts)
             )
             asked = normalize(torch.einsum("nd,mkd->nmk", guide, of_guide), dim=-1)

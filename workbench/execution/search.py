@@ -33,7 +33,8 @@ def best(grid: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
     swept = [axis for axis in grid["grid"] if axis not in ("objective", "seed")]
     asked = table[table["key"] == grid["record"][0]]
     means = asked.groupby(["objective", *swept], as_index=False)["value"].mean()
-    return means.loc[means.groupby("objective")["value"].idxmax()].set_index("objective")
+    best_rows: pd.DataFrame = means.loc[means.groupby("objective")["value"].idxmax()]
+    return best_rows.set_index("objective")
 
 
 def read(path: Path | str) -> pd.DataFrame:

@@ -76,7 +76,7 @@ class Stop:
     models_of: tuple[str, ...] = ()
 
 
-ARMS = {
+ARMS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "vsepp": ("VSE++", "The hardest negative of a batch, by binary labels.", {"objective": "vsepp"}),
     "infonce": ("InfoNCE", "All negatives of a batch, by binary labels.", {"objective": "infonce"}),
     "infonce-exact": (
@@ -217,7 +217,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
     """
     found = {stop.name: runs.read(result.folder).results for stop, result in zip(stops, results, strict=True)}
     titles = {stop.name: stop.title or stop.name for stop in stops}
-    shown = [
+    shown: list[dict[str, Any]] = [
         {
             "stop": stop,
             "title": titles[stop.name],

@@ -54,8 +54,8 @@ def test_what_chose_the_epoch_has_a_panel_of_its_own_and_its_ring() -> None:
 
 def test_a_sentence_says_which_epoch_is_kept_and_by_what() -> None:
     assert chosen([START, FIRST], select="rsum", kept=[1]) == (
-        "The weights are those of epoch 1 of 1, the best by validation rsum (200.0 of 600; 50.0 of 600 before "
-        "training); 9 steps in 1 s."
+        "The weights are those of epoch 1 of 1, the best by validation rsum (200.0 of 600; 50.0 of 600 "
+        "before training); 9 steps in 1 s."
     )
     assert chosen([START, FIRST], select="exact:t2i/map_at_r", kept=[0]) == (
         "No epoch was better than the starting point by validation exact:t2i/map_at_r (4.0 percent), so the "

@@ -8,7 +8,7 @@ section 3.3.1, and the released code, whose GRU reads in one direction.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -91,7 +91,7 @@ class WordGru(nn.Module):
     def _last(self, kind: str, ids: Tensor) -> Tensor:
         layout = Layout(ids != 0)
         distinct, which = torch.unique(layout.rows(ids), return_inverse=True)
-        hidden = gru(self.readers[kind], self.words(distinct), which, layout.sizes)
+        hidden = gru(cast(nn.GRU, self.readers[kind]), self.words(distinct), which, layout.sizes)
         ends = layout.sizes.cumsum(0) - 1
         last = zip(hidden, (ends, ends - layout.sizes + 1), strict=False)
         return torch.stack([states[place] for states, place in last]).mean(0)

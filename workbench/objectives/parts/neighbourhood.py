@@ -112,8 +112,8 @@ def _best_matches(regions: Tensor, words: Tensor, shapes: list[tuple[int, int]])
     sizes = [count * size for count, size in shapes]
     of_region = zip(torch.split(table, sizes, dim=-1), shapes, strict=True)
     of_word = zip(torch.split(table.amax(1), sizes, dim=-1), shapes, strict=True)
-    by_region = [one.unflatten(-1, shape).amax(-1).mean(1) for one, shape in of_region]
-    by_word = [one.unflatten(-1, shape).mean(-1) for one, shape in of_word]
+    by_region = [one.reshape(*one.shape[:-1], *shape).amax(-1).mean(1) for one, shape in of_region]
+    by_word = [one.reshape(*one.shape[:-1], *shape).mean(-1) for one, shape in of_word]
     return torch.cat(by_region, dim=1), torch.cat(by_word, dim=1)
 
 
