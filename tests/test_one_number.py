@@ -19,9 +19,7 @@ from workbench.tour import TRAINED
 from workbench.views.pages import leaderboard
 from workbench.views.plots import tables
 
-SMALL = Config(
-    start="scenes", train_images=32, val_images=16, test_images=24, epochs=1, batch_size=16, device="cpu"
-)
+SMALL = Config(train_images=96, val_images=24, test_images=40, epochs=3, batch_size=16, device="cpu")
 
 
 # the tour's own runs are followed like two small ones; who reads the tour shares one worker

@@ -60,10 +60,11 @@ class AAHR(Objective):
     # Sinkhorn's assignment is a constant of a step.
     constant_targets = ("pga", "nsi_pga")
     recipe = settings(
-        epochs=4,
+        epochs=2,
         lr=1e-3,
         lr_warmup_steps=30,
         warmup_epochs=1,
+        captions_per_image=2,
         image_encoder="multigrain",
         text_encoder="multigrain",
     )

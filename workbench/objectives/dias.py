@@ -170,7 +170,15 @@ class DIAS(Objective):
         TypeError: an unknown field of a mapping.
     """
 
-    recipe = settings(epochs=6, lr=1e-3, lr_warmup_steps=30, warmup_epochs=1, sampler="clusters", clusters=32)
+    recipe = settings(
+        epochs=2,
+        lr=2e-3,
+        lr_warmup_steps=30,
+        warmup_epochs=1,
+        captions_per_image=2,
+        sampler="clusters",
+        clusters=32,
+    )
 
     def __init__(
         self,

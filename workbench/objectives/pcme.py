@@ -92,7 +92,7 @@ class PCME(Objective):
 
     reads = ("log_var",)
     soft_labels = True
-    recipe = settings(epochs=6, lr=2e-3, lr_warmup_steps=30)
+    recipe = settings(epochs=2, lr=2e-3, lr_warmup_steps=30, captions_per_image=2)
 
     def __init__(
         self,

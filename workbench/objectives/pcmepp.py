@@ -73,7 +73,7 @@ class PCMEPP(Objective):
     """
 
     soft_labels = True
-    recipe = settings(epochs=8, lr=2e-3, lr_warmup_steps=30, warmup_epochs=2)
+    recipe = settings(epochs=3, lr=2e-3, lr_warmup_steps=30, warmup_epochs=2, captions_per_image=2)
 
     def __init__(
         self,
