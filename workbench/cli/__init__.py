@@ -5,6 +5,7 @@ the notebook or a check failed, 2 usage, 3 incomplete run, 138 the kernel was ki
 """
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +25,9 @@ from workbench.experiment import runs
 from workbench.records import readable, require
 from workbench.records.shown import fixed, heading, shown, with_interval
 from workbench.registry import read_options
+
+# read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 app = typer.Typer(
     help="A notebook-first research workbench for image-text matching.",

@@ -26,8 +26,13 @@ LIMIT = 8_000_000
 NOTEBOOK = "notebook.ipynb"
 
 # Figures as data, not as 5 MB of script in the notebook; bars off, since a batch run has nobody to watch
-# them.
-BATCH = {"PLOTLY_RENDERER": "plotly_mimetype", "TQDM_DISABLE": "1", "WORKBENCH_BATCH": "1"}
+# them. Threads that wait awake take the core from whatever else runs: they wait asleep.
+BATCH = {
+    "PLOTLY_RENDERER": "plotly_mimetype",
+    "TQDM_DISABLE": "1",
+    "WORKBENCH_BATCH": "1",
+    "OMP_WAIT_POLICY": "PASSIVE",
+}
 
 # The kernel's own log goes to the terminal of whoever started the run; nothing in it is for them.
 PYTHON = {"kernel_name": "python3", "language": "python", "extra_arguments": ["--log-level=CRITICAL"]}
