@@ -32,4 +32,5 @@ def test_every_objective_gains_ten_points_over_its_own_epoch_0_with_its_defaults
 @pytest.mark.parametrize("name", ["infonce", "vsepp"])
 def test_an_optimiser_that_does_nothing_gains_nothing(name, monkeypatch):
     monkeypatch.setattr(torch.optim.AdamW, "step", lambda *_, **__: None)
-    assert gain(name, epochs=1, train_images=64) == 0
+    # running statistics of the towers move with the batches that they see, and nothing else does
+    assert abs(gain(name, epochs=1, train_images=64)) < LEAST / 10
