@@ -6,6 +6,7 @@ and why. The page reads offline, in light and dark.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from workbench.views.pages import page
 from workbench.views.plots.retrieval import Answers, sheet
 
 EXPLORER = "06_retrieval_explorer"
+# so many images are asked for by the explorer, and by the picture of its answers
+ASKED = 500
 # what the page's table shows: key of the number, and what it says
 ROWS = {
     MetricKey("rsum"): "RSUM, the sum of the six recalls by binary labels",
@@ -132,7 +135,8 @@ STOPS = (
     ),
     Stop(
         "06_retrieval_explorer", "06_retrieval_explorer", "One query, all three models side by side.",
-        title="The query on which they differ most", chapter="why", models_of=TRAINED,
+        title="The query on which they differ most", chapter="why", parameters={"images": ASKED},
+        models_of=TRAINED,
     ),
 )  # fmt: skip
 
@@ -274,7 +278,9 @@ def _world() -> Iterator[dict[str, Any]]:
 def _figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
     """The figures of an executed notebook that the page shows, each with its title and its place there."""
     figures = report.figures(nbformat.read(folder / NOTEBOOK, 4)) if (folder / NOTEBOOK).is_file() else ()
-    numbered = [(f["layout"].get("title", {}).get("text", ""), n, f) for n, f in enumerate(figures, 1)]
+    numbered = [
+        (unescape(f["layout"].get("title", {}).get("text", "")), n, f) for n, f in enumerate(figures, 1)
+    ]
     for begin in stop.figures:
         for title, number, figure in [one for one in numbered if one[0].startswith(begin)][:1]:
             # as wide as the page gives it, whatever the notebook did; the title is written above it
@@ -291,7 +297,7 @@ def _picture(stops: Sequence[Stop], results: Sequence[RunResult]) -> str:
     names = next((stop.models_of for stop in stops if stop.notebook == EXPLORER), ())
     if not names or not all((folders[name] / runs.MODEL).is_file() for name in names):
         return ""
-    opened = open_runs([str(folders[name]) for name in names])
+    opened = open_runs([str(folders[name]) for name in names], images=ASKED)
     ranked, split = compare.ranks(opened, "t2i"), opened[0].split
     titles = {stop.name: stop.title for stop in stops}
     answers = {

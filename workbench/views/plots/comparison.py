@@ -86,18 +86,22 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     require(len(table), "there is no second run to hold against the first")
     units = dict(zip(table["key"], table["unit"], strict=True))
     names = list(dict.fromkeys(table["run"]))
-    fig = panels(
-        [f"{key}, {heading(unit)}" for key, unit in units.items()], f"Difference from {against}",
-        "difference", "", spacing=0.05,
-    ).update_layout(height=230 + 42 * len(names), margin={"t": 80, "b": 95}, legend={"y": -0.32})  # fmt: skip
+    # one below the other, so that a narrow page has room for the numbers of each axis
+    heads = [escape(f"{key}, {heading(unit)}") for key, unit in units.items()]
+    fig = (
+        figure(f"Difference from {against}", height=130 + (62 + 26 * len(names)) * len(heads))
+        .set_subplots(len(heads), 1, subplot_titles=heads, vertical_spacing=0.5 / len(heads))
+        .update_annotations(font={"size": 13, "color": INK})
+        .update_layout(legend={"y": 1 + 0.2 / len(heads)})
+    )
     table = table.assign(about=[
         f"{row.mark} {row.verdict}; sign test: p (Holm) {fixed(row.p_holm, 3)}, "
         f"better on {row.wins}, worse on {row.losses}" for row in each(table)
     ])  # fmt: skip
-    for col, key in enumerate(units, 1):
+    for row, key in enumerate(units, 1):
         for verdict, style in APART.items():
-            _dots(fig, table[(table["key"] == key) & (table["verdict"] == verdict)], style, row=1, col=col)
-        fig.add_vline(0, line=ZERO, row=1, col=col)
+            _dots(fig, table[(table["key"] == key) & (table["verdict"] == verdict)], style, row=row, col=1)
+        fig.add_vline(0, line=ZERO, row=row, col=1)
     return fig.update_xaxes(nticks=5).update_yaxes(
         categoryorder="array", categoryarray=[escape(name) for name in names[::-1]]
     )
