@@ -50,6 +50,16 @@ def test_metrics_are_counted_by_the_order_that_they_give():
     assert "1 put the models in the truth's order and 1 in the reverse (i2t/R@1)" in said
 
 
+def test_the_explorer_gives_each_model_its_own_rank_whatever_the_order_of_the_file():
+    ranks = {
+        "infonce: t2i rank of the caption's own image": 2,
+        "vsepp: t2i rank of the caption's own image": 47,
+    }
+    results = {"models": ["vsepp", "infonce"], "metrics": ranks, "question": "some food"}
+    said = finding("06_retrieval_explorer", results, ["VSE++", "InfoNCE"])
+    assert said.endswith("the rank of its own image is 47 for VSE++, 2 for InfoNCE.")
+
+
 @pytest.mark.parametrize("notebook", ["01_descriptiveness", "03_train", "07_compare", "99_other"])
 def test_results_that_are_not_there_give_no_sentence(notebook):
     assert finding(notebook, {"metrics": {}}) == ""

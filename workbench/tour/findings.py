@@ -8,6 +8,8 @@ from workbench.records import MetricKey
 from workbench.records.shown import fixed, shown
 
 Results = Mapping[str, Any]
+# how 06_retrieval_explorer calls the number
+OWN_RANK = "t2i rank of the caption's own image"
 RSUM = str(MetricKey("rsum"))
 TRUE = {way: str(MetricKey("map_at_r", way, "exact")) for way in ("i2t", "t2i")}
 
@@ -125,7 +127,7 @@ def _map(results: Results, titles: Sequence[str]) -> str:
 
 
 def _explorer(results: Results, titles: Sequence[str]) -> str:
-    ranks = [rank for key, rank in results["metrics"].items() if "t2i rank" in key]
+    ranks = [results["metrics"][f"{name}: {OWN_RANK}"] for name in results["models"]]
     listed = ", ".join(f"{rank} for {title}" for rank, title in zip(ranks, titles))
     return f"Asked for \u201c{results['question']}\u201d, the rank of its own image is {listed}."
 
