@@ -7,6 +7,7 @@ test holds the blocks to these functions, and the text around them to have no fi
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.performance.recorded import read
 from workbench import assets
 from workbench.metrics import published
 from workbench.records.shown import count, fixed, shown
+from workbench.tour.findings import headline
 
 ROOT = Path(__file__).parent.parent
 TITLES = {
@@ -33,21 +35,10 @@ TITLES = {
 
 
 def tour() -> str:
-    """What the tour's three training stops found."""
-    found = read("tour")["trained"]
-
-    def by(key: str) -> str:
-        return ", ".join(f"{shown(one[key])} % ({TITLES[name]})" for name, one in found.items())
-
-    return "\n".join(
-        [
-            "After it, the most specific caption of a scene finds its own image first among 1,000 for",
-            f"{by('exact:t2i/own@1[most specific]')} of the captions.",
-            "Over all captions, generic ones included, the first image is truly described by the caption in",
-            f"{by('exact:t2i/true@1')}; and of the errors that binary labels count,",
-            f"{by('exact:t2i/false_negatives')} are no errors.",
-        ]
-    )
+    """How long the tour took, and what it found."""
+    found = read("tour")
+    took = f"Its {found['stops']} notebooks took {fixed(found['seconds'] / 60, 1)} minutes on two cores."
+    return "\n".join(textwrap.wrap(f"{took} {headline(found, found['titles'])}", 130))
 
 
 def photographs() -> str:
