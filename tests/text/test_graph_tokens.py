@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -117,12 +118,8 @@ def test_a_caption_is_parsed_once_and_then_read_from_disk(tmp_path, monkeypatch)
     monkeypatch.setattr(store, "parser_identity", lambda: "second")
     stored(parser, tmp_path, ["a"])
     assert parser.asked[-1] == "a"
-    assert [
-        row[0]
-        for row in sqlite3.connect(tmp_path / "scene_graphs-first.sqlite").execute(
-            "SELECT count(*) FROM graphs"
-        )
-    ] == [3]
+    with closing(sqlite3.connect(tmp_path / "scene_graphs-first.sqlite")) as database:
+        assert database.execute("SELECT count(*) FROM graphs").fetchone() == (3,)
 
 
 def test_many_captions_are_read_back_in_their_order(tmp_path, monkeypatch):
