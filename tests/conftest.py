@@ -40,7 +40,10 @@ def real_tour(tmp_path_factory: pytest.TempPathFactory) -> TourResult:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run side by side, those that read the tour stay together, so that it is run once."""
+    """Where tests run side by side, a file's tests stay together in their order, since they may share a page
+    or a process; and so do all that read the tour, so that it is run once.
+    """
     for item in items:
-        if "real_tour" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("tour"))
+        if item.get_closest_marker("xdist_group") is None:
+            tour = "real_tour" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("tour" if tour else item.nodeid.partition("::")[0]))

@@ -19,8 +19,6 @@ from workbench.records import Embedding
 from workbench.training import processes
 
 ROOT = Path(__file__).parent.parent.parent
-# side by side, the tests share the processes that one of them has started
-pytestmark = pytest.mark.xdist_group("processes")
 
 
 def test_workers_give_the_same_batches_as_this_process():
