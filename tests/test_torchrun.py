@@ -37,10 +37,8 @@ def train(how: list[str], config: Path, *more: str) -> subprocess.CompletedProce
 def test_two_processes_leave_one_run_with_the_weights_of_one(tmp_path: Path) -> None:
     model, config = tmp_path / "tiny.json", tmp_path / "config.json"
     model.write_text(json.dumps(TINY))
-    options = {"model": str(model), "pretrained": ""}
-    config.write_text(
-        json.dumps(SMALL | {"objective": "ditm", "image_options": options, "captions_per_image": 2})
-    )
+    towers = {"image_encoder": "towers", "image_options": {"model": str(model), "pretrained": ""}}
+    config.write_text(json.dumps(SMALL | towers | {"objective": "ditm", "captions_per_image": 2}))
     nameless = train(TOGETHER, config)
     assert nameless.returncode != 0
     assert "several processes write one run; name its folder with --out" in nameless.stderr
