@@ -202,6 +202,16 @@ def test_a_copy_stays_what_the_base_was(batch):
     assert not torch.equal(encoder.base.image.images(batch).mean, before)
 
 
+def test_word_vectors_that_are_learnt_guide_by_their_mean_and_learn_nothing_from_it(batch):
+    words = tuple("abcdefgh")
+    encoder = made(text_base_options={"vocabulary": words, "word_dim": 7, "embed_dim": 8, "layer": "linear"})
+    ids, table = batch.signals["tokens"], encoder.base.text.words.weight
+    means = [table[row[row != 0]].mean(0) for row in ids]
+    guide = encoder.train()._side("text", batch)[1]
+    torch.testing.assert_close(guide, torch.nn.functional.normalize(torch.stack(means), dim=1))
+    assert not guide.requires_grad
+
+
 def test_regions_and_words_may_be_guided_by_frozen_towers(batch):
     # The setting of the paper: detector regions and a text encoder's words, guided by a frozen CLIP.
     encoder = made(guide="towers").eval()
@@ -275,9 +285,9 @@ def test_facts_of_the_experiment_reach_the_wrapped_encoders():
         ({"fusion": {"gate": "matrix"}}, ValueError, "choose one of vector, scalar"),
         ({"guide": "base"}, ValueError, "no guide; set guide='features' or 'towers'"),
         (
-            {"text_base_options": {"vocabulary": ("a",), "embed_dim": 8}},
+            {"base": "towers", "base_options": {}, "text_base": "", "guide": "features"},
             ValueError,
-            "needs bases that read frozen features",
+            "needs bases that read features and words",
         ),
         ({"text_base": ""}, ValueError, "encodes no captions"),
         (

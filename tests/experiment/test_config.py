@@ -114,7 +114,7 @@ def test_a_recipe_completes_what_is_not_given_and_only_from_random_heads():
     assert Config(objective="vsepp", lr=0.5).epochs == recipe["epochs"]
     assert Config(objective="vsepp", lr=0.5, epochs=2).replace(seed=1).lr == 0.5
     narrow = Config(objective="vsepp", image_options={"embed_dim": 8})
-    assert (narrow.image_options["embed_dim"], narrow.image_options["pooling"]) == (8, "gpo")
+    assert (narrow.image_options["embed_dim"], narrow.image_options["pooling"]) == (8, "max")
     # another start, other data, encoders or features that are chosen: no recipe
     for other in ({"start": "scenes"}, {"data": "flickr8k"}, {"features": ""}):
         config = Config(objective="vsepp", **other)

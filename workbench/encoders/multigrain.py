@@ -150,9 +150,10 @@ class MultiGrain(Encoder):
         embed_dim: width of the embedding; 0 = that of the base.
         guide: where the global vector comes from: ``"base"`` (the base's own pooled vector; the base is
             frozen), ``"copy"`` (a copy of the base as it starts, frozen; the base trains), ``"features"``
-            (the mean of the frozen features that the base reads), or the name of another encoder of both
-            sides, which is frozen. ``"auto"`` = ``"base"`` for an encoder that reads pixels, ``"features"``
-            for others.
+            (the mean of what the base reads: frozen features, or word vectors, which learn nothing from it;
+            the base's own pooled vector is then not used), or the name of another encoder of both sides,
+            which is frozen. ``"auto"`` = ``"base"`` for an encoder that reads pixels, ``"features"`` for
+            others.
         guide_options: options of that other encoder.
         fusion: options of ``Fusion``: ``branches``, ``pooling``, ``maps``, ``map_dim``, ``gate``, ``layers``,
             ``heads``, ``hidden_dim``, ``dropout``.
@@ -291,11 +292,10 @@ class MultiGrain(Encoder):
         if self.guiding != "features":
             return ((self.guide or self.base).image.embed_dim,) * 2
         widths = getattr(self.base.image, "in_dim", 0), getattr(self.base.text, "word_dim", 0)
-        if not all(widths) or getattr(self.base.text, "words", None) is not None:
+        if not all(widths):
             raise ValueError(
-                "multigrain: guide='features' needs bases that read frozen features; take 'regions' with "
-                "'sequence' and "
-                "features='minilm-package' in text_base_options, or name an encoder as guide"
+                "multigrain: guide='features' needs bases that read features and words; take 'regions' with "
+                "'sequence', or name an encoder as guide"
             )
         return widths
 
@@ -314,8 +314,18 @@ class MultiGrain(Encoder):
             return made, made.mean
         if side == "image":
             return made, normalize(Mean()(batch.inputs["regions"]), dim=-1)
-        words = batch.signals["word_features"]
-        return made, normalize(Mean()(words["values"], words["mask"]), dim=-1)
+        return made, normalize(Mean()(*_word_vectors(self.base.text, batch)), dim=-1)
+
+
+def _word_vectors(text: Encoder, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Vectors ``(T, L, word_dim)`` of the words that an encoder of captions reads, as constants, and their
+    mask."""
+    words = getattr(text, "words", None)
+    if words is None:
+        read = batch.signals["word_features"]
+        return read["values"], read["mask"]
+    ids: Tensor = batch.signals["tokens"]
+    return words(ids).detach(), ids != 0
 
 
 MEMBER = MultiGrain

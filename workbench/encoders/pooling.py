@@ -76,7 +76,7 @@ class Mean(Pooling):
 
     def pool(self, rows: Tensor, layout: Layout) -> Tensor:
         """Mean over the real parts."""
-        return layout.padded(rows).sum(1) / layout.sizes[:, None]
+        return torch.segment_reduce(rows, "mean", lengths=layout.sizes)
 
 
 class Max(Pooling):
@@ -84,7 +84,7 @@ class Max(Pooling):
 
     def pool(self, rows: Tensor, layout: Layout) -> Tensor:
         """Maximum over the real parts."""
-        return layout.padded(rows).masked_fill(~layout.mask[..., None], -torch.inf).amax(1)
+        return torch.segment_reduce(rows, "max", lengths=layout.sizes)
 
 
 class GPO(Pooling):

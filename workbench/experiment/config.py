@@ -16,15 +16,15 @@ from workbench.registry import Count, check_options, merge, read_options
 from workbench.training import Settings
 
 # Small encoders that begin with random weights, and the features that they read in the embedded world.
-_REGIONS = {"embed_dim": 256, "hidden_dim": 256, "pooling": "gpo", "region_dropout": 0.2}
-_WORDS = {"word_dim": 128, "embed_dim": 256, "pooling": "gpo", "word_dropout": 0.1}
+_REGIONS = {"embed_dim": 256, "hidden_dim": 256, "pooling": "max", "region_dropout": 0.2}
+_WORDS = {"word_dim": 128, "embed_dim": 256, "layer": "mlp", "pooling": "max", "word_dropout": 0.1}
 HEADS: dict[str, dict[str, Any]] = {
     "regions": _REGIONS,
     "sequence": _WORDS,
     "graph": {
         "embed_dim": 256,
         "dropout": 0.0,
-        "pooling": "gpo",
+        "pooling": "max",
         "concepts": {"kind": "gru", "word_dim": 128},
         "structure": {"attribute_layers": 1, "object_layers": 1, "heads": 8},
     },
@@ -33,7 +33,6 @@ HEADS: dict[str, dict[str, Any]] = {
         "base_options": _REGIONS,
         "text_base": "sequence",
         "text_base_options": _WORDS,
-        "guide": "copy",
         "fusion": {"heads": 4, "hidden_dim": 256, "map_dim": 64},
     },
 }

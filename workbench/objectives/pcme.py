@@ -92,7 +92,14 @@ class PCME(Objective):
 
     reads = ("log_var",)
     soft_labels = True
-    recipe = settings(epochs=2, lr=2e-3, lr_warmup_steps=30, captions_per_image=2)
+    recipe = settings(
+        epochs=2,
+        lr=2e-3,
+        lr_warmup_steps=30,
+        captions_per_image=2,
+        image_options={"pooling": "mean"},
+        text_options={"pooling": "mean"},
+    )
 
     def __init__(
         self,

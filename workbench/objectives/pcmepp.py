@@ -73,7 +73,15 @@ class PCMEPP(Objective):
     """
 
     soft_labels = True
-    recipe = settings(epochs=3, lr=2e-3, lr_warmup_steps=30, warmup_epochs=2, captions_per_image=2)
+    recipe = settings(
+        epochs=3,
+        lr=2e-3,
+        lr_warmup_steps=30,
+        warmup_epochs=2,
+        captions_per_image=2,
+        image_options={"pooling": "mean"},
+        text_options={"pooling": "mean"},
+    )
 
     def __init__(
         self,

@@ -80,7 +80,7 @@ class Stop:
 
 
 # fewer images than the notebook takes, so that the tour ends in minutes
-FEW = {"train_images": 3000}
+FEW = {"train_images": 2000}
 ARMS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "vsepp": ("VSE++", "The hardest negative of a batch, by binary labels.", {"objective": "vsepp"} | FEW),
     "infonce": ("InfoNCE", "All negatives of a batch, by binary labels.", {"objective": "infonce"} | FEW),
