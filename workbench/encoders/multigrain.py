@@ -319,7 +319,8 @@ class MultiGrain(Encoder):
 
 def _word_vectors(text: Encoder, batch: Batch) -> tuple[Tensor, Tensor]:
     """Vectors ``(T, L, word_dim)`` of the words that an encoder of captions reads, as constants, and their
-    mask."""
+    mask.
+    """
     words = getattr(text, "words", None)
     if words is None:
         read = batch.signals["word_features"]
