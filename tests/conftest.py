@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 
 if TYPE_CHECKING:
     from workbench.tour import TourResult
@@ -33,17 +36,22 @@ def real_data() -> Path:
 
 @pytest.fixture(scope="session")
 def real_tour(tmp_path_factory: pytest.TempPathFactory) -> TourResult:
-    """The tour as a newcomer runs it, once a session; takes minutes."""
-    from workbench.tour import tour
+    """The tour as a newcomer runs it, once a session, also where tests run side by side; takes minutes."""
+    from workbench.tour import TourResult, tour
 
-    return tour(tmp_path_factory.mktemp("runs"))
+    folder = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        folder = folder.parent
+    kept = folder / "tour.json"
+    with FileLock(folder / "tour.lock"):
+        if not kept.exists():
+            made = asdict(tour(folder / "runs"))
+            kept.write_text(json.dumps(made, default=str))
+        found = json.loads(kept.read_text())
+    return TourResult(**{**found, "index": Path(found["index"])})
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run side by side, a file's tests stay together in their order, since they may share a page
-    or a process; and so do all that read the tour, so that it is run once.
-    """
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            tour = "real_tour" in getattr(item, "fixturenames", ())
-            item.add_marker(pytest.mark.xdist_group("tour" if tour else item.nodeid.partition("::")[0]))
+def pytest_configure(config: pytest.Config) -> None:
+    """Tests that run side by side take one core each, as do the processes that they start."""
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
