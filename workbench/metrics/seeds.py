@@ -23,6 +23,7 @@ from workbench.metrics.comparison import holm
 from workbench.records import Values, require
 
 COLUMNS = ("objective", "seed", "key", "value")
+EVERY = "every true pair"
 
 
 def t_interval(values: Values, confidence: float = 0.95) -> tuple[float, float]:
@@ -110,6 +111,55 @@ def pairs(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame
     found["p_holm"] = holm(found["p"].tolist())
     found["apart"] = found["p_holm"] < alpha
     return found
+
+
+def arms(table: pd.DataFrame) -> pd.DataFrame:
+    """A recorded comparison as one table over seeds, the labels that were positive in the objective's name.
+
+    Args:
+        table: as for ``measure``, and ``positives``: ``own`` (binary labels) or ``exact`` (every true pair).
+
+    Returns:
+        The same rows; ``objective`` is e.g. ``"infonce"`` or ``"infonce, every true pair"``.
+    """
+    names = table["objective"] + np.where(table["positives"] == "own", "", f", {EVERY}")
+    return table.assign(objective=names)
+
+
+def components(table: pd.DataFrame, without: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame:
+    """What a paper's own component adds to a number: the objective with all its components against the same
+    without one of them, by Welch's t test over seeds, with p values adjusted by Holm's rule.
+
+    Args:
+        table: as for ``measure``, the whole objectives.
+        without: the same, and instead of ``objective`` the column ``arm``: the name of an objective,
+            ``" - "`` and what was left out.
+        key: the number that is compared.
+        alpha: chance of a single false verdict among all components, and of an interval that misses.
+
+    Returns:
+        One row a component: ``objective``, ``component``, ``with``, ``without``, ``difference``, ``low`` and
+        ``high`` (the interval of the difference), ``p_holm`` and ``verdict``: ``helps``, ``harms`` or
+        ``undecided``.
+    """
+    _check(table)
+    _check(without.rename(columns={"arm": "objective"}))
+    whole = {name: one["value"] for name, one in table[table.key == key].groupby("objective")}
+    rows = []
+    for arm, part in without[without.key == key].groupby("arm", sort=False):
+        objective, _, component = str(arm).partition(" - ")
+        test = ttest_ind(whole[objective], part["value"], equal_var=False)
+        found = whole[objective].mean(), part["value"].mean()
+        rows.append((objective, component, *found, found[0] - found[1], *test.confidence_interval(1 - alpha),
+                     float(test.pvalue)))  # fmt: skip
+    names = ["objective", "component", "with", "without", "difference", "low", "high", "p_holm"]
+    out = pd.DataFrame(rows, columns=names)
+    out["p_holm"] = holm(out["p_holm"].tolist())
+    told = out["p_holm"] < alpha
+    out["verdict"] = np.select(
+        [told & (out["difference"] > 0), told & (out["difference"] < 0)], ["helps", "harms"], "undecided"
+    )
+    return out
 
 
 def choices(table: pd.DataFrame, truth: str) -> pd.DataFrame:

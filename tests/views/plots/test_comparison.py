@@ -39,6 +39,45 @@ def test_nothing_to_draw_is_said():
         comparison.over_seeds(SEEDS.iloc[:0], title="t", x="x")
 
 
+CHOICES = pd.DataFrame(
+    {
+        "chosen": ["a", "a", "b", "c"], "tau": [1.0, 0.9, -0.2, 0.4], "truth": [0.7, 0.7, 0.6, 0.4],
+        "lost": [0.0, 0.0, 0.1, 0.3],
+    },
+    index=["exact:i2t/map_at_r", "graded:i2t/ndcg", "t2i/R@1", "rsum"],
+)  # fmt: skip
+
+
+def test_what_each_number_would_choose_is_said_dearest_first():
+    said = comparison.chosen(CHOICES, "exact:i2t/map_at_r")
+    assert "a is best with 70.0 percent" in said
+    assert said.index("`rsum` would choose c, which has 40.0: 30.0") < said.index("`t2i/R@1` would choose b")
+    assert "by `graded:i2t/ndcg` agrees best" in said
+    assert "that by `t2i/R@1` least (-0.200)" in said
+    same = comparison.chosen(CHOICES.assign(chosen="a", truth=0.7, lost=0.0), "exact:i2t/map_at_r")
+    assert "Every other number chooses the same" in same
+    columns = comparison.choosing(CHOICES)
+    assert [column[-1] for column in columns.values()] == ["rsum", "c", "0.400", "40.0", "30.0"]
+
+
+def test_pairs_told_apart_and_components_that_help_or_harm_are_said():
+    pairs = pd.DataFrame({"apart": [True, False, True]})
+    assert comparison.told_apart(pairs, "rsum").startswith("`rsum` tells 2 of 3 pairs")
+    rows = pd.DataFrame(
+        {
+            "objective": ["a", "b", "c"],
+            "component": ["x", "y", "z"],
+            "difference": [0.1, -0.02, 0.0],
+            "verdict": ["helps", "harms", "undecided"],
+        }
+    )
+    assert comparison.helped(rows, "k") == (
+        "By `k`, in percentage points: a's x (+10.0) helps; b's y (-2.0) harms. "
+        "1 of 3 components are undecided."
+    )
+    assert "no component is told from chance" in comparison.helped(rows[2:], "k")
+
+
 DIFFERENCES = pd.DataFrame(
     {
         "key": ["rsum", "rsum", "t2i/R@1"], "run": ["a <i>", "b", "b"], "value": [0.2, -0.1, 0.0],

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
 from workbench.records import require
 from workbench.records.readable import unit_of
-from workbench.records.shown import count, fixed, heading, scaled, with_interval
+from workbench.records.shown import Unit, count, fixed, heading, scaled, shown, with_interval
 from workbench.views.plots.theme import CATEGORIES, INK, each, escape, figure, on_axis, panels, whiskers
 
 # the mark differs as well as the colour
@@ -104,6 +104,78 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         fig.add_vline(0, line=ZERO, row=row, col=1)
     return fig.update_xaxes(nticks=5).update_yaxes(
         categoryorder="array", categoryarray=[escape(name) for name in names[::-1]]
+    )
+
+
+def told_apart(pairs: pd.DataFrame, key: str) -> str:
+    """How many pairs of objectives a number tells apart, in a sentence.
+
+    Args:
+        pairs: from ``metrics.seeds.pairs``.
+        key: the number.
+    """
+    return (
+        f"`{key}` tells {int(pairs['apart'].sum())} of {count(len(pairs), 'pair')} of objectives apart "
+        "(Welch's t test over seeds, Holm's rule)."
+    )
+
+
+def chosen(choices: pd.DataFrame, truth: str) -> str:
+    """Which objective each number would choose and what that costs by the truth, in two sentences.
+
+    Args:
+        choices: from ``metrics.seeds.choices``.
+        truth: the key that is true.
+    """
+    best, others = choices.loc[truth], choices.drop(index=truth)
+    wrong = others[others["lost"] > 0].sort_values("lost", ascending=False, kind="stable")
+    said = [
+        f"`{key}` would choose {row['chosen']}, which has {shown(row['truth'])}: "
+        f"{shown(row['lost'])} percentage points lost"
+        for key, row in wrong.head(2).iterrows()
+    ]
+    taus = {str(key): float(tau) for key, tau in others["tau"].items()}
+    like, least = max(taus, key=taus.__getitem__), min(taus, key=taus.__getitem__)
+    return (
+        f"By the truth (`{truth}`), {best['chosen']} is best with {shown(best['truth'])} percent. "
+        + (f"{'; '.join(said)}. " if said else "Every other number chooses the same. ")
+        + f"The order of the objectives by `{like}` agrees best with the truth's (Kendall's tau "
+        f"{shown(taus[like], 'correlation')}), that by `{least}` least "
+        f"({shown(taus[least], 'correlation')})."
+    )
+
+
+def choosing(choices: pd.DataFrame) -> dict[str, list[str]]:
+    """The columns of a table of ``metrics.seeds.choices``, for ``tables.listing``."""
+    faces: dict[str, Unit] = {"tau": "correlation", "truth": "share", "lost": "share"}
+    texts = {column: [shown(value, unit) for value in choices[column]] for column, unit in faces.items()}
+    return {
+        "number": list(map(str, choices.index)),
+        "would choose": choices["chosen"].tolist(),
+        "Kendall's tau with the truth's order": texts["tau"],
+        "truth of the chosen, percent": texts["truth"],
+        "lost, percentage points": texts["lost"],
+    }
+
+
+def helped(components: pd.DataFrame, key: str) -> str:
+    """Which components help and which harm, in a sentence.
+
+    Args:
+        components: from ``metrics.seeds.components``.
+        key: the number.
+    """
+    parts = {
+        verdict: [
+            f"{row.objective}'s {row.component} ({shown(row.difference, sign=True)})" for row in each(of)
+        ]
+        for verdict, of in components.groupby("verdict")
+    }
+    said = [f"{', '.join(parts[verdict])} {verdict}" for verdict in ("helps", "harms") if verdict in parts]
+    undecided = len(parts.get("undecided", ()))
+    return (
+        f"By `{key}`, in percentage points: {'; '.join(said) or 'no component is told from chance'}. "
+        f"{undecided} of {count(len(components), 'component')} are undecided."
     )
 
 
