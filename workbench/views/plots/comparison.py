@@ -127,7 +127,7 @@ def chosen(choices: pd.DataFrame, truth: str) -> str:
         choices: from ``metrics.seeds.choices``.
         truth: the key that is true.
     """
-    best, others = choices.loc[truth], choices.drop(index=truth)
+    best, others = choices.to_dict("index")[truth], choices.drop(index=truth)
     wrong = others[others["lost"] > 0].sort_values("lost", ascending=False, kind="stable")
     said = [
         f"`{key}` would choose {row['chosen']}, which has {shown(row['truth'])}: "
