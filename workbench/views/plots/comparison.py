@@ -167,8 +167,8 @@ def by_objective(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, list[
             positive.
         keys: the numbers, one column each; the objectives stand in the order of the first.
     """
-    found = measured.to_dict("index")
-    rows = [(labels, name) for labels, key, name in found if key == keys[0]]
+    found: dict[Any, Any] = measured.to_dict("index")
+    rows = [(labels, name) for labels, number, name in found if number == keys[0]]
     out = {"positives": [labels for labels, _ in rows], "objective": [name for _, name in rows]}
     for key in keys:
         of = [found[labels, key, name] for labels, name in rows]
