@@ -119,7 +119,8 @@ class _Sentence:
         if word in known.plural_pronouns:
             return self._where(lambda n: n.plural, free)[-1:] or free[:2]
         if word in known.person_pronouns:
-            persons = self._where(lambda n: n.among(known.persons), free)
+            others = known.male if self.tree.said(i) in ("she", "her") else known.female
+            persons = self._where(lambda n: n.among(known.persons - others), free)
             return (persons or self._where(lambda n: n.among(known.animals), free) or free)[:1]
         if word in known.others:
             return (self._where(lambda n: n.plural, before) or before)[:1]
