@@ -3,11 +3,11 @@
 What counts as an object, an attribute or a relation is written down in
 ``workbench/assets/scene_graphs/README.md``.
 
-A caption is read in five steps: set phrases are folded (``wording``), spaCy parses (``tree``), sentences whose
-verb was taken for a noun are parsed again in other words (``rereading``), the parser's other mistakes are put
-right and phrases moved to the word they belong to (``repair``, ``placement``), and rules read what the tree says
-(``read``). Beside them lie ``store``, which keeps parsed captions on disk, and
-``annotations``, which measures the parser against captions that were annotated by hand.
+A caption is read in five steps: set phrases are folded (``wording``), spaCy parses (``tree``), sentences
+whose verb was taken for a noun are parsed again in other words (``rereading``), other mistakes are put right
+and phrases moved to the word they belong to (``repair``, ``placement``), and rules read what the tree says
+(``read``). Beside them lie ``store``, which keeps parsed captions, and ``annotations``, which measures
+the parser against captions that were annotated by hand.
 """
 
 from collections.abc import Sequence

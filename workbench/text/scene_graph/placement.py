@@ -1,8 +1,8 @@
 """Step 4, second half: phrases and participles are moved to the word they belong to by meaning, where the
 parser hung them on the nearest one.
 
-The rules follow the annotation guide: what is true of the nearer noun only stays there; what fits both belongs
-to the verb, or without a verb to the first noun.
+The rules follow the annotation guide: what is true of the nearer noun only stays there; what fits both
+belongs to the verb, or without a verb to the first noun.
 """
 
 from workbench.text.scene_graph.tree import Tree
@@ -25,6 +25,8 @@ def placed(tree: Tree) -> Tree:
 
 
 def _move_phrase(tree: Tree, i: int) -> None:
+    _on_the_wall(tree, i)
+    _worn(tree, i)
     targets = tree.below(i, "pobj") or [s for c in tree.below(i, "pcomp") for s in tree.below(c, "nsubj")]
     if targets and tree.given(i) == "with":
         _move_with(tree, i, targets[0])
@@ -37,6 +39,31 @@ def _move_phrase(tree: Tree, i: int) -> None:
         seen = [*tree.below(head, "dobj"), *(t for p in at for t in tree.below(p, "pobj"))]
         for thing in [t for t in seen if t < i][-1:] if sees and tree.given(i) in known.placing else ():
             tree.hang(i, thing, "prep")
+
+
+def _on_the_wall(tree: Tree, i: int) -> None:
+    """A place that is part of what has a thing is the thing's place: "a building with graffiti on the walls";
+    so is the place after a part of the body: "standing with her hand | on a fence".
+    """
+    noun, target = i - 1, tree.below(i, "pobj")[:1]
+    if i == 0 or not target or tree.given(i) not in known.placing or tree.deps[noun] != "pobj":
+        return
+    before = tree.heads[noun]
+    if tree.given(before) != "with" or tree.heads[before] != tree.heads[i]:
+        return
+    owner, place = tree.heads[i], tree.name(target[0])
+    definite = any(tree.given(c) in ("the", "its") for c in tree.children[target[0]])
+    part = tree.noun(owner) and not tree.animate(owner) and definite and place in known.parts | known.surfaces
+    if part or (tree.name(noun) in known.body and _own(tree, noun)):
+        tree.hang(i, noun, "prep")
+
+
+def _worn(tree: Tree, i: int) -> None:
+    """What someone is in is no place of a verb: "holding the hand of the girl | in the red dress"."""
+    head, target = tree.heads[i], tree.below(i, "pobj")[:1]
+    worn = target and tree.given(i) == "in" and tree.name(target[0]) in known.clothes
+    if worn and i > 0 and tree.verb(head) and tree.animate(i - 1) and tree.root(head) not in known.clothing:
+        tree.hang(i, i - 1, "prep")
 
 
 def _above(tree: Tree, i: int, target: int) -> int:
@@ -65,6 +92,11 @@ def _of_the_verb(tree: Tree, i: int, target: int) -> bool:
     noun = tree.heads[i]
     place = tree.name(target) in known.places or _own(tree, target)
     moves = tree.given(i) in known.motion and not tree.animate(noun)
+    # "performing a trick | on a bicycle"; but "a jump off a cliff" is a jump of that kind
+    does = tree.root(tree.heads[noun]) in known.light and tree.given(i) in known.placing
+    if tree.root(tree.heads[noun]) in known.light and moves:
+        return False
+    place |= does
     return tree.root(tree.heads[noun]) not in known.seeing and (place or moves)
 
 
@@ -98,9 +130,12 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
         described = [tree.heads[head]] if tree.deps[head] == "acl" else []
         subjects = [s for s in tree.below(head, "nsubj", "nsubjpass") if s < i] or described
         things = [t for t in tree.below(head, "dobj") if t < i]
-        if things and name in known.body and not _own(tree, target):
+        held = things and tree.root(head) in known.holding and tree.name(things[-1]) in known.containers
+        if things and ((name in known.body and not _own(tree, target)) or (held and i == things[-1] + 1)):
             tree.hang(i, things[-1], "prep")
-        elif subjects and (around or (not things and name in known.clothes | known.body)):
+        elif name in known.clothes and tree.animate(i - 1):
+            tree.hang(i, i - 1, "prep")
+        elif subjects and (around or name in known.clothes or (not things and name in known.body)):
             tree.hang(i, subjects[0], "prep")
     elif tree.deps[head] == "pobj" and tree.noun(head):
         over = tree.heads[tree.heads[head]]
@@ -113,7 +148,9 @@ def _surrounding(tree: Tree, target: int) -> bool:
     """Whether a phrase tells what is around: "with a church behind him", "with trees in the background"."""
     clause = [tree.heads[target]] if tree.deps[target] == "nsubj" else []
     ends = [t for own in (target, *tree.below(target, "acl"), *clause) for t in tree.phrases(own)]
-    return any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends)
+    # A towel around his neck is about him; what is in his hand is carried.
+    worn = (t for t in ends if _own(tree, t) and tree.name(t) in (known.body | known.clothes) - known.grips)
+    return any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends) or any(worn)
 
 
 def _lower(tree: Tree, i: int) -> None:

@@ -10,8 +10,8 @@ def repaired(tree: Tree) -> Tree:
     Args:
         tree: one sentence; it is changed.
     """
-    words = (_complete, _colour, _clause, _participle, _of_doing)
-    lists = (_second_subject, _lost_verb, _pair, _list)
+    words = (_complete, _particle, _of_last, _colour, _clause, _participle, _after_noun, _of_doing)
+    lists = (_second_subject, _lost_verb, _pair, _list, _measures)
     for i in range(len(tree.words)):
         for rule in words + lists:
             rule(tree, i)
@@ -28,6 +28,34 @@ def _complete(tree: Tree, i: int) -> None:
         if min([noun, *tree.children[noun]]) == i + 1:
             tree.deps[i] = "prep"
             tree.hang(noun, i, "pobj")
+
+
+def _particle(tree: Tree, i: int) -> None:
+    """A particle that was given the verb's object: "drying off | his face with a towel"."""
+    split = tree.deps[i] == "prt" and tree.verb(tree.heads[i])
+    for noun in tree.below(i, "pobj") if split and tree.root(tree.heads[i]) not in known.moving else ():
+        if any(tree.tags[c] == "PRP$" for c in tree.children[noun]):
+            tree.hang(noun, tree.heads[i], "dobj")
+
+
+def _of_last(tree: Tree, i: int) -> None:
+    """The noun before "of" is the one that has it: "plates of food and glasses | of wine"."""
+    after = i > 0 and tree.noun(i - 1) and tree.noun(tree.heads[i]) and tree.heads[i] < i
+    if tree.given(i) == "of" and tree.deps[i] == "prep" and after:
+        tree.hang(i, i - 1, "prep")
+
+
+def _after_noun(tree: Tree, i: int) -> None:
+    """A participle without a subject that was made an object, or hung on another verb, although a noun stands
+    before it: "holding a racket | playing", "out of a tent | pitched near a mountain".
+    """
+    own = ("nsubj", "nsubjpass", "aux", "auxpass", "mark", "det")
+    free = i > 0 and tree.noun(i - 1) and not tree.below(i, *own)
+    object_of = tree.tags[i] == "VBG" and tree.deps[i] in ("dobj", "pobj") and i - 1 not in tree.children[i]
+    suffers = tree.tags[i] in ("VBN", "VBD") and tree.deps[i] == "advcl" and not tree.below(i, "dobj", "cc")
+    place = tree.deps[i - 1] in ("dobj", "pobj") and not tree.animate(i - 1)
+    if free and (object_of or (suffers and place)):
+        tree.hang(i, i - 1, "acl")
 
 
 def _colour(tree: Tree, i: int) -> None:
@@ -72,11 +100,16 @@ def _participle(tree: Tree, i: int) -> None:
 
 
 def _second_subject(tree: Tree, i: int) -> None:
-    """Of two subjects the one after "and" goes on a list: "with a red shirt and long hair is"."""
+    """Of two subjects the one after "and" goes on a list: "with a red shirt and long hair is"; where one is
+    and not several are, the list is not that of the subject: "a boat with paddles and no passengers is".
+    """
     subjects = tree.below(i, "nsubj", "nsubjpass")[:2]
     two = len(subjects) == 2 and subjects[1] < i
+    singular = tree.tags[i] == "VBZ" or any(tree.tags[c] == "VBZ" for c in tree.below(i, "aux", "auxpass"))
     for conjunction in _conjunctions(tree, *subjects)[:1] if two else ():
-        tree.hang(subjects[1], tree.heads[conjunction], "conj")
+        inner = tree.phrases(tree.heads[conjunction], before=conjunction)
+        own = singular and tree.heads[conjunction] == subjects[0] and inner
+        tree.hang(subjects[1], inner[-1] if own else tree.heads[conjunction], "conj")
 
 
 def _conjunctions(tree: Tree, start: int, end: int) -> list[int]:
@@ -85,12 +118,32 @@ def _conjunctions(tree: Tree, start: int, end: int) -> list[int]:
 
 
 def _lost_verb(tree: Tree, i: int) -> None:
-    """A noun that was given a subject: "a plate with potatoes and meat on it"."""
+    """A noun that was given a subject: "a plate with potatoes and meat on it"; or a verb that was taken for
+    one: "a person in skis flies".
+    """
     alone = tree.noun(i) and tree.heads[i] == i
+    if alone and tree.tags[i] == "NNS" and tree.root(i) in known.hardly_nouns and tree.below(i, "nsubj"):
+        tree.tags[i] = "VBZ"
+        return
     for subject in [s for s in tree.below(i, "nsubj") if s < i and tree.noun(s)][:1] if alone else ():
         for conjunction in _conjunctions(tree, subject, i)[-1:]:
             if tree.heads[conjunction] not in (i, subject):
                 tree.put({subject: (subject, "ROOT"), i: (tree.heads[conjunction], "conj")})
+
+
+def _measures(tree: Tree, i: int) -> None:
+    """What is measured is not joined with a measure: in "plates of food and glasses of wine" the glasses are
+    the plates', in "a bowl of soup and a sandwich" the sandwich is the bowl's companion.
+    """
+    food = tree.heads[i]
+    of = tree.heads[food]
+    listed = tree.deps[i] == "conj" and tree.noun(i) and tree.deps[food] == "pobj" and tree.given(of) == "of"
+    told = any(tree.given(c) in known.one for c in tree.below(i, "det")) or any(
+        tree.given(c) == "of" for c in tree.below(i, "prep")
+    )
+    bare = not tree.below(food, "det", "nummod", "poss") and not tree.animate(food)
+    if listed and told and bare and tree.noun(tree.heads[of]):
+        tree.hang(i, tree.heads[of], "conj")
 
 
 def _pair(tree: Tree, i: int) -> None:
