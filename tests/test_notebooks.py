@@ -182,7 +182,7 @@ def test_the_notebook_on_relevance_reads_the_ratings_of_cxc(tmp_path: Path) -> N
     assert (result.status, result.error) == ("ok", "")
     found = json.loads((result.folder / "results.json").read_text())
     assert found["judge"].startswith("TF-IDF cosine")
-    assert {"judge: tfidf | pearson", "judge: cider | pearson"} <= found["metrics"].keys()
+    assert {"judge: tfidf | sits:pearson", "judge: cider | sits:pearson"} <= found["metrics"].keys()
 
 
 @pytest.mark.slow
