@@ -8,7 +8,7 @@ the weights ``theta`` sum to 1 and depend on the set's size ``n`` alone. Source:
 "Learning the best pooling strategy for visual semantic embedding", CVPR 2021, section 4; the softmax
 temperature 0.1 is that of the released code.
 
-Sources of the attention: AAHR, Eqs. 1-5; Fu et al., "Learning semantic relationship among instances for
+Sources of the attention: AAHR, Eqs. 1-7; Fu et al., "Learning semantic relationship among instances for
 image-text matching" (HREM), CVPR 2023, for the layer in which local features meet; Pham et al., "Composing
 object relations and attributes for image-text matching" (CORA), CVPR 2024, section 3.2, and the released
 code, for regions (a code of each region's place, one attention layer, a feed-forward layer of the same width,

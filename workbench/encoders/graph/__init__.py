@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from workbench.encoders._open_clip import fitting
 from workbench.encoders._open_clip_towers import depths
 from workbench.encoders.backbones import cache_folder
 from workbench.encoders.base import Encoder
@@ -200,6 +201,13 @@ class Graph(Encoder):
         if chosen.kind == "towers":
             reads = Towers.signals(model=chosen.name)
         return {"graph_tokens": {**reads, "cache": str(cache_folder())}, **(reads if chosen.whole else {})}
+
+    @classmethod
+    def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Without its tag a text tower would no longer say which activation its weights need."""
+        done, concepts = super().complete(options, facts), options.get("concepts") or {}
+        form = fitting(str(concepts.get("name", "")), str(options.get("pretrained", "")))
+        return done | ({"concepts": {**concepts, "name": form}} if form != concepts.get("name", "") else {})
 
     def texts(self, batch: Batch) -> Embedding:
         """Embed the captions."""

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._open_clip import build, describe
+from workbench.encoders._open_clip import build, describe, fitting
 from workbench.encoders._open_clip_towers import read_text, text_tower
 from workbench.encoders.packed import Layout, gru
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, close_up, word_table
@@ -139,7 +139,7 @@ class TextTower(nn.Module):
 
     def __init__(self, model: str, pretrained: str) -> None:
         super().__init__()
-        description = describe(model)
+        description = describe(fitting(model, pretrained))
         network: Any = build(description, pretrained)
         self.tower = text_tower(network)
         if hasattr(self.tower, "visual"):
