@@ -21,7 +21,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._open_clip_towers import depths
 from workbench.encoders.backbones import cache_folder
 from workbench.encoders.base import Encoder
 from workbench.encoders.graph.concepts import FrozenVectors, TextTower, WordGru
@@ -267,7 +266,7 @@ class Graph(Encoder):
     def text_backbone(self) -> dict[str, int]:
         """Pre-trained word vectors, or the text tower by depth."""
         if isinstance(self.reader, TextTower):
-            return {f"reader.tower.{name}": depth for name, depth in depths(self.reader.tower).items()}
+            return {f"reader.tower.{name}": depth for name, depth in self.reader.depths().items()}
         return {"reader.words.weight": 0} if self.warm_start else {}
 
 
