@@ -11,8 +11,6 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
-
 from tests.performance.recorded import read
 from workbench import assets
 from workbench.metrics import published
@@ -43,7 +41,7 @@ def tour() -> str:
 
 def photographs() -> str:
     """Every objective on Flickr8k, mean and standard deviation over seeds."""
-    rows = pd.read_csv(assets.path("results/objectives_flickr8k.tsv"), sep="\t", comment="#")
+    rows = assets.recorded("objectives_flickr8k")
     numbers = rows[rows.key != "seconds"].groupby(["objective", "key"]).value.agg(["mean", "std", "count"])
     order = numbers.xs("rsum", level="key")["mean"].sort_values(ascending=False).index
     keys = {"rsum": "sum", "i2t/R@1": "share", "t2i/R@1": "share"}

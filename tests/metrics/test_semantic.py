@@ -112,8 +112,8 @@ def test_released_semantic_recall_by_hand():
 
 
 def test_without_ground_truth_the_own_image_leaves_the_vote_and_not_what_was_voted_for():
-    # m = 1: image 0 votes for image 1, image 1 for image 0, image 2 for image 0, so that captions 2 3, 0 1 and
-    # 0 1 are relevant; the best scored of the others are captions 2, 1 and 3: one, one and none of 2
+    # m = 1: image 0 votes for image 1, images 1 and 2 for image 0, so that captions 2 3, 0 1 and 0 1 are
+    # relevant; the best scored of the others are captions 2, 1 and 3: one, one and none of 2
     assert votes(grade_rows(PHI), OWN, 1, without_own=True).tolist() == [[1], [0], [0]]
     found = by_key(semantic(SCORES, PHI, own=OWN, ground_truth=False, ks=(1,), ms=(1,), rounds=0))
     assert_allclose(found["i2t/sr_votes1@1[without own]"].value, 1 / 3)

@@ -4,7 +4,8 @@
 That is the released code (``ncs``). The printed equation counts retrieved items of the m best by phi only and
 divides by the sum over all m (``ncs_top``). "Semantic Recall at K is the share of the m best items by phi
 that are among the K best scored": the paper (``sr_top``); in the released code the relevant items are voted
-for by an image's captions (``sr_votes``; without a query's own items its own image is no candidate). ``nsum`` is the sum of NCS at 1, 5 and 10 of both directions.
+for by an image's captions (``sr_votes``; without a query's own items its own image is no candidate). ``nsum``
+is the sum of NCS at 1, 5 and 10 of both directions.
 
 ASP, average semantic precision: "mean over candidates of the smaller by the larger of its two ranks, by score
 and by grade" (``asp``). It compares two whole rankings; equal grades may stand in any order, and a pair that

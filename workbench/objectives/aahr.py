@@ -3,8 +3,8 @@ Y. Gao, M. Ge, M. Li, Knowledge-Based Systems 2025, arXiv 2507.09256).
 
 ``L = L_PGA + L_MCL + L_NSI``, all weights 1. Images and captions predict each other's assignment to shared
 prototypes (PGA), are contrasted with banks of momentum outputs (MCL), and hear from the neighbourhood of the
-batch (NSI: ``tri(v, t) + tri(v^, t^) + tri(v, t^) + tri(v^, t) + PGA(v^, t^)``): Eqs. 24-26. Retrieval uses the plain
-``v`` and ``t`` alone.
+batch (NSI: ``tri(v, t) + tri(v^, t^) + tri(v, t^) + tri(v^, t) + PGA(v^, t^)``), Eqs. 24-26. Retrieval uses
+the plain ``v`` and ``t`` alone.
 
 Reads with: objectives/parts/{sinkhorn,bank,neighbourhood}.py, encoders/multigrain.py.
 Departures:

@@ -21,8 +21,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._open_clip import fitting
-from workbench.encoders._open_clip_towers import depths
 from workbench.encoders.backbones import cache_folder
 from workbench.encoders.base import Encoder
 from workbench.encoders.graph.concepts import FrozenVectors, TextTower, WordGru
@@ -206,8 +204,12 @@ class Graph(Encoder):
     def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
         """Without its tag a text tower would no longer say which activation its weights need."""
         done, concepts = super().complete(options, facts), options.get("concepts") or {}
-        form = fitting(str(concepts.get("name", "")), str(options.get("pretrained", "")))
-        return done | ({"concepts": {**concepts, "name": form}} if form != concepts.get("name", "") else {})
+        if concepts.get("kind") != "towers":
+            return done
+        from workbench.encoders._open_clip import fitting
+
+        form = fitting(str(concepts["name"]), str(options.get("pretrained", "")))
+        return done | ({"concepts": {**concepts, "name": form}} if form != concepts["name"] else {})
 
     def texts(self, batch: Batch) -> Embedding:
         """Embed the captions."""
@@ -275,7 +277,7 @@ class Graph(Encoder):
     def text_backbone(self) -> dict[str, int]:
         """Pre-trained word vectors, or the text tower by depth."""
         if isinstance(self.reader, TextTower):
-            return {f"reader.tower.{name}": depth for name, depth in depths(self.reader.tower).items()}
+            return {f"reader.tower.{name}": depth for name, depth in self.reader.depths().items()}
         return {"reader.words.weight": 0} if self.warm_start else {}
 
 

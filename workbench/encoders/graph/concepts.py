@@ -14,8 +14,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._open_clip import build, describe, fitting
-from workbench.encoders._open_clip_towers import read_text, text_tower
 from workbench.encoders.packed import Layout, gru
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, close_up, word_table
 
@@ -138,6 +136,10 @@ class TextTower(nn.Module):
     """
 
     def __init__(self, model: str, pretrained: str) -> None:
+        # open_clip takes seconds to import
+        from workbench.encoders._open_clip import build, describe, fitting
+        from workbench.encoders._open_clip_towers import text_tower
+
         super().__init__()
         description = describe(fitting(model, pretrained))
         network: Any = build(description, pretrained)
@@ -156,7 +158,15 @@ class TextTower(nn.Module):
 
     def read(self, ids: Tensor) -> Tensor:
         """``(n, width)`` unit vectors of phrases or captions, ``(n, L)`` token ids."""
+        from workbench.encoders._open_clip_towers import read_text
+
         return normalize(read_text(self.tower, ids, joint=True)[0], dim=-1)
+
+    def depths(self) -> dict[str, int]:
+        """The tower's parameters by depth, for rates that fall with it."""
+        from workbench.encoders._open_clip_towers import depths
+
+        return depths(self.tower)
 
 
 def numbers_of(vocabulary: Sequence[str]) -> dict[int, int]:

@@ -111,7 +111,7 @@ class Protocol:
         data: name on the data shelf.
         images, captions: of the test split.
         folds: 1 = one gallery of all; 5 = five galleries of consecutive images, and their mean.
-        training: name on the data shelf of what the rows were trained on; empty = the training split of ``data``.
+        training: name on the data shelf of what the rows were trained on; empty = ``data``.
     """
 
     data: str

@@ -137,7 +137,7 @@ def upper_half(block: Tensor, *, by_row: bool) -> Tensor:
 
 
 def attention_bias(similarity: Tensor, images: int, *, alpha: float, keep: str) -> Tensor:
-    """Of Eqs. 18-23: ``alpha * S`` in the upper half of each of the four blocks, and minus infinity elsewhere.
+    """Of Eqs. 18-23: ``alpha * S`` in the upper half of each of the four blocks, else minus infinity.
 
     Args:
         similarity: ``(N, N)`` of images, then captions.
