@@ -95,12 +95,12 @@ class PCME(Objective):
     reads = ("log_var",)
     soft_labels = True
     recipe = settings(
+        image_options={"pooling": "mean"},
+        text_options={"pooling": "mean"},
         epochs=2,
         lr=2e-3,
         lr_warmup_steps=30,
         captions_per_image=2,
-        image_options={"pooling": "mean"},
-        text_options={"pooling": "mean"},
     )
 
     def __init__(
