@@ -193,9 +193,7 @@ def to_split(
     )
 
 
-def share_of(
-    rows: list[Row], split: str, share: float, seed: int
-) -> tuple[list[Row], tuple[str, ...]]:
+def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list[Row], tuple[str, ...]]:
     """The captions of a random share of the images, in their order; a smaller share of one seed is part of a
     larger one.
 

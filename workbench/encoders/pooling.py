@@ -359,10 +359,12 @@ class RegionAttention(nn.Module):
     Args:
         dim: ``D``, a multiple of ``heads``.
         heads: attention heads.
+        renumber: a region's place counts the real regions before it, and not all.
     """
 
-    def __init__(self, dim: int, heads: int) -> None:
+    def __init__(self, dim: int, heads: int, renumber: bool = False) -> None:
         super().__init__()
+        self.renumber = renumber
         self.code, self.dropout = nn.Linear(CODE, dim), nn.Dropout(DROPOUT)
         self.before, self.between = nn.LayerNorm(dim), nn.LayerNorm(dim)
         self.attention = nn.MultiheadAttention(dim, heads, batch_first=True)
@@ -372,7 +374,8 @@ class RegionAttention(nn.Module):
         """Regions ``(R, D)``, the real ones of all images end to end, in the light of one another."""
         length = layout.mask.shape[1]
         code = self.dropout(self.code(position_code(length, CODE).to(rows)))
-        seen = self.before(rows + code[layout.places % length])
+        places = layout.mask.cumsum(1)[layout.mask] - 1 if self.renumber else layout.places % length
+        seen = self.before(rows + code[places])
         rows = rows + attention(self.attention, seen, layout)
         made: Tensor = rows + self.feed_forward(self.between(rows))
         return made

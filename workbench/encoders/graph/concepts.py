@@ -38,6 +38,7 @@ class WordGru(nn.Module):
         word_dim: width of a word vector and of the hidden state.
         bidirectional: read both ways.
         augmentation: probabilities ``mask``, ``delete``, ``singularise`` and ``pluralise``, for training.
+        masks_relations: words of relations are masked alone, be it all of one.
     """
 
     plural: Tensor
@@ -51,9 +52,11 @@ class WordGru(nn.Module):
         word_dim: int = 300,
         bidirectional: bool = False,
         augmentation: Mapping[str, float],
+        masks_relations: bool = False,
     ) -> None:
         super().__init__()
         self.width, self.augmentation = word_dim, dict(augmentation)
+        self.masks_relations = masks_relations
         self.words = word_table("graph", vocabulary, word_dim, pretrained)
         grus = {
             kind: nn.GRU(word_dim, word_dim, batch_first=True, bidirectional=bidirectional) for kind in KINDS
@@ -100,7 +103,8 @@ class WordGru(nn.Module):
             ids = inflect(
                 ids, self.singular, self.plural, singularise=p["singularise"], pluralise=p["pluralise"]
             )
-        return mask_and_delete(ids, mask=p["mask"], delete=p["delete"])
+        alone = kind == "relations" and self.masks_relations
+        return mask_and_delete(ids, mask=p["mask"], delete=0 if alone else p["delete"], whole=alone)
 
 
 class FrozenVectors(nn.Module):
@@ -200,17 +204,18 @@ def inflect(ids: Tensor, singular: Tensor, plural: Tensor, *, singularise: float
     return ids.scatter(1, last, torch.where(draw[0] < singularise, singular[word], many))
 
 
-def mask_and_delete(ids: Tensor, *, mask: float, delete: float) -> Tensor:
+def mask_and_delete(ids: Tensor, *, mask: float, delete: float, whole: bool = False) -> Tensor:
     """Words touched in training: some become the unknown word, some are gone; one word of a phrase always
-    stays as it is.
+    stays as it is, unless whole phrases may go.
 
     Args:
         ids: ``(n, L)`` token ids; start, end and padding are never touched.
         mask: probability.
         delete: probability.
+        whole: all words of a phrase may be touched.
     """
     is_word = (ids == UNKNOWN) | (ids >= FIRST_WORD)
     draw = torch.rand(ids.shape, device=ids.device).masked_fill(~is_word, -1)
-    touched = is_word & (draw != draw.amax(1, keepdim=True))
+    touched = is_word & (whole | (draw != draw.amax(1, keepdim=True)))
     ids = ids.masked_fill(touched & (draw < mask), UNKNOWN)
     return close_up(ids, (ids != 0) & ~(touched & (draw >= mask) & (draw < mask + delete)))[0]
