@@ -41,7 +41,7 @@ def test_the_search_has_every_objective_and_what_it_sweeps_stands_in_the_recipes
 
 def test_the_recipes_are_the_best_settings_of_the_recorded_search(capsys):
     try:
-        table = search.read(assets.path(f"results/{search.GRID}.tsv"))
+        table = assets.recorded(search.GRID)
     except FileNotFoundError:
         pytest.skip("no search has been recorded")
     found = search.best(SEARCH, table)

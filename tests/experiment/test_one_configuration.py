@@ -148,7 +148,7 @@ def test_a_number_that_a_run_does_not_have_is_not_recorded(outcomes, tmp_path):
 
 @pytest.mark.parametrize("name", ["objectives_scenes", "objectives_flickr8k"])
 def test_the_columns_and_keys_of_a_recorded_table_are_those_of_its_grid(name):
-    table = pd.read_csv(assets.path(f"results/{name}.tsv"), sep="\t", comment="#")
+    table = assets.recorded(name)
     described = grid.read_grid(library.find(name, "grid"))
     assert set(table.key) == {*described["record"], "seconds"}
     axes = [axis.removeprefix("settings.") for axis in described["grid"]]
@@ -164,7 +164,7 @@ def test_a_recorded_run_is_made_anew_with_the_recorded_values(tmp_path):
     settings = values.pop("settings")
     result = experiment.run(Config(**values, **settings), progress=False)
     found = {m.label: m.value for m in result.measurements}
-    table = pd.read_csv(assets.path("results/objectives_scenes.tsv"), sep="\t", comment="#")
+    table = assets.recorded("objectives_scenes")
     recorded = table.query("objective == 'vsepp' and seed == 0 and positives == 'own' and key != 'seconds'")
     assert len(recorded) == 4
     # on one machine to the last digit; another processor adds in another order, and training carries it on

@@ -75,7 +75,11 @@ def speed(what: str, captions: list[str], run: Callable[[list[str]], object]) ->
 def main(root: Path, number: int) -> None:
     """Print the figures."""
     pool = sorted(
-        {caption for source, name in TEXTS.items() for caption in texts(root / name, source).values()}
+        {
+            caption
+            for source in ("flickr8k", "coco")
+            for caption in texts(root / TEXTS[source], source).values()
+        }
     )
     captions = random.Random(0).sample(pool, number)
     sys.stdout.write(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import random
@@ -32,19 +33,26 @@ def graph(record):
 def pools(real_data):
     lines = (real_data / "flickr8k" / "Flickr8k.token.txt").read_text("utf-8").splitlines()
     coco = json.loads((real_data / "coco" / "captions_val2017.json").read_text("utf-8"))["annotations"]
+    with (real_data / "hierarcaps" / "hierarcaps_test.csv").open(encoding="utf-8", newline="") as chains:
+        levels = [(row["id"], row["captions"].split(" => ")) for row in csv.DictReader(chains)]
     return {
+        "hierarcaps": {f"{row}#{level}": text for row, chain in levels for level, text in enumerate(chain)},
         "flickr8k": {key: text.strip() for key, text in (line.split("\t", 1) for line in lines)},
         "coco": {str(one["id"]): one["caption"].strip() for one in coco},
     }
 
 
-def test_there_are_sixty_captions_to_develop_on_and_two_hundred_to_measure_on(records):
+def test_there_are_two_hundred_and_ten_captions_to_write_rules_by_and_more_to_measure_on(records):
     counts = Counter((record["part"], record["source"]) for record in records)
     assert counts == {
         ("dev", "flickr8k"): 30,
         ("dev", "coco"): 30,
         ("test", "flickr8k"): 100,
         ("test", "coco"): 100,
+    } | {
+        (part, source): number
+        for part in ("seen", "held")
+        for source, number in (("flickr8k", 60), ("coco", 60), ("hierarcaps", 30))
     }
 
 
@@ -100,3 +108,19 @@ def test_drawing_again_with_the_stated_seed_gives_the_same_captions_and_parts(re
                 record["id"] for record in records if (record["source"], record["part"]) == (source, part)
             ]
             assert found == expected
+
+
+@pytest.mark.real_data
+def test_the_later_draws_with_their_seeds_give_the_same_halves(records, pools):
+    earlier = {(one["source"], one["id"]) for one in records if one["part"] in ("dev", "test")}
+    drawn = {"held": [], "seen": []}
+    for seed in (20261122, 20261123):
+        generator = random.Random(seed)
+        for source, number in (("flickr8k", 60), ("coco", 60), ("hierarcaps", 30)):
+            free = sorted(key for key in pools[source] if (source, key) not in earlier)
+            found = [(source, key) for key in generator.sample(free, number)]
+            earlier |= set(found)
+            drawn["held"] += found[: number // 2]
+            drawn["seen"] += found[number // 2 :]
+    for part, expected in drawn.items():
+        assert [(one["source"], one["id"]) for one in records if one["part"] == part] == expected

@@ -1,8 +1,12 @@
-"""Files that come with the package: the embedded world's small pre-trained model, and the configuration that
-made it.
+"""Files that come with the package: the embedded world's small pre-trained models, the configurations that
+made them, and recorded results.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def path(name: str) -> Path:
@@ -28,3 +32,18 @@ def path(name: str) -> Path:
         )
         raise FileNotFoundError(f"no shipped file {name!r}; there are {', '.join(shipped)}")
     return found
+
+
+def recorded(table: str | Path) -> "pd.DataFrame":
+    """A table that a grid has recorded, see ``results/README.md``.
+
+    Args:
+        table: the name of a shipped one, e.g. ``"objectives_flickr8k"``, or the path of another.
+
+    Raises:
+        FileNotFoundError: there is no such table.
+    """
+    import pandas as pd  # slow to import, and most of what is read here is no table
+
+    where = path(f"results/{table}.tsv") if isinstance(table, str) and not Path(table).suffix else table
+    return pd.read_csv(where, sep="\t", comment="#")

@@ -204,7 +204,7 @@ def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | st
         grid: from ``read_grid``, with ``record``.
         outcomes: from ``run_grid``, all good.
         path: where the table is written, as a whole or not at all.
-        command: how it was made, for its first line; ``pandas.read_csv(..., comment="#")`` skips it.
+        command: how it was made, for its first line; ``assets.recorded`` skips it.
 
     Raises:
         KeyError: a run has no number of that name; the message lists the near ones.

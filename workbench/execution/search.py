@@ -6,7 +6,6 @@ objectives are chosen; ``python -m workbench.execution.search GRID TABLE`` those
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -37,14 +36,9 @@ def best(grid: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
     return best_rows.set_index("objective")
 
 
-def read(path: Path | str) -> pd.DataFrame:
-    """A recorded table."""
-    return pd.read_csv(path, sep="\t", comment="#")
-
-
 def main(name: str = GRID, path: str = "") -> None:
     """Print the best settings of each objective."""
-    found = best(read_grid(find(name, "grid")), read(path or assets.path(f"results/{name}.tsv")))
+    found = best(read_grid(find(name, "grid")), assets.recorded(path or name))
     for objective, row in found.to_dict("index").items():
         value = row.pop("value")
         settings = ", ".join(f"{field}={setting}" for field, setting in row.items())

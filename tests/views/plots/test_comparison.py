@@ -78,6 +78,30 @@ def test_pairs_told_apart_and_components_that_help_or_harm_are_said():
     assert "no component is told from chance" in comparison.helped(rows[2:], "k")
 
 
+def test_a_table_over_seeds_has_a_row_an_objective_and_a_column_a_number():
+    from workbench.metrics import seeds
+
+    rows = [("b", 0, 0.2), ("b", 1, 0.4), ("a", 0, 0.5), ("a", 1, 0.7)]
+    names = ["objective", "seed", "value"]
+    made = [pd.DataFrame(rows, columns=names).assign(key=key) for key in ("t2i/R@1", "seconds")]
+    both = pd.concat({"binary labels": seeds.measure(pd.concat(made))}, names=["positives"])
+    found = comparison.by_objective(both, ["t2i/R@1", "seconds"])
+    assert list(found) == ["positives", "objective", "t2i/R@1, percent", "seconds"]
+    assert found["objective"] == ["a", "b"]
+    assert found["t2i/R@1, percent"][0].startswith("60.0 (")
+    assert found["seconds"] == ["1", "0"]
+
+
+def test_a_table_of_components_has_signed_differences():
+    row = {
+        "objective": "a", "component": "x", "with": 0.5, "without": 0.4, "difference": 0.1, "low": 0.05,
+        "high": 0.15, "p_holm": 0.01, "verdict": "helps",
+    }  # fmt: skip
+    assert [column[0] for column in comparison.component_rows(pd.DataFrame([row])).values()] == [
+        "a", "x", "50.0", "40.0", "+10.0 (+5.0 to +15.0)", "helps",
+    ]  # fmt: skip
+
+
 DIFFERENCES = pd.DataFrame(
     {
         "key": ["rsum", "rsum", "t2i/R@1"], "run": ["a <i>", "b", "b"], "value": [0.2, -0.1, 0.0],

@@ -1,5 +1,6 @@
 """How well parsed scene graphs agree with the annotated ones that the package ships."""
 
+import csv
 import hashlib
 import json
 import os
@@ -12,7 +13,12 @@ from workbench import assets
 from workbench.records import SceneGraph
 from workbench.text.tuple_f1 import PARTS, TupleScore, tuple_scores
 
-TEXTS = {"flickr8k": "flickr8k/Flickr8k.token.txt", "coco": "coco/captions_val2017.json"}
+TEXTS = {
+    "flickr8k": "flickr8k/Flickr8k.token.txt",
+    "coco": "coco/captions_val2017.json",
+    "hierarcaps": "hierarcaps/hierarcaps_test.csv",
+}
+Part = Literal["dev", "test", "seen", "held"]
 
 
 class Agreement(NamedTuple):
@@ -38,13 +44,14 @@ class Annotated:
     graphs: tuple[SceneGraph, ...]
 
 
-def annotated(root: Path | str = "", part: Literal["dev", "test"] = "test") -> Annotated:
+def annotated(root: Path | str = "", part: Part = "test") -> Annotated:
     """The annotated captions; their graphs are shipped, their texts are looked up.
 
     Args:
-        root: the folder that holds ``flickr8k/Flickr8k.token.txt`` and ``coco/captions_val2017.json``;
-            empty = the one that ``WORKBENCH_DATA`` names.
-        part: ``"dev"`` (60 captions, for writing rules) or ``"test"`` (200, for measuring).
+        root: the folder that holds the files of ``TEXTS`` that the part is drawn from; empty = the one that
+            ``WORKBENCH_DATA`` names.
+        part: ``"dev"`` (60 captions) or ``"seen"`` (150), for writing rules; ``"test"`` (200) or ``"held"``
+            (150), for measuring.
 
     Raises:
         FileNotFoundError: a file of captions is absent.
@@ -53,7 +60,8 @@ def annotated(root: Path | str = "", part: Literal["dev", "test"] = "test") -> A
     lines = assets.path("scene_graphs/annotated.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["part"] == part]
     base = Path(root or os.environ.get("WORKBENCH_DATA", ""))
-    known = {source: texts(base / name, source) for source, name in TEXTS.items()}
+    drawn = dict.fromkeys(row["source"] for row in rows)
+    known = {source: texts(base / TEXTS[source], source) for source in drawn}
     graphs = tuple(SceneGraph.of(row["objects"], row["attributes"], row["relations"]) for row in rows)
     captions = tuple(_checked(row, known[row["source"]]) for row in rows)
     return Annotated(tuple((row["source"], row["id"]) for row in rows), captions, graphs)
@@ -64,7 +72,8 @@ def texts(path: Path, source: str) -> dict[str, str]:
 
     Args:
         path: its file of captions.
-        source: ``"flickr8k"`` or ``"coco"``.
+        source: ``"flickr8k"``, ``"coco"`` or ``"hierarcaps"``; the last has four texts a row, from ``"0#0"``,
+            the most generic of row 0, to ``"0#3"``.
 
     Raises:
         FileNotFoundError: the file is absent.
@@ -76,6 +85,10 @@ def texts(path: Path, source: str) -> dict[str, str]:
             str(one["id"]): one["caption"].strip()
             for one in json.loads(path.read_text(encoding="utf-8"))["annotations"]
         }
+    if source == "hierarcaps":
+        with path.open(encoding="utf-8", newline="") as lines:
+            chains = [(row["id"], row["captions"].split(" => ")) for row in csv.DictReader(lines)]
+        return {f"{row}#{level}": text.strip() for row, chain in chains for level, text in enumerate(chain)}
     pairs = (line.split("\t", 1) for line in path.read_text(encoding="utf-8").splitlines() if "\t" in line)
     return {name: caption.strip() for name, caption in pairs}
 

@@ -13,6 +13,7 @@ from workbench.records.shown import Unit, count, fixed, heading, scaled, shown, 
 from workbench.views.plots.theme import CATEGORIES, INK, each, escape, figure, on_axis, panels, whiskers
 
 # the mark differs as well as the colour
+SECONDS = "seconds"
 ZERO = {"color": INK, "dash": "dot", "width": 2}
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "star", "x")
 VERDICTS = {
@@ -155,6 +156,43 @@ def choosing(choices: pd.DataFrame) -> dict[str, list[str]]:
         "Kendall's tau with the truth's order": texts["tau"],
         "truth of the chosen, percent": texts["truth"],
         "lost, percentage points": texts["lost"],
+    }
+
+
+def by_objective(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, list[str]]:
+    """The columns of a table of some numbers over seeds, for ``tables.listing``.
+
+    Args:
+        measured: from ``metrics.seeds.measure``, under one more level of the index: which labels were
+            positive.
+        keys: the numbers, one column each; the objectives stand in the order of the first.
+    """
+    found: dict[Any, Any] = measured.to_dict("index")
+    rows = [(labels, name) for labels, number, name in found if number == keys[0]]
+    out = {"positives": [labels for labels, _ in rows], "objective": [name for _, name in rows]}
+    for key in keys:
+        of = [found[labels, key, name] for labels, name in rows]
+        if key == SECONDS:
+            out[key] = [fixed(row["mean"], 0) for row in of]
+        else:
+            unit = unit_of(key)
+            out[f"{key}, {heading(unit)}"] = [
+                with_interval(row["mean"], row["low"], row["high"], unit) for row in of
+            ]
+    return out
+
+
+def component_rows(components: pd.DataFrame) -> dict[str, list[str]]:
+    """The columns of a table of ``metrics.seeds.components``, for ``tables.listing``."""
+    return {
+        "objective": components["objective"].tolist(),
+        "component": components["component"].tolist(),
+        "with it": components["with"].map(shown).tolist(),
+        "without": components["without"].map(shown).tolist(),
+        "difference": [
+            with_interval(row.difference, row.low, row.high, sign=True) for row in each(components)
+        ],
+        "verdict": components["verdict"].tolist(),
     }
 
 
