@@ -13,9 +13,10 @@ from pathlib import Path
 
 from tests.performance.recorded import read
 from workbench import assets
-from workbench.metrics import published
+from workbench.metrics import published, seeds
 from workbench.records.shown import count, fixed, shown
 from workbench.tour.findings import headline
+from workbench.views.plots.comparison import chosen, told_apart
 
 ROOT = Path(__file__).parent.parent
 TITLES = {
@@ -37,6 +38,34 @@ def tour() -> str:
     found = read("tour")
     took = f"Its {found['stops']} notebooks took {fixed(found['seconds'] / 60, 1)} minutes on two cores."
     return "\n".join(textwrap.wrap(f"{took} {headline(found, found['titles'])}", 130))
+
+
+def comparison() -> str:
+    """Every objective in the embedded world, with binary labels and with every true pair, and what each
+    number would choose."""
+    rows = assets.recorded("comparison_scenes")
+    means = rows.groupby(["positives", "objective", "key"]).value.mean()
+    sums = means.loc["own"].unstack()["rsum"].sort_values(ascending=False)
+    ways = ("exact:i2t/map_at_r", "exact:t2i/map_at_r")
+    lines = [
+        "| objective | RSUM of 600 | mAP@R i2t, t2i, percent | RSUM, every true pair | mAP@R, every true pair |",
+        "|---|---|---|---|---|",
+    ]
+    for name in sums.index:
+        cells = []
+        for positives in ("own", "exact"):
+            of = means.loc[positives, name]
+            cells += [shown(of["rsum"], "sum"), ", ".join(shown(of[way]) for way in ways)]
+        lines.append(f"| {TITLES[name]} | {' | '.join(cells)} |")
+    arms = seeds.arms(rows[rows.key != "seconds"])
+    hours = rows[rows.key == "seconds"].value.sum() / 3600
+    about = (
+        f"Means over {count(rows.seed.nunique(), 'seed')}, mAP@R by the exact truth; {fixed(hours, 1)} hours "
+        "of one core. "
+        f"{chosen(seeds.choices(arms, ways[0]), ways[0])} "
+        + " ".join(told_apart(seeds.pairs(rows[rows.positives == "own"], way), way) for way in ways)
+    )
+    return "\n".join([*lines, "", *textwrap.wrap(about, 130)])
 
 
 def photographs() -> str:
@@ -85,6 +114,7 @@ def held() -> str:
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "tour": tour,
+    "comparison": comparison,
     "photographs": photographs,
     "held": held,
 }

@@ -16,6 +16,7 @@ from workbench.encoders.graph.layers import (
     aggregate,
     attention_weights,
     edge_context,
+    few_attributes,
     pack,
     segment_mean,
     segment_softmax,
@@ -310,6 +311,61 @@ def test_words_are_masked_and_deleted_but_one_of_a_phrase_stays():
         assert torch.equal(masked[1:], ids[1:])
         assert torch.equal(deleted[1:], ids[1:])
     assert torch.equal(mask_and_delete(ids, mask=0, delete=0), ids)
+
+
+def test_words_of_relations_are_masked_alone_where_they_are_treated_as_in_the_released_code():
+    # Words of objects: one stays. Words of relations: all may be masked, none is deleted.
+    ids = torch.tensor([[2, 16, 4, 3, 0], [2, 5, 3, 0, 0]])
+    p = {"mask": 0.4, "delete": 0.6, "singularise": 0.0, "pluralise": 0.0}
+    for alone in (False, True):
+        reader = made(augmentation={"mask_relations": alone}).reader
+        reader.augmentation = p
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            found = [reader._touch("relations", ids) for _ in range(50)]
+            names = [reader._touch("objects", ids) for _ in range(50)]
+        assert all((one[1] == ids[1]).all() for one in names)
+        assert any((one[0, -2:] == 0).all() for one in names)
+        assert any(one[1, 1] == 1 for one in found) is alone
+        assert all(((one != 0) == (ids != 0)).all() for one in found) is alone
+
+
+def test_drawn_attributes_are_four_of_those_left_in_and_the_first_four_in_evaluation():
+    many = SceneGraph(("dog", "ball"), (*((0, word) for word in WORDS[2:9]), (1, "red")))
+    graphs = pack(signal([many], attributes=16).take(np.array([0])))
+    first = few_attributes(graphs, 4, at_random=False)
+    assert torch.equal(first.attributes, graphs.attributes[:, :4])
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        drawn = torch.stack([few_attributes(graphs, 4, at_random=True).attributes for _ in range(200)])
+    assert (drawn[:, 1] == graphs.attributes[1, :4]).all()
+    assert ((drawn[:, 0] != 0).sum(1) == 4).all()
+    counts = torch.stack([(drawn[:, 0] == phrase).sum() for phrase in graphs.attributes[0, :7]])
+    assert (counts.float() / 200 - 4 / 7).abs().max() < 0.12
+    lost = replace(graphs, attributes=graphs.attributes * torch.tensor([[1, 0, 0, 1, 0, 1, 0] + 9 * [0]]))
+    kept = few_attributes(lost, 4, at_random=True).attributes
+    assert sorted(kept[0].tolist()) == sorted([0, *graphs.attributes[0, [0, 3, 5]].tolist()])
+
+
+def test_a_drawing_of_attributes_asks_the_signal_for_more_of_them():
+    member, drawn = encoders.member("graph"), {"augmentation": {"draw_attributes": True}}
+    assert member.signals(**drawn)["graph_tokens"]["attributes"] == 16
+    assert "attributes" not in member.signals()["graph_tokens"]
+    many = SceneGraph(("dog",), tuple((0, word) for word in WORDS[2:9]))
+    few = SceneGraph(("dog",), many.attributes[:4])
+    encoder = made(**drawn)
+    whole = Batch(["a"], ["b"], torch.tensor([0]), {}, {"graph_tokens": _taken(many)})
+    cut = Batch(["a"], ["b"], torch.tensor([0]), {}, {"graph_tokens": _taken(few)})
+    torch.testing.assert_close(encoder.texts(whole).mean, encoder.texts(cut).mean)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        seen = {tuple(encoder.train().texts(whole).labels[0].tolist()) for _ in range(20)}
+    assert len(seen) > 5
+    assert all(len(one) == 5 for one in seen)
+
+
+def _taken(graph):
+    return signal([graph], attributes=16).take(np.array([0]))
 
 
 def test_the_last_word_of_a_name_changes_its_number():

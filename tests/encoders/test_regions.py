@@ -5,7 +5,8 @@ import torch
 
 from tests.oracles import encoders as oracle
 from workbench import encoders
-from workbench.encoders.pooling import Projection
+from workbench.encoders.packed import Layout
+from workbench.encoders.pooling import Projection, RegionAttention
 from workbench.records import Batch
 
 
@@ -154,3 +155,34 @@ def test_regions_attend_to_those_that_this_pass_sees_and_to_no_other(features):
     changed = features.clone()
     changed[:, 0] += 1
     assert not torch.allclose(encoder.images(batch(changed)).parts[:, 1], expected.parts[:, 1])
+
+
+def test_features_are_dropped_before_they_are_projected_and_in_training_alone(features):
+    encoder = made(feature_dropout=0.5, region_dropout=0.0, hidden_dim=0)
+    torch.testing.assert_close(
+        encoder.eval().images(batch(features)).mean, made(hidden_dim=0).eval().images(batch(features)).mean
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        parts = encoder.train().images(batch(features)).parts
+        torch.manual_seed(0)
+        dropped = torch.nn.functional.dropout(features.flatten(0, 1), 0.5).view_as(features)
+    torch.testing.assert_close(parts, encoder.projection.linear(dropped))
+
+
+def test_places_are_those_of_the_file_or_those_of_the_regions_that_are_seen():
+    # Seen: places 1, 2 and 4. Numbered anew they are 0, 1 and 2, as of an image with these regions alone.
+    rows, seen = torch.randn(3, 8, generator=torch.Generator().manual_seed(0)), [1, 2, 4]
+    mask = torch.zeros(1, 5, dtype=torch.bool)
+    mask[0, seen] = True
+    for renumber in (False, True):
+        torch.manual_seed(0)
+        attention = RegionAttention(8, 2, renumber).eval()
+        alone = attention(rows, Layout(torch.ones(1, 3, dtype=torch.bool)))
+        assert torch.allclose(attention(rows, Layout(mask)), alone) is renumber
+
+
+def test_places_are_the_same_where_every_region_is_seen(features):
+    both = [made(attention_heads=2, renumber=renumber).eval() for renumber in (False, True)]
+    kept, anew = (encoder.images(batch(features)).mean for encoder in both)
+    torch.testing.assert_close(kept, anew)

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 from torch.nn.functional import normalize
 
-from workbench.encoders import load
+from workbench.encoders import load, member
 from workbench.encoders._open_clip import build, describe, export
 from workbench.encoders._open_clip_towers import depths_of
 from workbench.encoders.backbones import Preparation
@@ -278,6 +278,50 @@ def test_an_unknown_tag_is_refused_with_the_near_ones():
 def test_the_shipped_weights_are_refused_for_another_model():
     with pytest.raises(ValueError, match="the shipped weights 'scenes' fit model='scenes'"):
         load("towers", model="ViT-B-32")
+
+
+@pytest.fixture
+def tagged(tmp_path, monkeypatch):
+    """A tiny model that open_clip knows in two forms, and the tag of a checkpoint that needs QuickGELU."""
+    plain = CONFIGS["vit"]
+    forms = {"tiny-clip": plain, "tiny-clip-quickgelu": {**plain, "quick_gelu": True}}
+    for name, config in forms.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(config), encoding="utf-8")
+        monkeypatch.setitem(open_clip.factory._MODEL_CONFIGS, name, config)
+        monkeypatch.setitem(open_clip.pretrained._PRETRAINED, name, {"openai": {"quick_gelu": True}})
+    file = tmp_path / "weights.pt"
+    torch.save(build(describe(str(tmp_path / "tiny-clip.json")), "").state_dict(), file)
+    monkeypatch.setattr(open_clip.factory, "download_pretrained", lambda *_, **__: str(file))
+    return file
+
+
+@pytest.mark.filterwarnings("error:QuickGELU mismatch")
+def test_a_tag_whose_weights_need_quickgelu_takes_that_form_of_the_model(tagged):
+    given = {"model": "tiny-clip", "pretrained": "openai"}
+    by_tag, with_gelu = load("towers", **given), load("towers", model="tiny-clip", pretrained=str(tagged))
+    own = open_clip.create_model("tiny-clip", force_quick_gelu=True)
+    open_clip.load_checkpoint(own, str(tagged))
+    batch = a_batch(by_tag)
+    pixels = (batch.inputs["pixels"] / 255 - by_tag.mean) / by_tag.std
+    found, gelu = (one.eval().images(batch).mean for one in (by_tag, with_gelu))
+    torch.testing.assert_close(found, own.eval().encode_image(pixels, normalize=True))
+    assert (found - gelu).abs().max() > 1e-4
+    by_name = load("towers", model="tiny-clip-quickgelu", pretrained=str(tagged))
+    torch.testing.assert_close(by_name.eval().images(batch).mean, found)
+    # A checkpoint is read without the tag.
+    again = load("towers", **Towers.complete(given, {"pretrained": ""}))
+    again.load_state_dict(by_tag.state_dict())
+    torch.testing.assert_close(again.eval().images(batch).mean, found)
+
+
+def test_a_graph_whose_phrases_a_tower_reads_takes_that_form_too(tagged):
+    given = {"concepts": {"kind": "towers", "name": "tiny-clip"}, "pretrained": "openai", "embed_dim": 16}
+    done = member("graph").complete(given, {"pretrained": ""})
+    assert (done["concepts"]["name"], done["pretrained"]) == ("tiny-clip-quickgelu", "")
+    first, again = load("graph", **given), load("graph", **done)
+    assert str(first.reader.tower) == str(again.reader.tower)
+    assert "QuickGELU" in str(again.reader.tower)
+    assert member("graph").complete({"pretrained": "glove-package"}, {}) == {"pretrained": "glove-package"}
 
 
 def test_an_unknown_model_lists_the_near_names():

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.experiment import Config, evaluation, load_model, run
+from tests.data import fixtures
+from workbench.experiment import Config, evaluation, load_model, load_split, run
 
 TINY = {
     "embed_dim": 16,
@@ -138,3 +139,12 @@ def test_an_optimiser_that_does_nothing_keeps_epoch_0(tiny, monkeypatch):
     result = run(tiny(), progress=False)
     assert result.kept == [0]
     assert result.history[0]["val/rsum"] == result.history[1]["val/rsum"]
+
+
+def test_a_share_reduces_the_training_split_and_leaves_the_others_whole(tiny, tmp_path):
+    fixtures.coco(tmp_path)
+    options = {"root": str(tmp_path), "complete": False, "share": 0.34, "seed": 1}
+    config = tiny(data="coco", data_options=options, train_images=0, val_images=0, test_images=0)
+    splits = {name: load_split(config, name, progress=False) for name in ("train", "val", "test")}
+    assert {name: len(split.image_ids) for name, split in splits.items()} == {"train": 1, "val": 1, "test": 2}
+    assert splits["train"].notes == ("1 of 3 images, drawn with seed 1",)

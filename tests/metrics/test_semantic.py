@@ -111,6 +111,14 @@ def test_released_semantic_recall_by_hand():
     assert_allclose(found["t2i/sr_votes2@2"].value, 11 / 12)
 
 
+def test_without_ground_truth_the_own_image_leaves_the_vote_and_not_what_was_voted_for():
+    # m = 1: image 0 votes for image 1, images 1 and 2 for image 0, so that captions 2 3, 0 1 and 0 1 are
+    # relevant; the best scored of the others are captions 2, 1 and 3: one, one and none of 2
+    assert votes(grade_rows(PHI), OWN, 1, without_own=True).tolist() == [[1], [0], [0]]
+    found = by_key(semantic(SCORES, PHI, own=OWN, ground_truth=False, ks=(1,), ms=(1,), rounds=0))
+    assert_allclose(found["i2t/sr_votes1@1[without own]"].value, 1 / 3)
+
+
 @pytest.fixture(params=range(3))
 def case(request):
     """Scores with ties and of both signs, grades with ties, zeros and unjudged pairs; a query of zeros, one
@@ -174,7 +182,7 @@ def test_votes_equal_the_double_loops(case, ground_truth):
     grades, own = np.nan_to_num(grades), np.arange(14) % 9
     kept = [oracle.voted_images(grades, own, i, 3, ballots=4) for i in range(9)]
     assert_array_equal(votes(grade_rows(grades), own, 3, ballots=4), kept)
-    kept = [oracle.voted_images(grades, own, i, 3) for i in range(9)]
+    kept = [oracle.voted_images(grades, own, i, 3, gone=not ground_truth) for i in range(9)]
     found = by_key(semantic(scores, grades, own=own, ground_truth=ground_truth, ks=(4,), rounds=0))
     gone = [[] if ground_truth else np.flatnonzero(own == i) for i in range(9)]
     of = [[t for t in range(14) if own[t] in images] for images in kept]

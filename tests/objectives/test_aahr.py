@@ -407,6 +407,7 @@ def test_a_summed_contrast_is_the_mean_times_the_anchors():
     [
         ({}, ("triplet", "pga", "mcl", "nsi", "nsi_cross", "nsi_pga"), ("parts",), 0.999),
         ({"nsi": 0}, ("triplet", "pga", "mcl"), (), 0.999),
+        ({"pga": 0}, ("triplet", "mcl", "nsi", "nsi_cross"), ("parts",), 0.999),
         ({"mcl": 0, "graph": {"cross": False}}, ("triplet", "pga", "nsi", "nsi_pga"), ("parts",), 0.0),
         ({"pga": 0, "mcl": 0, "nsi": 0}, ("triplet",), (), 0.0),
     ],
@@ -415,6 +416,7 @@ def test_a_component_that_is_off_takes_its_needs_with_it(options, terms, reads, 
     objective = load("aahr", **options)
     assert (objective.terms, objective.reads, objective.momentum) == (terms, reads, momentum)
     assert set(objective(*world())) == set(terms)
+    assert hasattr(objective, "prototypes") is ("pga" in terms)
 
 
 def test_a_selection_takes_back_momentum_and_parts():

@@ -44,15 +44,16 @@ def recall_of_set(scores, relevant, k, removed=()):
     return sum(g in relevant for g in order[:k]) / len(relevant) if relevant else None
 
 
-def voted_images(phi, own, image, m, ballots=30):
-    """``phi[i][t]``: the m images with the most votes of an image's captions."""
+def voted_images(phi, own, image, m, ballots=30, gone=False):
+    """``phi[i][t]``: the m images with the most votes of an image's captions; ``gone``: itself aside."""
     box = [0.0] * len(phi)
     for t in range(len(own)):
         if own[t] == image:
             best = sorted(range(len(phi)), key=lambda i: (-phi[i][t], i))[:ballots]
             for i in best:
                 box[i] += phi[i][t]
-    return sorted(range(len(phi)), key=lambda i: (-box[i], i))[:m]
+    others = [i for i in range(len(phi)) if not (gone and i == image)]
+    return sorted(others, key=lambda i: (-box[i], i))[:m]
 
 
 def asp(scores, grades):

@@ -129,6 +129,17 @@ def test_rates_multiply_by_role_and_depth_and_only_matrices_decay():
     assert make_optimiser([matrix, vector], "adamw").param_groups[0]["base_lr"] == pytest.approx(0.0025)
 
 
+def test_a_text_backbone_may_have_a_decay_of_its_own():
+    roles = ("text_backbone", "image_backbone", "head")
+    groups = [ParameterGroup(role, {"weight": nn.Linear(2, 2).weight}) for role in roles]
+    for decay, expected in ((None, [0.1, 0.1, 0.1]), (0.01, [0.01, 0.1, 0.1]), (0.0, [0.0, 0.1, 0.1])):
+        made = parameter_groups(
+            groups, nn.Module(), Settings(weight_decay=0.1, text_backbone_decay=decay, text_backbone_lr=0.1)
+        )
+        assert [group["weight_decay"] for group in made] == expected
+        assert made[0]["lr"] == pytest.approx(0.1 * made[2]["lr"])
+
+
 def test_schedules_by_hand():
     cosine, step = (
         Settings(epochs=2, schedule="cosine"),

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
+from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
 from workbench.records import Array, Split, require
 from workbench.records.shown import count, fixed
 from workbench.registry import require_known
@@ -346,7 +346,7 @@ def load_benchmark(bench: Benchmark, choice: Choice) -> Split:
         each = EACH if choice.source == PRECOMP else choice.captions
         check_counts(name, rows, (images, captions if each is None else images * each))
     check_order(name, rows)
-    kept, note = _share(rows, choice)
+    kept, note = share_of(rows, choice.split, choice.share, choice.seed)
     made = to_split(name, kept, path, notes=(*note, *notes))
     if regions is None or len(kept) == len(rows):
         return replace(made, regions=regions)
@@ -388,20 +388,3 @@ def _features(bench: Benchmark, choice: Choice) -> Read:
     rows = good(rows, lambda image: folder / needed[0], problems, check_images=False)
     notes = (f"regions from {needed[-1]}; ids from {ids}",)
     return rows, lambda image: folder / IMAGES / paths.get(image, image), regions, notes
-
-
-def _share(rows: list[Row], choice: Choice) -> tuple[list[Row], tuple[str, ...]]:
-    """The captions of a random share of the images, in their order; a smaller share of one seed is part of a
-    larger one.
-    """
-    if choice.share == 1:
-        return rows, ()
-    require(
-        choice.split.startswith("train"),
-        f"share is {choice.share} of {choice.split!r}; a part is taken of the splits for training alone",
-    )
-    images = list(dict.fromkeys(row.image for row in rows))
-    drawn = max(1, round(choice.share * len(images)))
-    kept = {images[n] for n in np.random.default_rng(choice.seed).permutation(len(images))[:drawn]}
-    notes = (f"{count(drawn)} of {count(len(images), 'image')}, drawn with seed {choice.seed}",)
-    return [row for row in rows if row.image in kept], notes

@@ -15,6 +15,8 @@ from workbench.registry import Count, Natural
 
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
+# options that are about the training split alone: an experiment gives them to no other
+TRAINING = ("share",)
 COUNTS = {
     "train": (113287, 566747), "train2014": (82783, 414113), "val": (5000, 25010), "test": (5000, 25010),
     "test_1k": (1000, 5000),

@@ -14,6 +14,8 @@ from workbench.registry import Count
 
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
+# options that are about the training split alone: an experiment gives them to no other
+TRAINING = ("share",)
 COUNTS = {"train": (29000, 145000), "val": (1014, 5070), "test": (1000, 5000)}
 BENCHMARK = Benchmark(
     "flickr30k",

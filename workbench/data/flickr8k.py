@@ -8,16 +8,20 @@ collected from a crowd.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Interval
 
-from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
+from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
 from workbench.records import Judgements, Split
+from workbench.registry import Count
 
 CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
+# options that are about the training split alone: an experiment gives them to no other
+TRAINING = ("share",)
 LISTS = {
     "train": "Flickr_8k.trainImages.txt",
     "val": "Flickr_8k.devImages.txt",
@@ -38,6 +42,8 @@ def flickr8k(
     *,
     split: Literal["train", "val", "test"] = "train",
     root: str | None = None,
+    share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
+    seed: Count = 0,
     on_error: Literal["raise", "skip"] = "raise",
     check_images: bool = False,
     complete: bool = True,
@@ -47,6 +53,8 @@ def flickr8k(
     Args:
         split: ``"train"`` (5,999 images), ``"val"`` (1,000; officially "dev") or ``"test"`` (1,000).
         root: folder with the text files and ``images/``; default ``WORKBENCH_DATA/flickr8k``.
+        share: of the training images, e.g. 0.1 for a reduced split.
+        seed: which images a share takes.
         on_error: ``"raise"``, or ``"skip"`` to leave out what is missing, broken, empty or repeated;
             ``Split.notes`` counts it.
         check_images: read every image now; a broken one is otherwise found when it is opened.
@@ -74,7 +82,8 @@ def flickr8k(
 
     if complete and on_error == "raise":
         check_counts(f"flickr8k/{split}", kept, COUNTS[split])
-    return to_split(f"flickr8k/{split}", kept, path, judge=judge, notes=absent + problems.notes())
+    kept, note = share_of(kept, split, share, seed)
+    return to_split(f"flickr8k/{split}", kept, path, judge=judge, notes=(*note, *absent, *problems.notes()))
 
 
 def _of_split(images: list[str], file: Path, problems: Problems) -> list[Row]:

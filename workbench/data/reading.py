@@ -193,6 +193,35 @@ def to_split(
     )
 
 
+def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list[Row], tuple[str, ...]]:
+    """The captions of a random share of the images, in their order; a smaller share of one seed is part of a
+    larger one.
+
+    Args:
+        rows: of a split.
+        split: its name.
+        share: above 0, at most 1.
+        seed: which images.
+
+    Returns:
+        The rows that are kept, and a note that says how many images they are of; none where all are.
+
+    Raises:
+        ValueError: a part of a split that is not for training.
+    """
+    if share == 1:
+        return rows, ()
+    require(
+        split.startswith("train"),
+        f"share is {share} of {split!r}; a part is taken of the splits for training alone",
+    )
+    images = list(dict.fromkeys(row.image for row in rows))
+    drawn = max(1, round(share * len(images)))
+    kept = {images[n] for n in np.random.default_rng(seed).permutation(len(images))[:drawn]}
+    notes = (f"{count(drawn)} of {count(len(images), 'image')}, drawn with seed {seed}",)
+    return [row for row in rows if row.image in kept], notes
+
+
 def check_counts(name: str, rows: Sequence[Row], expected: tuple[int, int]) -> None:
     """Refuse a copy that is not whole.
 

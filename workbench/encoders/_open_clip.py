@@ -87,6 +87,30 @@ def _read(path: Path, name: str) -> Description:
     )
 
 
+def fitting(model: str, pretrained: str) -> str:
+    """The model with the activation that its weights were trained with: OpenAI's and some others need
+    QuickGELU, and open_clip's plain names build GELU.
+
+    Args:
+        model: as for ``describe``.
+        pretrained: a tag, a file, or ``""``.
+
+    Returns:
+        The name of open_clip's form with QuickGELU where the tag asks for it and ``model`` lacks it; else
+        ``model``. A file says nothing: for OpenAI's weights from a file name ``"ViT-B-32-quickgelu"``, or
+        write ``"quick_gelu": true`` into the JSON configuration.
+
+    >>> fitting("ViT-B-32", "openai"), fitting("ViT-B-32", "laion2b_s34b_b79k")
+    ('ViT-B-32-quickgelu', 'ViT-B-32')
+    """
+    plain = model.replace("/", "-")
+    if not pretrained or pretrained not in open_clip.list_pretrained_tags_by_model(plain):
+        return model
+    asked = open_clip.get_pretrained_cfg(plain, pretrained).get("quick_gelu", False)
+    form = f"{plain}-quickgelu"
+    return form if asked and form in open_clip.list_models() else model
+
+
 def reads_words(description: Description) -> bool:
     """Whether a model reads ids of whole words; if not, its ids are those of a tokenizer of open_clip."""
     text = description.architecture["text_cfg"]

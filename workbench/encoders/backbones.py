@@ -38,8 +38,6 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from workbench.assets import path
-from workbench.encoders._open_clip import build, describe
-from workbench.encoders._open_clip_towers import read_image, token_sequence
 from workbench.encoders.recognition import SIDE, Recognition
 from workbench.records import Split
 from workbench.records.writing import replacing
@@ -200,6 +198,10 @@ OWN: dict[str, Callable[[], Backbone]] = {
 
 
 def _open_clip(name: str, model: str, weights: str) -> Backbone:
+    # open_clip takes seconds to import
+    from workbench.encoders._open_clip import build, describe
+    from workbench.encoders._open_clip_towers import read_image
+
     if not weights and ":" not in model:
         raise ValueError(
             f"features: {name!r} names no weights; write open_clip:{model}/WEIGHTS (a tag, a path, or "
@@ -221,6 +223,8 @@ def _open_clip(name: str, model: str, weights: str) -> Backbone:
 def _timm(name: str, model: str, weights: str) -> Backbone:
     import timm
     from timm.data import config as timm_config
+
+    from workbench.encoders._open_clip_towers import token_sequence
 
     if not timm.is_model(model):
         raise ValueError(

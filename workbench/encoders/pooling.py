@@ -8,7 +8,7 @@ the weights ``theta`` sum to 1 and depend on the set's size ``n`` alone. Source:
 "Learning the best pooling strategy for visual semantic embedding", CVPR 2021, section 4; the softmax
 temperature 0.1 is that of the released code.
 
-Sources of the attention: AAHR, Eqs. 1-5; Fu et al., "Learning semantic relationship among instances for
+Sources of the attention: AAHR, Eqs. 1-7; Fu et al., "Learning semantic relationship among instances for
 image-text matching" (HREM), CVPR 2023, for the layer in which local features meet; Pham et al., "Composing
 object relations and attributes for image-text matching" (CORA), CVPR 2024, section 3.2, and the released
 code, for regions (a code of each region's place, one attention layer, a feed-forward layer of the same width,
@@ -359,10 +359,12 @@ class RegionAttention(nn.Module):
     Args:
         dim: ``D``, a multiple of ``heads``.
         heads: attention heads.
+        renumber: a region's place counts the real regions before it, and not all.
     """
 
-    def __init__(self, dim: int, heads: int) -> None:
+    def __init__(self, dim: int, heads: int, renumber: bool = False) -> None:
         super().__init__()
+        self.renumber = renumber
         self.code, self.dropout = nn.Linear(CODE, dim), nn.Dropout(DROPOUT)
         self.before, self.between = nn.LayerNorm(dim), nn.LayerNorm(dim)
         self.attention = nn.MultiheadAttention(dim, heads, batch_first=True)
@@ -372,7 +374,8 @@ class RegionAttention(nn.Module):
         """Regions ``(R, D)``, the real ones of all images end to end, in the light of one another."""
         length = layout.mask.shape[1]
         code = self.dropout(self.code(position_code(length, CODE).to(rows)))
-        seen = self.before(rows + code[layout.places % length])
+        places = layout.mask.cumsum(1)[layout.mask] - 1 if self.renumber else layout.places % length
+        seen = self.before(rows + code[places])
         rows = rows + attention(self.attention, seen, layout)
         made: Tensor = rows + self.feed_forward(self.between(rows))
         return made

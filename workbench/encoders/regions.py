@@ -4,18 +4,19 @@ The image side of VSE-infinity and of the papers that build on it (CORA, DIAS, A
 detector regions, or the grid of a frozen backbone.
 
 Source: Chen et al., "Learning the best pooling strategy for visual semantic embedding", CVPR 2021, section
-5.1.
+5.1. The released code of CORA drops features and numbers the regions that are left anew:
+``feature_dropout=0.1, renumber=True``.
 """
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from workbench.encoders.base import Encoder
 from workbench.encoders.packed import Layout
 from workbench.encoders.pooling import LogVar, PoolingName, Projection, RegionAttention, pool
 from workbench.records import Batch, Embedding
-from workbench.registry import Count, Natural, Share
+from workbench.registry import Count, Dropped, Natural, Share
 
 
 class Regions(Encoder):
@@ -30,12 +31,16 @@ class Regions(Encoder):
             stays.
         attention_heads: the regions attend to one another, with so many heads, before they are pooled (CORA);
             0 = they do not.
+        feature_dropout: share of the numbers of a feature that training drops before it is projected.
+        renumber: where regions attend, the code of a region's place counts those that this pass sees; else
+            all, so that a region has the same place in every pass.
         log_var: also say log sigma squared, by a head of its own over the projected regions.
     """
 
     image_input: str | None = "regions"
 
-    def __init__(
+    # Nine options: each is a choice of its own that a config names, and a group of them would only hide it.
+    def __init__(  # noqa: PLR0913
         self,
         *,
         in_dim: Natural = 2048,
@@ -44,12 +49,15 @@ class Regions(Encoder):
         pooling: PoolingName = "gpo",
         region_dropout: Share = 0.2,
         attention_heads: Count = 0,
+        feature_dropout: Dropped = 0.0,
+        renumber: bool = False,
         log_var: bool = False,
     ) -> None:
         super().__init__()
         self.in_dim, self.embed_dim, self.region_dropout = in_dim, embed_dim, region_dropout
         self.projection = Projection(in_dim, embed_dim, hidden_dim)
-        self.attention = RegionAttention(embed_dim, attention_heads) if attention_heads else None
+        self.feature_dropout = nn.Dropout(feature_dropout)
+        self.attention = RegionAttention(embed_dim, attention_heads, renumber) if attention_heads else None
         self.pooling = pool(pooling)
         self.log_var = LogVar(embed_dim, embed_dim, pooling) if log_var else None
 
@@ -66,7 +74,7 @@ class Regions(Encoder):
                 f"regions: features must be (I, K, {self.in_dim}), got {tuple(features.shape)}; set in_dim"
             )
         layout = Layout(self.seen(features))
-        rows = self.projection.of_rows(layout.rows(features))
+        rows = self.projection.of_rows(self.feature_dropout(layout.rows(features)))
         rows = rows if self.attention is None else self.attention(rows, layout)
         log_var = self.log_var.of_rows(rows, layout) if self.log_var else None
         mean = normalize(self.pooling.of_rows(rows, layout), dim=-1)

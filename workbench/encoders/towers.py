@@ -5,7 +5,7 @@ all output tokens of a tower, a linear map, GPO pooling, L2 norm (Chun, "Improve
 representations", ICLR 2024).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -14,7 +14,7 @@ from PIL import Image
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._open_clip import build, describe, export, reads_words
+from workbench.encoders._open_clip import build, describe, export, fitting, reads_words
 from workbench.encoders._open_clip_towers import (
     Branch,
     depths,
@@ -44,7 +44,9 @@ class Towers(Encoder):
         model: an open_clip name, the path of a JSON configuration, or a small model that is shipped:
             ``"scenes"``, or ``"scenes_binary"``, which has learnt from binary labels alone.
         pretrained: an open_clip tag, the path of a checkpoint (safetensors, or a PyTorch file of plain
-            tensors), the name of a shipped model for its weights, or ``""`` for random ones.
+            tensors), the name of a shipped model for its weights, or ``""`` for random ones. A tag whose
+            weights need QuickGELU, as ``"openai"``, takes open_clip's ``"...-quickgelu"`` form of the model;
+            for a file name that form yourself.
         head: ``"pooled"`` or ``"tokens"``.
         embed_dim: width of the embedding; 0 = the model's own for ``"pooled"``, 1024 for ``"tokens"``.
         pooling: of ``head="tokens"``: ``"gpo"``, ``"mean"`` or ``"max"``.
@@ -89,7 +91,7 @@ class Towers(Encoder):
         log_var_blocks: Count = 1,
     ) -> None:
         super().__init__()
-        self.description = description = describe(model)
+        self.description = description = describe(fitting(model, pretrained))
         own = int(description.architecture["embed_dim"])
         self.by_tokens = head == "tokens"
         if not self.by_tokens and embed_dim not in (0, own):
@@ -131,6 +133,13 @@ class Towers(Encoder):
         }
         known = words and description.vocabulary
         return {"tokens": tokens | ({"vocabulary": known} if known else {})}
+
+    @classmethod
+    def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Without its tag a model would no longer say which activation its weights need."""
+        model, tag = (str(options.get(name, "scenes")) for name in ("model", "pretrained"))
+        form = fitting(model, tag)
+        return super().complete(options, facts) | ({"model": form} if form != model else {})
 
     @property
     def transform(self) -> Callable[[Image.Image], Tensor]:

@@ -59,7 +59,8 @@ class Config(Settings):
             that belong together, e.g. ``"exact"``; ``"own"`` = no others. A name that the data set cannot
             have is refused here where its loader says which it has (``POSITIVES``), else when the training
             split has been opened.
-        data: a name of the data shelf; ``data_options``: its options, the same for every split.
+        data: a name of the data shelf; ``data_options``: its options, the same for every split, but for those
+            that are about the training split alone, such as ``share``.
         train_images, val_images, test_images: the first so many images of each split; 0 = all.
         features: frozen backbone whose cached grid features the ``regions`` encoder reads, e.g.
             ``"efficientnet_lite0"``.

@@ -123,8 +123,10 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
 def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
     """One split of the config's data set, cut to size, with region features where the config asks for it."""
     images = getattr(config, f"{name}_images")
-    options = dict(config.data_options)
-    if images and "size" in inspect.signature(data.member(config.data)).parameters:
+    loader = data.member(config.data)
+    alone = getattr(inspect.getmodule(loader), "TRAINING", ()) if name != "train" else ()
+    options = {option: value for option, value in config.data_options.items() if option not in alone}
+    if images and "size" in inspect.signature(loader).parameters:
         options["size"] = images
     split: Split = data.load(config.data, split=name, **options)
     split = split.first(images) if images else split

@@ -17,7 +17,6 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
-from scipy.stats import ttest_ind
 
 from workbench.metrics.comparison import holm
 from workbench.records import Values, require
@@ -97,6 +96,8 @@ def pairs(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame
         B. L. Welch, The generalization of "Student's" problem when several different population variances
         are involved, Biometrika 34, 1947.
     """
+    from scipy.stats import ttest_ind  # seconds to import
+
     _check(table)
     values = {name: one["value"].to_numpy() for name, one in table[table.key == key].groupby("objective")}
     order = sorted(values, key=lambda name: -values[name].mean())
@@ -142,6 +143,8 @@ def components(table: pd.DataFrame, without: pd.DataFrame, key: str, *, alpha: f
         ``high`` (the interval of the difference), ``p_holm`` and ``verdict``: ``helps``, ``harms`` or
         ``undecided``.
     """
+    from scipy.stats import ttest_ind
+
     _check(table)
     _check(without.rename(columns={"arm": "objective"}))
     whole = {name: one["value"] for name, one in table[table.key == key].groupby("objective")}

@@ -4,7 +4,8 @@
 That is the released code (``ncs``). The printed equation counts retrieved items of the m best by phi only and
 divides by the sum over all m (``ncs_top``). "Semantic Recall at K is the share of the m best items by phi
 that are among the K best scored": the paper (``sr_top``); in the released code the relevant items are voted
-for by an image's captions (``sr_votes``). ``nsum`` is the sum of NCS at 1, 5 and 10 of both directions.
+for by an image's captions (``sr_votes``; without a query's own items its own image is no candidate). ``nsum``
+is the sum of NCS at 1, 5 and 10 of both directions.
 
 ASP, average semantic precision: "mean over candidates of the smaller by the larger of its two ranks, by score
 and by grade" (``asp``). It compares two whole rankings; equal grades may stand in any order, and a pair that
@@ -92,11 +93,12 @@ def sr_top(found: Lists, k: int | None, m: int) -> Values:
 
 
 def sr_votes(found: Side, k: int | None, m: int) -> Values:
-    """Released Semantic Recall: an image's captions vote for the m images that are relevant to it. Own items
-    that the lists lack leave the relevant set as well.
+    """Released Semantic Recall: an image's captions vote for the m images that are relevant to it. Where the
+    lists lack a query's own items, its own image leaves the vote before the m are taken.
     """
-    kept = votes(found.grades.T if found.direction == "t2i" else found.grades, found.own, m)
-    relevant = voted(kept, found.own, found.direction, without_own=found.without_own)
+    grades, without = found.grades.T if found.direction == "t2i" else found.grades, found.without_own
+    kept = votes(grades, found.own, m, without_own=without)
+    relevant = voted(kept, found.own, found.direction, without_own=without)
     return recall(rank(found.scores, relevant), k)
 
 
@@ -141,7 +143,7 @@ def curves(scores: AnyScores, phi: AnyGrades, ms: Sequence[int], *, k: int = 10)
     return out
 
 
-def votes(phi: GradeRows, own: Rows, m: int, *, ballots: int = BALLOTS) -> Rows:
+def votes(phi: GradeRows, own: Rows, m: int, *, ballots: int = BALLOTS, without_own: bool = False) -> Rows:
     """Released Semantic Recall: the m images that an image's captions vote for.
 
     Each caption gives its ``ballots`` best images its grade with them; the votes of an image's captions are
@@ -152,6 +154,7 @@ def votes(phi: GradeRows, own: Rows, m: int, *, ballots: int = BALLOTS) -> Rows:
         own: ``(T,)`` row of each caption's image.
         m: images kept.
         ballots: images that a caption votes for.
+        without_own: an image comes last in its own captions' vote, whatever they gave it.
 
     Returns:
         ``(I, m)`` image rows, most votes first; among equal votes the earlier row first.
@@ -164,8 +167,13 @@ def votes(phi: GradeRows, own: Rows, m: int, *, ballots: int = BALLOTS) -> Rows:
         at = (np.repeat(own[first : first + len(rows)], best.shape[1]), best.ravel())
         given = np.take_along_axis(rows, best, axis=1).ravel().astype(np.float64)
         box = box + sparse.csr_array((given, at), shape=(images, images))
-    parts = (box[first : first + 512].toarray() for first in range(0, images, 512))
-    return np.concatenate([np.argsort(-part, axis=1, kind="stable")[:, :m] for part in parts])
+    kept = []
+    for first in range(0, images, 512):
+        part = box[first : first + 512].toarray()
+        if without_own:
+            part[np.arange(len(part)), np.arange(first, first + len(part))] = -1
+        kept.append(np.argsort(-part, axis=1, kind="stable")[:, :m])
+    return np.concatenate(kept)
 
 
 def voted(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -> Relevant:

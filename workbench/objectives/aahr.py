@@ -3,8 +3,8 @@ Y. Gao, M. Ge, M. Li, Knowledge-Based Systems 2025, arXiv 2507.09256).
 
 ``L = L_PGA + L_MCL + L_NSI``, all weights 1. Images and captions predict each other's assignment to shared
 prototypes (PGA), are contrasted with banks of momentum outputs (MCL), and hear from the neighbourhood of the
-batch (NSI: ``tri(v, t) + tri(v^, t^) + tri(v, t^) + tri(v^, t) + PGA(v^, t^)``). Retrieval uses the plain
-``v`` and ``t`` alone.
+batch (NSI: ``tri(v, t) + tri(v^, t^) + tri(v, t^) + tri(v^, t) + PGA(v^, t^)``), Eqs. 24-26. Retrieval uses
+the plain ``v`` and ``t`` alone.
 
 Reads with: objectives/parts/{sinkhorn,bank,neighbourhood}.py, encoders/multigrain.py.
 Departures:
@@ -44,7 +44,7 @@ class AAHR(Objective):
 
     Args:
         triplet: weight of the plain triplet loss; 0 leaves it out, here as below.
-        pga: weight of the prototype alignment.
+        pga: weight of the prototype alignment; without it the neighbourhood has none either.
         mcl: weight of the momentum contrast.
         nsi: weight of the neighbourhood's terms.
         margin: of all triplets (gamma).
@@ -91,7 +91,7 @@ class AAHR(Objective):
             "mcl": mcl,
             "nsi": nsi,
             "nsi_cross": nsi * self.graph.cross,
-            "nsi_pga": nsi,
+            "nsi_pga": nsi if pga else 0.0,
         }
         self.weights = {term: weight for term, weight in weights.items() if weight}
         if not self.weights:
@@ -150,7 +150,7 @@ class AAHR(Objective):
         return self.prototypes.forward(image[batch.own], text)
 
     def _contrasted(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
-        """Eqs. 9-14: images with the captions' bank and captions with the images' bank, the batch already in
+        """Eqs. 12-15: images with the captions' bank and captions with the images' bank, the batch already in
         them.
         """
         numbers, positives = numbers_of(batch.image_ids, image.device), batch.positives

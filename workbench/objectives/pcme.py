@@ -18,7 +18,7 @@ Departures:
   blur the order more than a short training moves it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -45,6 +45,7 @@ class Variant:
         bottleneck: its reduction.
         added: is added to squared distances.
         log_std: the encoder's output is log sigma in sampling.
+        drawn: the bottleneck reads the mean of the samples for ``mu``.
     """
 
     start: float = 5.0
@@ -53,12 +54,13 @@ class Variant:
     bottleneck: Reduction = "mean"
     added: float = 0.0
     log_std: bool = False
+    drawn: bool = False
 
 
 VARIANTS = {
     "consistent": Variant(),
     "released": Variant(log_std=True),
-    "original": Variant(15.0, 7, 1e-5, "sum", 1e-6, log_std=True),
+    "original": Variant(15.0, 7, 1e-5, "sum", 1e-6, log_std=True, drawn=True),
 }
 
 
@@ -83,7 +85,7 @@ class PCME(Objective):
         variant: ``"consistent"`` reads log sigma squared throughout; ``"released"`` is the code of PCME++,
             with which DITM compares: log sigma in sampling and log sigma squared in the bottleneck;
             ``"original"`` is the paper's own code, which does the same with other constants and a summed
-            bottleneck.
+            bottleneck, which reads the mean of an item's samples for its ``mu``.
         scale, shift: what ``a`` and ``b`` start from, both learnt; ``None`` = the variant's.
         samples: ``J``, rounded up to an even number in evaluation; ``None`` = the variant's.
         beta: weight of the bottleneck; ``None`` = the variant's, 0 leaves it out.
@@ -93,12 +95,12 @@ class PCME(Objective):
     reads = ("log_var",)
     soft_labels = True
     recipe = settings(
+        image_options={"pooling": "mean"},
+        text_options={"pooling": "mean"},
         epochs=2,
         lr=2e-3,
         lr_warmup_steps=30,
         captions_per_image=2,
-        image_options={"pooling": "mean"},
-        text_options={"pooling": "mean"},
     )
 
     def __init__(
@@ -125,23 +127,34 @@ class PCME(Objective):
         """``(I, T)`` log odds of a match, which rank as its probability does; draws are new in training and
         fixed otherwise.
         """
-        generator = None if self.training else torch.Generator().manual_seed(0)
-        return similarity.match_log_odds(
-            self._draw(image, generator), self._draw(text, generator), scale=self.scale, shift=self.shift,
-            floor=FLOOR, added=self.variant.added,
-        )  # fmt: skip
+        return self._log_odds(*self._both_drawn(image, text))
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``match`` and ``vib``."""
         made = {}
+        # Where the bottleneck reads the samples, they are those of the scores.
+        drawn = self._both_drawn(image, text) if self.variant.drawn else ()
         if self.wants("match"):
-            log_odds = full_precision(self.scores(image, text))
+            log_odds = full_precision(self._log_odds(*drawn) if drawn else self.scores(image, text))
             made["match"] = 2 * nn.functional.binary_cross_entropy_with_logits(
                 log_odds, batch.targets.to(log_odds.dtype), reduction=self.reduction
             )
         if self.wants("vib"):
+            if drawn:
+                image, text = (
+                    replace(one, mean=its.mean(1)) for one, its in zip((image, text), drawn, strict=True)
+                )
             made["vib"] = self.beta * both_bottlenecks(image, text, self.variant.bottleneck)
         return made
+
+    def _both_drawn(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+        generator = None if self.training else torch.Generator().manual_seed(0)
+        return self._draw(image, generator), self._draw(text, generator)
+
+    def _log_odds(self, image: Tensor, text: Tensor) -> Tensor:
+        return similarity.match_log_odds(
+            image, text, scale=self.scale, shift=self.shift, floor=FLOOR, added=self.variant.added
+        )
 
     def _draw(self, embedding: Embedding, generator: torch.Generator | None) -> Tensor:
         mean, spread = full_precision(embedding.mean), full_precision(log_var(embedding))

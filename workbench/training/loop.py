@@ -299,7 +299,9 @@ def parameter_groups(
         rate = settings.lr * multiplier[group.role] * settings.layer_decay**group.depth
         for parameter in group.parameters.values() if rate == 0 else ():
             parameter.requires_grad_(False)
-        for decay, wanted in ((settings.weight_decay, True), (0.0, False)):
+        own_decay = settings.text_backbone_decay if group.role == "text_backbone" else None
+        matrices = settings.weight_decay if own_decay is None else own_decay
+        for decay, wanted in ((matrices, True), (0.0, False)):
             # Biases, norms and scales are vectors and scalars: decaying them pulls towards nothing
             # meaningful.
             chosen = [p for p in group.parameters.values() if p.requires_grad and (p.ndim >= 2) is wanted]

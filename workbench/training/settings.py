@@ -24,7 +24,8 @@ class Settings(BaseModel):
         clusters, clusters_per_batch: of the training images in all, and in a batch.
         optimizer: ``"adamw"``, ``"adam"`` (its decay is part of the gradient) or ``"adamp"`` (timm's).
         lr: learning rate of the heads.
-        weight_decay: for matrices; vectors and scalars are not decayed.
+        weight_decay: for matrices; vectors and scalars are not decayed. ``text_backbone_decay``: of the
+            pre-trained weights that read text, where they have a decay of their own.
         schedule: ``"cosine"`` to zero, ``"step"`` (times ``step_factor`` after each epoch in
             ``step_epochs``), ``"exponential"`` (times ``epoch_factor`` after every epoch), ``"constant"``.
         step_epochs, step_factor: of the step schedule.
@@ -65,6 +66,7 @@ class Settings(BaseModel):
     optimizer: Literal["adamw", "adamp", "adam"] = "adamw"
     lr: NotNegative = 5e-4
     weight_decay: NotNegative = 1e-4
+    text_backbone_decay: NotNegative | None = None
     schedule: Literal["cosine", "step", "exponential", "constant"] = "cosine"
     # strict=False, since a list is what JSON has for a tuple
     step_epochs: tuple[Natural, ...] = Field(default=(15,), strict=False)

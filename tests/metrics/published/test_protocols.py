@@ -28,6 +28,21 @@ def test_other_folds_counts_or_data_do_not_compare_and_the_sentence_says_why(own
     assert says in told
 
 
+def test_rows_of_transfer_compare_with_a_run_trained_where_they_were():
+    own = {"data": "flickr30k", "images": 1000, "captions": 5000}
+    rows = ("COCO->Flickr30K", "zero-shot")
+    assert published.why_not(*rows, **own, training="coco") == ""
+    for training in ("", "flickr30k"):
+        told = published.why_not(*rows, **own, training=training)
+        assert "trained on coco; yours on flickr30k" in told
+        assert "trained on" not in told.partition("yours")[2]
+    assert "yours on flickr30k, 1,000 test images with 5,000 captions, trained on coco" in published.why_not(
+        "Flickr30K", "1K test", **own, training="coco"
+    )
+    assert published.why_not("CxC", "", **COCO | {"data": "cxc"}, training="coco") == ""
+    assert published.why_not("CxC", "", **COCO | {"data": "cxc"}, training="flickr30k") != ""
+
+
 def test_a_protocol_that_the_papers_do_not_spell_out_is_never_called_comparable():
     told = published.why_not("Flickr30K", "ablation", data="flickr30k", images=1000, captions=5000)
     assert "do not say enough" in told

@@ -9,19 +9,20 @@ Source: Pham et al., "Composing object relations and attributes for image-text m
 section 3.3.
 Departures: the layer is that of the released code (residual, LayerNorm, a value matrix of its own), and edge
 context is one mean over both roles; ``residual=False`` and ``context="roles"`` are the printed forms. Object
-names come from the parser as lemmas, so that singular and plural are exchanged only when asked.
+names come from the parser as lemmas, so that singular and plural are exchanged only when asked. The released
+code draws attributes and masks words of relations without ever deleting one: ``draw_attributes`` and
+``mask_relations`` of ``augmentation``.
 """
 
 from collections.abc import Mapping
 from collections.abc import Sequence as Many
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._open_clip_towers import depths
 from workbench.encoders.backbones import cache_folder
 from workbench.encoders.base import Encoder
 from workbench.encoders.graph.concepts import FrozenVectors, TextTower, WordGru
@@ -29,6 +30,7 @@ from workbench.encoders.graph.layers import (
     GraphAttention,
     Graphs,
     edge_context,
+    few_attributes,
     pack,
     same_caption,
     segment_mean,
@@ -108,6 +110,9 @@ class Augmentation:
         objects, attributes, relations: to leave one out of the graph.
         mask, delete: to mask or delete a word of a phrase; for word vectors.
         singularise, pluralise: to change the number of an object's name; for word vectors.
+        draw_attributes: where an object has more than four attributes, training reads four at random of those
+            that it leaves in, and evaluation the first four; ``False`` = always the first four.
+        mask_relations: words of relations are masked alone, be it all of one, and never deleted.
     """
 
     objects: Share = 0.05
@@ -117,9 +122,13 @@ class Augmentation:
     delete: Share = 0.05
     singularise: Share = 0.0
     pluralise: Share = 0.0
+    draw_attributes: bool = False
+    mask_relations: bool = False
 
 
 CODE = 16
+# attributes of an object that are read, and those that a drawing chooses from
+ATTRIBUTES, CHOICE = 4, 16
 VALUE_DROPOUT = 0.05
 
 
@@ -161,7 +170,7 @@ class Graph(Encoder):
         self.structure = Structure(**(structure or {}))
         self.augmentation = Augmentation(**(augmentation or {}))
         chosen = Concepts(**(concepts or {}))
-        self.reader = _reader(chosen, vocabulary, pretrained, asdict(self.augmentation))
+        self.reader = _reader(chosen, vocabulary, pretrained, self.augmentation)
         self.embed_dim = embed_dim = embed_dim or self.reader.width
         if chosen.whole and embed_dim != self.reader.width:
             raise ValueError(
@@ -191,7 +200,13 @@ class Graph(Encoder):
         return ("parts", "entities")
 
     @classmethod
-    def signals(cls, *, concepts: Mapping[str, Any] | None = None, **_: Any) -> dict[str, dict[str, Any]]:
+    def signals(
+        cls,
+        *,
+        concepts: Mapping[str, Any] | None = None,
+        augmentation: Mapping[str, Any] | None = None,
+        **_: Any,
+    ) -> dict[str, dict[str, Any]]:
         """``graph_tokens``, its phrases as this concept encoder reads them, kept beside the image features;
         maybe captions.
         """
@@ -199,7 +214,20 @@ class Graph(Encoder):
         reads: dict[str, Any] = {"features": chosen.name} if chosen.kind == "features" else {}
         if chosen.kind == "towers":
             reads = Towers.signals(model=chosen.name)
-        return {"graph_tokens": {**reads, "cache": str(cache_folder())}, **(reads if chosen.whole else {})}
+        drawn = {"attributes": CHOICE} if Augmentation(**(augmentation or {})).draw_attributes else {}
+        graphs = {**reads, **drawn, "cache": str(cache_folder())}
+        return {"graph_tokens": graphs, **(reads if chosen.whole else {})}
+
+    @classmethod
+    def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Without its tag a text tower would no longer say which activation its weights need."""
+        done, concepts = super().complete(options, facts), options.get("concepts") or {}
+        if concepts.get("kind") != "towers":
+            return done
+        from workbench.encoders._open_clip import fitting
+
+        form = fitting(str(concepts["name"]), str(options.get("pretrained", "")))
+        return done | ({"concepts": {**concepts, "name": form}} if form != concepts["name"] else {})
 
     def texts(self, batch: Batch) -> Embedding:
         """Embed the captions."""
@@ -208,6 +236,7 @@ class Graph(Encoder):
         if self.training:
             p = self.augmentation
             graphs = thin(graphs, objects=p.objects, attributes=p.attributes, relations=p.relations)
+        graphs = few_attributes(graphs, ATTRIBUTES, at_random=self.training)
         attributes, stars = graphs.stars()
         phrases = {"objects": graphs.objects, "attributes": attributes, "relations": graphs.relations}
         rows = {kind: torch.searchsorted(signal["phrases"], ids) for kind, ids in phrases.items()}
@@ -267,7 +296,7 @@ class Graph(Encoder):
     def text_backbone(self) -> dict[str, int]:
         """Pre-trained word vectors, or the text tower by depth."""
         if isinstance(self.reader, TextTower):
-            return {f"reader.tower.{name}": depth for name, depth in depths(self.reader.tower).items()}
+            return {f"reader.tower.{name}": depth for name, depth in self.reader.depths().items()}
         return {"reader.words.weight": 0} if self.warm_start else {}
 
 
@@ -290,7 +319,7 @@ def _of_phrases(graphs: Graphs, read: Mapping[str, Tensor]) -> Tensor:
 
 
 def _reader(
-    concepts: Concepts, vocabulary: Many[str] | None, pretrained: str, augmentation: Mapping[str, float]
+    concepts: Concepts, vocabulary: Many[str] | None, pretrained: str, augmentation: Augmentation
 ) -> TextTower | FrozenVectors | WordGru:
     if concepts.kind == "towers":
         return TextTower(concepts.name, pretrained)
@@ -301,7 +330,10 @@ def _reader(
         pretrained,
         word_dim=concepts.word_dim,
         bidirectional=concepts.bidirectional,
-        augmentation={name: augmentation[name] for name in ("mask", "delete", "singularise", "pluralise")},
+        augmentation={
+            name: getattr(augmentation, name) for name in ("mask", "delete", "singularise", "pluralise")
+        },
+        masks_relations=augmentation.mask_relations,
     )
 
 

@@ -14,8 +14,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._open_clip import build, describe
-from workbench.encoders._open_clip_towers import read_text, text_tower
 from workbench.encoders.packed import Layout, gru
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, close_up, word_table
 
@@ -40,6 +38,7 @@ class WordGru(nn.Module):
         word_dim: width of a word vector and of the hidden state.
         bidirectional: read both ways.
         augmentation: probabilities ``mask``, ``delete``, ``singularise`` and ``pluralise``, for training.
+        masks_relations: words of relations are masked alone, be it all of one.
     """
 
     plural: Tensor
@@ -53,9 +52,11 @@ class WordGru(nn.Module):
         word_dim: int = 300,
         bidirectional: bool = False,
         augmentation: Mapping[str, float],
+        masks_relations: bool = False,
     ) -> None:
         super().__init__()
         self.width, self.augmentation = word_dim, dict(augmentation)
+        self.masks_relations = masks_relations
         self.words = word_table("graph", vocabulary, word_dim, pretrained)
         grus = {
             kind: nn.GRU(word_dim, word_dim, batch_first=True, bidirectional=bidirectional) for kind in KINDS
@@ -102,7 +103,8 @@ class WordGru(nn.Module):
             ids = inflect(
                 ids, self.singular, self.plural, singularise=p["singularise"], pluralise=p["pluralise"]
             )
-        return mask_and_delete(ids, mask=p["mask"], delete=p["delete"])
+        alone = kind == "relations" and self.masks_relations
+        return mask_and_delete(ids, mask=p["mask"], delete=0 if alone else p["delete"], whole=alone)
 
 
 class FrozenVectors(nn.Module):
@@ -138,8 +140,12 @@ class TextTower(nn.Module):
     """
 
     def __init__(self, model: str, pretrained: str) -> None:
+        # open_clip takes seconds to import
+        from workbench.encoders._open_clip import build, describe, fitting
+        from workbench.encoders._open_clip_towers import text_tower
+
         super().__init__()
-        description = describe(model)
+        description = describe(fitting(model, pretrained))
         network: Any = build(description, pretrained)
         self.tower = text_tower(network)
         if hasattr(self.tower, "visual"):
@@ -156,7 +162,15 @@ class TextTower(nn.Module):
 
     def read(self, ids: Tensor) -> Tensor:
         """``(n, width)`` unit vectors of phrases or captions, ``(n, L)`` token ids."""
+        from workbench.encoders._open_clip_towers import read_text
+
         return normalize(read_text(self.tower, ids, joint=True)[0], dim=-1)
+
+    def depths(self) -> dict[str, int]:
+        """The tower's parameters by depth, for rates that fall with it."""
+        from workbench.encoders._open_clip_towers import depths
+
+        return depths(self.tower)
 
 
 def numbers_of(vocabulary: Sequence[str]) -> dict[int, int]:
@@ -190,17 +204,18 @@ def inflect(ids: Tensor, singular: Tensor, plural: Tensor, *, singularise: float
     return ids.scatter(1, last, torch.where(draw[0] < singularise, singular[word], many))
 
 
-def mask_and_delete(ids: Tensor, *, mask: float, delete: float) -> Tensor:
+def mask_and_delete(ids: Tensor, *, mask: float, delete: float, whole: bool = False) -> Tensor:
     """Words touched in training: some become the unknown word, some are gone; one word of a phrase always
-    stays as it is.
+    stays as it is, unless whole phrases may go.
 
     Args:
         ids: ``(n, L)`` token ids; start, end and padding are never touched.
         mask: probability.
         delete: probability.
+        whole: all words of a phrase may be touched.
     """
     is_word = (ids == UNKNOWN) | (ids >= FIRST_WORD)
     draw = torch.rand(ids.shape, device=ids.device).masked_fill(~is_word, -1)
-    touched = is_word & (draw != draw.amax(1, keepdim=True))
+    touched = is_word & (whole | (draw != draw.amax(1, keepdim=True)))
     ids = ids.masked_fill(touched & (draw < mask), UNKNOWN)
     return close_up(ids, (ids != 0) & ~(touched & (draw >= mask) & (draw < mask + delete)))[0]

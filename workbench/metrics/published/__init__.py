@@ -111,7 +111,7 @@ class Protocol:
         data: name on the data shelf.
         images, captions: of the test split.
         folds: 1 = one gallery of all; 5 = five galleries of consecutive images, and their mean.
-        training: what the rows were trained on where that is not the data set's own training split.
+        training: name on the data shelf of what the rows were trained on; empty = ``data``.
     """
 
     data: str
@@ -141,9 +141,9 @@ PROTOCOLS = {
     ("MS-COCO 5K", "full"): WHOLE,
     ("MS-COCO 5K", "full data"): WHOLE,
     ("MS-COCO 1K", "5-fold mean"): FOLDED,
-    ("COCO->Flickr30K", "zero-shot"): Protocol("flickr30k", 1000, 5000, training="MS-COCO"),
-    ("ECCV Caption", ""): Protocol("eccv_caption", 5000, 25000),
-    ("CxC", ""): Protocol("cxc", 5000, 25000),
+    ("COCO->Flickr30K", "zero-shot"): Protocol("flickr30k", 1000, 5000, training="coco"),
+    ("ECCV Caption", ""): Protocol("eccv_caption", 5000, 25000, training="coco"),
+    ("CxC", ""): Protocol("cxc", 5000, 25000, training="coco"),
 }
 
 
@@ -165,7 +165,16 @@ def folds_of(dataset: str, protocol: str, images: int) -> int:
     return asked.folds if asked and images % asked.folds == 0 else 1
 
 
-def why_not(dataset: str, protocol: str, *, data: str, images: int, captions: int, folds: int = 1) -> str:
+def why_not(
+    dataset: str,
+    protocol: str,
+    *,
+    data: str,
+    images: int,
+    captions: int,
+    folds: int = 1,
+    training: str = "",
+) -> str:
     """Why a number of one's own does not compare with the rows of a data set and protocol.
 
     Args:
@@ -175,9 +184,10 @@ def why_not(dataset: str, protocol: str, *, data: str, images: int, captions: in
         images: images of one's own test split.
         captions: captions of one's own test split.
         folds: as one's own number was measured.
+        training: name of the data set that one's own run was trained on; empty = ``data``.
 
     Returns:
-        One sentence; empty where split, counts and folds agree.
+        One sentence; empty where split, counts, folds and what was trained on agree.
 
     Raises:
         KeyError: nothing is printed for this data set; ValueError: nothing for it under this protocol.
@@ -190,7 +200,7 @@ def why_not(dataset: str, protocol: str, *, data: str, images: int, captions: in
     if asked is None:
         rule = protocol or "no protocol named"
         return f"the papers do not say enough about {dataset} ({rule}) to tell what compares with it"
-    own = Protocol(data, images, captions, folds, asked.training)
+    own = Protocol(data, images, captions, folds, "" if training == data else training)
     return "" if own == asked else f"the printed rows are measured on {asked}; yours on {own}"
 
 

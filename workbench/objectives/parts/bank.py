@@ -2,7 +2,7 @@
 image.
 
 Source: He et al., "Momentum contrast for unsupervised visual representation learning", CVPR 2020, section
-3.2; AAHR, Eqs. 9-14.
+3.2; AAHR, Eqs. 12-15.
 """
 
 from collections.abc import Sequence
@@ -93,7 +93,7 @@ class Bank(nn.Module):
 def momentum_contrast(
     scores: Tensor, own: Tensor, same_image: Tensor, usable: Tensor, *, tau: float, reduction: Reduction
 ) -> Tensor:
-    """Eqs. 9-14, one direction: each pair against the bank, ``-log(e^{s+/tau} / (e^{s+/tau} + sum of
+    """Eqs. 12-15, one direction: each pair against the bank, ``-log(e^{s+/tau} / (e^{s+/tau} + sum of
     negatives))``.
 
     Args:

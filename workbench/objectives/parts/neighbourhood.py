@@ -4,7 +4,8 @@ All images and captions of the batch are the nodes of one graph. A graph convolu
 over both, and an attention that listens to the likelier half of the neighbours give enhanced embeddings for
 training; retrieval never sees them.
 
-Source: AAHR, Eqs. 15-21; Fu et al., "Learning semantic relationship among instances for image-text matching"
+Source: AAHR, Eqs. 16-23: similarity within a modality (16) and across (17), convolution and attention
+(18-23); Fu et al., "Learning semantic relationship among instances for image-text matching"
 (HREM), CVPR 2023.
 """
 
@@ -118,7 +119,7 @@ def _best_matches(regions: Tensor, words: Tensor, shapes: list[tuple[int, int]])
 
 
 def normalised(similarity: Tensor) -> Tensor:
-    """Eq. 18. ``D^{-1/2} S D^{-1/2}`` with the row sums ``D``; negative similarities count as none."""
+    """Of Eqs. 18-23: ``D^{-1/2} S D^{-1/2}`` with the row sums ``D``; negative similarities count as none."""
     weights = similarity.clamp(min=0)
     root = weights.sum(1).rsqrt()
     return root[:, None] * weights * root[None, :]
@@ -136,7 +137,7 @@ def upper_half(block: Tensor, *, by_row: bool) -> Tensor:
 
 
 def attention_bias(similarity: Tensor, images: int, *, alpha: float, keep: str) -> Tensor:
-    """Eq. 20. ``alpha * S`` in the upper half of each of the four blocks, and minus infinity elsewhere.
+    """Of Eqs. 18-23: ``alpha * S`` in the upper half of each of the four blocks, else minus infinity.
 
     Args:
         similarity: ``(N, N)`` of images, then captions.
@@ -160,7 +161,7 @@ def attention_bias(similarity: Tensor, images: int, *, alpha: float, keep: str) 
 
 
 def biased_attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor, drop: float = 0.0) -> Tensor:
-    """Eq. 21. ``softmax(Q K^T / sqrt(d) + bias) V``.
+    """Of Eqs. 18-23: ``softmax(Q K^T / sqrt(d) + bias) V``.
 
     Args:
         query: ``(H, N, d)``, one set of maps a head.
@@ -220,7 +221,7 @@ class Neighbourhood(nn.Module):
         return enhanced[:n], enhanced[n:]
 
     def convolved(self, hidden: Tensor, similarity: Tensor, layers: nn.ModuleList) -> Tensor:
-        """Eq. 18. ``H' = LeakyReLU(D^{-1/2} S D^{-1/2} H W)``, layer after layer."""
+        """Of Eqs. 18-23: ``H' = LeakyReLU(D^{-1/2} S D^{-1/2} H W)``, layer after layer."""
         neighbours = normalised(similarity)
         for layer in layers:
             hidden = leaky_relu(neighbours @ layer(dropout(hidden, self.graph.dropout, self.training)))

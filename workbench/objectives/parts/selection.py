@@ -10,7 +10,9 @@ Departures:
 - the diagonal, where ``P`` is always 1/2, counts for no threshold (``diagonal=True`` counts it);
 - ``beta`` is fixed: a threshold has no gradient, and one through a soft mask always asks for fewer entries,
   so that the constraint switches itself off. ``beta="learned"`` therefore comes with a price on a share of
-  kept entries other than ``keep``;
+  kept entries other than ``keep``. What is priced is the share that the threshold keeps, with the slope of
+  the soft mask: in a space of many dimensions ``P`` varies less than the soft mask is wide, and a price on
+  its share, which then hardly changes, lets the threshold keep nothing;
 - a learned ``beta`` is one number for a constraint and a modality; the paper has one an instance, which
   random batches never meet twice.
 """
@@ -151,7 +153,7 @@ def constraint(
         difference: ``(N, N)``.
         selection: what is kept.
         beta: ``(2,)``; with a gradient where it is learned, and then a price on the share of kept entries is
-            added, as large for every entry as ``(share - keep)^2``.
+            added, as large for every entry as ``(share - keep)^2``, with the soft mask's slope.
         reduction: ``"sum"`` (the paper's), or ``"mean"`` over the pairs of different instances.
 
     Returns:
@@ -164,9 +166,10 @@ def constraint(
     total = (kept * size).sum()
     if selection.learned:
         soft = selection.soft_mask(difference, beta)
-        price = pairs * (soft.sum() / max(pairs, 1) - selection.keep).square()
-        # The value is that of the hard mask; the slope in beta is that of the soft one.
-        total = total + ((soft - soft.detach()) * size.detach()).sum() + price
+        # Values are those of the hard mask; slopes in beta are those of the soft one.
+        slope = soft - soft.detach()
+        share = (kept + slope).sum() / max(pairs, 1)
+        total = total + (slope * size.detach()).sum() + pairs * (share - selection.keep).square()
     return total if reduction == "sum" else total / max(pairs, 1)
 
 

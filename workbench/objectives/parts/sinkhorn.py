@@ -1,7 +1,7 @@
 """Prototypes shared by images and captions, and the balanced assignment of samples to them.
 
 Source: Caron et al., "Unsupervised learning of visual features by contrasting cluster assignments" (SwAV),
-NeurIPS 2020, section 3, whose settings are the defaults here; AAHR, Eqs. 6-8.
+NeurIPS 2020, section 3, whose settings are the defaults here; AAHR, Eqs. 8-11.
 """
 
 from dataclasses import dataclass
