@@ -6,12 +6,14 @@ import csv
 import hashlib
 import json
 import random
+import re
 from collections import Counter
 
 import pytest
 
 from workbench import assets
 from workbench.records import SceneGraph
+from workbench.text import scene_graph
 
 FIELDS = {"source", "id", "sha256", "part", "objects", "attributes", "relations"}
 
@@ -124,3 +126,36 @@ def test_the_later_draws_with_their_seeds_give_the_same_halves(records, pools):
             drawn["seen"] += found[number // 2 :]
     for part, expected in drawn.items():
         assert [(one["source"], one["id"]) for one in records if one["part"] == part] == expected
+
+
+# Kinds of construction, by what a caption's text matches.
+KINDS = {
+    "all": "",
+    "seven words or fewer": r"^\W*(\w[\w'-]*\W*){1,7}$",
+    "fifteen words or more": r"^\W*(\w[\w'-]*\W*){15,}$",
+    "a list: and, or": r"\b(and|or)\b",
+    "with": r"\bwith\b",
+    "of": r"\bof\b",
+    "participle: -ing": r"\b[a-z]+ing\b",
+    "passive: is or are, or by": r"\b(is|are|was|were|being|been) \w+(ed|en|wn)\b|\w+(ed|en|wn) by\b",
+    "clause: who, that, while, as": r"\b(who|that|which|while|as)\b",
+    "pronoun": r"\b(he|she|him|it|they|them|another|other|others|\w+sel(f|ves))\b|\bher\b(?= [.,]|[.,]|$)",
+}
+
+
+@pytest.mark.real_data
+def test_the_table_of_constructions_is_computed_from_the_parts_for_measuring(real_data):
+    told = assets.path("scene_graphs/README.md").read_text("utf-8")
+    parts = [scene_graph.annotated(real_data, part) for part in ("test", "held")]
+    captions = [caption for part in parts for caption in part.captions]
+    truth = [graph for part in parts for graph in part.graphs]
+    parsed = scene_graph.parse(captions)
+    for kind, pattern in KINDS.items():
+        chosen = [row for row, caption in enumerate(captions) if re.search(pattern, caption.lower())]
+        found = scene_graph.agreement([parsed[row] for row in chosen], [truth[row] for row in chosen])
+        figures = " | ".join(f"{found[name].f1:.3f}" for name in ("objects", "attributes", "relations"))
+        assert f"| {kind} | {len(chosen)} | {figures} |" in told
+    for name, part in zip(("test", "held"), parts, strict=True):
+        found = scene_graph.agreement(scene_graph.parse(part.captions), part.graphs)
+        figures = " | ".join(f"{found[each].f1:.3f}" for each in ("objects", "attributes", "relations"))
+        assert f"| `{name}` | {len(part.captions)} | {figures} |" in told

@@ -96,7 +96,7 @@ def _of_the_verb(tree: Tree, i: int, target: int) -> bool:
     does = tree.root(tree.heads[noun]) in known.light and tree.given(i) in known.placing
     if tree.root(tree.heads[noun]) in known.light and moves:
         return False
-    place |= does
+    place |= does or tree.given(i) in ("near", "beside", "by")
     return tree.root(tree.heads[noun]) not in known.seeing and (place or moves)
 
 
@@ -147,7 +147,8 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
 def _surrounding(tree: Tree, target: int) -> bool:
     """Whether a phrase tells what is around: "with a church behind him", "with trees in the background"."""
     clause = [tree.heads[target]] if tree.deps[target] == "nsubj" else []
-    ends = [t for own in (target, *tree.below(target, "acl"), *clause) for t in tree.phrases(own)]
+    owners = (target, *tree.below(target, "acl", "conj"), *clause)
+    ends = [t for own in owners for t in tree.phrases(own)]
     # A towel around his neck is about him; what is in his hand is carried.
     worn = (t for t in ends if _own(tree, t) and tree.name(t) in (known.body | known.clothes) - known.grips)
     return any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends) or any(worn)
@@ -171,7 +172,9 @@ def _move_participle(tree: Tree, i: int) -> None:
     # What is worn, held, or in something that stands does not stand or sit by itself.
     idle = held or part or tree.name(head) in known.clothes
     does = deed in known.deeds or (deed in known.postures and idle)
-    if tree.animate(head) or not does or tree.tags[i] not in ("VBG", "VBN"):
+    # What is painted did not paint.
+    does &= tree.tags[i] == "VBG" or (tree.tags[i] == "VBN" and deed in known.postures)
+    if tree.animate(head) or not does:
         return
     while tree.deps[head] == "conj" and tree.noun(tree.heads[head]):
         head = tree.heads[head]

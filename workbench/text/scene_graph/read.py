@@ -312,9 +312,10 @@ def described(tree: Tree, noun: int) -> list[int]:
 
 def passive(tree: Tree, verb: int) -> bool:
     """Whether the verb's subject suffers what it says."""
-    participle = tree.tags[verb] == "VBN" or (tree.tags[verb] == "VBD" and tree.deps[verb] == "acl")
+    past = tree.tags[verb] == "VBD" and (tree.deps[verb] == "acl" or tree.below(verb, "agent"))
+    participle = past or tree.tags[verb] == "VBN"
     active = tree.below(verb, "dobj") or any(tree.given(c) in known.have for c in tree.below(verb, "aux"))
-    return bool(tree.below(verb, "auxpass", "nsubjpass")) or (participle and not active)
+    return bool(tree.below(verb, "auxpass", "nsubjpass") or (participle and not active))
 
 
 def phrase(tree: Tree, verb: int) -> str:

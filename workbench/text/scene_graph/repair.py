@@ -10,7 +10,18 @@ def repaired(tree: Tree) -> Tree:
     Args:
         tree: one sentence; it is changed.
     """
-    words = (_complete, _particle, _of_last, _colour, _clause, _participle, _after_noun, _of_doing)
+    words = (
+        _complete,
+        _tagged,
+        _relative,
+        _particle,
+        _of_last,
+        _colour,
+        _clause,
+        _participle,
+        _after_noun,
+        _of_doing,
+    )
     lists = (_second_subject, _lost_verb, _pair, _list, _measures)
     for i in range(len(tree.words)):
         for rule in words + lists:
@@ -28,6 +39,32 @@ def _complete(tree: Tree, i: int) -> None:
         if min([noun, *tree.children[noun]]) == i + 1:
             tree.deps[i] = "prep"
             tree.hang(noun, i, "pobj")
+
+
+def _tagged(tree: Tree, i: int) -> None:
+    """Words whose relation is right and whose tag is not, or the reverse: a participle that was read as a
+    preposition, "a girl | following a boat", and a look that was read as a noun, "a dog who is | wet".
+    """
+    if tree.tags[i] == "VBG" and tree.deps[i] == "prep" and tree.root(i) in known.deeds:
+        tree.deps[i] = "acl" if tree.noun(tree.heads[i]) else "advcl"
+    for noun in tree.below(i, "pobj") if tree.verb(i) and tree.deps[i] != "prep" else ():
+        tree.deps[noun] = "dobj"
+    if tree.deps[i] == "acomp" and tree.tags[i] == "NN" and not tree.children[i]:
+        tree.tags[i] = "JJ"
+
+
+def _relative(tree: Tree, i: int) -> None:
+    """A clause that lost its object to the verb of the sentence, or swallowed that verb: "a girl that has | a
+    ball sits in a park".
+    """
+    noun, verb = tree.heads[i], tree.heads[tree.heads[i]]
+    relative = any(tree.given(c) in known.relatives for c in tree.below(i, "nsubj"))
+    if tree.deps[i] != "relcl" or not relative or tree.below(i, "dobj", "prep", "acomp", "attr"):
+        return
+    alone = [c for c in tree.below(i, "ccomp") if verb == noun and tree.tags[c] == "VBZ"]
+    verb = alone[0] if alone else verb
+    for subject in [s for s in tree.below(verb, "nsubj") if i < s < verb and verb != noun]:
+        tree.put({subject: (i, "dobj")} | ({verb: (verb, "ROOT"), noun: (verb, "nsubj")} if alone else {}))
 
 
 def _particle(tree: Tree, i: int) -> None:
@@ -172,7 +209,12 @@ def _list(tree: Tree, i: int) -> None:
     head = tree.heads[i]
     if tree.deps[i] != "conj" or not tree.noun(i):
         return
-    if tree.tags[head] == "PRP":
+    agents = [
+        t for c in tree.below(head, "acl") for by in tree.below(c, "agent") for t in tree.below(by, "pobj")
+    ]
+    if agents and agents[-1] < i and tree.animate(agents[-1]) and tree.animate(i):
+        tree.hang(i, agents[-1], "conj")
+    elif tree.tags[head] == "PRP":
         while tree.deps[head] in ("pobj", "prep") and not tree.verb(tree.heads[head]):
             head = tree.heads[head]
         tree.hang(i, head, "conj")

@@ -22,21 +22,24 @@ def reread(tree: Tree) -> list[Word] | None:
     """
     made: list[Word] = []
     for i, word in enumerate(tree.words):
-        doubtful = 0 < i < len(tree.words) - 1 and not word.says and (tree.noun(i) or _merged(tree, i))
-        made += (doubtful and (_finite(tree, i) or _gerund(tree, i))) or [word]
+        inside = 0 < i < len(tree.words) - 1 and not word.says
+        doubtful = inside and (tree.noun(i) or _merged(tree, i))
+        verb = (doubtful and (_finite(tree, i) or _gerund(tree, i))) or (inside and _after_look(tree, i))
+        made += verb or [word]
     return made if len(made) > len(tree.words) else None
 
 
 def _merged(tree: Tree, i: int) -> bool:
     """A verb that the noun before it was made part of: "a dark | hat shoots"."""
-    loose = tree.deps[i] in ("pobj", "dobj", "conj", "compound")
+    loose = tree.deps[i] in ("pobj", "dobj", "conj", "compound") or (tree.tags[i] == "VBZ" and i > 1)
     return loose and tree.tags[i] in ("VBZ", "VBG") and i - 1 in tree.below(i, "compound", "nmod", "amod")
 
 
 def _verbs_before(tree: Tree, i: int) -> bool:
-    """Whether the clause has a finite verb already."""
+    """Whether the clause has a finite verb already, one after "who" not counted."""
     start = max((j for j in range(i) if tree.given(j) in (",", "while", "as", "and")), default=-1)
-    return any(tag in ("VBZ", "VBP", "VBD", "MD") for tag in tree.tags[start + 1 : i])
+    verbs = (j for j in range(start + 1, i) if tree.tags[j] in ("VBZ", "VBP", "VBD", "MD"))
+    return any(tree.given(j - 1) not in known.relatives for j in verbs)
 
 
 _DOUBLED = re.compile(r"[^aeiou]*[aeiou][bdgklmnprt]")
@@ -49,14 +52,14 @@ def _finite(tree: Tree, i: int) -> list[Word]:
     """
     word, before, tag = tree.given(i), tree.given(i - 1), tree.tags[i - 1]
     after, several = tree.given(i + 1), tag in ("NNS", "NNPS")
-    followed = after in known.followers or tree.tags[i + 1] == "VBN"
+    followed = after in known.followers | known.placing or tree.tags[i + 1] == "VBN"
     root, noun = tree.root(i), lemma(word, "NOUN")
     one = before not in known.one and any(tree.given(c) in known.one for c in tree.below(i, "det"))
     # A plural after "a" or "one" is no noun.
     clash = one and noun != word and noun not in known.animate
     may = followed and (several or word.endswith("s")) and (clash or root in known.verbs)
     if word == root and not several and followed and root in known.verbs:
-        return _joint(tree, i)
+        return _together(tree, i)
     if not may or (_verbs_before(tree, i) and before not in ("and", ",")):
         return []
     if word == root:
@@ -73,11 +76,25 @@ def _finite(tree: Tree, i: int) -> list[Word]:
     return [Word("is"), Word(_gerund_of(root))] if told else []
 
 
-def _joint(tree: Tree, i: int) -> list[Word]:
-    """What two do together: "a person and a horse splash through the water"."""
-    two = tree.animate(i - 1) and tree.tags[i - 1] == "NN" and not _verbs_before(tree, i)
-    joined = two and any(tree.given(j) == "and" for j in range(max(i - 4, 0), i - 1))
-    return [Word("are"), Word(_gerund_of(tree.root(i)))] if joined else []
+def _together(tree: Tree, i: int) -> list[Word]:
+    """What several do: "a person and a horse splash through the water", "two boys in a hat look at a toy"."""
+    first = next((j for j in range(i) if tree.noun(j)), i)
+    if tree.tags[i - 1] not in ("NN", "JJ") or _verbs_before(tree, i):
+        return []
+    joined = tree.animate(i - 1) and any(tree.given(j) == "and" for j in range(max(i - 4, 0), i - 1))
+    followed = tree.given(first + 1) in known.relatives | {"in", "with"}
+    several = tree.tags[first] == "NNS" and tree.animate(first) and followed
+    # What is worn, carried or alive has no stand, and no look.
+    held = tree.name(i - 1) in known.clothes | known.portable | known.animate
+    return [Word("are"), Word(_gerund_of(tree.root(i)))] if joined or (several and held) else []
+
+
+def _after_look(tree: Tree, i: int) -> list[Word]:
+    """A verb after a clause that tells a look: "a boy who is tall | catches a ball"."""
+    clause = i > 2 and tree.given(i - 3) in known.relatives and tree.given(i - 2) in known.be
+    look = clause and tree.tags[i - 1].startswith("JJ")
+    verb = look and tree.given(i).endswith("s") and tree.root(i) in known.verbs
+    return [Word("is"), Word(_gerund_of(tree.root(i)))] if verb else []
 
 
 def _gerund_of(root: str) -> str:
@@ -91,7 +108,7 @@ def _gerund(tree: Tree, i: int) -> list[Word]:
     word, before = tree.given(i), tree.given(i - 1)
     verb = word.endswith("ing") and word not in known.gerund_nouns and tree.root(i) in known.verbs
     subject = tree.noun(i - 1) or before in known.clothes | known.portable
-    marks = [c for c in (*tree.children[i], *tree.children[i - 1]) if c < i - 1]
+    marks = [c for j in (i, i - 1, tree.heads[i]) for c in tree.children[j] if c < i - 1]
     told = any(tree.tags[c] in ("DT", "PRP$", "CD") or tree.adjective(c) for c in marks)
     doing = told or tree.animate(i - 1) or tree.name(i - 1) in known.body | known.clothes
     acting = doing and tree.root(i) in known.acting and tree.noun(i + 1)

@@ -26,6 +26,7 @@ known.animate = known.persons | known.animals
 known.opening |= known.articles
 known.followers |= known.openers
 
+_AFTER = known.stoppers | known.placing | known.motion
 _TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
 _STOPS = frozenset(".!?;")
 _APOSTROPHE = re.compile(r"^(.+?)('s|n't|'re|'ve|'ll|'d)$")
@@ -236,7 +237,7 @@ def _alike(words: list[str], at: int) -> Folded:
     """
     word, after = words[at], (*words[at + 1 :], ".")[0]
     if word == "her":
-        alone = after in known.stoppers | known.followers | known.articles or not after[0].isalnum()
+        alone = after in known.followers | known.articles | _AFTER or not after[0].isalnum()
         return 1, [Word("him" if alone else "his", word)]
     if word not in _STAND_INS:
         return NOTHING
