@@ -22,7 +22,7 @@ def repaired(tree: Tree) -> Tree:
         _after_noun,
         _of_doing,
     )
-    lists = (_second_subject, _lost_verb, _pair, _list, _measures)
+    lists = (_second_subject, _second_clause, _lost_verb, _pair, _list, _measures)
     for i in range(len(tree.words)):
         for rule in words + lists:
             rule(tree, i)
@@ -147,6 +147,18 @@ def _second_subject(tree: Tree, i: int) -> None:
         inner = tree.phrases(tree.heads[conjunction], before=conjunction)
         own = singular and tree.heads[conjunction] == subjects[0] and inner
         tree.hang(subjects[1], inner[-1] if own else tree.heads[conjunction], "conj")
+
+
+def _second_clause(tree: Tree, i: int) -> None:
+    """What was joined to the first clause's object does what the second says: "a woman is blowing bubbles and
+    a girl | is playing".
+    """
+    bare = tree.verb(i) and tree.below(i, "aux") and not tree.below(i, "nsubj", "nsubjpass", "mark")
+    for first in [c for c in tree.below(i, "ccomp") if c < i] if bare else ():
+        things = [t for t in (*tree.below(first, "dobj"), *tree.phrases(first)) if t < i]
+        for noun in [n for t in things for n in tree.below(t, "conj") if tree.animate(n) and n < i][:1]:
+            phrases = {p: (noun, "prep") for p in tree.below(first, "prep") if noun < p < i}
+            tree.put({noun: (i, "nsubj"), **phrases})
 
 
 def _conjunctions(tree: Tree, start: int, end: int) -> list[int]:

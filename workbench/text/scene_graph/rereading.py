@@ -70,7 +70,8 @@ def _finite(tree: Tree, i: int) -> list[Word]:
     subject = begins and (tag in ("NN", "NNP") or before in known.colours or follows)
     loose = tree.deps[i] in ("ROOT", "appos", "dep") and after not in ("and", ",", ".", "with", "in")
     living = before in known.animate and tag == "NN"
-    plain = root in known.hardly_nouns or _merged(tree, i) or (follows and after in ("at", "towards", "up"))
+    plain = root in known.hardly_nouns or _merged(tree, i) or after in ("as", "while")
+    plain |= follows and after in ("at", "towards", "up")
     verb = clash or living or loose or after in known.openers
     told = word.endswith("s") and ((subject and not follows and verb) or (plain and (subject or several)))
     return [Word("is"), Word(_gerund_of(root))] if told else []
@@ -107,10 +108,11 @@ def _gerund(tree: Tree, i: int) -> list[Word]:
     """A participle read as a noun: "a man with an orange helmet climbing a rock"."""
     word, before = tree.given(i), tree.given(i - 1)
     verb = word.endswith("ing") and word not in known.gerund_nouns and tree.root(i) in known.verbs
-    subject = tree.noun(i - 1) or before in known.clothes | known.portable
+    wears = i > 1 and tree.said(i - 1) in known.colours and tree.given(i - 2) == "in"
+    subject = tree.noun(i - 1) or before in known.clothes | known.portable or wears
     marks = [c for j in (i, i - 1, tree.heads[i]) for c in tree.children[j] if c < i - 1]
     told = any(tree.tags[c] in ("DT", "PRP$", "CD") or tree.adjective(c) for c in marks)
-    doing = told or tree.animate(i - 1) or tree.name(i - 1) in known.body | known.clothes
+    doing = told or wears or tree.animate(i - 1) or tree.name(i - 1) in known.body | known.clothes
     acting = doing and tree.root(i) in known.acting and tree.noun(i + 1)
     followed = tree.given(i + 1) in (known.followers if doing else known.openers) or acting
     return [Word("who"), Word("is"), Word(word)] if verb and subject and followed else []
