@@ -131,8 +131,8 @@ def test_the_later_draws_with_their_seeds_give_the_same_halves(records, pools):
 # Kinds of construction, by what a caption's text matches.
 KINDS = {
     "all": "",
-    "seven words or fewer": r"^\W*(\w[\w'-]*\W*){1,7}$",
-    "fifteen words or more": r"^\W*(\w[\w'-]*\W*){15,}$",
+    "seven words or fewer": r"^\W*(\w[\w'-]*\W+){0,6}\w[\w'-]*\W*$",
+    "fifteen words or more": r"^\W*(\w[\w'-]*\W+){14,}\w",
     "a list: and, or": r"\b(and|or)\b",
     "with": r"\bwith\b",
     "of": r"\bof\b",
