@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 
+import numpy as np
 import pytest
 
 from workbench import text
@@ -31,3 +32,32 @@ def test_a_maker_without_anything_to_learn_has_an_empty_state():
     maker = Maker()
     assert maker.state() == {}
     assert maker.restore({}) is maker
+
+
+CAPTIONS = ["a dog runs on grass", "a brown dog", "a man rides a horse", "two men", "a red car"]
+OWN = np.array([1, 1, 0, 3, 0])
+RELEVANCE = [name for name in text.names() if issubclass(text.member(name), RelevanceMaker)]
+
+
+@pytest.mark.parametrize("name", RELEVANCE)
+def test_relevance_of_any_name_is_whole_matrices_blocks_and_batches(name):
+    try:
+        maker = text.load(name).fit(CAPTIONS, OWN)
+    except ImportError as error:
+        pytest.skip(str(error))
+    made = maker.of(CAPTIONS, OWN, images=5)
+    whole = made.dense()
+    assert whole.dtype == np.float32
+    assert whole.shape == made.shape == (5, 5)
+    assert np.isfinite(whole).all()
+    assert (whole >= 0).all()
+    # an image without captions has nothing; a caption fits no other image better than its own
+    assert (whole[[2, 4]] == 0).all()
+    assert (whole[OWN, np.arange(5)] >= whole.max(axis=0) - 1e-6).all()
+    images, captions = np.array([3, 1, 1]), np.array([4, 0])
+    np.testing.assert_allclose(made.take(images, captions), whole[images][:, captions], atol=1e-6)
+    parts = np.concatenate([scores for _, scores in made.blocks(2)], axis=1)
+    np.testing.assert_allclose(parts, whole, atol=1e-6)
+    np.testing.assert_allclose(maker.against(CAPTIONS, CAPTIONS, OWN, 5).dense(), whole, atol=1e-6)
+    assert made.name
+    assert len(made.rule.split()) > 5

@@ -24,6 +24,7 @@ from workbench.records import Array, Rows, SceneGraph, require
 from workbench.text.signal import Relevance, RelevanceMaker, image_rows
 
 Synonyms = Sequence[Collection[str]]
+Parser = Callable[[Sequence[str]], Sequence[SceneGraph]]
 Tuples = frozenset[tuple[str, ...]]
 PARTS = {"objects": 1, "attributes": 2, "relations": 3}
 
@@ -169,7 +170,7 @@ class TupleF1(RelevanceMaker):
         self,
         *,
         synonyms: Synonyms | None = None,
-        parser: Callable[[Sequence[str]], Sequence[SceneGraph]] | None = None,
+        parser: Parser | None = None,
     ) -> None:
         _representatives(synonyms)
         self.synonyms, self.parser = synonyms, parser
@@ -183,13 +184,17 @@ class TupleF1(RelevanceMaker):
         return TupleF1Relevance(found, truth, own, images, self.synonyms)
 
     def _parse(self, captions: Sequence[str]) -> Sequence[SceneGraph]:
-        if self.parser is None:
-            from workbench.text import load
-
-            # Kept, since it remembers what it has parsed.
-            scene_graphs = load("scene_graph")
-            self.parser = lambda texts: scene_graphs.of(texts).graphs
+        # Kept, since it remembers what it has parsed.
+        self.parser = self.parser or package_parser()
         return self.parser(captions)
+
+
+def package_parser() -> Parser:
+    """The ``scene_graph`` signal as a function from captions to graphs."""
+    from workbench.text import load
+
+    signal = load("scene_graph")
+    return lambda captions: signal.of(captions).graphs
 
 
 def _representatives(synonyms: Synonyms | None) -> dict[str, str]:

@@ -8,7 +8,7 @@ captions, the model and its revision.
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -21,7 +21,7 @@ from numpy.lib.format import open_memmap
 from tqdm.auto import tqdm
 
 from workbench.assets import text_models
-from workbench.records import Array, Rows, require
+from workbench.records import Array, Mask, Rows, require
 from workbench.records.writing import replacing
 from workbench.registry import Count, Natural
 from workbench.text.signal import SignalMaker, offsets, padded
@@ -156,23 +156,33 @@ class WordFeatures(SignalMaker):
         made = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
         return np.fromiter(chain.from_iterable(made), dtype=np.int64), offsets(list(map(len, made)))
 
-    def _fill(self, flat: Array, ids: Rows, starts: Rows) -> None:
-        """Write the features of all tokens into an array."""
+    def states(self, captions: Sequence[str]) -> Iterator[tuple[Rows, Array, Mask]]:
+        """Token outputs in batches of captions of similar length, without keeping them.
+
+        Yields:
+            ``(n,)`` caption rows, ``(n, L, D)`` float32 outputs and ``(n, L)`` True where a token is real.
+        """
+        yield from self._states(*self._ids(captions))
+
+    def _states(self, ids: Rows, starts: Rows) -> Iterator[tuple[Rows, Array, Mask]]:
         tokenizer, model = self._encoder
         order = np.argsort(np.diff(starts), kind="stable")[::-1]
-        with (
-            torch.inference_mode(),
-            tqdm(total=len(order), desc=self.name, unit=" captions", disable=None) as bar,
-        ):
+        with tqdm(total=len(order), desc=self.name, unit=" captions", disable=None) as bar:
             for first in range(0, len(order), self.batch_size):
                 rows = order[first : first + self.batch_size]
                 values, mask = padded(ids, starts, rows)
                 values[~mask] = tokenizer.pad_token_id or 0
                 read, seen = (torch.tensor(one, device=self.device).long() for one in (values, mask))
-                made = model(input_ids=read, attention_mask=seen).last_hidden_state
-                for row, vectors, length in zip(rows, made.cpu().numpy(), mask.sum(axis=1), strict=True):
-                    flat[starts[row] : starts[row + 1]] = vectors[:length]
+                with torch.inference_mode():
+                    made = model(input_ids=read, attention_mask=seen).last_hidden_state
+                yield rows, made.float().cpu().numpy(), mask
                 bar.update(len(rows))
+
+    def _fill(self, flat: Array, ids: Rows, starts: Rows) -> None:
+        """Write the features of all tokens into an array."""
+        for rows, made, mask in self._states(ids, starts):
+            for row, vectors, length in zip(rows, made, mask.sum(axis=1), strict=True):
+                flat[starts[row] : starts[row + 1]] = vectors[:length]
 
     def restore(self, state: dict[str, Any]) -> Self:
         """Check that the weights are those of training.
