@@ -3,10 +3,11 @@
 What counts as an object, an attribute or a relation is written down in
 ``workbench/assets/scene_graphs/README.md``.
 
-A caption is read in five steps: set phrases are folded (``wording``), spaCy parses (``tree``), mistakes that
-captions provoke are put right, phrases are moved to the word they belong to (both ``repair``), and rules read
-what the tree says (``read``). Beside them lie ``store``, which keeps parsed captions on disk, and
-``annotations``, which measures the parser against captions that were annotated by hand.
+A caption is read in five steps: set phrases are folded (``wording``), spaCy parses (``tree``), sentences
+whose verb was taken for a noun are parsed again in other words (``rereading``), other mistakes are put right
+and phrases moved to the word they belong to (``repair``, ``placement``), and rules read what the tree says
+(``read``). Beside them lie ``store``, which keeps parsed captions, and ``annotations``, which measures
+the parser against captions that were annotated by hand.
 """
 
 from collections.abc import Sequence
@@ -23,8 +24,10 @@ from workbench.records import Rows, SceneGraph
 from workbench.registry import Natural
 from workbench.text.scene_graph import tree, wording
 from workbench.text.scene_graph.annotations import Annotated, agreement, annotated
+from workbench.text.scene_graph.placement import placed
 from workbench.text.scene_graph.read import PLURAL, read_graph
-from workbench.text.scene_graph.repair import repaired, reread
+from workbench.text.scene_graph.repair import repaired
+from workbench.text.scene_graph.rereading import reread
 from workbench.text.signal import SignalMaker
 
 CHUNK = 512
@@ -138,7 +141,7 @@ def _read(captions: Sequence[str]) -> list[SceneGraph | None]:
     first = dict(enumerate(tree.trees(folded)))
     second = {i: words for i, one in first.items() if (words := reread(one))}
     first |= zip(second, tree.trees(second.values()), strict=True)
-    trees = map(repaired, first.values())
+    trees = (placed(repaired(one)) for one in first.values())
     return [read_graph([next(trees) for _ in several]) for several in sentences]
 
 

@@ -80,6 +80,8 @@ class _Sentence:
             bare = tree.deps[i] not in ("nummod", "det", "poss", "amod", "predet") and not inner(tree, i)
             if bare and tree.given(i) in known.pronouns:
                 self.means[i] = self._meant(i, tree.given(i))
+                if tree.given(i) == "another" and self.means[i]:
+                    self.means[i] = [self._second(i, self.means[i][0])]
         for i in places:
             says = tree.verb(i) and not inner(tree, i) and tree.deps[i] not in ("aux", "auxpass", "amod")
             for statement in (of_verb if says else of_noun)(tree, i):
@@ -98,6 +100,11 @@ class _Sentence:
         if plural and not any(tree.tags[at] == "CD" or a in known.counted for at, a in looks_of(tree, i)):
             attributes.append(PLURAL)
         self.nodes.append(_Node(label, self.number, i, plural, attributes))
+        return len(self.nodes) - 1
+
+    def _second(self, i: int, first: int) -> int:
+        """A new node of the name of another one: "a man holds up another"."""
+        self.nodes.append(_Node(self.nodes[first].label, self.number, i, plural=False, attributes=[]))
         return len(self.nodes) - 1
 
     def _where(self, test: Callable[[_Node], bool], among: Iterable[int] | None = None) -> list[int]:
@@ -119,10 +126,12 @@ class _Sentence:
         if word in known.plural_pronouns:
             return self._where(lambda n: n.plural, free)[-1:] or free[:2]
         if word in known.person_pronouns:
-            persons = self._where(lambda n: n.among(known.persons), free)
+            others = known.male if self.tree.said(i) in ("she", "her") else known.female
+            persons = self._where(lambda n: n.among(known.persons - others), free)
             return (persons or self._where(lambda n: n.among(known.animals), free) or free)[:1]
         if word in known.others:
-            return (self._where(lambda n: n.plural, before) or before)[:1]
+            counted = self._where(lambda n: "one" in n.attributes, before) if word == "another" else []
+            return counted[-1:] or (self._where(lambda n: n.plural, before) or before)[:1]
         things = self._where(lambda n: not n.among(known.persons) and not n.plural, free)
         return (things or free)[:1] if word == "it" else []
 
@@ -159,8 +168,10 @@ class _Sentence:
             if thing is None:
                 self.nodes[node].attributes.append(says)
             else:
-                itself = self.tree.given(thing) in known.reflexive
-                yield from ((node, says, n) for n in self._nodes([thing]) if n != node or itself)
+                # Only who is alone in "each other" or "himself" can be related with itself.
+                meant = self._nodes([thing])
+                itself = self.tree.given(thing) in known.reflexive and set(meant) == {node}
+                yield from ((node, says, n) for n in meant if n != node or itself)
 
 
 INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn")
@@ -352,7 +363,7 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
         return
     if root in known.beginnings and any(map(tree.verb, tree.below(verb, "xcomp"))) and not objects:
         return
-    name, things = phrase(tree, verb), joined(tree, objects)
+    name, things = phrase(tree, verb), joined(tree, objects or _made_to_do(tree, verb, root))
     for look in filter(tree.adjective, tree.below(verb, "acomp")):
         yield from (statement for doer in doers for statement in _look(tree, look, doer, ""))
     own = [c for c in tree.below(verb, *SUBJECTS) if tree.given(c) not in known.relatives]
@@ -371,11 +382,23 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
         yield from (Statement(doer, name) for doer in doers)
 
 
+def _made_to_do(tree: Tree, verb: int, root: str) -> list[int]:
+    """Who is helped to do something: the subject of what follows, "a sign to help | people know"."""
+    clauses = tree.below(verb, "ccomp") if root in known.controlling else []
+    bare = [c for c in clauses if not tree.below(c, "mark", "aux")]
+    return [subject for c in bare for subject in tree.below(c, *SUBJECTS) if verb < subject]
+
+
 def _shared(tree: Tree, verb: int, root: str) -> list[Tie]:
-    """What only the second verb of motion is tied to: "running and jumping through the woods"."""
-    moves = root in known.moving and not tree.below(verb, "dobj")
-    seconds = [c for c in tree.below(verb, "conj") if verb < c <= verb + 2 and tree.root(c) in known.moving]
-    return ties(tree, *seconds) if moves else []
+    """What only the second of two verbs of motion, or of rest, is tied to: "running and jumping through the
+    woods", "standing and talking on the court".
+    """
+    if tree.below(verb, "dobj"):
+        return []
+    seconds = [c for c in tree.below(verb, "conj") if verb < c <= verb + 2]
+    moving = [c for c in seconds if root in known.moving and tree.root(c) in known.moving]
+    resting = [c for c in seconds if root in known.postures and not tree.below(c, "dobj")]
+    return ties(tree, *moving) or [tie for tie in ties(tree, *resting) if tie[0] in ("in", "on", "near")]
 
 
 def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
@@ -415,7 +438,11 @@ def of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
     """What the prepositions after a noun, and an owner before it, say."""
     for tie, position, targets in ties(tree, noun):
         if position > noun:
-            yield from (Statement(one, tie, target) for one in described(tree, noun) for target in targets)
+            # "fruits and vegetables | inside of a pot", hung on the first of them
+            more = [n for n in joined(tree, [noun]) if noun < n < position]
+            last = more and position == more[-1] + 1 and tie not in ("with", "of")
+            ones = [noun, *more] if last and not tree.below(noun, *MODIFIERS) else described(tree, noun)
+            yield from (Statement(one, tie, target) for one in ones for target in targets)
     for look in [c for c in tree.below(noun, "amod") if c > noun and tree.tags[c].startswith("JJ")]:
         yield from _look(tree, look, noun, "", alone=False)
     yield from (Statement(one, "have", noun) for one in joined(tree, tree.below(noun, "poss")))

@@ -18,6 +18,7 @@ COUNTED = (["two"], ["three"], ["some"])
 _TABLES = tomllib.loads(assets.path("scene_graphs/words.toml").read_text(encoding="utf-8"))
 SINGULARS: dict[str, str] = _TABLES.pop("singulars")
 _PREPOSITIONS: dict[str, str] = _TABLES.pop("prepositions")
+_STAND_INS: dict[str, str] = _TABLES.pop("stand_ins")
 _NAMES = [" ".join(name.split()) for name in _TABLES.pop("names").split(",")]
 # Every class of the file as a set of words: ``"dog" in known.animals``.
 known = SimpleNamespace(**{key: frozenset(text.split()) for key, text in _TABLES.items()})
@@ -84,7 +85,8 @@ def fold(words: list[str]) -> list[Word]:
     at = 0
     while at < len(words):
         tried = (
-            rule(words, at) for rule in (_frame, _phrase, _gathering, _partitive, _shade, _counted, _tie)
+            rule(words, at)
+            for rule in (_frame, _phrase, _gathering, _partitive, _shade, _counted, _tie, _alike)
         )
         length, made = next((folded for folded in tried if folded[0]), (1, [_hyphenated(words[at])]))
         found += made
@@ -139,6 +141,7 @@ def _gathering(words: list[str], at: int) -> Folded:
     ends = (i for i in range(at, len(words)) if words[i] in known.gathers or words[i] in known.stoppers)
     start = min(next(ends, len(words)), at + 3)
     inside = at > 0 and start > at and words[at] not in known.opening
+    inside |= not all(map(_describes, words[at + 1 : start]))
     if inside or words[start + 1 : start + 2] != ["of"] or words[start] not in known.gathers:
         return NOTHING
     after = next((i for i in range(start + 2, len(words)) if words[i] not in known.determiners), len(words))
@@ -149,16 +152,31 @@ def _gathering(words: list[str], at: int) -> Folded:
         return after + noun + 1 - at, [*adjectives, Word(ahead[noun], f"pair of {ahead[noun]}", "name")]
     if not ahead or ahead[0] in known.stoppers:
         return NOTHING
-    return after - at, [Word("several", words[start], "attribute")]
+    return after - at, [Word("several", _one(words[start]), "attribute")]
+
+
+def _describes(word: str) -> bool:
+    """Whether a word between an article and a noun that gathers may be an adjective."""
+    noun = word in known.animate or (word.endswith("s") and word not in known.counted)
+    verb = word in known.have | known.be or (word.endswith("ing") and word not in known.participles)
+    return not noun and not verb
+
+
+def _one(gathers: str) -> str:
+    """The singular of a noun that gathers."""
+    singulars = (gathers[:-1], gathers[:-2], f"{gathers[:-3]}y") if gathers.endswith("s") else ()
+    return next((one for one in singulars if one in known.gathers), gathers)
 
 
 def _shade(words: list[str], at: int) -> Folded:
     """One adjective of two words: "dark blue"; a colour that may be a noun is given as one that may not."""
     first, second = (*words[at : at + 2], "")[:2]
     inside = at + 2 < len(words)
+    # "a snow topped mountain", but not "a pizza topped with cheese"
+    named = inside and words[at + 2] not in known.stoppers | known.followers | known.relatives
     if second and (
         (first in known.shades and second in known.colours)
-        or (second in known.made and first not in known.articles | known.stoppers and inside)
+        or (second in known.made and first not in known.articles | known.stoppers and named)
         or (first in known.depths and second in ("deep", "high", "length"))
         or (second == "looking" and inside and first in known.looks)
     ):
@@ -210,6 +228,19 @@ def _tie(words: list[str], at: int) -> Folded:
     plain = {"tie": "hat", "ties": "hats"}.get(words[at], "")
     worn = plain and at > 0 and words[at - 1] not in ("is", "are", "to", "they")
     return (1, [Word(plain, words[at], "name")]) if worn else NOTHING
+
+
+def _alike(words: list[str], at: int) -> Folded:
+    """A word that is given as another of its kind, which the tagger knows better, and so that "her" and "him"
+    are read alike: "her" is "him" where no noun of hers follows.
+    """
+    word, after = words[at], (*words[at + 1 :], ".")[0]
+    if word == "her":
+        alone = after in known.stoppers | known.followers | known.articles or not after[0].isalnum()
+        return 1, [Word("him" if alone else "his", word)]
+    if word not in _STAND_INS:
+        return NOTHING
+    return 1, [Word(_STAND_INS[word], word, "" if word in known.pronouns else "name")]
 
 
 def _hyphenated(word: str) -> Word:
