@@ -22,6 +22,20 @@ from workbench.views.audit.labeller import Labeller
 from workbench.views.audit.labels import LABELS, Decision, Labels, judged
 
 __all__ = [
-    "LABELS", "Decision", "Labeller", "Labels", "candidates", "corrected", "false_negatives_in_batches",
-    "judge_advice", "judge_agreement", "judged", "read_parquet", "read_qrels", "recompute", "select", "write_parquet", "write_qrels",
+    "LABELS",
+    "Decision",
+    "Labeller",
+    "Labels",
+    "candidates",
+    "corrected",
+    "false_negatives_in_batches",
+    "judge_advice",
+    "judge_agreement",
+    "judged",
+    "read_parquet",
+    "read_qrels",
+    "recompute",
+    "select",
+    "write_parquet",
+    "write_qrels",
 ]  # fmt: skip

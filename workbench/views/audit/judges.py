@@ -26,7 +26,8 @@ def judge_agreement(key: str = KEY) -> pd.DataFrame:
     table = assets.recorded("judges")
     table = table[table.key == key]
     order = table[table.data == "people"].sort_values("value", ascending=False).judge
-    told = [with_interval(row.value, row.low, row.high, "correlation") for row in table.itertuples()]
+    numbers = zip(table.value, table.low, table.high, strict=True)
+    told = [with_interval(float(at), float(low), float(high), "correlation") for at, low, high in numbers]
     return table.assign(told=told).pivot(index="judge", columns="data", values="told").loc[order]
 
 
@@ -38,7 +39,8 @@ def judge_advice(key: str = KEY) -> str:
     table = table[(table.key == key) & ~table.judge.str.contains(",")]
     said, best = {}, {}
     for data, rows in table.sort_values("value", ascending=False).groupby("data"):
-        said[data] = ", ".join(f"{row.judge} {shown(row.value, 'correlation')}" for row in rows.itertuples())
+        told = zip(rows.judge, rows.value, strict=True)
+        said[data] = ", ".join(f"{judge} {shown(float(value), 'correlation')}" for judge, value in told)
         best[data] = rows.judge.iloc[0]
     people, truth = (
         count(int(table[table.data == data].pairs.iloc[0]), "pair") for data in ("people", "truth")
