@@ -61,7 +61,9 @@ def small(options, model, bert):
         for name, value in options.items()
     }
     fetched = {"model": model, "pretrained": ""} if "pretrained" in options or "model" in options else {}
-    return inner | fetched | ({"features": bert, "word_dim": 8} if options.get("trained") else {})
+    return (
+        inner | fetched | ({"features": bert, "word_dim": 8} if options.get("backbone") == "trained" else {})
+    )
 
 
 def offline(config: Config, place) -> Config:
