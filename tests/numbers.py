@@ -49,7 +49,7 @@ def comparison() -> str:
     sums = means.loc["own"].unstack()["rsum"].sort_values(ascending=False)
     ways = ("exact:i2t/map_at_r", "exact:t2i/map_at_r")
     lines = [
-        "| objective | RSUM of 600 | mAP@R i2t, t2i, percent | RSUM, every true pair | mAP@R, every true pair |",
+        "| objective | RSUM, of 600 | mAP@R i2t, t2i, % | RSUM, all true pairs | mAP@R, all true pairs |",
         "|---|---|---|---|---|",
     ]
     for name in sums.index:

@@ -223,8 +223,8 @@ def of_pieces(bert, captions=CAPTIONS):
     return Batch([], [str(row) for row in range(len(ids))], own, signals={"word_pieces": ids})
 
 
-def trained(bert, how="pretrained", **options):
-    return made(features=bert, trained=how, **{"word_dim": 8, "layer": "linear", **options})
+def trained(bert, how="trained", **options):
+    return made(features=bert, backbone=how, **{"word_dim": 8, "layer": "linear", **options})
 
 
 def test_a_text_encoder_that_trains_reads_a_caption_as_it_would_alone(bert):
@@ -274,11 +274,11 @@ def test_words_are_touched_before_a_text_encoder_reads_them_and_its_signs_are_no
 
 def test_where_weights_follow_a_text_encoder_is_made_without_its_own(bert):
     first = trained(bert)
-    member, given = encoders.member("sequence"), {"features": bert, "trained": "pretrained", "word_dim": 8}
+    member, given = encoders.member("sequence"), {"features": bert, "backbone": "trained", "word_dim": 8}
     done = member.complete(given, {"pretrained": ""})
-    assert done["trained"] == "random"
-    assert member.complete(given, {})["trained"] == "pretrained"
-    assert "trained" not in member.complete({"features": bert}, {"pretrained": ""})
+    assert done["backbone"] == "random"
+    assert member.complete(given, {})["backbone"] == "trained"
+    assert "backbone" not in member.complete({"features": bert}, {"pretrained": ""})
     again = made(seed=5, **done, layer="linear")
     assert not torch.equal(again.backbone.network.embeddings.word_embeddings.weight,
                            first.backbone.network.embeddings.word_embeddings.weight)  # fmt: skip
@@ -292,8 +292,8 @@ def test_where_weights_follow_a_text_encoder_is_made_without_its_own(bert):
 def test_a_text_encoder_that_cannot_train_is_refused_with_the_remedy(bert, tmp_path):
     with pytest.raises(ValueError, match="gives vectors of width 8; set word_dim=8"):
         trained(bert, word_dim=768)
-    with pytest.raises(ValueError, match="trained says how a text encoder trains; name it"):
-        made(trained="pretrained")
+    with pytest.raises(ValueError, match="backbone='trained' trains a text encoder; name it"):
+        made(backbone="trained")
     with pytest.raises(FileNotFoundError, match=r"sequence: .* holds no config\.json"):
         trained(str(tmp_path))
 

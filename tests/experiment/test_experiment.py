@@ -159,7 +159,7 @@ def test_a_bert_trains_with_the_rest_and_its_run_is_read_again(tiny, tmp_path):
     )
     (tmp_path / "bert").mkdir()
     bert = str(tiny_bert.make(tmp_path / "bert", seed=0, layers=2))
-    words = {"features": bert, "trained": "pretrained", "word_dim": 8, "embed_dim": 16, "layer": "linear"}
+    words = {"features": bert, "backbone": "trained", "word_dim": 8, "embed_dim": 16, "layer": "linear"}
     # the weights of the last epoch, whatever validation says of them
     rates = {"lr": 1e-3, "text_backbone_lr": 0.1, "text_backbone_decay": 0.01, "swa_from": 1}
     result = run(

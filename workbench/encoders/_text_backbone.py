@@ -1,5 +1,7 @@
 """A pre-trained text encoder of the library transformers that trains with what stands above it."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -27,9 +29,10 @@ class TextBackbone(nn.Module):
         if weights:
             network = text_models.read("AutoModel", source)
         else:
-            from transformers import AutoModel
+            import transformers
 
-            network = AutoModel.from_config(text_models.read("AutoConfig", source))
+            models: Any = transformers.AutoModel
+            network = models.from_config(text_models.read("AutoConfig", source))
         if getattr(network, "pooler", None) is not None:
             network.pooler = None  # it reads the first token alone, and nobody reads it here
         self.network = network.float()

@@ -37,8 +37,8 @@ class Sequence(Encoder):
         vocabulary: words of the fitted ``tokens`` signal, when word vectors are learned here.
         features: ``""`` learns word vectors; otherwise the text encoder whose token features are read, by the
             names of the signal ``word_features``: ``"bert-base-uncased"``, a folder, ``"minilm-package"``.
-        trained: ``""`` = that encoder is frozen, and its features are kept on disk; ``"pretrained"`` = it
-            trains from its weights, at the rate and decay of a text backbone (``text_backbone_lr``,
+        backbone: ``"frozen"`` = the features of that encoder are kept on disk; ``"trained"`` = it trains with
+            the rest from its weights, at the rate and decay of a text backbone (``text_backbone_lr``,
             ``text_backbone_decay``); ``"random"`` = from random ones.
         pretrained: word vectors to start from, ``"glove-package"`` or the path of a GloVe text file; ``""`` =
             random ones.
@@ -51,8 +51,8 @@ class Sequence(Encoder):
         log_var: also say log sigma squared, by a head of its own over the words in context.
 
     Raises:
-        ValueError: no vocabulary where one is needed, vectors of another width, or ``trained`` without
-            ``features``.
+        ValueError: no vocabulary where one is needed, vectors of another width, or a ``backbone`` that trains
+            and has no name.
     """
 
     encodes_text: ClassVar[bool] = True
@@ -63,7 +63,7 @@ class Sequence(Encoder):
         *,
         vocabulary: Many[str] | None = None,
         features: str = "",
-        trained: Literal["", "pretrained", "random"] = "",
+        backbone: Literal["frozen", "trained", "random"] = "frozen",
         pretrained: str = "",
         word_dim: Natural = 300,
         embed_dim: Natural = 1024,
@@ -74,13 +74,15 @@ class Sequence(Encoder):
     ) -> None:
         super().__init__()
         require(
-            features or not trained,
-            "sequence: trained says how a text encoder trains; name it, e.g. features='bert-base-uncased'",
+            features or backbone == "frozen",
+            f"sequence: backbone={backbone!r} trains a text encoder; name it, e.g. "
+            "features='bert-base-uncased'",
         )
         self.embed_dim, self.word_dim, self.word_dropout = embed_dim, word_dim, word_dropout
         self.words = None if features else word_table("sequence", vocabulary, word_dim, pretrained)
-        self.blank = nn.Parameter(torch.zeros(word_dim)) if features and not trained else None
-        self.backbone = self._backbone(features, word_dim, trained == "pretrained") if trained else None
+        kept = backbone == "frozen"
+        self.blank = nn.Parameter(torch.zeros(word_dim)) if features and kept else None
+        self.backbone = None if kept else self._backbone(features, word_dim, backbone == "trained")
         self.warm_start = bool(pretrained)
         self.layer = _Gru(word_dim, embed_dim) if layer == "gru" else _Reader(layer, word_dim, embed_dim)
         self.pooling = pool(pooling)
@@ -98,15 +100,16 @@ class Sequence(Encoder):
     @classmethod
     def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
         """Where weights follow, those of the text encoder are among them."""
-        follow = {"trained": "random"} if options.get("trained") and "pretrained" in facts else {}
+        trains = options.get("backbone", "frozen") != "frozen"
+        follow = {"backbone": "random"} if trains and "pretrained" in facts else {}
         return {**super().complete(options, facts), **follow}
 
     @classmethod
-    def signals(cls, *, features: str = "", trained: str = "", **_: Any) -> dict[str, dict[str, Any]]:
+    def signals(cls, *, features: str = "", backbone: str = "frozen", **_: Any) -> dict[str, dict[str, Any]]:
         """``word_features`` of the frozen encoder, kept beside the image features, ``word_pieces`` of one
         that trains, or ``tokens`` of whole words.
         """
-        if trained:
+        if backbone != "frozen":
             return {"word_pieces": {"model": features}}
         if not features:
             return {"tokens": {"tokenizer": "words"}}
