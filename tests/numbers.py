@@ -16,6 +16,7 @@ from workbench import assets
 from workbench.metrics import published, seeds
 from workbench.records.shown import count, fixed, shown
 from workbench.tour.findings import headline
+from workbench.views.audit import judge_advice
 from workbench.views.plots.comparison import chosen, told_apart
 
 ROOT = Path(__file__).parent.parent
@@ -48,7 +49,7 @@ def comparison() -> str:
     sums = means.loc["own"].unstack()["rsum"].sort_values(ascending=False)
     ways = ("exact:i2t/map_at_r", "exact:t2i/map_at_r")
     lines = [
-        "| objective | RSUM of 600 | mAP@R i2t, t2i, percent | RSUM, every true pair | mAP@R, every true pair |",
+        "| objective | RSUM, of 600 | mAP@R i2t, t2i, % | RSUM, all true pairs | mAP@R, all true pairs |",
         "|---|---|---|---|---|",
     ]
     for name in sums.index:
@@ -97,7 +98,7 @@ def held() -> str:
         "CIDEr-D, CIDEr (`text/cider.py`)": f"`pycocoevalcap` on {cider['images']:,} pairs; "
         f"{cider['images']:,} x {cider['captions']:,} captions in {fixed(cider['seconds'], 1)} s on one "
         f"core, {fixed(cider['times_faster_a_pair'], 0)} times faster a pair",
-        "tuple F1 of scene graphs (`text/tuple_f1.py`)": "a slow double loop",
+        "tuple F1, `symbolic`, `sentence` (`text/`)": f"a slow double loop. {judge_advice()}",
         "scene graphs (`text/scene_graph/`)": "captions annotated by hand, with a bar for each part",
         "ECCV Caption, CxC, COCO (`metrics/`)": "the package `eccv_caption`",
         "memory of an evaluation": f"{size['captions']:,} captions x {size['images']:,} images at width "

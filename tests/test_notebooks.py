@@ -171,18 +171,17 @@ def test_the_notebook_on_relevance_reads_the_ratings_of_cxc(tmp_path: Path) -> N
     given = {
         "images": 40,
         "rounds": 20,
-        "judge": "tfidf",
-        "minimum": 0.4,
-        "judges": {"cider": {"leave_one_out": True}},
-        "ratings": "cxc",
-        "grades": "sits",
+        "judges": {"tfidf": {}, "cider": {"leave_one_out": True}},
+        "ratings": "cxc:sits",
         "ratings_options": fixtures.cxc(tmp_path),
     }
     result = run_notebook(FOLDER / "08_relevance.ipynb", given, folder=tmp_path / "run")
     assert (result.status, result.error) == ("ok", "")
     found = json.loads((result.folder / "results.json").read_text())
     assert found["judge"].startswith("TF-IDF cosine")
-    assert {"judge: tfidf | sits:pearson", "judge: cider | sits:pearson"} <= found["metrics"].keys()
+    assert {"judge: tfidf | sits:pearson", "judge: cider leave_one_out=True | sits:pearson"} <= found[
+        "metrics"
+    ].keys()
 
 
 @pytest.mark.slow

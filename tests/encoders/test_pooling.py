@@ -150,6 +150,22 @@ def test_gradients_are_those_of_finite_differences(name):
     assert torch.autograd.gradcheck(lambda x: pooling(x, mask), parts.requires_grad_())
 
 
+@pytest.mark.parametrize("name", ["max", "mean"])
+def test_equal_parts_share_the_gradient_as_in_the_padded_form(name):
+    parts, mask = sets([1 + n % 9 for n in range(64)], dim=16)
+    parts = parts[:, torch.arange(9) % 3].requires_grad_()
+    weight = torch.randn(64, 16, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    padded = {
+        "max": lambda: parts.masked_fill(~mask[..., None], -torch.inf).amax(1),
+        "mean": lambda: (parts * mask[..., None]).sum(1) / mask.sum(1, keepdim=True),
+    }
+    found, expected = (
+        torch.autograd.grad((made * weight).sum(), parts)[0]
+        for made in (pool(name)(parts, mask), padded[name]())
+    )
+    torch.testing.assert_close(found, expected)
+
+
 @pytest.mark.parametrize("name", POOLINGS)
 def test_without_a_mask_all_parts_are_real(name):
     pooling = double(name)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests import tiny_bert
 from workbench import encoders, text
 from workbench.encoders.words import close_up, read_vectors, touch
 from workbench.records import Batch
@@ -206,6 +207,95 @@ def test_word_vectors_of_another_width_are_refused_with_the_remedy(tmp_path):
     file.write_text("dog 1 2 3\n", encoding="utf-8")
     with pytest.raises(ValueError, match="set word_dim=3"):
         made(vocabulary=WORDS, pretrained=str(file))
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    pytest.importorskip(
+        "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
+    )
+    return str(tiny_bert.make(tmp_path_factory.mktemp("bert"), seed=0, layers=3))
+
+
+def of_pieces(bert, captions=CAPTIONS):
+    ids = text.load("word_pieces", model=bert).of(captions).take(np.arange(len(captions)))
+    own = torch.zeros(len(ids), dtype=torch.long)
+    return Batch([], [str(row) for row in range(len(ids))], own, signals={"word_pieces": ids})
+
+
+def trained(bert, how="trained", **options):
+    return made(features=bert, backbone=how, **{"word_dim": 8, "layer": "linear", **options})
+
+
+def test_a_text_encoder_that_trains_reads_a_caption_as_it_would_alone(bert):
+    from transformers import AutoModel, AutoTokenizer
+
+    encoder, tokenizer = trained(bert).eval(), AutoTokenizer.from_pretrained(bert)
+    own = AutoModel.from_pretrained(bert).eval()
+    found = encoder.texts(of_pieces(bert))
+    for caption, parts, mask in zip(CAPTIONS, found.parts, found.mask, strict=True):
+        alone = own(**tokenizer(caption, return_tensors="pt")).last_hidden_state[0]
+        torch.testing.assert_close(parts[mask], encoder.layer.projection.linear(alone))
+    frozen = text.load("word_features", model=bert).of(CAPTIONS).take(np.arange(3))
+    still = made(features=bert, word_dim=8, layer="linear").eval()
+    still.load_state_dict(encoder.state_dict(), strict=False)
+    mean = still.texts(of_features(frozen["values"], frozen["mask"])).mean
+    torch.testing.assert_close(mean, found.mean, atol=5e-3, rtol=0)
+
+
+def test_a_text_encoder_that_trains_is_the_text_backbone_by_depth_and_every_weight_learns(bert):
+    encoder = trained(bert, word_dropout=0.0).train()
+    depth = {g.depth: list(g.parameters) for g in encoder.groups() if g.role == "text_backbone"}
+    assert sorted(depth) == [1, 2, 3]
+    assert any("embeddings" in name for name in depth[3])
+    assert all("layer.2." in name for name in depth[1])
+    named = [id(p) for group in encoder.groups() for p in group.parameters.values()]
+    assert sorted(named) == sorted(id(p) for p in encoder.parameters())
+    goal = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
+    (encoder.texts(of_pieces(bert)).mean * goal).sum().backward()
+    assert all(p.grad is not None for p in encoder.parameters())
+    assert encoder.backbone.network.encoder.layer[0].attention.self.value.weight.grad.abs().sum() > 0
+
+
+def test_words_are_touched_before_a_text_encoder_reads_them_and_its_signs_are_not(bert):
+    encoder, seen = trained(bert, word_dropout=1.0).train(), []
+    encoder.backbone.forward = lambda ids: seen.append(ids) or torch.zeros(*ids.shape, 8)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        for _ in range(60):
+            encoder.texts(of_pieces(bert, ["a dog runs on grass"]))
+    rows = [ids[0][ids[0] != 0].tolist() for ids in seen]
+    assert all(row[0] == 3 and row[-1] == 4 for row in rows)
+    inner = [piece for row in rows for piece in row[1:-1]]
+    # half masked, a tenth replaced, the rest gone
+    assert np.mean([len(row) - 2 for row in rows]) == pytest.approx(5 * 0.6, abs=0.5)
+    assert np.mean([piece == 10 for piece in inner]) == pytest.approx(5 / 6, abs=0.1)
+
+
+def test_where_weights_follow_a_text_encoder_is_made_without_its_own(bert):
+    first = trained(bert)
+    member, given = encoders.member("sequence"), {"features": bert, "backbone": "trained", "word_dim": 8}
+    done = member.complete(given, {"pretrained": ""})
+    assert done["backbone"] == "random"
+    assert member.complete(given, {})["backbone"] == "trained"
+    assert "backbone" not in member.complete({"features": bert}, {"pretrained": ""})
+    again = made(seed=5, **done, layer="linear")
+    assert not torch.equal(again.backbone.network.embeddings.word_embeddings.weight,
+                           first.backbone.network.embeddings.word_embeddings.weight)  # fmt: skip
+    again.load_state_dict(first.state_dict())
+    torch.testing.assert_close(
+        again.eval().texts(of_pieces(bert)).mean, first.eval().texts(of_pieces(bert)).mean
+    )
+    assert member.signals(**given) == {"word_pieces": {"model": bert}}
+
+
+def test_a_text_encoder_that_cannot_train_is_refused_with_the_remedy(bert, tmp_path):
+    with pytest.raises(ValueError, match="gives vectors of width 8; set word_dim=8"):
+        trained(bert, word_dim=768)
+    with pytest.raises(ValueError, match="backbone='trained' trains a text encoder; name it"):
+        made(backbone="trained")
+    with pytest.raises(FileNotFoundError, match=r"sequence: .* holds no config\.json"):
+        trained(str(tmp_path))
 
 
 def test_features_of_another_width_are_refused_with_the_remedy(features):

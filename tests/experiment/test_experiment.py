@@ -7,8 +7,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from tests import tiny_bert
 from tests.data import fixtures
+from workbench.encoders._text_backbone import TextBackbone
 from workbench.experiment import Config, evaluation, load_model, load_split, run
 
 TINY = {
@@ -148,3 +151,25 @@ def test_a_share_reduces_the_training_split_and_leaves_the_others_whole(tiny, tm
     splits = {name: load_split(config, name, progress=False) for name in ("train", "val", "test")}
     assert {name: len(split.image_ids) for name, split in splits.items()} == {"train": 1, "val": 1, "test": 2}
     assert splits["train"].notes == ("1 of 3 images, drawn with seed 1",)
+
+
+def test_a_bert_trains_with_the_rest_and_its_run_is_read_again(tiny, tmp_path):
+    pytest.importorskip(
+        "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
+    )
+    (tmp_path / "bert").mkdir()
+    bert = str(tiny_bert.make(tmp_path / "bert", seed=0, layers=2))
+    words = {"features": bert, "backbone": "trained", "word_dim": 8, "embed_dim": 16, "layer": "linear"}
+    # the weights of the last epoch, whatever validation says of them
+    rates = {"lr": 1e-3, "text_backbone_lr": 0.1, "text_backbone_decay": 0.01, "swa_from": 1}
+    result = run(
+        tiny(objective="vsepp", text_encoder="sequence", text_options=words, **rates), progress=False
+    )
+    start = TextBackbone(bert, weights=True).state_dict()
+    moved = result.model.pair.text.backbone.state_dict()
+    assert not torch.equal(moved["network.embeddings.word_embeddings.weight"],
+                           start["network.embeddings.word_embeddings.weight"])  # fmt: skip
+    result.save(tmp_path)
+    again = load_model(tmp_path)
+    scores = again.scores(*again.embed(again.source(result.split, every_signal=False)))
+    np.testing.assert_allclose(scores, result.scores, atol=1e-6)

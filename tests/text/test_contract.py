@@ -7,8 +7,11 @@ import inspect
 import numpy as np
 import pytest
 
-from workbench import text
+from workbench import data, objectives, text
+from workbench.experiment.running import relevance
+from workbench.metrics.table import Evidence, measure
 from workbench.text.signal import Maker, RelevanceMaker, SignalMaker
+from workbench.views import audit
 
 
 @pytest.mark.parametrize("name", text.names())
@@ -36,10 +39,9 @@ def test_a_maker_without_anything_to_learn_has_an_empty_state():
 
 CAPTIONS = ["a dog runs on grass", "a brown dog", "a man rides a horse", "two men", "a red car"]
 OWN = np.array([1, 1, 0, 3, 0])
-RELEVANCE = [name for name in text.names() if issubclass(text.member(name), RelevanceMaker)]
 
 
-@pytest.mark.parametrize("name", RELEVANCE)
+@pytest.mark.parametrize("name", text.judges())
 def test_relevance_of_any_name_is_whole_matrices_blocks_and_batches(name):
     try:
         maker = text.load(name).fit(CAPTIONS, OWN)
@@ -61,3 +63,23 @@ def test_relevance_of_any_name_is_whole_matrices_blocks_and_batches(name):
     np.testing.assert_allclose(maker.against(CAPTIONS, CAPTIONS, OWN, 5).dense(), whole, atol=1e-6)
     assert made.name
     assert len(made.rule.split()) > 5
+
+
+@pytest.mark.parametrize("name", text.judges())
+@pytest.mark.parametrize("objective", ["sam", "daa"])
+def test_relevance_of_any_name_serves_objectives_ncs_and_the_audit(name, objective):
+    split = data.load("scenes", split="val", size=8)
+    option = "phi" if objective == "sam" else "relevance"
+    try:
+        made = relevance(objectives.load(objective, **{option: name, f"{option}_options": {}}), split)
+    except ImportError as error:
+        pytest.skip(str(error))
+    phi, scores = made[name], np.random.default_rng(0).random(made[name].shape, dtype=np.float32)
+    best = {m.label: m.value for m in measure(Evidence(phi.dense(), phi, split.own), ["ncs"], rounds=0)}
+    drawn = {m.label: m.value for m in measure(Evidence(scores, phi, split.own), ["ncs"], rounds=0)}
+    # who retrieves by phi itself has all there is
+    assert all(value == pytest.approx(1) for value in best.values())
+    assert drawn.keys() == best.keys()
+    assert min(drawn.values()) < 1
+    found = audit.candidates(scores, split, {phi.name: phi.judgements(minimum=0.1)}, k=3)
+    assert (found[phi.name] >= 0).all()

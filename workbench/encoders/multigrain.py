@@ -292,10 +292,10 @@ class MultiGrain(Encoder):
         if self.guiding != "features":
             return ((self.guide or self.base).image.embed_dim,) * 2
         widths = getattr(self.base.image, "in_dim", 0), getattr(self.base.text, "word_dim", 0)
-        if not all(widths):
+        if not all(widths) or getattr(self.base.text, "backbone", None):
             raise ValueError(
-                "multigrain: guide='features' needs bases that read features and words; take 'regions' with "
-                "'sequence', or name an encoder as guide"
+                "multigrain: guide='features' needs bases that read features and words, both frozen; take "
+                "'regions' with 'sequence', or name an encoder as guide"
             )
         return widths
 

@@ -84,7 +84,8 @@ class Max(Pooling):
 
     def pool(self, rows: Tensor, layout: Layout) -> Tensor:
         """Maximum over the real parts."""
-        return torch.segment_reduce(rows, "max", lengths=layout.sizes)
+        # not torch.segment_reduce, whose gradient is wrong where parts of a set are equal
+        return layout.of_sets([block.amax(1) for block in layout.blocks(rows)])
 
 
 class GPO(Pooling):

@@ -8,6 +8,7 @@ Sources: Faghri et al., "VSE++", BMVC 2018, section 3; Chen et al., "Learning th
 visual semantic embedding", CVPR 2021, section 5.1.
 """
 
+from collections.abc import Mapping
 from collections.abc import Sequence as Many
 from typing import Any, ClassVar, Literal
 
@@ -15,12 +16,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from workbench.encoders._text_backbone import TextBackbone
 from workbench.encoders.backbones import cache_folder
 from workbench.encoders.base import Encoder
 from workbench.encoders.packed import Layout, gru, transformer
 from workbench.encoders.pooling import LogVar, PoolingName, Projection, fitting_heads, pool
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, touch, word_table
-from workbench.records import Batch, Embedding
+from workbench.records import Batch, Embedding, require
 from workbench.registry import Natural, Share
 
 MLP_DIM, MOST_HEADS = 512, 8
@@ -28,12 +30,16 @@ CACHE_FROM = 256
 
 
 class Sequence(Encoder):
-    """Encodes captions from word ids, or from the token features of a frozen text encoder.
+    """Encodes captions from word ids, from the token features of a frozen text encoder, or from a text
+    encoder that trains with the rest.
 
     Args:
         vocabulary: words of the fitted ``tokens`` signal, when word vectors are learned here.
-        features: ``""`` learns word vectors; otherwise the frozen text encoder whose token features are read,
-            by the names of the signal ``word_features``, e.g. ``"minilm-package"``.
+        features: ``""`` learns word vectors; otherwise the text encoder whose token features are read, by the
+            names of the signal ``word_features``: ``"bert-base-uncased"``, a folder, ``"minilm-package"``.
+        backbone: ``"frozen"`` = the features of that encoder are kept on disk; ``"trained"`` = it trains with
+            the rest from its weights, at the rate and decay of a text backbone (``text_backbone_lr``,
+            ``text_backbone_decay``); ``"random"`` = from random ones.
         pretrained: word vectors to start from, ``"glove-package"`` or the path of a GloVe text file; ``""`` =
             random ones.
         word_dim: width of the word vectors, or of the features.
@@ -45,17 +51,19 @@ class Sequence(Encoder):
         log_var: also say log sigma squared, by a head of its own over the words in context.
 
     Raises:
-        ValueError: no vocabulary where one is needed, or word vectors of another width.
+        ValueError: no vocabulary where one is needed, vectors of another width, or a ``backbone`` that trains
+            and has no name.
     """
 
     encodes_text: ClassVar[bool] = True
 
-    # Nine options: each is a choice of its own that a config names, and a group of them would only hide it.
+    # Ten options: each is a choice of its own that a config names, and a group of them would only hide it.
     def __init__(  # noqa: PLR0913
         self,
         *,
         vocabulary: Many[str] | None = None,
         features: str = "",
+        backbone: Literal["frozen", "trained", "random"] = "frozen",
         pretrained: str = "",
         word_dim: Natural = 300,
         embed_dim: Natural = 1024,
@@ -65,19 +73,44 @@ class Sequence(Encoder):
         log_var: bool = False,
     ) -> None:
         super().__init__()
+        require(
+            features or backbone == "frozen",
+            f"sequence: backbone={backbone!r} trains a text encoder; name it, e.g. "
+            "features='bert-base-uncased'",
+        )
         self.embed_dim, self.word_dim, self.word_dropout = embed_dim, word_dim, word_dropout
         self.words = None if features else word_table("sequence", vocabulary, word_dim, pretrained)
-        self.blank = nn.Parameter(torch.zeros(word_dim)) if features else None
+        kept = backbone == "frozen"
+        self.blank = nn.Parameter(torch.zeros(word_dim)) if features and kept else None
+        self.backbone = None if kept else self._backbone(features, word_dim, backbone == "trained")
         self.warm_start = bool(pretrained)
         self.layer = _Gru(word_dim, embed_dim) if layer == "gru" else _Reader(layer, word_dim, embed_dim)
         self.pooling = pool(pooling)
         self.log_var = LogVar(embed_dim, embed_dim, pooling) if log_var else None
 
+    @staticmethod
+    def _backbone(features: str, word_dim: int, weights: bool) -> TextBackbone:
+        made = TextBackbone(features, weights=weights)
+        require(
+            made.width == word_dim,
+            f"sequence: {features!r} gives vectors of width {made.width}; set word_dim={made.width}",
+        )
+        return made
+
     @classmethod
-    def signals(cls, *, features: str = "", **_: Any) -> dict[str, dict[str, Any]]:
-        """``word_features`` of the frozen encoder, kept beside the image features, or ``tokens`` of whole
-        words.
+    def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Where weights follow, those of the text encoder are among them."""
+        trains = options.get("backbone", "frozen") != "frozen"
+        follow = {"backbone": "random"} if trains and "pretrained" in facts else {}
+        return {**super().complete(options, facts), **follow}
+
+    @classmethod
+    def signals(cls, *, features: str = "", backbone: str = "frozen", **_: Any) -> dict[str, dict[str, Any]]:
+        """``word_features`` of the frozen encoder, kept beside the image features, ``word_pieces`` of one
+        that trains, or ``tokens`` of whole words.
         """
+        if backbone != "frozen":
+            return {"word_pieces": {"model": features}}
         if not features:
             return {"tokens": {"tokenizer": "words"}}
         return {"word_features": {"model": features, "cache": str(cache_folder()), "cache_from": CACHE_FROM}}
@@ -98,7 +131,7 @@ class Sequence(Encoder):
 
     def look_up(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """``(T, L)`` ids of the words, or their features ``(T, L, word_dim)``, and ``(T, L)`` their mask; in
-        training some words are touched.
+        training some words are touched, before a text encoder that trains reads them.
 
         Raises:
             ValueError: the features have another width than ``word_dim``.
@@ -110,6 +143,13 @@ class Sequence(Encoder):
                 blank = torch.tensor(UNKNOWN, device=ids.device)
                 ids, _ = touch(ids, ids != 0, ids < FIRST_WORD, blank, share)
             return ids, ids != 0
+        if self.backbone is not None:
+            pieces: Tensor = batch.signals["word_pieces"]
+            if share:
+                pieces, _ = touch(
+                    pieces, pieces != 0, self.backbone.is_sign(pieces), self.backbone.blank, share
+                )
+            return self.backbone(pieces), pieces != 0
         values, mask = batch.signals["word_features"]["values"], batch.signals["word_features"]["mask"]
         if values.shape[2] != self.word_dim:
             raise ValueError(
@@ -122,7 +162,9 @@ class Sequence(Encoder):
         return values, mask
 
     def text_backbone(self) -> dict[str, int]:
-        """Pre-trained word vectors."""
+        """Pre-trained word vectors, or the text encoder by depth."""
+        if self.backbone is not None:
+            return {f"backbone.{name}": depth for name, depth in self.backbone.depths().items()}
         return {"words.weight": 0} if self.warm_start else {}
 
 

@@ -23,7 +23,6 @@ from workbench.experiment.runs import CONFIG, MODEL, STATES
 from workbench.objectives.base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split
 from workbench.records.lazy_judgements import Computed
-from workbench.text.signal import RelevanceMaker
 from workbench.training import checkpoint, fit, seed_everything
 from workbench.training.batches import Source
 from workbench.training.samplers import k_means, mean_regions
@@ -204,7 +203,7 @@ def relevance(objective: Objective, train: Split) -> dict[str, Any]:
         ValueError: neither has it.
     """
     asked = objective.relevances()
-    makers = [name for name in text.names() if issubclass(text.member(name), RelevanceMaker)]
+    makers = text.judges()
     judged = {
         name: _judged(
             name, train, f"the objective needs the relevance {name!r}; captions give {', '.join(makers)}, and"

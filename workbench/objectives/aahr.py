@@ -60,8 +60,8 @@ class AAHR(Objective):
     # Sinkhorn's assignment is a constant of a step.
     constant_targets = ("pga", "nsi_pga")
     recipe = settings(
-        epochs=2,
-        lr=1e-3,
+        epochs=3,
+        lr=2e-3,
         lr_warmup_steps=30,
         warmup_epochs=1,
         captions_per_image=2,

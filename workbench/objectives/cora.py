@@ -186,7 +186,9 @@ class CORA(Objective):
         ValueError: no term is left.
     """
 
-    recipe = settings(epochs=2, lr=2e-3, lr_warmup_steps=100, captions_per_image=1, text_encoder="graph")
+    recipe = settings(
+        epochs=3, lr=4e-3, lr_warmup_steps=100, warmup_epochs=1, captions_per_image=1, text_encoder="graph"
+    )
 
     def __init__(
         self,

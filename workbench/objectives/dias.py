@@ -171,10 +171,10 @@ class DIAS(Objective):
     """
 
     recipe = settings(
-        epochs=2,
+        epochs=3,
         lr=2e-3,
         lr_warmup_steps=30,
-        warmup_epochs=1,
+        warmup_epochs=2,
         captions_per_image=2,
         sampler="clusters",
         clusters=32,

@@ -7,7 +7,12 @@ captions fit images).
 from workbench.registry import Shelf
 from workbench.text.signal import Relevance, RelevanceMaker, SignalMaker
 
-__all__ = ["Relevance", "RelevanceMaker", "SignalMaker", "load", "member", "names"]
+__all__ = ["Relevance", "RelevanceMaker", "SignalMaker", "judges", "load", "member", "names"]
 
 _shelf = Shelf(__name__, SignalMaker="signal", RelevanceMaker="signal")
 names, load, member = _shelf.names, _shelf.load, _shelf.member
+
+
+def judges() -> list[str]:
+    """Names of the members that grade captions against images, such as ``"cider"`` or ``"sentence"``."""
+    return [name for name in names() if issubclass(member(name), _shelf.public("RelevanceMaker"))]

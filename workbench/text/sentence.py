@@ -40,6 +40,9 @@ TRAINED_ON_CAPTIONS = (
     "the encoder was trained on captions, COCO's and Flickr30K's among them, though not on ratings"
 )
 UNKNOWN = "whether the encoder was trained on captions stands in its own model card"
+# of the pairs that are not own and score this much, the crowd of Flickr8k calls half relevant (on one half of
+# its images, by the best cosine)
+RIGHT_FROM = 0.65
 CELLS = 16 * 2**20  # cosines held at once, 64 MiB
 WAIT = 120.0
 
@@ -53,8 +56,7 @@ class SentenceRelevance(Relevance):
         references: ``(R, D)`` unit vectors.
         own: ``(R,)`` image row of each reference.
         images: number of images.
-        leave_one_out: the hypotheses are the references, and each is compared with the others of its image
-            only.
+        leave_one_out: the hypotheses are the references, and none is compared with itself.
     """
 
     def __init__(
@@ -68,7 +70,8 @@ class SentenceRelevance(Relevance):
         leave_one_out: bool = False,
     ) -> None:
         rule = f"{maker.over} cosine of sentence vectors with the image's captions, 0 to 1; {maker.trained}"
-        super().__init__(f"sentence-{maker.over}", rule, (images, len(hypotheses)))
+        shape = images, len(hypotheses)
+        super().__init__(f"sentence-{maker.over}", rule, shape, relevant_from=RIGHT_FROM)
         order = np.argsort(own, kind="stable")
         self._caption, self._references, self._hypotheses = order, references[order], hypotheses
         self._starts = np.searchsorted(own[order], np.arange(images + 1))

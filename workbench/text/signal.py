@@ -73,10 +73,11 @@ class Relevance:
         name: short key, e.g. ``"cider-d"``.
         rule: one sentence that says what a score means.
         shape: ``(I, T)``.
+        relevant_from: the smallest score at which a pair counts as relevant where nobody asks for another.
     """
 
-    def __init__(self, name: str, rule: str, shape: tuple[int, int]) -> None:
-        self.name, self.rule, self.shape = name, rule, shape
+    def __init__(self, name: str, rule: str, shape: tuple[int, int], *, relevant_from: float = 1.0) -> None:
+        self.name, self.rule, self.shape, self.relevant_from = name, rule, shape, relevant_from
 
     def take(self, images: Rows, captions: Rows) -> Array:
         """The scores of some captions against some images, for a training batch or a block of a metric.
@@ -111,16 +112,18 @@ class Relevance:
             out[:, captions] = scores
         return out
 
-    def judgements(self, *, minimum: float, size: int = 2048) -> Judgements:
+    def judgements(self, *, minimum: float | None = None, size: int = 2048) -> Judgements:
         """The pairs that score at least ``minimum``, as sparse grades; a pair that is not listed has grade 0.
 
         Args:
             minimum: smallest score that is listed, greater than 0; a listed pair counts as relevant.
+                ``None`` = ``relevant_from``.
             size: captions a block.
 
         Raises:
             ValueError: ``minimum`` is not greater than 0, which would list every pair.
         """
+        minimum = self.relevant_from if minimum is None else minimum
         require(
             minimum > 0,
             f"{self.name}: minimum is {minimum}; it must be greater than 0, else every pair would be listed",

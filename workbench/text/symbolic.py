@@ -45,6 +45,9 @@ from workbench.text.tuple_f1 import Parser, package_parser
 
 RULE = "soft tuple F1 and CIDEr-D, 0 to 1: statements shared with the image's captions, with synonyms"
 OPEN = "..."
+# of the pairs that are not own and score this much, the crowd of Flickr8k calls half relevant (on one half of
+# its images)
+RIGHT_FROM = 0.4
 # statement -> the broader statements directly above it, and the part of the graph that it belongs to
 Statements = dict[str, tuple[tuple[str, ...], str]]
 
@@ -125,7 +128,8 @@ class SymbolicRelevance(Relevance):
         references: Sequence[Statements],
         cider: Relevance,
     ) -> None:
-        super().__init__("symbolic", RULE, (len(references), len(candidates)))
+        shape = len(references), len(candidates)
+        super().__init__("symbolic", RULE, shape, relevant_from=RIGHT_FROM)
         self._statements = list(dict.fromkeys(one for held in (*references, *candidates) for one in held))
         place = {statement: row for row, statement in enumerate(self._statements)}
         above: Statements = {}

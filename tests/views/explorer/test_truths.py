@@ -10,6 +10,7 @@ import pytest
 from tests.views.explorer.toys import hand_space, toy_space, toy_spaces
 from workbench.data import scenes
 from workbench.records import SceneGraph, Truth
+from workbench.text import load
 from workbench.text.tokens import Tokens
 from workbench.views.explorer import truths
 from workbench.views.explorer.engine import Engine
@@ -164,3 +165,14 @@ def test_a_typed_question_has_the_grades_of_the_same_caption_of_the_data():
         typed = run.answer(Question((text(changed),), k=12))
         exact = split.judgements["exact"].relevant()[:, row]
         assert marked(typed) == set(np.flatnonzero(exact))
+
+
+def test_a_judge_of_the_text_shelf_grades_answers_by_the_captions():
+    run = toy_spaces(12, runs=1)[0]
+    judged, split = Engine([run], grades="cider"), run.split
+    items = judged.answer(Question((Term("caption", 7),))).items
+    phi = load("cider").fit(split.captions, split.own).of(split.captions, split.own).dense()
+    assert [item.grade for item in items] == pytest.approx([phi[item.row, 7] for item in items])
+    assert {item.mark for item in items} <= {"own", "relevant", "not"}
+    # what was typed is no caption of the data, and the exact truth is not the judge's word
+    assert {item.mark for item in judged.answer(Question((text("a cat"),))).items} == {"unknown"}

@@ -4,7 +4,8 @@ what that does to the metrics.
 ``candidates`` and ``select`` find the errors, ``Labels`` keeps what annotators decide, and ``Labeller`` is
 the view in which they decide it. ``corrected`` turns labels into judgements, ``recompute`` measures
 everything anew, ``write_qrels`` and ``write_parquet`` pass them on. ``false_negatives_in_batches`` counts
-the same thing where it does harm first: among the negatives of training.
+the same thing where it does harm first: among the negatives of training. ``judge_advice`` says which judge to
+take, ``judge_agreement`` why.
 """
 
 from workbench.views.audit.false_negatives import candidates, false_negatives_in_batches, select
@@ -16,10 +17,25 @@ from workbench.views.audit.judgements import (
     write_parquet,
     write_qrels,
 )  # fmt: skip
+from workbench.views.audit.judges import judge_advice, judge_agreement
 from workbench.views.audit.labeller import Labeller
 from workbench.views.audit.labels import LABELS, Decision, Labels, judged
 
 __all__ = [
-    "LABELS", "Decision", "Labeller", "Labels", "candidates", "corrected", "false_negatives_in_batches",
-    "judged", "read_parquet", "read_qrels", "recompute", "select", "write_parquet", "write_qrels",
+    "LABELS",
+    "Decision",
+    "Labeller",
+    "Labels",
+    "candidates",
+    "corrected",
+    "false_negatives_in_batches",
+    "judge_advice",
+    "judge_agreement",
+    "judged",
+    "read_parquet",
+    "read_qrels",
+    "recompute",
+    "select",
+    "write_parquet",
+    "write_qrels",
 ]  # fmt: skip

