@@ -74,13 +74,13 @@ class PCMEPP(Objective):
 
     soft_labels = True
     recipe = settings(
+        image_options={"pooling": "mean"},
+        text_options={"pooling": "mean"},
+        warmup_epochs=2,
         epochs=3,
         lr=2e-3,
         lr_warmup_steps=30,
-        warmup_epochs=2,
         captions_per_image=2,
-        image_options={"pooling": "mean"},
-        text_options={"pooling": "mean"},
     )
 
     def __init__(
