@@ -13,6 +13,7 @@ Source: W. S. Gosset ("Student"), The probable error of a mean, Biometrika 6, 19
 
 from collections.abc import Mapping
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -96,15 +97,13 @@ def pairs(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame
         B. L. Welch, The generalization of "Student's" problem when several different population variances
         are involved, Biometrika 34, 1947.
     """
-    from scipy.stats import ttest_ind  # seconds to import
-
     _check(table)
     values = {name: one["value"].to_numpy() for name, one in table[table.key == key].groupby("objective")}
     order = sorted(values, key=lambda name: -values[name].mean())
     found = pd.DataFrame(
         [
             (one, other, values[one].mean() - values[other].mean(),
-             float(ttest_ind(values[one], values[other], equal_var=False).pvalue))
+             float(_welch(values[one], values[other]).pvalue))
             for one, other in combinations(order, 2)
         ],
         columns=["objective", "against", "difference", "p"],
@@ -143,15 +142,13 @@ def components(table: pd.DataFrame, without: pd.DataFrame, key: str, *, alpha: f
         ``high`` (the interval of the difference), ``p_holm`` and ``verdict``: ``helps``, ``harms`` or
         ``undecided``.
     """
-    from scipy.stats import ttest_ind
-
     _check(table)
     _check(without.rename(columns={"arm": "objective"}))
     whole = {name: one["value"] for name, one in table[table.key == key].groupby("objective")}
     rows = []
     for arm, part in without[without.key == key].groupby("arm", sort=False):
         objective, _, component = str(arm).partition(" - ")
-        test = ttest_ind(whole[objective], part["value"], equal_var=False)
+        test = _welch(whole[objective], part["value"])
         found = whole[objective].mean(), part["value"].mean()
         rows.append((objective, component, *found, found[0] - found[1], *test.confidence_interval(1 - alpha),
                      float(test.pvalue)))  # fmt: skip
@@ -188,6 +185,12 @@ def choices(table: pd.DataFrame, truth: str) -> pd.DataFrame:
     found["truth"] = means[truth].reindex(found["chosen"]).to_numpy()
     found["lost"] = means[truth].max() - found["truth"]
     return found.sort_values("tau", ascending=False, kind="stable")
+
+
+def _welch(one: Any, other: Any) -> Any:
+    from scipy.stats import ttest_ind  # seconds to import
+
+    return ttest_ind(one, other, equal_var=False)
 
 
 def _check(table: pd.DataFrame) -> None:
