@@ -215,16 +215,16 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Run one notebook once for every arm of a grid file; -p goes over the values of all arms."""
+    """Run one notebook once for every arm of a grid file; -p goes over the values of all arms.
+
+    A grid file that says which table of a paper it is ends in that table.
+    """
     from workbench.execution import grid as execution
-    from workbench.execution import parameters
 
     with usage():
-        described = execution.read_grid(library.find(file, "grid"))
+        described, changes, arms = _planned(notebook, file, parameter)
         options = {**(described.get("executor") or {}), **({"jobs": jobs} if executor == "local" else {})}
         executors.check(executor, options)
-        known = parameters.inspect(library.find(notebook))
-        arms = execution.plan(notebook, described, parameters.spelt(known, pairs(parameter)))
         require(
             not record or described.get("record"),
             f"{file} does not say what to record; name numbers, as in record: [rsum]",
@@ -233,8 +233,9 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         writable(record.parent if record else root)
     with usage((executors.ExecutorError,)):
         done = execution.run_grid(
-            notebook, arms, root=root, executor=executor, options=options, skip_existing=skip_existing
-        )
+            notebook, arms, root=root, name=library.find(file, "grid").stem, executor=executor,
+            options=options, skip_existing=skip_existing,
+        )  # fmt: skip
     rows = ((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
     emit([asdict(outcome) for outcome in done], as_json, columns(rows))
     code = max(one.exit_code for one in done)
@@ -244,7 +245,44 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         words = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), "--record", str(record)]
         with usage():
             execution.record(described, done, record, shlex.join(["workbench", "grid", *words]))
+    if "table" in described and any(not one.exit_code for one in done):
+        with usage():
+            typer.echo("\n".join(write_table(file, changes, root)[2]), err=as_json)
     raise typer.Exit(code)
+
+
+def _planned(notebook: str, file: Path, parameter: Pairs) -> tuple[Any, dict[str, Any], Any]:
+    """The grid that is run, the values that go over all arms, and the parameters of every arm."""
+    from workbench.execution import grid as execution
+    from workbench.execution import parameters
+    from workbench.execution import table as tables
+
+    path = library.find(file, "grid")
+    described = execution.read_grid(path)
+    changes = parameters.spelt(parameters.inspect(library.find(notebook)), pairs(parameter))
+    described = execution.over_seeds(described, changes)
+    if "table" in described:
+        tables.read(described, path)
+    return described, changes, execution.plan(notebook, described, changes)
+
+
+def write_table(file: Path | str, changes: Mapping[str, Any], root: str) -> tuple[Any, Any, list[str]]:
+    """Write the table of a grid below the runs: the table, its files, and lines to print."""
+    from workbench.execution import table as tables
+    from workbench.views.pages import tables as pages
+
+    made = tables.make(file, changes, root=root)
+    files = pages.write(made, Path(root) / "tables")
+    return made, files, [pages.markdown(made).rstrip(), *map(str, files.values())]
+
+
+@app.command(cls=WithPairs)
+def table(file: str, parameter: Pairs = None, root: Root = "runs", as_json: AsJson = False) -> None:
+    """The table of a grid from finished runs, with the -p of that grid; exit code 3: arms are missing."""
+    with usage():
+        made, files, lines = write_table(file, pairs(parameter), root)
+    emit({"files": {end: str(path) for end, path in files.items()}, **asdict(made)}, as_json, lines)
+    raise typer.Exit(3 if made.missing else 0)
 
 
 @app.command(cls=WithPairs)
@@ -324,7 +362,8 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     parameters = columns((f"  {name}", value) for name, value in found.params.items())
     about = columns((f"  {name}", value) for name, value in runs.flat(found.env).items()) if every else []
     lines = numbers(found.results, every=every)
-    emit(facts(found), as_json, [f"{found.folder}  {found.status}", *parameters, *lines, *about])
+    arms = columns((f"  arm of {grid}", label) for grid, label in found.arms.items())
+    emit(facts(found), as_json, [f"{found.folder}  {found.status}", *arms, *parameters, *lines, *about])
 
 
 @app.command()

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from workbench.metrics.comparison import Difference
 
 RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values"
+# which arm of which grid a run is: one run may serve several grids
+ARMS = "arms.json"
 # what a run keeps of its model: the resolved configuration, what the signal makers learnt, the weights
 CONFIG, STATES, MODEL = "config.json", "text.json", "model.safetensors"
 SCRAP = "application/scrapbook.scrap.json+json"
@@ -54,6 +56,7 @@ class Run:
         status: ``ok``, ``failed:<cell>``, ``killed``; where none was written ``unwatched`` (with results) or
             ``unfinished``.
         params, results, env: contents of the three JSON files.
+        arms: name of a grid -> label of its arm that this run is; empty where it was run by itself.
     """
 
     folder: Path
@@ -63,6 +66,7 @@ class Run:
     params: dict[str, Any]
     results: dict[str, Any]
     env: dict[str, Any]
+    arms: dict[str, str] = field(default_factory=dict)
 
 
 def read(folder: Path | str) -> Run:
@@ -73,11 +77,11 @@ def read(folder: Path | str) -> Run:
     """
     path = Path(folder)
     require(path.is_dir(), f"no run folder {path}; `workbench ls` lists the runs", FileNotFoundError)
-    files = [path / name for name in (PARAMS, RESULTS, ENV)]
-    params, results, env = (json.loads(file.read_text()) if file.is_file() else {} for file in files)
+    files = [path / name for name in (PARAMS, RESULTS, ENV, ARMS)]
+    params, results, env, arms = (json.loads(file.read_text()) if file.is_file() else {} for file in files)
     unwritten = "unwatched" if results else "unfinished"
     status = (path / STATUS).read_text().strip() if (path / STATUS).is_file() else unwritten
-    return Run(path, path.parent.name, path.name, status, params, results, env)
+    return Run(path, path.parent.name, path.name, status, params, results, env, arms)
 
 
 def list_runs(root: Path | str = "runs", notebook: str = "*") -> list[Run]:
@@ -357,6 +361,17 @@ def write_results(folder: Path | str, results: Mapping[str, Any]) -> Path:
         ValueError: a number is NaN or infinite.
     """
     return write_json(Path(folder) / RESULTS, results)
+
+
+def name_arm(folder: Path | str, arms: Mapping[str, str]) -> None:
+    """Write which arms a run is beside those that are known already.
+
+    Args:
+        folder: the run folder.
+        arms: name of a grid -> label of the arm.
+    """
+    if arms and not arms.items() <= (known := read(folder).arms).items():
+        write_json(Path(folder) / ARMS, known | dict(arms))
 
 
 def write_status(folder: Path | str, status: str) -> Path:
