@@ -225,19 +225,17 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         described, changes, arms = _planned(notebook, file, parameter)
         options = {**(described.get("executor") or {}), **({"jobs": jobs} if executor == "local" else {})}
         executors.check(executor, options)
-        require(
-            not record or described.get("record"),
-            f"{file} does not say what to record; name numbers, as in record: [rsum]",
-        )
-        writable(root)
-        writable(record.parent if record else root)
+        asked = "does not say what to record; name numbers, as in record: [rsum]"
+        require(not record or described.get("record"), f"{file} {asked}")
+        for place in (root, record.parent if record else root):
+            writable(place)
     with usage((executors.ExecutorError,)):
         done = execution.run_grid(
             notebook, arms, root=root, name=library.find(file, "grid").stem, executor=executor,
             options=options, skip_existing=skip_existing,
         )  # fmt: skip
-    rows = ((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
-    emit([asdict(outcome) for outcome in done], as_json, columns(rows))
+    lines = columns((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
+    emit([asdict(outcome) for outcome in done], as_json, lines)
     code = max(one.exit_code for one in done)
     if record and code:
         typer.echo(f"{record} is not written, since an arm failed", err=True)
@@ -245,7 +243,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         words = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), "--record", str(record)]
         with usage():
             execution.record(described, done, record, shlex.join(["workbench", "grid", *words]))
-    if "table" in described and any(not one.exit_code for one in done):
+    if "table" in described and not all(one.exit_code for one in done):
         with usage():
             typer.echo("\n".join(write_table(file, changes, root)[2]), err=as_json)
     raise typer.Exit(code)
