@@ -310,14 +310,41 @@ def train(
         emit(facts(found), as_json, [*numbers(found.results), f"{found.status}  {found.folder}"])
 
 
-@app.command()
+@app.command(cls=WithPairs)
 @usage()
-def evaluate(run: list[str], split: str = "test", root: Root = "runs", as_json: AsJson = False) -> None:
-    """Measure the model of a finished run again; of several, their ensemble (the mean of their scores)."""
-    from workbench.experiment import standalone
+def evaluate(
+    run: list[str],
+    data: Annotated[
+        str, typer.Option(help="Other data: a name, a JSON or YAML file, or {...}; -p gives options.")
+    ] = "",
+    split: Annotated[str, typer.Option(help="Of the data; empty takes the test split.")] = "",
+    parameter: Pairs = None,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Measure the model of a finished run again, on its own data or on others, of which the numbers are kept
+    beside the run; of several runs, measure their ensemble (the mean of their scores).
+    """
+    from workbench.execution import parameters
+    from workbench.experiment import Target, standalone
 
-    measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)
-    emit([m.as_dict() for m in measurements], as_json, numbers(measurements, every=True))
+    options = parameters.lay((), parameters.spelt({}, pairs(parameter)))
+    require(data or not options, "-p gives options of other data; name it with --data")
+    folders = [runs.find(name, root).folder for name in run]
+    target = Target.read(data, options, split) if data else None
+    if target and len(folders) == 1:
+        one = standalone.evaluate_on(folders[0], target)
+        kept = str(folders[0] / runs.EVALUATIONS / target.name)
+        measurements, about = one.measurements, [_about(one.as_dict()), kept]
+    else:
+        measurements = standalone.evaluate_run(*folders, split=split or "test", target=target)
+        about = ["an ensemble belongs to no run folder: nothing is stored"] if target else []
+    emit([m.as_dict() for m in measurements], as_json, [*numbers(measurements, every=True), *about])
+
+
+def _about(results: Mapping[str, Any]) -> str:
+    """What an evaluation on other data is."""
+    return f"measured on {results['split']['name']}, trained on {results['training']}"
 
 
 @app.command()
@@ -337,7 +364,8 @@ def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> Non
     """List the runs, oldest first: when, what, how it ended, and the number to look at first."""
     found = runs.list_runs(root, notebook)
     heads = ("when", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
-    emit([facts(run) for run in found], as_json, columns([heads, *map(_line, found)]))
+    rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
+    emit([facts(run) for run in found], as_json, columns([heads, *rows]))
 
 
 def _line(run: Any) -> tuple[object, ...]:
@@ -352,6 +380,11 @@ def _line(run: Any) -> tuple[object, ...]:
     return when, run.id, run.notebook, run.status, *about, *(shown or [("", "")])[0]
 
 
+def _line_on(run: Any) -> tuple[object, ...]:
+    """The line of an evaluation on other data, below its run."""
+    return "", f"  {run.folder.name}", "evaluate", *_line(run)[3:]
+
+
 @app.command()
 @usage()
 def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
@@ -360,6 +393,8 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     parameters = columns((f"  {name}", value) for name, value in found.params.items())
     about = columns((f"  {name}", value) for name, value in runs.flat(found.env).items()) if every else []
     lines = numbers(found.results, every=every)
+    for results in found.evaluations.values():
+        lines += [_about(results), *numbers(results, every=every)]
     arms = columns((f"  arm of {grid}", label) for grid, label in found.arms.items())
     emit(facts(found), as_json, [f"{found.folder}  {found.status}", *arms, *parameters, *lines, *about])
 

@@ -23,7 +23,7 @@ ABOUT = ("notebook", "run", "status", "objective", "seed", "train_images", "epoc
 # where a run lies says nothing about its numbers
 PLACES = ("out", "device")
 FIRST = str(MetricKey("rsum"))
-SPLIT = ("dataset", "split", "images", "captions")
+SPLIT = ("dataset", "split", "images", "captions", "training")
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,10 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     """Write ``leaderboard.html`` and ``leaderboard.csv`` over all runs below a root.
 
     Runs on the same test split (data set, name, images, captions) stand in one table, the best RSUM first
-    and those without an RSUM last, by their id. Each has the arms of grids that it is, and the parameters in
-    which it differs from others of its table. It is held against the first on the same queries, where both
-    keep values by query. A run that did not end well or measured nothing is left out and named.
+    and those without an RSUM last, by their id; what a run measured on other data stands apart from the runs
+    that were trained there. Each has the arms of grids that it is, and the parameters in which it differs
+    from others of its table. It is held against the first on the same queries, where both keep values by
+    query. A run that did not end well or measured nothing is left out and named.
 
     Args:
         root: where runs lie.
@@ -59,7 +60,8 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     Raises:
         FileNotFoundError: there is no run with numbers below the root.
     """
-    found = {str(run.folder): (run, _unfit(run)) for run in runs.list_runs(root, notebook)}
+    every = [one for run in runs.list_runs(root, notebook) for one in (run, *run.elsewhere())]
+    found = {str(run.folder): (run, _unfit(run)) for run in every}
     rows = {folder: _row(run) for folder, (run, reason) in found.items() if not reason}
     left_out = {folder: reason for folder, (_, reason) in found.items() if reason}
     require(rows, f"no run with numbers below {root}; `workbench run 03_train` makes one", FileNotFoundError)
@@ -109,7 +111,8 @@ def _row(run: runs.Run) -> dict[str, Any]:
         **{name: run.results.get(name, "") for name in ("objective", "seed")},
         **{name: run.params.get(name, "") for name in ("train_images", "epochs")},
         "arm": "; ".join(f"{grid}: {label}" for grid, label in run.arms.items()),
-        "dataset": run.results.get("dataset", ""),
+        "dataset": (dataset := run.results.get("dataset", "")),
+        "training": run.results.get("training", dataset),
         "split": split["name"],
         **{name: split[name] for name in ("images", "captions")},
     }
@@ -139,7 +142,8 @@ def _options(alike: Sequence[runs.Run]) -> list[str]:
 
 def _group(key: Any, part: pd.DataFrame) -> dict[str, Any]:
     """One test split: its name, the names of the columns, and a line a run."""
-    dataset, split, images, captions = key
+    dataset, split, images, captions, training = key
+    trained = "" if training == dataset else f", trained on {training}"
     measured = [name for name in part if f"{name} low" in part and _metric(name) and part[name].notna().any()]
     usual = {name for name, row in metrics.rows().items() if row.default}
     # the deeper ranks stand in the CSV file
@@ -150,7 +154,8 @@ def _group(key: Any, part: pd.DataFrame) -> dict[str, Any]:
     best = [label for label in labels if verdicts and all(of.get(label) == WORSE for of in verdicts)]
     shaded = [best, *([label for label in of if of[label] == BETTER] for of in verdicts)]
     return {
-        "title": f"{dataset}, {split}: {count(images, 'image')}, {count(captions, 'caption')}",
+        "title": f"{dataset}, {split}: {count(images, 'image')}, {count(captions, 'caption')}"
+        + trained,
         "names": [*ABOUT, *labels],
         "rows": [
             {"about": [row[name] for name in ABOUT],
