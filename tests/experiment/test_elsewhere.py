@@ -8,7 +8,6 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 from typer.testing import CliRunner
 
 from tests.data import fixtures
@@ -49,18 +48,6 @@ def folder(root, tmp_path):
 
 def call(*words):
     return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "300"})
-
-
-def photographs(place, images=12):
-    """A folder of one's own photographs."""
-    place.mkdir()
-    rows, rng = ["image,caption"], np.random.default_rng(0)
-    for n in range(images):
-        pixels = rng.integers(0, 255, (24, 32, 3), dtype=np.uint8)
-        Image.fromarray(pixels).save(place / f"{n}.png")
-        rows += [f"{n}.png,a red thing number {n}", f"{n}.png,two birds beside thing {n}"]
-    (place / "captions.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return place
 
 
 def test_a_target_is_a_name_a_file_or_its_fields_and_has_a_name_that_tells_options_apart(tmp_path):
@@ -117,7 +104,7 @@ def test_the_numbers_on_ones_own_test_images_are_those_of_the_run(folder):
 
 def test_the_command_keeps_numbers_beside_the_run_and_leaves_its_own_as_they_are(folder, tmp_path):
     before = (folder / runs.RESULTS).read_bytes()
-    place = photographs(tmp_path / "mine")
+    place = fixtures.photographs(tmp_path / "mine")
     done = call("evaluate", folder, "--data", "folder", "-p", "root", place, "--split", "all", "--json")
     assert done.exit_code == 0, done.output
     (name,) = runs.read(folder).evaluations
@@ -155,7 +142,7 @@ def test_chains_are_measured_by_the_protocols_of_hierarcaps(folder):
 
 
 def test_the_leaderboard_holds_what_was_measured_elsewhere_apart(folder, tmp_path):
-    place = photographs(tmp_path / "mine")
+    place = fixtures.photographs(tmp_path / "mine")
     target = Target("folder", {"root": str(place)}, "all")
     evaluate_on(folder, target)
     trained = folder.with_name("20260101-000001-bbbb0000")
@@ -272,7 +259,7 @@ def test_regions_of_the_width_that_the_model_reads_are_taken(own_loader):
 def test_a_run_of_real_photographs_is_measured_on_one_s_own_on_hierarcaps_and_on_eccv(real_data, tmp_path):
     config = WORLD.replace(data="flickr8k", data_options={"root": str(real_data / "flickr8k")})
     folder = finished(config, tmp_path / "runs" / "03_train" / "20260101-000000-cccc0000")
-    place, eccv = photographs(tmp_path / "mine"), tmp_path / "eccv"
+    place, eccv = fixtures.photographs(tmp_path / "mine"), tmp_path / "eccv"
     for target in (
         {"data": "folder", "data_options": {"root": str(place)}, "split": "all"},
         {"data": "hierarcaps", "data_options": {"root": str(real_data / "hierarcaps")}, "images": 20},

@@ -92,6 +92,10 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
         from workbench.experiment import Config
 
         Config(**{**fields, **values.get("settings", {})})
+    if values.get("evaluate_on"):
+        from workbench.experiment import Target
+
+        Target.of(values["evaluate_on"])
     return values
 
 
