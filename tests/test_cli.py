@@ -292,7 +292,10 @@ MISTAKES = [
     ("run 03_train -f list.json", "list.json holds [1, 2]"),
     ("run 01_descriptiveness -p data scene", "did you mean scenes"),
     ("grid 03_train ditm_table44", "did you mean ditm_table4"),
-    ("grid 03_train ditm_table4 -p epochs -3", "arm '(i) Conventional triplet loss': config.epochs is -3"),
+    (
+        "grid 03_train ditm_table4 -p epochs -3",
+        "arm '(i) Conventional triplet loss, seed=0': config.epochs is -3",
+    ),
     ('grid 03_train ditm_table4 -p settings {"batch_siz":1}', "no field 'batch_siz'"),
     ("grid 03_train ditm_table4 --executor slurm", "no executor 'slurm'"),
     ("grid 03_train ditm_table4 --jobs 0", "executor.jobs is 0"),

@@ -128,6 +128,25 @@ def test_the_later_draws_with_their_seeds_give_the_same_halves(records, pools):
         assert [(one["source"], one["id"]) for one in records if one["part"] == part] == expected
 
 
+def test_the_guide_states_how_far_a_second_annotator_agrees(records):
+    held = {(one["source"], one["id"]): one for one in records if one["part"] == "held"}
+    lines = assets.path("scene_graphs/second_annotator.jsonl").read_text("utf-8").splitlines()
+    second = {(one["source"], one["id"]): one for one in map(json.loads, lines)}
+    assert list(second) == list(held)[::2]
+    # What the first annotator had, also where it was corrected since.
+    first = [one.get("first", held[name]) for name, one in second.items()]
+    found = scene_graph.agreement(list(map(graph, second.values())), list(map(graph, first)))
+    objects, attributes, relations = (f"{one.f1:.3f}" for one in found.values())
+    guide = " ".join(assets.path("scene_graphs/README.md").read_text("utf-8").split())
+    assert f"F1 is {objects} of objects, {attributes} of attributes and {relations} of relations" in guide
+    differ = sum(
+        graph(mine).tuples() != graph(his).tuples() for mine, his in zip(second.values(), first, strict=True)
+    )
+    corrected = [name for name, one in second.items() if "first" in one]
+    assert (differ, len(corrected)) == (6, 1)
+    assert all(graph(second[name]["first"]).tuples() != graph(held[name]).tuples() for name in corrected)
+
+
 # Kinds of construction, by what a caption's text matches.
 KINDS = {
     "all": "",

@@ -237,29 +237,26 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
 ) -> None:
     """Run one notebook once for every arm of a grid file.
 
-    What -p gives is laid over the values of all arms.
+    What -p gives is laid over the values of all arms. A grid file that says which table of a paper it is ends
+    in that table.
     """
     from workbench.execution import grid as execution
-    from workbench.execution import parameters
 
     with usage():
-        described = execution.read_grid(library.find(file, "grid"))
+        described, changes, arms = _planned(notebook, file, parameter)
         options = {**(described.get("executor") or {}), **({"jobs": jobs} if executor == "local" else {})}
         executors.check(executor, options)
-        known = parameters.inspect(library.find(notebook))
-        arms = execution.plan(notebook, described, parameters.spelt(known, pairs(parameter)))
-        require(
-            not record or described.get("record"),
-            f"{file} does not say what to record; name numbers, as in record: [rsum]",
-        )
-        writable(root)
-        writable(record.parent if record else root)
+        asked = "does not say what to record; name numbers, as in record: [rsum]"
+        require(not record or described.get("record"), f"{file} {asked}")
+        for place in (root, record.parent if record else root):
+            writable(place)
     with usage((executors.ExecutorError,)):
         done = execution.run_grid(
-            notebook, arms, root=root, executor=executor, options=options, skip_existing=skip_existing
-        )
-    rows = ((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
-    emit([asdict(outcome) for outcome in done], as_json, columns(rows))
+            notebook, arms, root=root, name=library.find(file, "grid").stem, executor=executor,
+            options=options, skip_existing=skip_existing,
+        )  # fmt: skip
+    lines = columns((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
+    emit([asdict(outcome) for outcome in done], as_json, lines)
     code = max(one.exit_code for one in done)
     if record and code:
         typer.echo(f"{record} is not written, since an arm failed", err=True)
@@ -267,7 +264,47 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         words = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), "--record", str(record)]
         with usage():
             execution.record(described, done, record, shlex.join(["workbench", "grid", *words]))
+    if "table" in described and not all(one.exit_code for one in done):
+        with usage():
+            typer.echo("\n".join(write_table(file, changes, root)[2]), err=as_json)
     raise typer.Exit(code)
+
+
+def _planned(notebook: str, file: Path, parameter: Pairs) -> tuple[Any, dict[str, Any], Any]:
+    """The grid that is run, the values that go over all arms, and the parameters of every arm."""
+    from workbench.execution import grid as execution
+    from workbench.execution import parameters
+    from workbench.execution import table as tables
+
+    path = library.find(file, "grid")
+    described = execution.read_grid(path)
+    changes = parameters.spelt(parameters.inspect(library.find(notebook)), pairs(parameter))
+    described = execution.over_seeds(described, changes)
+    if "table" in described:
+        tables.read(described, path)
+    return described, changes, execution.plan(notebook, described, changes)
+
+
+def write_table(file: Path | str, changes: Mapping[str, Any], root: str) -> tuple[Any, Any, list[str]]:
+    """Write the table of a grid below the runs: the table, its files, and lines to print."""
+    from workbench.execution import table as tables
+    from workbench.views.pages import tables as pages
+
+    made = tables.make(file, changes, root=root)
+    files = pages.write(made, Path(root) / "tables")
+    return made, files, [pages.markdown(made).rstrip(), *map(str, files.values())]
+
+
+@app.command(cls=WithPairs, epilog="Example: workbench table ditm_table4")
+def table(file: str, parameter: Pairs = None, root: Root = "runs", as_json: AsJson = False) -> None:
+    """The table of a grid, from finished runs.
+
+    Give the -p of that grid; exit code 3: arms are missing.
+    """
+    with usage():
+        made, files, lines = write_table(file, pairs(parameter), root)
+    emit({"files": {end: str(path) for end, path in files.items()}, **asdict(made)}, as_json, lines)
+    raise typer.Exit(3 if made.missing else 0)
 
 
 @app.command(cls=WithPairs, epilog="Example: workbench train -p objective=ditm --out runs/mine")
@@ -300,17 +337,43 @@ def train(
         emit(facts(found), as_json, [*numbers(found.results), f"{found.status}  {found.folder}"])
 
 
-@app.command(epilog="Example: workbench evaluate runs/mine --split val")
+@app.command(cls=WithPairs, epilog="Example: workbench evaluate runs/mine --data coco --split val")
 @usage()
-def evaluate(run: list[str], split: str = "test", root: Root = "runs", as_json: AsJson = False) -> None:
+def evaluate(
+    run: list[str],
+    data: Annotated[
+        str, typer.Option(help="Other data: a name, a JSON or YAML file, or {...}; -p gives options.")
+    ] = "",
+    split: Annotated[str, typer.Option(help="Of the data; empty takes the test split.")] = "",
+    parameter: Pairs = None,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
     """Measure the model of a finished run again.
 
-    Several runs are measured as one ensemble: the mean of their scores.
+    On its own data or on others, of which the numbers are kept beside the run. Several runs are measured as
+    one ensemble: the mean of their scores.
     """
-    from workbench.experiment import standalone
+    from workbench.execution import parameters
+    from workbench.experiment import Target, standalone
 
-    measurements = standalone.evaluate_run(*(runs.find(name, root).folder for name in run), split=split)
-    emit([m.as_dict() for m in measurements], as_json, numbers(measurements, every=True))
+    options = parameters.lay((), parameters.spelt({}, pairs(parameter)))
+    require(data or not options, "-p gives options of other data; name it with --data")
+    folders = [runs.find(name, root).folder for name in run]
+    target = Target.read(data, options, split) if data else None
+    if target and len(folders) == 1:
+        one = standalone.evaluate_on(folders[0], target)
+        kept = str(folders[0] / runs.EVALUATIONS / target.name)
+        measurements, about = one.measurements, [_about(one.as_dict()), kept]
+    else:
+        measurements = standalone.evaluate_run(*folders, split=split or "test", target=target)
+        about = ["an ensemble belongs to no run folder: nothing is stored"] if target else []
+    emit([m.as_dict() for m in measurements], as_json, [*numbers(measurements, every=True), *about])
+
+
+def _about(results: Mapping[str, Any]) -> str:
+    """What an evaluation on other data is."""
+    return f"measured on {results['split']['name']}, trained on {results['training']}"
 
 
 @app.command(epilog="Example: workbench params 03_train")
@@ -333,7 +396,8 @@ def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> Non
     """
     found = runs.list_runs(root, notebook)
     heads = ("when", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
-    emit([facts(run) for run in found], as_json, columns([heads, *map(_line, found)]))
+    rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
+    emit([facts(run) for run in found], as_json, columns([heads, *rows]))
 
 
 def _line(run: Any) -> tuple[object, ...]:
@@ -348,6 +412,11 @@ def _line(run: Any) -> tuple[object, ...]:
     return when, run.id, run.notebook, run.status, *about, *(shown or [("", "")])[0]
 
 
+def _line_on(run: Any) -> tuple[object, ...]:
+    """The line of an evaluation on other data, below its run."""
+    return "", f"  {run.folder.name}", "evaluate", *_line(run)[3:]
+
+
 @app.command(epilog="Example: workbench show runs/mine --all")
 @usage()
 def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
@@ -359,7 +428,10 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     parameters = columns((f"  {name}", value) for name, value in found.params.items())
     about = columns((f"  {name}", value) for name, value in runs.flat(found.env).items()) if every else []
     lines = numbers(found.results, every=every)
-    emit(facts(found), as_json, [f"{found.folder}  {found.status}", *parameters, *lines, *about])
+    for results in found.evaluations.values():
+        lines += [_about(results), *numbers(results, every=every)]
+    arms = columns((f"  arm of {grid}", label) for grid, label in found.arms.items())
+    emit(facts(found), as_json, [f"{found.folder}  {found.status}", *arms, *parameters, *lines, *about])
 
 
 @app.command(epilog="Example: workbench diff runs/mine runs/other")
