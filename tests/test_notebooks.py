@@ -172,8 +172,7 @@ def test_the_notebook_on_relevance_reads_the_ratings_of_cxc(tmp_path: Path) -> N
         "images": 40,
         "rounds": 20,
         "judges": {"tfidf": {}, "cider": {"leave_one_out": True}},
-        "ratings": "cxc:sits",
-        "ratings_options": fixtures.cxc(tmp_path),
+        "ratings": {"cxc:sits": fixtures.cxc(tmp_path)},
     }
     result = run_notebook(FOLDER / "08_relevance.ipynb", given, folder=tmp_path / "run")
     assert (result.status, result.error) == ("ok", "")
@@ -182,6 +181,35 @@ def test_the_notebook_on_relevance_reads_the_ratings_of_cxc(tmp_path: Path) -> N
     assert {"judge: tfidf | sits:pearson", "judge: cider leave_one_out=True | sits:pearson"} <= found[
         "metrics"
     ].keys()
+
+
+ELSEWHERE = {
+    "07_compare": {"differ": 1, "k": 3, "published": "ECCV Caption"},
+    "08_relevance": {"rounds": 20, "noise": [0.3]},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_runs_are_looked_at_on_other_data_by_parameter(name: str, tmp_path: Path) -> None:
+    """One's own photographs, which know no judgements beyond the labels."""
+    place = fixtures.photographs(tmp_path / "mine", images=16)
+    on = {"data": "folder", "data_options": {"root": str(place)}, "split": "all"}
+    given = {**ELSEWHERE[name], "images": 0, "evaluate_on": on}
+    result = run_notebook(FOLDER / f"{name}.ipynb", given, folder=tmp_path / "run")
+    assert (result.status, result.error) == ("ok", "")
+    found = json.loads((result.folder / "results.json").read_text())
+    if name == "07_compare":
+        assert (found["dataset"], set(found["training"].values())) == ("folder", {"scenes"})
+        assert not found["comparable"]
+    else:
+        assert (found["dataset"], found["truth"]) == ("mine/all", "own")
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_other_data_that_are_not_there_are_refused_before_a_kernel_starts(name: str) -> None:
+    with pytest.raises(KeyError, match="did you mean eccv_caption"):
+        check(FOLDER / f"{name}.ipynb", {"evaluate_on": {"data": "eccv_captions"}})
 
 
 @pytest.mark.slow

@@ -143,3 +143,15 @@ ECCV = [
 def eccv_caption(place):
     karpathy(place, "dataset_coco.json", ECCV)
     return {"root": str(place), "complete": False}
+
+
+def photographs(place, images=12):
+    """A folder of one's own photographs."""
+    place.mkdir()
+    rows, rng = ["image,caption"], np.random.default_rng(0)
+    for n in range(images):
+        pixels = rng.integers(0, 255, (24, 32, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(place / f"{n}.png")
+        rows += [f"{n}.png,a red thing number {n}", f"{n}.png,two birds beside thing {n}"]
+    (place / "captions.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return place

@@ -92,6 +92,10 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
         from workbench.experiment import Config
 
         Config(**{**fields, **values.get("settings", {})})
+    if values.get("evaluate_on"):
+        from workbench.experiment import Target
+
+        Target.of(values["evaluate_on"])
     return values
 
 
@@ -106,6 +110,7 @@ def run_notebook(
     *,
     root: Path | str = "runs",
     folder: Path | str | None = None,
+    arms: Mapping[str, str] | None = None,
     progress: bool = False,
 ) -> RunResult:
     """Execute a notebook with parameters and leave a run folder with a status that can be trusted.
@@ -115,6 +120,7 @@ def run_notebook(
         given: parameters by name, values or command-line text; the others keep their defaults.
         root: where run folders lie; the new one is ``<root>/<notebook>/<run id>``.
         folder: an exact run folder instead; an earlier run there is removed.
+        arms: name of a grid -> label of its arm that this run is.
         progress: show papermill's bar over the cells.
 
     Raises:
@@ -124,6 +130,7 @@ def run_notebook(
     """
     path, values = Path(path), check(path, given or {})
     target, began = _folder(path, values, root, folder), time.perf_counter()
+    runs.name_arm(target, arms or {})
     found, warnings = ("killed", KILLED, "stopped from outside"), tuple[str, ...]()
     try:
         # The kernel inherits the environment; papermill offers no other way to give it one.

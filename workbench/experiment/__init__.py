@@ -5,12 +5,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.experiment.config import Config
-    from workbench.experiment.running import build, load_model, load_split, prepare, resolve, run
+    from workbench.experiment.running import (
+        build,
+        load_model,
+        load_split,
+        load_target,
+        prepare,
+        resolve,
+        run,
+    )
     from workbench.experiment.standalone import open_runs
+    from workbench.experiment.target import Target
 
-__all__ = ["Config", "build", "load_model", "load_split", "open_runs", "prepare", "resolve", "run"]
+__all__ = [
+    "Config", "Target", "build", "load_model", "load_split", "load_target", "open_runs", "prepare", "resolve",
+    "run",
+]  # fmt: skip
 
-_HOME = dict.fromkeys(__all__, "running") | {"Config": "config", "open_runs": "standalone"}
+_HOME = dict.fromkeys(__all__, "running")
+_HOME |= {"Config": "config", "Target": "target", "open_runs": "standalone"}
 
 
 def __getattr__(name: str) -> Any:

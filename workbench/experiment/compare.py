@@ -161,6 +161,28 @@ def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int 
     return heads | numbers | {"beside": empty + [notes[key] for key in wide.index]}
 
 
+def why_not(opened: Sequence[OpenRun], dataset: str, protocol: str, *, folds: int = 1) -> str:
+    """Why numbers of open runs do not compare with printed rows; see ``published.why_not``.
+
+    Args:
+        opened: open runs of one split.
+        dataset: of the printed rows.
+        protocol: of the printed rows.
+        folds: as in ``beside_printed``.
+
+    Returns:
+        One sentence for each data set that runs were trained on; empty where all of them compare.
+
+    Raises:
+        KeyError, ValueError: nothing is printed under these names.
+    """
+    split = opened[0].split
+    own = {"data": opened[0].dataset, "images": len(split.image_ids), "captions": len(split.captions)}
+    trained = dict.fromkeys(str(run.config["data"]) for run in opened)
+    told = [published.why_not(dataset, protocol, **own, folds=folds, training=one) for one in trained]
+    return "; ".join(filter(None, told))
+
+
 def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
     """Key -> value, by the judgements that the data set's printed rows are measured by."""
     if dataset not in OTHERS:

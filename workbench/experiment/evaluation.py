@@ -109,7 +109,13 @@ def validate(model: Model, source: Source, select: str, metrics: Sequence[str] =
 
 
 def evaluate(
-    model: Model, source: Source, *, metrics: Sequence[str] = (), rounds: int = ROUNDS, seed: int = SEED
+    model: Model,
+    source: Source,
+    *,
+    metrics: Sequence[str] = (),
+    optional: Sequence[str] = (),
+    rounds: int = ROUNDS,
+    seed: int = SEED,
 ) -> Evaluation:
     """All metrics that the split's judgements allow, of a model.
 
@@ -117,14 +123,16 @@ def evaluate(
         model: encoders and objective.
         source: the split, its inputs and signals.
         metrics: names of further metrics, from the shelf or as ``"my_module:MyMetric"``.
+        optional: likewise, measured where the split allows.
         rounds: bootstrap rounds of the intervals; 0 = none.
         seed: of the bootstrap.
     """
     image, text = model.embed(source)
     vectors = (image.mean.numpy(), text.mean.numpy())
     found = measure(
-        scored(model, image, text), source.split, vectors=vectors, metrics=metrics, rounds=rounds, seed=seed
-    )
+        scored(model, image, text), source.split, vectors=vectors, metrics=metrics, optional=optional,
+        rounds=rounds, seed=seed,
+    )  # fmt: skip
     return Evaluation(*found, image, text)
 
 
@@ -134,6 +142,7 @@ def measure(
     *,
     vectors: tuple[Array, Array] | None = None,
     metrics: Sequence[str] = (),
+    optional: Sequence[str] = (),
     table: Sequence[Metric] = (),
     rounds: int = ROUNDS,
     seed: int = SEED,
@@ -150,6 +159,7 @@ def measure(
         vectors: ``(I, D)`` and ``(T, D)`` unit vectors of images and of captions, for judgements of pairs of
             one kind.
         metrics: names of metrics beyond those that every evaluation measures.
+        optional: likewise, left out where the split has nothing that they are measured by.
         table: measure these alone; empty = those that every evaluation measures.
         rounds: bootstrap rounds of the intervals; 0 = none.
         seed: of the bootstrap.
@@ -160,7 +170,7 @@ def measure(
     Raises:
         KeyError: no such metric. ValueError: the split has nothing that an asked metric is measured by.
     """
-    more = [shelf.load(name) for name in metrics]
+    more = [shelf.load(name) for name in (*metrics, *optional)]
     names = {row.name for row in more}
     usual = [row() for row in shelf.rows().values() if row.default and row.name not in names]
     table = table or usual + more
@@ -173,7 +183,7 @@ def measure(
     measurements += _correlations(
         scores, split, vectors, [row for row in table if "rated" in row.by], (rounds, seed)
     )
-    for row in more:
+    for row in more[: len(metrics)]:
         if row.name not in {m.key.metric for m in measurements}:
             raise ValueError(
                 f"metric {row.name!r} is measured by {' or '.join(row.by)}, and {split.name} has only "

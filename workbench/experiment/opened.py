@@ -6,7 +6,7 @@ explorer look into them.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -16,6 +16,7 @@ import pandas as pd
 from workbench.experiment import runs
 from workbench.experiment.evaluation import chooser
 from workbench.experiment.model import WHOLE, Model, scored
+from workbench.experiment.target import Target
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import ranks_of
 from workbench.records import Array, Embedding, Measurement, Split, Values
@@ -52,6 +53,7 @@ class OpenRun:
         history: one mapping an epoch.
         values: key -> the values by query that a number is made of, as ``metrics.intervals.Draws`` reads
             them.
+        target: what was measured on, where it is not the run's own test split.
     """
 
     name: str
@@ -62,6 +64,12 @@ class OpenRun:
     measurements: Sequence[Measurement] = ()
     history: Sequence[Mapping[str, float]] = ()
     values: Mapping[str, Values] = field(default_factory=dict)
+    target: Target | None = None
+
+    @property
+    def dataset(self) -> str:
+        """Name of the data set of the split; ``config["data"]`` is what the model was trained on."""
+        return self.target.data if self.target else str(self.config["data"])
 
     @cached_property
     def contents(self) -> Contents:
@@ -95,7 +103,8 @@ class OpenRun:
 
     def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> "OpenRun":
         """The same model and split with other embeddings, under another name and in no folder."""
-        return OpenRun(name, self.split, lambda: Contents(self.model, image, text), config=self.config)
+        contents = partial(Contents, self.model, image, text)
+        return OpenRun(name, self.split, contents, config=self.config, target=self.target)
 
     def table(self) -> pd.DataFrame:
         """The measurements with their contracts, one a row, indexed by label."""
@@ -159,22 +168,43 @@ class OpenRun:
 
     def as_dict(self) -> dict[str, Any]:
         """What ``results.json`` holds: the same seed gives the same values, so no time is among them; it
-        stands in ``env.json``.
+        stands in ``env.json``. Of other data there is no training to tell of, but what the model was trained
+        on.
         """
-        return {
-            "dataset": self.config["data"],
+        measured = {
+            "dataset": self.dataset,
             "split": {"name": self.split.name, **self.split.fingerprint()},
             "objective": self.config["objective"],
             "seed": self.config["seed"],
+            "metrics": {m.label: m.value for m in self.measurements},
+            "contracts": {m.label: m.as_dict() for m in self.measurements},
+            "notes": list(self.split.notes),
+        }
+        if self.target:
+            return measured | {"training": self.config["data"], "target": self.target.as_dict()}
+        return measured | {
             "select": self.select,
             "kept": self.kept,
             "validation": self.validation,
             "steps": int(self.history[-1].get("steps", 0)) if self.history else 0,
-            "metrics": {m.label: m.value for m in self.measurements},
-            "contracts": {m.label: m.as_dict() for m in self.measurements},
             "history": [{name: row[name] for name in row if name != "seconds"} for row in self.history],
-            "notes": list(self.split.notes),
         }
+
+    def save_beside(self, folder: str | Path) -> Path:
+        """Write what was measured on other data into a folder of its own below the run's: ``params.json``
+        (what was measured on), values by query, ``env.json``, ``results.json`` and ``STATUS``.
+
+        Raises:
+            ValueError: this was measured on the run's own test split, which ``save`` writes.
+        """
+        if self.target is None:
+            raise ValueError(f"{self.name} was measured on its own data; save() writes that")
+        path, split = Path(folder) / runs.EVALUATIONS / self.target.name, self.split
+        runs.write_json(path / runs.PARAMS, self.target.as_dict())
+        runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
+        runs.write_json(path / runs.ENV, runs.environment(self.config["seed"]))
+        runs.write_results(path, self.as_dict())
+        return runs.write_status(path, "ok").parent
 
     def save(self, folder: str | Path) -> Path:
         """Write numbers, values by query, rankings, embeddings and the checkpoint into a run folder.

@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench import data, encoders, objectives, text
+from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.experiment.config import Config
 from workbench.experiment.evaluation import calibrate, chooser, evaluate, validate
 from workbench.experiment.model import Model
 from workbench.experiment.opened import Contents, OpenRun
-from workbench.experiment.runs import CONFIG, MODEL, STATES
+from workbench.experiment.runs import CONFIG, MODEL, STATES, flat
+from workbench.experiment.target import Target
 from workbench.objectives.base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split
 from workbench.records.lazy_judgements import Computed
@@ -120,20 +122,76 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
 
 
 def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
-    """One split of the config's data set, cut to size, with region features where the config asks for it."""
-    images = getattr(config, f"{name}_images")
-    loader = data.member(config.data)
-    alone = getattr(inspect.getmodule(loader), "TRAINING", ()) if name != "train" else ()
-    options = {option: value for option, value in config.data_options.items() if option not in alone}
-    if images and "size" in inspect.signature(loader).parameters:
-        options["size"] = images
-    split: Split = data.load(config.data, split=name, **options)
-    split = split.first(images) if images else split
-    if not config.features:
-        return split
-    from workbench.encoders.backbones import extract
+    """One split of the config's data set, cut to size, with region features where the config asks for it.
 
-    return replace(split, regions=extract(split, config.features, progress=progress))
+    Raises:
+        FileNotFoundError: the data are not there.
+        ValueError: ``features`` is asked of data that have regions of their own.
+    """
+    alone = getattr(inspect.getmodule(data.member(config.data)), "TRAINING", ()) if name != "train" else ()
+    options = {option: value for option, value in config.data_options.items() if option not in alone}
+    target = Target(config.data, options, name, getattr(config, f"{name}_images"))
+    return _with_features(_read(target), config.features, progress)
+
+
+def load_target(config: Config, target: Target, *, progress: bool = True) -> Split:
+    """A split of another data set, as the model of a run reads it: with the features that it was trained on.
+
+    Args:
+        config: of the run.
+        target: what to measure on.
+        progress: show a bar where somebody can see it.
+
+    Raises:
+        FileNotFoundError: the data are not there.
+        ValueError: features of the embedded world on photographs, regions of another width than the model
+            reads, or none; the message says what to give.
+    """
+    widths = [width for name, width in flat(config.image_options).items() if name.endswith("in_dim")]
+    if widths and config.features == backbones.SCENES and target.data != "scenes":
+        raise ValueError(
+            f"the run reads features={config.features!r}, which know the embedded world alone, and "
+            f"{target.data!r} holds photographs; measure a run that was trained with features="
+            f"'{backbones.LITE0}' or another backbone"
+        )
+    split = _read(target)
+    if not widths:
+        return split
+    split = _with_features(split, config.features, progress)
+    found = None if split.regions is None else int(split.regions.shape[-1])
+    if found not in widths:
+        known = "has none" if found is None else f"has regions of width {found}"
+        raise ValueError(
+            f"the run reads region features of width {widths[0]} that came with its data, and {split.name} "
+            f"{known}; name data with regions from the same detector, e.g. "
+            'data_options={"source": "precomp"}, or measure a run that was trained with features=...'
+        )
+    return split
+
+
+def _read(target: Target) -> Split:
+    """The split, cut to size."""
+    options, images = dict(target.data_options), target.images
+    if images and "size" in inspect.signature(data.member(target.data)).parameters:
+        options["size"] = images
+    split: Split = data.load(target.data, split=target.split, **options)
+    return split.first(images) if images else split
+
+
+def _with_features(split: Split, features: str, progress: bool) -> Split:
+    """The split with the features of a backbone.
+
+    Raises:
+        ValueError: it has region features of its own.
+    """
+    if not features:
+        return split
+    if split.regions is not None:
+        raise ValueError(
+            f"{split.name} has region features of its own, and features={features!r} would replace them; "
+            "leave out features, or load the photographs (source='photographs')"
+        )
+    return replace(split, regions=backbones.extract(split, features, progress=progress))
 
 
 def resolve(config: Config, train: Split) -> Config:

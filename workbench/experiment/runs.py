@@ -16,7 +16,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from workbench.metrics.comparison import Difference
 
 RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values"
+# which arm of which grid a run is: one run may serve several grids
+ARMS = "arms.json"
+# folder of what was measured on other data, each in a folder of its own with the files of a run
+EVALUATIONS = "evaluations"
 # what a run keeps of its model: the resolved configuration, what the signal makers learnt, the weights
 CONFIG, STATES, MODEL = "config.json", "text.json", "model.safetensors"
 SCRAP = "application/scrapbook.scrap.json+json"
@@ -54,6 +58,8 @@ class Run:
         status: ``ok``, ``failed:<cell>``, ``killed``; where none was written ``unwatched`` (with results) or
             ``unfinished``.
         params, results, env: contents of the three JSON files.
+        evaluations: by name, the ``results.json`` of what the model was measured on beside its own data.
+        arms: name of a grid -> label of its arm that this run is; empty where it was run by itself.
     """
 
     folder: Path
@@ -63,6 +69,15 @@ class Run:
     params: dict[str, Any]
     results: dict[str, Any]
     env: dict[str, Any]
+    evaluations: dict[str, dict[str, Any]] = field(default_factory=dict)
+    arms: dict[str, str] = field(default_factory=dict)
+
+    def elsewhere(self) -> "list[Run]":
+        """Each evaluation on other data as a run of the same id: its folder, its results."""
+        return [
+            replace(self, folder=self.folder / EVALUATIONS / name, results=results, evaluations={})
+            for name, results in self.evaluations.items()
+        ]
 
 
 def read(folder: Path | str) -> Run:
@@ -73,11 +88,13 @@ def read(folder: Path | str) -> Run:
     """
     path = Path(folder)
     require(path.is_dir(), f"no run folder {path}; `workbench ls` lists the runs", FileNotFoundError)
-    files = [path / name for name in (PARAMS, RESULTS, ENV)]
-    params, results, env = (json.loads(file.read_text()) if file.is_file() else {} for file in files)
+    files = [path / name for name in (PARAMS, RESULTS, ENV, ARMS)]
+    params, results, env, arms = (json.loads(file.read_text()) if file.is_file() else {} for file in files)
     unwritten = "unwatched" if results else "unfinished"
     status = (path / STATUS).read_text().strip() if (path / STATUS).is_file() else unwritten
-    return Run(path, path.parent.name, path.name, status, params, results, env)
+    others = sorted((path / EVALUATIONS).glob(f"*/{RESULTS}"))
+    evaluations = {file.parent.name: json.loads(file.read_text()) for file in others}
+    return Run(path, path.parent.name, path.name, status, params, results, env, evaluations, arms)
 
 
 def list_runs(root: Path | str = "runs", notebook: str = "*") -> list[Run]:
@@ -147,7 +164,8 @@ class ByQuery:
 
     def write(self, folder: Path | str) -> None:
         """Write ``values/i2t.parquet``, ``values/t2i.parquet``, ...: one row a query with its ``id`` and its
-        ``image``, one column a number; ``values/both.parquet`` for numbers of both directions together.
+        ``image``, one column a number; ``values/both.parquet`` for numbers of both directions together, and
+        ``values/both_2.parquet``, its rows twice, for the sum of all four directions.
         """
         import pandas as pd
 
@@ -156,11 +174,14 @@ class ByQuery:
             "t": pd.DataFrame({"id": self.caption_ids, "image": np.array(self.image_ids)[self.own]}),
         }
         sides[""] = pd.concat([sides["i"], sides["t"]], ignore_index=True)
-        of = {text: MetricKey.parse(text).direction for text in self.values}
-        for direction in sorted(set(of.values())):
-            columns = {text: column for text, column in self.values.items() if of[text] == direction}
-            table = sides[direction[:1]].join(pd.DataFrame(columns))
-            write_table(Path(folder) / VALUES / f"{direction or 'both'}.parquet", table)
+        of = {text: (MetricKey.parse(text).direction, len(column)) for text, column in self.values.items()}
+        for direction, length in sorted(set(of.values())):
+            columns = {text: self.values[text] for text, kind in of.items() if kind == (direction, length)}
+            side = sides[direction[:1]]
+            times = max(1, length // len(side))
+            table = pd.concat([side] * times, ignore_index=True).join(pd.DataFrame(columns))
+            name = f"{direction or 'both'}{f'_{times}' if times > 1 else ''}"
+            write_table(Path(folder) / VALUES / f"{name}.parquet", table)
 
     @classmethod
     def read(cls, folder: Path | str) -> Self | None:
@@ -357,6 +378,17 @@ def write_results(folder: Path | str, results: Mapping[str, Any]) -> Path:
         ValueError: a number is NaN or infinite.
     """
     return write_json(Path(folder) / RESULTS, results)
+
+
+def name_arm(folder: Path | str, arms: Mapping[str, str]) -> None:
+    """Write which arms a run is beside those that are known already.
+
+    Args:
+        folder: the run folder.
+        arms: name of a grid -> label of the arm.
+    """
+    if arms and not arms.items() <= (known := read(folder).arms).items():
+        write_json(Path(folder) / ARMS, known | dict(arms))
 
 
 def write_status(folder: Path | str, status: str) -> Path:

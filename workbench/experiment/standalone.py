@@ -2,20 +2,26 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
+from workbench import metrics
 from workbench.experiment import runs
 from workbench.experiment.config import Config
-from workbench.experiment.evaluation import ensemble, measure
+from workbench.experiment.evaluation import ensemble, evaluate, measure
+from workbench.experiment.model import Model
 from workbench.experiment.opened import Contents, OpenRun
-from workbench.experiment.running import Prepared, load_model, load_split, run
+from workbench.experiment.running import Prepared, load_model, load_split, load_target, run
+from workbench.experiment.target import Target
+from workbench.metrics import hierarchy
+from workbench.metrics.chains import Chains
 from workbench.records import Embedding, Measurement, Split, require
 from workbench.training import checkpoint
 
@@ -89,27 +95,86 @@ def check_folder(out: Path | str, resume: bool) -> None:
     )
 
 
-def evaluate_run(*folders: Path | str, split: str = "test") -> list[Measurement]:
-    """Measure the model of a finished run again, on any split of its data; of several runs, the mean of their
-    scores.
+def evaluate_run(
+    *folders: Path | str, split: str = "test", target: Target | None = None
+) -> list[Measurement]:
+    """Measure the model of a finished run again, on any split of its data or on other data; of several runs,
+    the mean of their scores. Nothing is stored.
 
     Args:
         folders: the run folders.
-        split: ``train``, ``val`` or ``test``.
+        split: ``train``, ``val`` or ``test``, of the runs' own data.
+        target: other data.
 
     Raises:
         FileNotFoundError: a folder holds no checkpoint.
-        ValueError: the runs read different images or captions.
+        ValueError: the runs read different images or captions, or cannot read the other data.
     """
-    configs = [Config.read(Path(folder) / runs.CONFIG) for folder in folders]
-    splits = [load_split(config, split) for config in configs]
+    configs = [_config(folder) for folder in folders]
+    splits = [load_target(one, target) if target else load_split(one, split) for one in configs]
     pairs = zip(map(load_model, folders), splits, strict=True)
     members = [(model, model.source(one, every_signal=False)) for model, one in pairs]
-    return measure(ensemble(members), splits[0], metrics=configs[0].metrics)[0]
+    asked = {"optional" if target else "metrics": configs[0].metrics}
+    return measure(ensemble(members), splits[0], **asked)[0]
+
+
+def evaluate_on(folder: Path | str, target: Target) -> OpenRun:
+    """Measure the model of a finished run on other data, and keep what came out beside the run, in the folder
+    ``evaluations`` and there under the name of the target.
+
+    Captions that form chains are measured by HierarCaps' protocols as well, with the empty text as the root.
+    A metric that the run asks for and the other data cannot be measured by is named in ``notes``.
+
+    Args:
+        folder: the run folder.
+        target: the other data.
+
+    Raises:
+        FileNotFoundError: the folder holds no checkpoint, or the data are not there.
+        ValueError: the model cannot read the data, see ``load_target``.
+    """
+    config = _config(folder)
+    model, split = load_model(folder), load_target(config, target)
+    source = model.source(split, every_signal=False)
+    measurements, values, *embedded = evaluate(model, source, optional=config.metrics)
+    measurements += _in_chains(model, split, *embedded)
+    known = {m.key.metric for m in measurements}
+    left = [name for name in config.metrics if metrics.load(name).name not in known]
+    notes = (f"not measured, since {split.name} has no judgements for it: {', '.join(left)}",) if left else ()
+    one = OpenRun(
+        config.objective, replace(split, notes=(*split.notes, *notes)), partial(Contents, model, *embedded),
+        Path(folder), config.as_dict(), measurements, values=values, target=target,
+    )  # fmt: skip
+    one.save_beside(folder)
+    return one
+
+
+def _in_chains(model: Model, split: Split, image: Embedding, text: Embedding) -> list[Measurement]:
+    if split.level is None or split.chain is None:
+        return []
+    root = model.embed_texts([""]).mean[0]
+    return hierarchy.measure(Chains.of(split, image.mean.numpy(), text.mean.numpy(), root.numpy()))
+
+
+def _config(folder: Path | str) -> Config:
+    """The configuration of a finished run.
+
+    Raises:
+        FileNotFoundError: the folder keeps none.
+    """
+    file = Path(folder) / runs.CONFIG
+    remedy = f"{folder} keeps no model; name the folder of a finished training run"
+    require(file.is_file(), remedy, FileNotFoundError)
+    return Config.read(file)
 
 
 def open_runs(
-    names: Sequence[str] = (), *, root: str = "runs", images: int = 0, device: str = "cpu"
+    names: Sequence[str] = (),
+    *,
+    root: str = "runs",
+    images: int = 0,
+    device: str = "cpu",
+    on: Mapping[str, Any] | None = None,
 ) -> list[OpenRun]:
     """Open several runs to look at them side by side.
 
@@ -119,6 +184,8 @@ def open_runs(
         root: where runs lie.
         images: the first so many images of the test split; 0 = all that the run was measured on.
         device: where the weights go.
+        on: other data to open the runs on, as ``Target.of`` reads it, e.g. ``{"data": "cxc"}``; none = their
+            own test split.
 
     Returns:
         One opened run each, named by its objective; where an objective comes twice, also by the one or two
@@ -126,9 +193,10 @@ def open_runs(
 
     Raises:
         FileNotFoundError: no such run; one without a checkpoint raises it when its model is asked for.
-        ValueError: the runs were measured on different images or captions.
+        ValueError: the runs were measured on different images or captions, or cannot read the other data.
     """
-    opened = [_open(name, root, images, device) for name in names or ("",)]
+    target = Target.of(on) if on else None
+    opened = [_open(name, root, images, device, target) for name in names or ("",)]
     first = opened[0].split
     for one in opened[1:]:
         require(
@@ -158,25 +226,23 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
     return made
 
 
-def _open(name: str, root: str, images: int, device: str) -> OpenRun:
-    if not name:
-        config = Config(start="scenes", test_images=images)
-        split = load_split(config, "test")
-        return OpenRun(
-            "pre-trained", split, cache(lambda: _contents(None, split, device)), config=config.as_dict()
-        )
-    found = runs.find(name, root)
-    folder, results = found.folder, found.results
-    require(
-        (folder / runs.CONFIG).is_file(),
-        f"{folder} keeps no model; open the folder of a finished training run",
-        FileNotFoundError,
-    )
-    config = Config.read(folder / runs.CONFIG)
+def _open(name: str, root: str, images: int, device: str, target: Target | None) -> OpenRun:
+    found = runs.find(name, root) if name else None
+    config = _config(found.folder) if found else Config(start="scenes")
     config = config.replace(test_images=images) if images else config
-    split, kept = load_split(config, "test"), runs.ByQuery.read(folder)
-    load = cache(lambda: _contents(folder, split, device))
-    one = OpenRun(config.objective, split, load, folder, config.as_dict(), history=results.get("history", ()))
+    if target:
+        split = load_target(config, replace(target, images=images or target.images))
+    else:
+        split = load_split(config, "test")
+    folder, title = (found.folder, config.objective) if found else (None, "pre-trained")
+    load = cache(lambda: _contents(folder, split, device, own=target is None))
+    one = OpenRun(title, split, load, folder, config.as_dict(), target=target)
+    if found is None:
+        return one
+    one = replace(one, history=found.results.get("history", ()))
+    place = found.folder / runs.EVALUATIONS / target.name if target else found.folder
+    results = found.evaluations.get(target.name, {}) if target else found.results
+    kept = runs.ByQuery.read(place)
     # of a part of the images, other numbers are true
     if kept is None or (kept.image_ids, kept.caption_ids) != (split.image_ids, split.caption_ids):
         return one
@@ -184,12 +250,12 @@ def _open(name: str, root: str, images: int, device: str) -> OpenRun:
     return replace(one, measurements=measured, values=kept.values)
 
 
-def _contents(folder: Path | None, split: Split, device: str) -> Contents:
-    """The model, and the embeddings that the run kept; where they lack an item, or something that the
-    objective's scores read, the split is embedded.
+def _contents(folder: Path | None, split: Split, device: str, own: bool = True) -> Contents:
+    """The model, and the embeddings that the run kept of its own data; where they lack an item, or something
+    that the objective's scores read, the split is embedded.
     """
     model, kept = load_model(folder or "", device=device), []
-    if folder and not model.objective.reads:
+    if folder and own and not model.objective.reads:
         sides = (("image", split.image_ids), ("text", split.caption_ids))
         kept = [found for side, ids in sides if (found := _of_side(folder, side, ids))]
     return Contents(
