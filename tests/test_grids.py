@@ -16,8 +16,10 @@ from tests import tiny_bert
 from tests.data import fixtures
 from tests.experiment.test_experiment import TINY
 from workbench import data, text
+from workbench.execution import table
 from workbench.execution.grid import plan, read_grid
 from workbench.experiment import Config, build, resolve, run, running
+from workbench.metrics import published
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 GRIDS = {path.stem: path for path in sorted((NOTEBOOKS / "grids").glob("*.yaml"))}
@@ -80,6 +82,16 @@ def offline(config: Config, place) -> Config:
 @pytest.mark.parametrize("name", TABLES)
 def test_every_published_ablation_has_its_arms(name):
     assert len(arms(name)) == TABLES[name]
+
+
+@pytest.mark.parametrize("name", [name for name in GRIDS if "table" in read_grid(GRIDS[name])])
+def test_every_table_finds_its_rows_among_the_printed_ones(name):
+    """Its rows are checked when it is read: each is printed, or said not to be."""
+    layout = table.read(read_grid(GRIDS[name]), name)
+    values = [cells for part in layout.parts for cells in part.values.values()]
+    assert values
+    assert all(cells for cells in values)
+    assert {part.on for part in layout.parts} <= published.PROTOCOLS.keys()
 
 
 @pytest.mark.parametrize("name", GRIDS)

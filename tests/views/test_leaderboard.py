@@ -50,7 +50,7 @@ def test_a_run_without_retrieval_or_without_a_good_end_is_left_out_by_name(tmp_p
     failed = make(tmp_path, "bbbb0000", 9.0, status="failed:3")
     other = make(tmp_path, "cccc0000", 0.0, metrics={"P": 0.5}, notebook="05_hierarchy")
     made = leaderboard.build(tmp_path)
-    assert made.left_out == {str(failed): "failed:3", str(other): "no RSUM among its results"}
+    assert made.left_out == {str(failed): "failed:3", str(other): "no number of retrieval among its results"}
     assert made.runs == 1
     assert "Left out: 2" in made.html.read_text()
 
@@ -79,7 +79,7 @@ def test_strings_of_a_run_are_shown_as_text_and_nothing_is_fetched(tmp_path):
 
 
 def test_without_runs_the_message_says_how_to_make_one(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no run with an RSUM below .*workbench run 03_train"):
+    with pytest.raises(FileNotFoundError, match=r"no run with numbers below .*workbench run 03_train"):
         leaderboard.build(tmp_path)
 
 
@@ -97,3 +97,28 @@ def test_a_number_is_shaded_where_the_comparison_tells_the_runs_apart(tmp_path):
     first, other = leaderboard.build(tmp_path).html.read_text().split("<tbody>")[1].split("<tr>")[1:]
     assert '<td class="number best">30.0' in first
     assert "▼ worse" in other
+
+
+def test_a_run_without_rsum_is_there_with_its_arm_and_what_differs(tmp_path):
+    first = make(tmp_path, "aaaa0000", 2.0)
+    other = make(tmp_path, "bbbb0000", 0.0, metrics={"t2i/R@1": 0.25})
+    runs.write_json(
+        first / runs.PARAMS, {"epochs": 1, "objective_options": {"tau": 5}, "settings": {"lr": 0.1}}
+    )
+    runs.write_json(
+        other / runs.PARAMS, {"epochs": 1, "objective_options": {"tau": 6}, "settings": {"lr": 0.1}}
+    )
+    runs.name_arm(other, {"ditm_table5": "tau6, seed=0"})
+    runs.name_arm(other, {"mine": "six"})
+    made = leaderboard.build(tmp_path)
+    table, page = pd.read_csv(made.csv, keep_default_na=False), made.html.read_text()
+    assert table["run"].tolist() == [first.name, other.name]
+    assert table["options"].tolist() == ["objective_options.tau=5", "objective_options.tau=6"]
+    assert table["arm"].tolist() == ["", "ditm_table5: tau6, seed=0; mine: six"]
+    assert '<td class="options">objective_options.tau=6</td>' in page
+    assert made.left_out == {}
+
+
+def test_runs_without_any_rsum_make_a_table_too(tmp_path):
+    make(tmp_path, "aaaa0000", 0.0, metrics={"t2i/R@1": 0.25})
+    assert "aaaa0000" in leaderboard.build(tmp_path).html.read_text()

@@ -7,6 +7,9 @@ parameters. For a notebook with a parameter ``settings``, other names are fields
 name may point into a mapping, ``objective_options.tau``. ``executor`` holds options of the executor,
 ``record`` the keys of the numbers that are written to a table: those of the test split, ``steps`` of
 training, and after ``val/`` those that the kept epoch has on the validation split.
+
+``table`` makes it the table of a paper (see ``execution.table``): then every arm is run with each of
+``SEEDS``, unless the file or who runs it gives a seed.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -27,7 +30,9 @@ from workbench.records import MetricKey, require
 from workbench.registry import read_options, require_known
 
 VALIDATION = "val/"
-KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record")
+KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "table")
+# of every grid that becomes the table of a paper
+SEED, SEEDS = "seed", (0, 1, 2)
 Arms = dict[str, dict[str, Any]]
 
 
@@ -101,6 +106,41 @@ def _points(grid: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], dict[
     ]
 
 
+def over_seeds(grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    """The grid that is run: one with a ``table`` and no seed of its own meets each of ``SEEDS``.
+
+    Args:
+        grid: from ``read_grid``.
+        changes: values that go over those of every arm; a seed among them is the only one.
+
+    >>> over_seeds({"table": {}, "grid": {"x": [1]}})["grid"]
+    {'x': [1], 'seed': [0, 1, 2]}
+    >>> over_seeds({"table": {}}, {"seed": 5})
+    {'table': {}}
+    """
+    chosen = {*(changes or {}), *(grid.get("fixed") or {}), *(grid.get("grid") or {})}
+    if "table" not in grid or SEED in chosen:
+        return grid
+    return {**grid, "grid": {**(grid.get("grid") or {}), SEED: list(SEEDS)}}
+
+
+def _label(name: str, point: Mapping[str, Any]) -> str:
+    parts = (name, *(f"{axis.rpartition('.')[2]}={value}" for axis, value in point.items()))
+    return ", ".join(filter(None, parts))
+
+
+def rows(grid: Mapping[str, Any]) -> dict[str, str]:
+    """The label of every arm -> the same without the seed: what a table over seeds calls its row.
+
+    >>> rows({"arms": {"a": {}}, "grid": {"x": [1], "seed": [0, 1]}})
+    {'a, x=1, seed=0': 'a, x=1', 'a, x=1, seed=1': 'a, x=1'}
+    """
+    return {
+        _label(name, point): _label(name, {axis: one for axis, one in point.items() if axis != SEED})
+        for name, _, point in _points(grid)
+    }
+
+
 def expand(
     grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None, known: Container[str] = ()
 ) -> Arms:
@@ -118,9 +158,8 @@ def expand(
     """
     out = Arms()
     for name, arm, point in _points(grid):
-        parts = [name, *(f"{axis.rpartition('.')[2]}={value}" for axis, value in point.items())]
         layers = (grid.get("fixed") or {}, arm, point, changes or {})
-        out[", ".join(filter(None, parts))] = parameters.lay(known, *layers)
+        out[_label(name, point)] = parameters.lay(known, *layers)
     return out
 
 
@@ -156,6 +195,7 @@ def run_grid(
     arms: Arms,
     *,
     root: Path | str = "runs",
+    name: str = "",
     executor: str = "local",
     options: Mapping[str, Any] | None = None,
     skip_existing: bool = False,
@@ -166,6 +206,7 @@ def run_grid(
         notebook: path, or a name in ``notebooks/``.
         arms: from ``plan``.
         root: where run folders lie.
+        name: of the grid; each run keeps it with the label of its arm.
         executor: ``"local"``, ``"submitit"`` or ``"dask"``.
         options: of the executor.
         skip_existing: do not repeat an arm that has a good run with the same parameters and the same code.
@@ -183,8 +224,15 @@ def run_grid(
     keys = {label: runs.run_key(values, code(path)) for label, values in arms.items()}
     with open_executor(executor, place, dict(options or {})) as pool:
         run = partial(run_notebook, path, root=place)
-        waiting = {label: pool.submit(run, arms[label]) for label, key in keys.items() if key not in there}
+        waiting = {
+            label: pool.submit(partial(run, arms={name: label} if name else {}), arms[label])
+            for label, key in keys.items()
+            if key not in there
+        }
         ended = {label: future.result() for label, future in waiting.items()}
+    for label, key in keys.items():
+        if name and key in there:
+            runs.name_arm(there[key], {name: label})
     return [
         Outcome(label, done.folder, done.status, done.exit_code, error=done.error)
         if (done := ended.get(label))

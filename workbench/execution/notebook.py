@@ -110,6 +110,7 @@ def run_notebook(
     *,
     root: Path | str = "runs",
     folder: Path | str | None = None,
+    arms: Mapping[str, str] | None = None,
     progress: bool = False,
 ) -> RunResult:
     """Execute a notebook with parameters and leave a run folder with a status that can be trusted.
@@ -119,6 +120,7 @@ def run_notebook(
         given: parameters by name, values or command-line text; the others keep their defaults.
         root: where run folders lie; the new one is ``<root>/<notebook>/<run id>``.
         folder: an exact run folder instead; an earlier run there is removed.
+        arms: name of a grid -> label of its arm that this run is.
         progress: show papermill's bar over the cells.
 
     Raises:
@@ -128,6 +130,7 @@ def run_notebook(
     """
     path, values = Path(path), check(path, given or {})
     target, began = _folder(path, values, root, folder), time.perf_counter()
+    runs.name_arm(target, arms or {})
     found, warnings = ("killed", KILLED, "stopped from outside"), tuple[str, ...]()
     try:
         # The kernel inherits the environment; papermill offers no other way to give it one.

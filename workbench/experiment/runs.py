@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from workbench.metrics.comparison import Difference
 
 RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values"
+# which arm of which grid a run is: one run may serve several grids
+ARMS = "arms.json"
 # folder of what was measured on other data, each in a folder of its own with the files of a run
 EVALUATIONS = "evaluations"
 # what a run keeps of its model: the resolved configuration, what the signal makers learnt, the weights
@@ -57,6 +59,7 @@ class Run:
             ``unfinished``.
         params, results, env: contents of the three JSON files.
         evaluations: by name, the ``results.json`` of what the model was measured on beside its own data.
+        arms: name of a grid -> label of its arm that this run is; empty where it was run by itself.
     """
 
     folder: Path
@@ -67,6 +70,7 @@ class Run:
     results: dict[str, Any]
     env: dict[str, Any]
     evaluations: dict[str, dict[str, Any]] = field(default_factory=dict)
+    arms: dict[str, str] = field(default_factory=dict)
 
     def elsewhere(self) -> "list[Run]":
         """Each evaluation on other data as a run of the same id: its folder, its results."""
@@ -84,13 +88,13 @@ def read(folder: Path | str) -> Run:
     """
     path = Path(folder)
     require(path.is_dir(), f"no run folder {path}; `workbench ls` lists the runs", FileNotFoundError)
-    files = [path / name for name in (PARAMS, RESULTS, ENV)]
-    params, results, env = (json.loads(file.read_text()) if file.is_file() else {} for file in files)
+    files = [path / name for name in (PARAMS, RESULTS, ENV, ARMS)]
+    params, results, env, arms = (json.loads(file.read_text()) if file.is_file() else {} for file in files)
     unwritten = "unwatched" if results else "unfinished"
     status = (path / STATUS).read_text().strip() if (path / STATUS).is_file() else unwritten
     others = sorted((path / EVALUATIONS).glob(f"*/{RESULTS}"))
     evaluations = {file.parent.name: json.loads(file.read_text()) for file in others}
-    return Run(path, path.parent.name, path.name, status, params, results, env, evaluations)
+    return Run(path, path.parent.name, path.name, status, params, results, env, evaluations, arms)
 
 
 def list_runs(root: Path | str = "runs", notebook: str = "*") -> list[Run]:
@@ -374,6 +378,17 @@ def write_results(folder: Path | str, results: Mapping[str, Any]) -> Path:
         ValueError: a number is NaN or infinite.
     """
     return write_json(Path(folder) / RESULTS, results)
+
+
+def name_arm(folder: Path | str, arms: Mapping[str, str]) -> None:
+    """Write which arms a run is beside those that are known already.
+
+    Args:
+        folder: the run folder.
+        arms: name of a grid -> label of the arm.
+    """
+    if arms and not arms.items() <= (known := read(folder).arms).items():
+        write_json(Path(folder) / ARMS, known | dict(arms))
 
 
 def write_status(folder: Path | str, status: str) -> Path:

@@ -2,11 +2,13 @@
 splits do not compare.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from workbench import metrics
@@ -17,7 +19,10 @@ from workbench.records.readable import headline, of_results, readable
 from workbench.records.shown import count
 from workbench.views.pages import page
 
-ABOUT = ("notebook", "run", "status", "objective", "seed", "train_images", "epochs")
+ABOUT = ("notebook", "run", "status", "objective", "seed", "train_images", "epochs", "arm", "options")
+# where a run lies says nothing about its numbers
+PLACES = ("out", "device")
+FIRST = str(MetricKey("rsum"))
 SPLIT = ("dataset", "split", "images", "captions", "training")
 
 
@@ -41,10 +46,11 @@ class Leaderboard:
 def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*") -> Leaderboard:
     """Write ``leaderboard.html`` and ``leaderboard.csv`` over all runs below a root.
 
-    Runs on the same test split (data set, name, images, captions) stand in one table, the best RSUM first;
-    what a run measured on other data stands apart from the runs that were trained there.
-    Each is held against the first on the same queries, where both keep values by query. A run that did not
-    end well or measured no RSUM is left out and named.
+    Runs on the same test split (data set, name, images, captions) stand in one table, the best RSUM first
+    and those without an RSUM last, by their id; what a run measured on other data stands apart from the runs
+    that were trained there. Each has the arms of grids that it is, and the parameters in which it differs
+    from others of its table. It is held against the first on the same queries, where both keep values by
+    query. A run that did not end well or measured nothing is left out and named.
 
     Args:
         root: where runs lie.
@@ -58,12 +64,17 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     found = {str(run.folder): (run, _unfit(run)) for run in every}
     rows = {folder: _row(run) for folder, (run, reason) in found.items() if not reason}
     left_out = {folder: reason for folder, (_, reason) in found.items() if reason}
-    require(rows, f"no run with an RSUM below {root}; `workbench run 03_train` makes one", FileNotFoundError)
-    table, order = pd.DataFrame(rows.values(), index=list(rows)), [True] * len(SPLIT) + [False]
-    table = table.sort_values([*SPLIT, "rsum"], ascending=order, kind="stable")
+    require(rows, f"no run with numbers below {root}; `workbench run 03_train` makes one", FileNotFoundError)
+    # a table of runs without an RSUM is sorted by the splits alone
+    table = pd.DataFrame(rows.values(), index=list(rows)).assign(**{FIRST: lambda of: of.get(FIRST, np.nan)})
+    table = table.sort_values([*SPLIT, FIRST], ascending=[True] * len(SPLIT) + [False], kind="stable")
+    parts = dict(iter(table.groupby(list(SPLIT), sort=False)))
+    for part in parts.values():
+        part["options"] = _options([found[str(folder)][0] for folder in part.index])
+    table = pd.concat(parts.values())
     text = page(
         "views/pages/leaderboard.html.j2",
-        groups=[_group(key, part) for key, part in table.groupby(list(SPLIT), sort=False)],
+        groups=[_group(key, part) for key, part in parts.items()],
         left_out=[(Path(name).name, reason) for name, reason in left_out.items()],
     )
     folder = Path(out or root)
@@ -78,7 +89,17 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
 def _unfit(run: runs.Run) -> str:
     if run.status not in ("ok", "unwatched"):
         return run.status
-    return "" if "rsum" in run.results.get("metrics", {}) else "no RSUM among its results"
+    known = {*metrics.rows(), FIRST}
+    found = (label for label in run.results.get("metrics", {}) if _metric(label) in known)
+    return "" if "objective" in run.results and any(found) else "no number of retrieval among its results"
+
+
+def _metric(label: str) -> str:
+    """The metric of a number; empty where the label is none of ours."""
+    try:
+        return MetricKey.parse(label).metric
+    except ValueError:
+        return ""
 
 
 def _row(run: runs.Run) -> dict[str, Any]:
@@ -89,6 +110,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
         "status": run.status,
         **{name: run.results.get(name, "") for name in ("objective", "seed")},
         **{name: run.params.get(name, "") for name in ("train_images", "epochs")},
+        "arm": "; ".join(f"{grid}: {label}" for grid, label in run.arms.items()),
         "dataset": (dataset := run.results.get("dataset", "")),
         "training": run.results.get("training", dataset),
         "split": split["name"],
@@ -100,11 +122,29 @@ def _row(run: runs.Run) -> dict[str, Any]:
     return row
 
 
+def _options(alike: Sequence[runs.Run]) -> list[str]:
+    """Of every run the parameters in which the runs differ, other than those that have a column."""
+    configs = [run.folder / runs.CONFIG for run in alike]
+    resolved = [runs.flat(json.loads(one.read_text())) if one.is_file() else {} for one in configs]
+    given = [
+        {name.removeprefix("settings."): one for name, one in runs.flat(run.params).items()} for run in alike
+    ]
+    differ = {}
+    for name in dict.fromkeys(name for one in given for name in one if name not in (*ABOUT, *PLACES)):
+        values = [config.get(name, one.get(name)) for config, one in zip(resolved, given, strict=True)]
+        if len({repr(value) for value in values}) > 1:
+            differ[name] = values
+    return [
+        ", ".join(f"{name}={values[i]}" for name, values in differ.items() if values[i] is not None)
+        for i in range(len(alike))
+    ]
+
+
 def _group(key: Any, part: pd.DataFrame) -> dict[str, Any]:
     """One test split: its name, the names of the columns, and a line a run."""
     dataset, split, images, captions, training = key
     trained = "" if training == dataset else f", trained on {training}"
-    measured = [name for name in part if f"{name} low" in part and part[name].notna().any()]
+    measured = [name for name in part if f"{name} low" in part and _metric(name) and part[name].notna().any()]
     usual = {name for name, row in metrics.rows().items() if row.default}
     # the deeper ranks stand in the CSV file
     labels = [one for one in headline(map(str, measured), usual=usual) if MetricKey.parse(one).k in (None, 1)]

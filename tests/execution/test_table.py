@@ -1,0 +1,200 @@
+"""A grid ends in the table of its paper: rows, columns, seeds, printed values, what is missing."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from workbench.cli import app
+from workbench.execution import grid, table
+from workbench.execution.parameters import ParameterError
+from workbench.experiment import runs
+from workbench.views.pages import tables
+
+PRINTED = {"dataset": "Flickr30K", "protocol": "losses", "measured": ["Flickr30K", "1K test"]}
+TABLE = {"paper": "CORA", "number": 3, "columns": {"R@1": ["i2t/R@1", "t2i/R@1"], "RSUM": "rsum"},
+         "printed": [PRINTED | {"metrics": {"R@1": "i2t_r1"}}], "rows": {"mine": None}}  # fmt: skip
+GRID = {"notebook": "03_train", "fixed": {"objective": "cora"}, "table": TABLE,
+        "arms": {"HARD": {"objective_options": {"contrastive": 0.0}}, "mine": {},
+                 "CON": {"objective_options": {"hard": 0.0}}}}  # fmt: skip
+
+
+def written(tmp_path: Path, **changes) -> Path:
+    path = tmp_path / "losses.yaml"
+    path.write_text(yaml.safe_dump(GRID | changes, sort_keys=False))
+    return path
+
+
+def finished(path: Path, root: Path, values: dict[str, float], status: str = "ok", **changes) -> None:
+    """Runs of the labelled arms with this RSUM each, and R@1 of a tenth and two tenths."""
+    described = grid.over_seeds(grid.read_grid(path), changes)
+    for label, params in grid.plan("03_train", described, changes).items():
+        if label in values:
+            folder = runs.new_run("03_train", params, root)
+            metrics = {"rsum": values[label], "i2t/R@1": 0.1, "t2i/R@1": 0.2}
+            split = {"name": "x", "images": 1000, "captions": 5000}
+            runs.write_results(folder, {"dataset": "flickr30k", "split": split, "metrics": metrics})
+            runs.name_arm(folder, {path.stem: label})
+            runs.write_status(folder, status)
+
+
+def test_the_seeds_of_a_row_are_its_mean_and_interval_and_the_paper_stands_beside(tmp_path):
+    path = written(tmp_path)
+    finished(
+        path, tmp_path / "runs", {f"HARD, seed={seed}": 4 + seed for seed in range(3)} | {"mine, seed=0": 1}
+    )
+    made = table.make(path, root=tmp_path / "runs")
+    # the paper's order, an arm that it does not print after the one before it, and what no arm makes
+    assert [(row.name, row.seeds, row.ours) for row in made.rows] == [
+        ("HARD", 3, True), ("mine", 1, True), ("CON", 0, True),
+        ("HARD+CON", 0, False), ("HARD+CON+SPEC", 0, False),
+    ]  # fmt: skip
+    assert made.columns == {"R@1": "share", "RSUM": "sum"}
+    hard, mine = (row.values for row in made.rows[:2])
+    assert hard["R@1"][0] == pytest.approx(0.15)
+    # 5 -+ 4.302653 * 1 / sqrt(3)
+    assert hard["RSUM"] == pytest.approx((5.0, 2.515862, 7.484138), abs=1e-5)
+    assert mine["RSUM"] == (1.0, None, None)
+    (part,) = made.parts
+    assert (part.heading, part.word) == ("Flickr30K", table.SAME)
+    assert part.values["HARD"] == {"R@1": "71.6", "RSUM": "486.9"}
+    lacking = ("mine, seed=1", "mine, seed=2", *(f"CON, seed={seed}" for seed in range(3)))
+    assert made.missing == dict.fromkeys(lacking, "no run")
+
+
+def test_a_failed_run_and_one_with_other_parameters_are_no_row(tmp_path):
+    path = written(tmp_path)
+    finished(path, tmp_path / "runs", {"HARD, seed=0": 5}, status="failed:4")
+    finished(path, tmp_path / "runs", {"HARD, seed=0": 5}, train_images=7)
+    with pytest.raises(FileNotFoundError, match=r"no finished run of losses .*workbench grid 03_train"):
+        table.make(path, root=tmp_path / "runs")
+    finished(path, tmp_path / "runs", {"CON, seed=0": 5})
+    assert table.make(path, root=tmp_path / "runs").missing["HARD, seed=0"] == "failed:4"
+    found = table.make(path, {"train_images": "7", "seed": "0"}, root=tmp_path / "runs")
+    assert (found.rows[0].seeds, list(found.missing)) == (1, ["mine", "CON"])
+
+
+def test_other_test_sets_are_named(tmp_path):
+    other = PRINTED | {"measured": ["MS-COCO 5K", "full"], "metrics": {"R@1": "i2t_r1"}}
+    path = written(
+        tmp_path, table=TABLE | {"printed": [other], "columns": {"RSUM": "rsum", "mAP": "i2t/map_at_r"}}
+    )
+    with pytest.raises(ParameterError, match="no column 'R@1'"):
+        table.make(path)
+    del other["metrics"]
+    path = written(
+        tmp_path, table=TABLE | {"printed": [other], "columns": {"RSUM": "rsum", "mAP": "i2t/map_at_r"}}
+    )
+    finished(path, tmp_path / "runs", {"HARD, seed=0": 5})
+    made = table.make(path, root=tmp_path / "runs")
+    assert (made.parts[0].heading, made.parts[0].word) == ("MS-COCO 5K", table.OTHER)
+    notes = " ".join(made.notes)
+    assert "the printed rows are measured on coco, 5,000 test images" in notes
+    assert "Not measured on these data: mAP." in notes
+
+
+def test_a_table_of_settings_is_read_by_its_protocols_or_metrics():
+    arms = {"tau5": {}, "tau6": {}}
+    by_metric = {"paper": "DITM", "number": "V", "row": "metric", "columns": {"RSUM": "rsum"},
+                 "printed": [{"dataset": "COCO 5K"}]}  # fmt: skip
+    (part,) = table.read({"arms": arms, "table": by_metric}).parts
+    assert part.values["tau5"].keys() == {"RSUM"}
+    by_protocol = {"paper": "SAM", "number": "4", "row": "protocol", "columns": {"RSUM": "rsum"},
+                "printed": [{"dataset": "tau/sampling", "metrics": {"RSUM": "f30k_rsum"}}]}  # fmt: skip
+    (part,) = table.read({"arms": {"tau=3 SN triplet=kept": {}}, "table": by_protocol}).parts
+    assert part.values["tau=3 SN triplet=kept"] == {"RSUM": "479.1"}
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "message"),
+    [
+        ({"colums": {}}, ParameterError, "table has no key 'colums'; did you mean columns"),
+        ({"paper": "CORRA"}, KeyError, "no paper 'CORRA'"),
+        ({"rows": {"HARDD": None}}, ParameterError, "no row 'HARDD'; did you mean HARD"),
+        (
+            {"rows": {}},
+            ParameterError,
+            r"no printed row 'mine'.*in table.rows give its printed name, or null",
+        ),
+        (
+            {"rows": {"mine": "HARD+CONN"}},
+            ParameterError,
+            "no printed row 'HARD.CONN'; did you mean HARD.CON",
+        ),
+        ({"columns": {"RSUM": "i2t/"}}, ValueError, "not the name of a number"),
+        ({"row": "methods"}, ParameterError, "did you mean method"),
+        ({"printed": [{"datset": "Flickr30K"}]}, ParameterError, "no key 'datset'; did you mean dataset"),
+        ({"printed": [{"dataset": "Flickr30"}]}, KeyError, "no dataset 'Flickr30'; there is Flickr30K"),
+        ({"printed": [PRINTED | {"measured": ["a", "b"]}]}, ParameterError, "choose one of .*Flickr30K"),
+        (
+            {"printed": [PRINTED | {"metrics": {"RSUM": "rsu"}}]},
+            KeyError,
+            "prints no metric 'rsu'; did you mean rsum",
+        ),
+    ],
+)
+def test_a_table_that_says_something_else_is_refused(said, kind, message):
+    with pytest.raises(kind, match=message):
+        table.read(GRID | {"table": TABLE | said})
+
+
+def test_a_value_that_is_printed_twice_must_be_told_apart():
+    asked = {"paper": "DIAS", "number": "3", "columns": {"R@1": "i2t/R@1"}, "rows": {"a": None},
+             "printed": [{"dataset": "ablation", "metrics": {"R@1": "f30k_i2t_r1"}}]}  # fmt: skip
+    with pytest.raises(
+        ValueError, match=r"prints 'w/o DIA', R@1 twice .* name its dataset, protocol and group"
+    ):
+        table.read({"arms": {"a": {}}, "table": asked})
+
+
+def test_the_same_rows_stand_in_page_markdown_latex_and_csv(tmp_path):
+    path = written(tmp_path)
+    finished(path, tmp_path / "runs", {f"HARD, seed={seed}": 4 + seed for seed in range(3)})
+    made = table.make(path, root=tmp_path / "runs")
+    files = tables.write(made, tmp_path / "out")
+    assert sorted(file.name for file in files.values()) == [
+        f"losses_flickr30k.{end}" for end in ("csv", "html", "md", "tex")
+    ]
+    page, md, tex = (files[end].read_text() for end in ("html", "md", "tex"))
+    for text in (page, md, tex):
+        assert "500.0 (251.6 to 748.4)" in text
+        assert tables.ONLY_PRINTED in text
+        assert "Missing: mine, seed=0 (no run)" in text
+    assert r"486.9" in tex
+    assert r"\toprule" in tex
+    assert "HARD+CON+SPEC &" in tex
+    rows = list(csv.DictReader(files["csv"].read_text().splitlines()))
+    assert [row["row"] for row in rows] == [row.name for row in made.rows]
+    ends = [float(rows[0][f"RSUM{end}, of 600"]) for end in ("", " low", " high")]
+    assert ends == pytest.approx([500, 251.5862, 748.4138], abs=1e-3)
+    assert rows[0]["printed RSUM, Flickr30K"] == "486.9"
+
+
+def test_latex_has_no_sign_that_it_would_read():
+    assert tables._escaped("50 % of A_1 & VSE∞†") == r"50 \% of A\_1 \& VSE$\infty$\dag{}"
+
+
+def test_the_verb_makes_the_table_again_and_says_what_is_missing(tmp_path):
+    path, root = written(tmp_path), tmp_path / "runs"
+    finished(path, root, {"HARD, seed=0": 5})
+    call = CliRunner().invoke(app, ["table", str(path), "--root", str(root)])
+    assert call.exit_code == 3
+    assert "| HARD | 1 | 15.0 | 500.0 | 71.6 | 486.9 |  |" in call.output
+    assert "HARD, seed=1 (no run)" in call.output
+    assert str(root / "tables" / "losses_flickr30k.html") in call.output
+    as_json = CliRunner().invoke(app, ["table", str(path), "--root", str(root), "--json", "-p", "seed", "0"])
+    assert json.loads(as_json.output)["missing"] == {"mine": "no run", "CON": "no run"}
+    assert CliRunner().invoke(app, ["table", "losses_of_nobody"]).exit_code == 2
+
+
+def test_a_seed_that_is_given_is_the_only_one():
+    seeded = grid.over_seeds(GRID)
+    assert list(grid.expand(seeded))[:4] == ["HARD, seed=0", "HARD, seed=1", "HARD, seed=2", "mine, seed=0"]
+    assert set(grid.rows(seeded).values()) == {"HARD", "mine", "CON"}
+    assert list(grid.expand(grid.over_seeds(GRID, {"seed": 7}), {"seed": 7})) == ["HARD", "mine", "CON"]
+    assert grid.over_seeds({"arms": {"a": {}}}) == {"arms": {"a": {}}}

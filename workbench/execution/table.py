@@ -1,0 +1,357 @@
+"""The table of a paper from the runs of a grid: the paper's rows in its order and under its labels, mean and
+interval over seeds, and the printed values beside.
+
+``table`` in a grid file says which table the grid is:
+
+- ``paper`` and ``number``: as ``metrics.published`` has them, e.g. ``DITM`` and ``IV``;
+- ``columns``: heading -> key of a number, or a list of keys whose mean it is; left out, they are R@K of both
+  directions and RSUM;
+- ``printed``: a list of parts of the printed table, each by ``dataset``, ``protocol`` and ``group``.
+  ``measured``, a data set and protocol that ``published.PROTOCOLS`` knows, says what it was measured on where
+  these do not, and ``metrics`` (heading -> printed metric) which of its values stand beside which column;
+- ``row``: what names a row in the printed table: ``method``, or ``protocol`` or ``metric`` in a table of
+  settings;
+- ``rows``: row of the grid -> its name in the printed table, where they differ; ``null`` = it is not printed.
+
+Printed rows that no arm makes stand in the table too, with printed values alone.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.execution import grid as grids
+from workbench.execution import parameters
+from workbench.execution.library import find
+from workbench.experiment import runs
+from workbench.metrics import published
+from workbench.metrics.seeds import t_interval
+from workbench.records import MetricKey, require
+from workbench.records.readable import unit_of
+from workbench.records.shown import count
+from workbench.registry import require_known
+
+KEYS = ("paper", "number", "columns", "printed", "row", "rows")
+PART = ("dataset", "protocol", "group", "measured", "metrics")
+FIELDS = ("method", "protocol", "metric")
+SAME, OTHER = "same test set", "another test set"
+RETRIEVAL = (*(published.LABELS[metric] for metric in published.PARTS["rsum"]), "rsum")
+# key of one of our numbers -> what the papers' tables call it
+PRINTED_AS = {key: metric for metric, key in published.LABELS.items()}
+# mean and the ends of its interval; None = not known
+Interval = tuple[float | None, float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the printed table, measured on one data set.
+
+    Args:
+        heading: what it is headed by.
+        on: data set and protocol of ``published.PROTOCOLS``.
+        values: printed name of a row -> heading of a column -> the printed text.
+        remarks: printed name of a row -> what is to be said beside it.
+        word: ``SAME`` or ``OTHER``; empty until runs are known.
+    """
+
+    heading: str
+    on: tuple[str, str]
+    values: dict[str, dict[str, str]]
+    remarks: dict[str, str]
+    word: str = ""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What ``table`` in a grid file says.
+
+    Args:
+        paper, number: of the printed table.
+        columns: heading -> keys whose mean it is.
+        parts: of the printed table.
+        rows: row of the grid -> its printed name, in the order of the grid; ``None`` = not printed.
+    """
+
+    paper: str
+    number: str
+    columns: dict[str, list[str]]
+    parts: list[Part]
+    rows: dict[str, str | None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row.
+
+    Args:
+        name: label of the arm, or the printed name where no arm makes it.
+        printed: its name in the printed table, if it has one.
+        seeds: runs that are there; 0 with a label of the grid says that they are missing.
+        values: column -> mean and the ends of its interval (none with one seed), as stored.
+        ours: whether an arm of the grid makes it.
+    """
+
+    name: str
+    printed: str | None
+    seeds: int = 0
+    values: dict[str, Interval] = field(default_factory=dict)
+    ours: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """A paper's table, made here.
+
+    Args:
+        name: of its files: that of the grid and of the data.
+        title: the paper and its table.
+        columns: column -> its unit, of those that a run has measured.
+        rows: in the paper's order.
+        parts: the printed values.
+        missing: label of an arm -> why its number is not there.
+        notes: sentences below the table.
+    """
+
+    name: str
+    title: str
+    columns: dict[str, str]
+    rows: list[Row]
+    parts: list[Part]
+    missing: dict[str, str]
+    notes: list[str]
+
+
+def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
+    """What ``table`` in a grid file says, checked.
+
+    Args:
+        grid: from ``grid.read_grid``.
+        place: for messages, e.g. the path of the file.
+
+    Raises:
+        ParameterError: no ``table``, an unknown key, row or part; a row that the paper does not print.
+        KeyError, ValueError: a value that is not printed, or a key that is not the name of a number.
+    """
+    said = grid.get("table")
+    require(isinstance(said, Mapping) and said, f"{place}: no `table`, which says what table this grid is",
+            parameters.ParameterError)  # fmt: skip
+    assert isinstance(said, Mapping)
+    for key in said:
+        require_known(f"{place}: table has no key", key, KEYS, parameters.ParameterError)
+    paper, number, by = str(said.get("paper", "")), str(said.get("number", "")), said.get("row", "method")
+    require_known(f"{place}: table.row is", by, FIELDS, parameters.ParameterError)
+    published.load(paper=paper, table=number)
+    given = said.get("columns") or {key: key for key in RETRIEVAL}
+    columns = {str(head): [keys] if isinstance(keys, str) else list(keys) for head, keys in given.items()}
+    for key in (key for keys in columns.values() for key in keys):
+        MetricKey.parse(key)
+    parts = [_part(paper, number, one, by, columns) for one in said.get("printed") or ()]
+    return Layout(paper, number, columns, parts, _rows(grid, said.get("rows") or {}, parts, place))
+
+
+def _part(
+    paper: str, number: str, said: Mapping[str, Any], by: str, columns: Mapping[str, list[str]]
+) -> Part:
+    for key in said:
+        require_known("table.printed has no key", key, PART, parameters.ParameterError)
+    asked = {name: said[name] for name in ("dataset", "protocol", "group") if name in said}
+    rows = published.load(paper=paper, table=number, **asked)
+    named = said.get("metrics") or {}
+    for head, metric in named.items():
+        require_known("table.printed.metrics has no column", head, columns, parameters.ParameterError)
+        require_known(f"{paper}, table {number} prints no metric", metric, rows["metric"].unique())
+    metrics = {head: named.get(head, PRINTED_AS.get(keys[0])) for head, keys in columns.items()}
+    values: dict[str, dict[str, str]] = {}
+    for line in rows.to_dict("records"):
+        for head in (head for head, metric in metrics.items() if by == "metric" or metric == line["metric"]):
+            cells = values.setdefault(line[by], {})
+            require(
+                head not in cells,
+                f"{paper}, table {number} prints {line[by]!r}, {head} twice for {asked}; "
+                "name its dataset, protocol and group",
+            )
+            cells[head] = line["printed"]
+    told = (
+        {}
+        if by == "metric"
+        else {key[published.ROW.index(by)]: text for key, text in published.beside(rows).items()}
+    )
+    on = tuple(map(str, said.get("measured") or rows.loc[0, ["dataset", "protocol"]]))
+    require(
+        "measured" not in said or on in published.PROTOCOLS,
+        f"table.printed.measured is {on}; choose one of {', '.join(map(str, published.PROTOCOLS))}",
+        parameters.ParameterError,
+    )
+    heading = ", ".join(filter(None, (on[0], str(said.get("group", "")))))
+    return Part(heading, (on[0], on[1]), values, told)
+
+
+def _rows(
+    grid: Mapping[str, Any], said: Mapping[str, str | None], parts: Sequence[Part], place: object
+) -> dict[str, str | None]:
+    """Every row of the grid with its printed name, both sides checked."""
+    own = list(dict.fromkeys(grids.rows(grid).values()))
+    for name in said:
+        require_known(f"{place}: table.rows: no row", name, own, parameters.ParameterError)
+    out: dict[str, str | None] = {name: said.get(name, name) for name in own}
+    known = dict.fromkeys(name for part in parts for name in part.values)
+    for row, name in out.items():
+        if parts and name is not None:
+            remedy = f" (for the row {row!r}; in table.rows give its printed name, or null)"
+            require_known(f"{place}: no printed row", name, known, parameters.ParameterError, remedy)
+    return out
+
+
+def make(file: Path | str, changes: Mapping[str, Any] | None = None, *, root: Path | str = "runs") -> Table:
+    """The table of a grid from the runs that are there; nothing is trained.
+
+    A run belongs to an arm if it was made by the same notebook with the same parameters; of several the
+    latest good one counts.
+
+    Args:
+        file: the grid file, by path or by name.
+        changes: values that went over those of every arm when the grid was run, or command-line text.
+        root: where the runs lie.
+
+    Raises:
+        FileNotFoundError: no such grid, or no good run of any of its arms.
+        ParameterError, KeyError, TypeError, ValueError: as ``read`` and ``grid.plan``.
+    """
+    path = find(file, "grid")
+    grid = grids.read_grid(path)
+    layout, notebook = read(grid, path), str(grid.get("notebook", ""))
+    words = {name: value for name, value in (changes or {}).items() if isinstance(value, str)}
+    changes = {**(changes or {}), **parameters.spelt(parameters.inspect(find(notebook)), words)}
+    grid = grids.over_seeds(grid, changes)
+    arms = grids.plan(notebook, grid, changes)
+    found = _runs(arms, runs.list_runs(root, notebook))
+    good = {label: run for label, run in found.items() if run and run.status == "ok"}
+    require(
+        good,
+        f"no finished run of {path.stem} below {root}; `workbench grid {notebook} {file}` makes them",
+        FileNotFoundError,
+    )
+    missing = {one: run.status if run else "no run" for one, run in found.items() if one not in good}
+    made = _table(path.stem, layout, grids.rows(grid), good)
+    return replace(made, missing=missing)
+
+
+def _table(name: str, layout: Layout, rows: Mapping[str, str], good: Mapping[str, runs.Run]) -> Table:
+    by_row: dict[str, list[runs.Run]] = {row: [] for row in rows.values()}
+    for label, run in good.items():
+        by_row[rows[label]].append(run)
+    every = list(good.values())
+    contracts, data = every[0].results.get("contracts", {}), every[0].results.get("dataset", "data")
+    parts = [_placed(part, every[0]) for part in layout.parts]
+    columns = _columns(layout, parts, every)
+    units = {head: unit_of(keys[0], contracts.get(keys[0])) for head, keys in columns.items()}
+    filled = [
+        Row(row, layout.rows[row], len(of), {head: _mean(of, keys) for head, keys in columns.items()})
+        for row, of in by_row.items()
+    ]
+    printed = list(dict.fromkeys(row for part in parts for row in part.values))
+    title, notes = f"{layout.paper}, Table {layout.number}", _notes(layout, parts, columns, every)
+    return Table(f"{name}_{data}", title, units, ordered(filled, printed), parts, {}, notes)
+
+
+def _runs(arms: grids.Arms, there: Sequence[runs.Run]) -> dict[str, runs.Run | None]:
+    """The run of every arm: the latest good one, else the latest."""
+    by_params: dict[str, runs.Run] = {}
+    for run in sorted(there, key=lambda run: (run.status == "ok", run.id)):
+        by_params[json.dumps(run.params, sort_keys=True)] = run
+    return {
+        label: by_params.get(json.dumps(runs.plain(values, label), sort_keys=True))
+        for label, values in arms.items()
+    }
+
+
+def _placed(part: Part, run: runs.Run) -> Part:
+    """The part with a word that says whether the run's numbers were measured where the paper's were."""
+    return replace(part, word=OTHER if _why_not(part, run) else SAME)
+
+
+def _why_not(part: Part, run: runs.Run) -> str:
+    split = {"images": 0, "captions": 0, **run.results.get("split", {})}
+    data, images = str(run.results.get("dataset", "")), int(split["images"])
+    folds = published.folds_of(*part.on, images)
+    counts = {"images": images, "captions": int(split["captions"]), "folds": folds}
+    return published.why_not(*part.on, data=data, training=data, **counts)
+
+
+def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) -> dict[str, list[str]]:
+    """Column -> keys, of those that a run has measured: the whole gallery, then the folds that a part was
+    measured in.
+    """
+    measured = {key for run in good for key in run.results.get("metrics", {})}
+    folds = [one.folds for part in parts if (one := published.PROTOCOLS.get(part.on))]
+    out = {}
+    for number in dict.fromkeys((1, *folds)):
+        for head, keys in layout.columns.items():
+            named = [str(replace(MetricKey.parse(key), folds=number)) for key in keys]
+            if measured.issuperset(named):
+                out[head if number == 1 else f"{head}, {count(number, 'fold')}"] = named
+    return out
+
+
+def _mean(of: Sequence[runs.Run], keys: Sequence[str]) -> Interval:
+    metrics = [run.results.get("metrics", {}) for run in of]
+    values = np.array([np.mean([one[key] for key in keys]) for one in metrics if one.keys() >= set(keys)])
+    if not len(values):
+        return None, None, None
+    return (float(values.mean()), *t_interval(values)) if len(values) > 1 else (float(values[0]), None, None)
+
+
+def ordered(rows: Sequence[Row], printed: Sequence[str]) -> list[Row]:
+    """Rows in the order of the paper: each printed name with the arms that make it; an arm that is not
+    printed follows the arm before it in the grid.
+
+    Args:
+        rows: in the order of the grid.
+        printed: names in the order of the paper.
+
+    >>> found = ordered([Row("b", "B"), Row("own", None), Row("a", "A")], ["A", "B", "C"])
+    >>> [row.name for row in found]
+    ['a', 'b', 'own', 'C']
+    """
+    out: list[Row] = []
+    for name in printed:
+        out += [row for row in rows if row.printed == name] or [Row(name, name, ours=False)]
+    before: Row | None = None
+    for row in rows:
+        if row not in out:
+            out.insert(out.index(before) + 1 if before else 0, row)
+        before = row
+    return out
+
+
+def _notes(
+    layout: Layout, parts: Sequence[Part], columns: Mapping[str, list[str]], good: Sequence[runs.Run]
+) -> list[str]:
+    """What is to be known beside the numbers."""
+    seeds = sorted({str(run.params.get(grids.SEED, "")) for run in good})
+    split = {"images": 0, "captions": 0, **good[0].results.get("split", {})}
+    sizes = f"{count(split['images'], 'image')} and {count(split['captions'], 'caption')}"
+    out = [
+        f"Measured here on the test split of {good[0].results.get('dataset', '')}, {sizes}: the mean over "
+        f"the seeds {', '.join(seeds)}, with Student's 95 % interval of that mean in brackets."
+    ]
+    left = [head for head in layout.columns if head not in columns]
+    out += [f"Not measured on these data: {', '.join(left)}."] if left else []
+    reasons = {part.heading: _why_not(part, good[0]) for part in parts}
+    out += [f"{heading}: {reason}." for heading, reason in reasons.items() if reason]
+    configs = [json.loads(path.read_text()) for run in good if (path := run.folder / runs.CONFIG).is_file()]
+    encoders = {" and ".join(map(_encoder, (one, one), ("image", "text"))) for one in configs}
+    out += [f"Encoders here: {'; '.join(sorted(encoders))}."] if encoders else []
+    out += [f"Printed: {published.COMPARABLE[layout.paper]}."] if parts else []
+    codes = {run.env.get("code") for run in good}
+    return out + ([f"The runs were made by {len(codes)} versions of the code."] if len(codes) > 1 else [])
+
+
+def _encoder(config: Mapping[str, Any], side: str) -> str:
+    name = str(config.get(f"{side}_encoder", ""))
+    features = config.get("features") if side == "image" else config.get("text_options", {}).get("features")
+    return f"{name} on {features}" if features and name not in ("towers",) else name

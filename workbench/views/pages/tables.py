@@ -1,0 +1,135 @@
+"""A paper's table that was made here, as page, Markdown, LaTeX and CSV: the same rows and texts in each."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+from workbench.execution.table import Part, Row, Table
+from workbench.experiment import runs
+from workbench.records.shown import heading, scaled, with_interval
+from workbench.views.pages import page
+
+# signs that LaTeX reads as something else, and those of the papers' tables that its fonts lack
+LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
+    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "∞": r"$\infty$",
+    "†": r"\dag{}", "₊": r"\textsubscript{+}", "\N{WARNING SIGN}": r"(!)",
+}  # fmt: skip
+ONLY_PRINTED = "printed only, no arm of this grid"
+
+
+def texts(table: Table) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows as texts: label, number of seeds, our numbers with their intervals, the printed ones,
+    and what is to be said beside.
+
+    Args:
+        table: from ``execution.table.make``.
+    """
+    printed = [(part, head) for part in table.parts for head in _heads(part)]
+    heads = [
+        "row", "seeds", *(f"{name}, {heading(unit)}" for name, unit in table.columns.items()),
+        *(f"{head}, printed, {part.heading} ({part.word})" for part, head in printed), "beside",
+    ]  # fmt: skip
+    return heads, [_cells(row, table, printed) for row in table.rows]
+
+
+def _heads(part: Part) -> list[str]:
+    return list(dict.fromkeys(head for cells in part.values.values() for head in cells))
+
+
+def _cells(row: Row, table: Table, printed: Sequence[tuple[Part, str]]) -> list[str]:
+    own = [
+        with_interval(*row.values[name], unit) if name in row.values else ""
+        for name, unit in table.columns.items()
+    ]
+    beside = [text for part in table.parts if (text := part.remarks.get(row.printed or ""))]
+    beside += [] if row.ours else [ONLY_PRINTED]
+    name = row.name if row.printed in (None, row.name) else f"{row.name} (printed as {row.printed})"
+    return [
+        name, str(row.seeds) if row.ours else "", *own,
+        *(part.values.get(row.printed or "", {}).get(head, "") for part, head in printed),
+        "; ".join(dict.fromkeys(beside)),
+    ]  # fmt: skip
+
+
+def markdown(table: Table) -> str:
+    """The table as Markdown, with its notes and what is missing.
+
+    Args:
+        table: from ``execution.table.make``.
+    """
+    heads, rows = texts(table)
+    lines = [heads, ["---"] * len(heads), *rows]
+    body = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+    return "\n".join([f"# {table.title}", "", *body, "", *(f"- {note}" for note in _notes(table)), ""])
+
+
+def latex(table: Table) -> str:
+    """The table as LaTeX for the packages ``booktabs`` and ``graphicx``.
+
+    Args:
+        table: from ``execution.table.make``.
+    """
+    heads, rows = texts(table)
+    head, *body = (" & ".join(map(_escaped, line)) + r" \\" for line in [heads, *rows])
+    notes = r"\\ ".join(map(_escaped, _notes(table)))
+    return "\n".join([
+        r"\begin{table}", rf"\caption{{{_escaped(table.title)}}}", r"\resizebox{\linewidth}{!}{%",
+        rf"\begin{{tabular}}{{l{'r' * (len(heads) - 2)}l}}", r"\toprule", head, r"\midrule", *body,
+        r"\bottomrule", r"\end{tabular}}", rf"\par\footnotesize {notes}", r"\end{table}", "",
+    ])  # fmt: skip
+
+
+def _escaped(text: str) -> str:
+    return "".join(LATEX.get(sign, sign) for sign in text)
+
+
+def comma_separated(table: Table) -> str:
+    """The table as CSV: each number and the ends of its interval in a column of its own, in the unit in which
+    it is shown and printed.
+
+    Args:
+        table: from ``execution.table.make``.
+    """
+    printed = [(part, head) for part in table.parts for head in _heads(part)]
+    ours = [
+        f"{name}{end}, {heading(unit)}"
+        for name, unit in table.columns.items()
+        for end in ("", " low", " high")
+    ]
+    file = io.StringIO()
+    rows = csv.writer(file, lineterminator="\n")
+    rows.writerow(
+        ["row", "printed as", "seeds", *ours, *(f"printed {head}, {part.heading}" for part, head in printed)]
+    )
+    for row in table.rows:
+        own = [
+            "" if value is None else scaled(value, unit)
+            for name, unit in table.columns.items()
+            for value in row.values.get(name, (None,) * 3)
+        ]
+        cells = (part.values.get(row.printed or "", {}).get(head, "") for part, head in printed)
+        rows.writerow([row.name, row.printed or "", row.seeds if row.ours else "", *own, *cells])
+    return file.getvalue()
+
+
+def _notes(table: Table) -> list[str]:
+    lacking = [f"{label} ({why})" for label, why in table.missing.items()]
+    return [*table.notes, *([f"Missing: {'; '.join(lacking)}."] if lacking else [])]
+
+
+def write(table: Table, folder: Path | str) -> dict[str, Path]:
+    """Write all four files.
+
+    Args:
+        table: from ``execution.table.make``.
+        folder: where they go, as ``<name>.html``, ``.md``, ``.tex`` and ``.csv``.
+
+    Returns:
+        Ending -> path.
+    """
+    heads, rows = texts(table)
+    html = page("views/pages/table.html.j2", title=table.title, names=heads, rows=rows, notes=_notes(table))
+    every = {"html": html, "md": markdown(table), "tex": latex(table), "csv": comma_separated(table)}
+    return {end: runs.write_text(Path(folder) / f"{table.name}.{end}", text) for end, text in every.items()}
