@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from workbench.cli import app
+from workbench.execution import table
 from workbench.experiment import runs
 
 VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
@@ -91,6 +92,15 @@ def test_list_names_the_members_of_a_shelf() -> None:
     wrong = call("list", "losses")
     assert wrong.exit_code == 2
     assert "choose one of data, encoders" in wrong.output
+
+
+def test_list_tables_says_how_each_table_is_made_or_why_it_is_not() -> None:
+    lines = call("list", "tables").output.splitlines()
+    at = lines.index("DITM Table IV: the parts of the objective")
+    assert lines[at + 1] == "    workbench grid 03_train ditm_table4"
+    at = lines.index("AAHR Fig. 8: weights of regions and words")
+    assert lines[at + 1].startswith("    not yet: ")
+    assert len(json.loads(call("list", "tables", "--json").output)) == len(table.listed())
 
 
 def test_params_shows_name_type_default_and_help(notebook: Path) -> None:

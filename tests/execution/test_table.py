@@ -114,7 +114,7 @@ def test_a_table_of_settings_is_read_by_its_protocols_or_metrics():
     ("said", "kind", "message"),
     [
         ({"colums": {}}, ParameterError, "table has no key 'colums'; did you mean columns"),
-        ({"paper": "CORRA"}, KeyError, "no paper 'CORRA'"),
+        ({"paper": "CORRA"}, ParameterError, "no paper 'CORRA'"),
         ({"rows": {"HARDD": None}}, ParameterError, "no row 'HARDD'; did you mean HARD"),
         (
             {"rows": {}},

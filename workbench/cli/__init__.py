@@ -435,10 +435,23 @@ def _changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str,
 @app.command("list")
 @usage()
 def list_shelf(shelf: str, as_json: AsJson = False) -> None:
-    """The members of a shelf: data, encoders, metrics, objectives, text."""
-    require(shelf in SHELVES, f"no shelf {shelf!r}; choose one of {', '.join(SHELVES)}", KeyError)
+    """The members of a shelf: data, encoders, metrics, objectives, text; or the papers' tables: tables."""
+    if shelf == "tables":
+        from workbench.execution import table as tables
+
+        found = tables.listed()
+        lines = [line for one in found for line in _of_table(one)]
+        emit([one._asdict() for one in found], as_json, lines)
+        return
+    known = ", ".join((*SHELVES, "tables"))
+    require(shelf in SHELVES, f"no shelf {shelf!r}; choose one of {known}", KeyError)
     names = import_module(f"workbench.{shelf}").names()
     emit(names, as_json, names)
+
+
+def _of_table(one: Any) -> list[str]:
+    """A table of a paper as lines: what it shows, the command that makes it, and what it lacks."""
+    return [f"{one.table}: {one.shows}", *(f"    {text}" for text in (one.command, one.remark) if text)]
 
 
 @app.command(cls=WithPairs)

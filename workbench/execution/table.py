@@ -3,7 +3,8 @@ interval over seeds, and the printed values beside.
 
 ``table`` in a grid file says which table the grid is:
 
-- ``paper`` and ``number``: as ``metrics.published`` has them, e.g. ``DITM`` and ``IV``;
+- ``paper`` and ``number``: as ``metrics.published`` has them, e.g. ``DITM`` and ``IV``, or ``Fig. 7``, of
+  which nothing is printed;
 - ``columns``: heading -> key of a number, or a list of keys whose mean it is; left out, they are R@K of both
   directions and RSUM;
 - ``printed``: a list of parts of the printed table, each by ``dataset``, ``protocol`` and ``group``.
@@ -20,10 +21,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench import assets
 from workbench.execution import grid as grids
 from workbench.execution import parameters
 from workbench.execution.library import find
@@ -125,6 +127,28 @@ class Table:
     notes: list[str]
 
 
+class Listed(NamedTuple):
+    """A table or figure of the five papers.
+
+    Args:
+        table: its name, e.g. ``"DITM Table IV"``.
+        shows: what it shows.
+        command: the one that makes it; ``RUN`` and ``RUNS`` stand for finished runs; empty = there is none.
+        remark: why there is none yet, or what is not made here, such as rows of another's model.
+    """
+
+    table: str
+    shows: str
+    command: str
+    remark: str
+
+
+def listed() -> list[Listed]:
+    """All tables and figures of the papers, in their order, each with the command that makes it."""
+    lines = assets.path("tables.tsv").read_text(encoding="utf-8").splitlines()
+    return [Listed(*line.split("\t")) for line in lines[1:]]
+
+
 def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
     """What ``table`` in a grid file says, checked.
 
@@ -144,7 +168,7 @@ def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
         require_known(f"{place}: table has no key", key, KEYS, parameters.ParameterError)
     paper, number, by = str(said.get("paper", "")), str(said.get("number", "")), said.get("row", "method")
     require_known(f"{place}: table.row is", by, FIELDS, parameters.ParameterError)
-    published.load(paper=paper, table=number)
+    require_known(f"{place}: table.paper: no paper", paper, published.COMPARABLE, parameters.ParameterError)
     given = said.get("columns") or {key: key for key in RETRIEVAL}
     columns = {str(head): [keys] if isinstance(keys, str) else list(keys) for head, keys in given.items()}
     for key in (key for keys in columns.values() for key in keys):
@@ -254,7 +278,8 @@ def _table(name: str, layout: Layout, rows: Mapping[str, str], good: Mapping[str
         for row, of in by_row.items()
     ]
     printed = list(dict.fromkeys(row for part in parts for row in part.values))
-    title, notes = f"{layout.paper}, Table {layout.number}", _notes(layout, parts, columns, every)
+    kind = "" if layout.number.startswith("Fig") else "Table "
+    title, notes = f"{layout.paper}, {kind}{layout.number}", _notes(layout, parts, columns, every)
     return Table(f"{name}_{data}", title, units, ordered(filled, printed), parts, {}, notes)
 
 
