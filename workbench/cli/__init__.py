@@ -220,6 +220,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     A grid file that says which table of a paper it is ends in that table.
     """
     from workbench.execution import grid as execution
+    from workbench.execution import table as tables
 
     with usage():
         described, changes, arms = _planned(notebook, file, parameter)
@@ -245,6 +246,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
             execution.record(described, done, record, shlex.join(["workbench", "grid", *words]))
     if "table" in described and not all(one.exit_code for one in done):
         with usage():
+            tables.complete(described, [one.folder for one in done if not one.exit_code])
             typer.echo("\n".join(write_table(file, changes, root)[2]), err=as_json)
     raise typer.Exit(code)
 
