@@ -8,7 +8,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib import import_module
@@ -220,7 +220,6 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     A grid file that says which table of a paper it is ends in that table.
     """
     from workbench.execution import grid as execution
-    from workbench.execution import table as tables
 
     with usage():
         described, changes, arms = _planned(notebook, file, parameter)
@@ -244,10 +243,10 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         words = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), "--record", str(record)]
         with usage():
             execution.record(described, done, record, shlex.join(["workbench", "grid", *words]))
-    if "table" in described and not all(one.exit_code for one in done):
+    good = [one.folder for one in done if not one.exit_code]
+    if good and "table" in described:
         with usage():
-            tables.complete(described, [one.folder for one in done if not one.exit_code])
-            typer.echo("\n".join(write_table(file, changes, root)[2]), err=as_json)
+            typer.echo("\n".join(write_table(file, changes, root, good)[2]), err=as_json)
     raise typer.Exit(code)
 
 
@@ -266,11 +265,17 @@ def _planned(notebook: str, file: Path, parameter: Pairs) -> tuple[Any, dict[str
     return described, changes, execution.plan(notebook, described, changes)
 
 
-def write_table(file: Path | str, changes: Mapping[str, Any], root: str) -> tuple[Any, Any, list[str]]:
-    """Write the table of a grid below the runs: the table, its files, and lines to print."""
+def write_table(
+    file: Path | str, changes: Mapping[str, Any], root: str, ended: Sequence[Path] = ()
+) -> tuple[Any, Any, list[str]]:
+    """Write the table of a grid below the runs, after the runs that have ended now were measured where it asks
+    for it: the table, its files, and lines to print.
+    """
+    from workbench.execution import grid as execution
     from workbench.execution import table as tables
     from workbench.views.pages import tables as pages
 
+    tables.complete(execution.read_grid(library.find(file, "grid")), ended)
     made = tables.make(file, changes, root=root)
     files = pages.write(made, Path(root) / "tables")
     return made, files, [pages.markdown(made).rstrip(), *map(str, files.values())]
