@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -9,9 +10,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
-from workbench.cli import app
+import workbench
+from workbench import objectives
+from workbench.cli import app, shelves
 from workbench.execution import table
 from workbench.experiment import runs
 
@@ -82,16 +86,63 @@ def test_python_m_workbench_is_workbench() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "workbench", "list", "objectives", "--json"], capture_output=True, check=True
     )
-    assert "ditm" in json.loads(done.stdout)
+    assert "ditm" in [row["name"] for row in json.loads(done.stdout)]
 
 
-def test_list_names_the_members_of_a_shelf() -> None:
-    assert (
-        json.loads(call("list", "objectives", "--json").output) == call("list", "objectives").output.split()
-    )
-    wrong = call("list", "losses")
-    assert wrong.exit_code == 2
-    assert "choose one of data, encoders" in wrong.output
+@pytest.mark.parametrize("shelf", shelves.KINDS)
+def test_list_prints_a_line_for_every_member_and_explain_a_page(shelf: str) -> None:
+    rows = json.loads(call("list", shelf, "--json").output)
+    lines = call("list", shelf).output.splitlines()
+    assert [line.split()[0] for line in lines] == [row["name"] for row in rows]
+    assert all(len(line) <= 80 for line in lines)
+    assert [row["name"] for row in rows if not row["what"]] == []
+    for row in rows:
+        page = shelves.explain(row["name"])
+        assert max(map(len, page)) <= 82, row
+        assert f"{row['name']}: {shelves.KINDS[shelf]}" in page
+        assert page[-1].startswith("File: workbench/")
+
+
+def test_list_says_what_an_objective_an_encoder_and_a_metric_read() -> None:
+    def needs(shelf: str) -> dict[str, str]:
+        return {row["name"]: row["needs"] for row in shelves.rows(shelf)}
+
+    assert needs("objectives")["aahr"] == "multigrain"
+    assert needs("encoders") | {"graph": ""} == needs("encoders") | {"regions": "regions", "graph": ""}
+    assert needs("metrics")["map_at_r"] == "ranks by others"
+
+
+@pytest.mark.parametrize("name", objectives.names())
+def test_explain_gives_every_option_of_an_objective_with_default_and_text(name: str) -> None:
+    page = call("explain", name).output
+    options = inspect.signature(objectives.member(name)).parameters.items()
+    for option, parameter in options:
+        line = f"  {option} = {parameter.default!r}"
+        assert line in page
+        assert page.partition(f"{line}\n")[2].startswith("      "), f"{option} has no text"
+    assert "Recipe in the embedded world: " in page
+
+
+def test_explain_reads_the_key_of_a_number_and_a_group_of_options() -> None:
+    assert call("explain", "exact:t2i/map_at_r").output == call("explain", "map_at_r").output
+    assert "  graph.alpha = " in call("explain", "aahr").output
+    assert [line for line in shelves.explain("cxc") if line.startswith("cxc: ")] == [
+        "cxc: data set", "cxc: metric",
+    ]  # fmt: skip
+
+
+def test_every_help_is_whole_at_80_columns_and_has_an_example_that_can_be_read() -> None:
+    whole = call("-h").output
+    assert "..." not in whole.partition("Commands:")[2]
+    assert call("--version").output == f"itm-workbench {workbench.__version__}\n"
+    group = typer.main.get_command(app)
+    for verb in VERBS:
+        page = call(verb, "-h").output
+        assert max(map(len, page.splitlines())) <= 80, verb
+        _, _, examples = " ".join(page.split()).partition("Example: workbench ")
+        name, *words = examples.split()
+        assert name == verb
+        group.commands[verb].make_context(verb, words)
 
 
 def test_list_tables_says_how_each_table_is_made_or_why_it_is_not() -> None:
@@ -265,6 +316,25 @@ MISTAKES = [
     ("tour --root words.yaml", "cannot write to words.yaml"),
     ("grid 03_train broken.yaml", "broken.yaml cannot be read"),
     ("grid 03_train words.yaml", "words.yaml: a must be a mapping of names, got 3"),
+    ("list losses", "no shelf 'losses'; choose one of data, encoders"),
+    ("explain ditmm", "no shelf has 'ditmm'; did you mean ditm"),
+    ("explain exact:t2i/map_at", "did you mean map_at_r"),
+    ("explain nowhere:Loss", "no module 'nowhere'"),
+    ("params 03_trian", "did you mean 03_train"),
+    ("data scenez", "did you mean scenes"),
+    ("data scenes --split trian", "trian"),
+    ("data scenes -p siz 8", "did you mean size"),
+    ("data scenes -p size x", "size is 'x'"),
+    ("show nothing_here --root .", "nothing_here"),
+    ("diff nothing_here other --root .", "nothing_here"),
+    ("build --root .", "no run"),
+    ("train config.json -p text_encoder sequenc", "did you mean sequence"),
+    ("train config.json -p objective nowhere:Loss", "no module 'nowhere'"),
+    ("train config.json -p objective ditm+dias.dimm", "dimm"),
+    ("train config.json -p lr fast", "config.lr is 'fast'"),
+    ("train config.json -p device cudaa", "device"),
+    ("run 03_train -p seed 1.5", "seed"),
+    ("run 03_train -p objectiv ditm", "did you mean objective"),
     ("evaluate nothing_here --root .", "nothing_here"),
     ("explore nothing_here --prepare --root .", "nothing_here"),
 ]

@@ -178,7 +178,8 @@ def test_the_notebook_on_relevance_reads_the_ratings_of_cxc(tmp_path: Path) -> N
     assert (result.status, result.error) == ("ok", "")
     found = json.loads((result.folder / "results.json").read_text())
     assert found["judge"].startswith("TF-IDF cosine")
-    assert {"judge: tfidf | sits:pearson", "judge: cider leave_one_out=True | sits:pearson"} <= found[
+    asked = {"judge: tfidf | sits:pearson", "judge: tfidf | sits:kendall_tau_c"}
+    assert asked | {"judge: cider leave_one_out=True | sits:pearson"} <= found[
         "metrics"
     ].keys()
 

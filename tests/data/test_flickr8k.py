@@ -6,6 +6,7 @@ from PIL import Image
 
 from workbench import data
 from workbench.data.flickr8k import ABSENT
+from workbench.metrics import correlation
 
 TRAIN = ["1000268201_693b08cb0e.jpg", "1001773457_577c3a7d70.jpg"]
 VAL = ["1002674143_1b742ab4b8.jpg"]
@@ -94,6 +95,32 @@ def test_judgements_of_other_splits_are_left_out(copy):
     with (copy / "CrowdFlowerAnnotations.txt").open("a", encoding="utf-8") as file:
         file.write(f"{TRAIN[0]}\t{TEST[0]}#0\t1\t3\t0\n{TEST[0]}\t{VAL[0]}#0\t1\t3\t0\n")
     assert len(load(copy, "test").judgements["human"].grades) == 4
+
+
+def test_the_experts_scores_are_read_where_their_file_is_there(copy):
+    assert set(load(copy, "test").judgements) == {"own", "human"}
+    # The form of the public file: image, caption, three scores from 1 to 4.
+    rows = [(TEST[0], f"{TEST[0]}#0", 4, 4, 3), (TEST[1], f"{TEST[0]}#2", 1, 2, 1)]
+    rows += [(TEST[0], f"{TEST[1]}#0", 2, 3, 3), (VAL[0], f"{TEST[1]}#1", 1, 1, 1)]
+    file = copy / "ExpertAnnotations.txt"
+    file.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
+    expert = load(copy, "test").judgements["expert"]
+    assert expert.dense()[0, 0] == pytest.approx(11 / 3)
+    assert expert.dense()[1, 2] == pytest.approx(4 / 3)
+    assert (len(expert.grades), expert.unlisted, int(expert.relevant().sum())) == (3, None, 1)
+    assert "expert" not in load(copy, "train").judgements
+    # As 08_relevance measures judges by ``ratings: flickr8k:expert``: 3 concordant of 3 pairs, m = 3,
+    # 2 x 3 / (9 x 2 / 3).
+    found = correlation.measure(
+        expert.grades * 2, expert, load(copy, "test").own, rows=[correlation.TauC()], rounds=0
+    )
+    assert found[0].value == pytest.approx(1)
+    for bad in ("a.jpg\tb.jpg#0\t1\t2", "a.jpg\tb.jpg#0\t1\t2\t5", "a.jpg\tb.jpg#0\t1\tx\t3"):
+        file.write_text(bad + "\n", encoding="utf-8")
+        with pytest.raises(
+            ValueError, match=r"ExpertAnnotations.txt row 1: expected image, caption id, three"
+        ):
+            load(copy, "test")
 
 
 def test_the_image_that_was_never_distributed_is_noted_and_not_an_error(copy):

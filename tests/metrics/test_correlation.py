@@ -10,10 +10,12 @@ from workbench.metrics import correlation
 from workbench.metrics.correlation import (
     Pearson,
     Spearman,
+    TauC,
     at_pairs,
     cosines,
     half_of_the_queries,
     judged_sample,
+    kendall_tau_c,
     pearson,
     ranks,
     spearman,
@@ -52,6 +54,28 @@ def test_the_worked_correlation_with_human_judgement():
 
 def test_the_worked_spearman():
     assert_allclose(spearman(np.array([2, 1, 4, 3, 5]), np.array([1, 2, 3, 4, 5])), 0.8)
+
+
+def test_kendalls_tau_c_by_hand_and_by_a_double_loop(rng):
+    # 0.9 0.5 0.1 0.4 0.0 with 5 4 1 2 0: no pair discordant, 10 concordant, m = 5: 2 x 10 / (25 x 4 / 5).
+    assert kendall_tau_c(VALUES, TOY.grades) == pytest.approx(1)
+    # (1, 2), (2, 1), (2, 2): one discordant, one concordant or tied away: (0 - 1) + 0 + 0.
+    assert kendall_tau_c(np.array([1, 2, 2]), np.array([2, 1, 2])) == pytest.approx(2 * -1 / (9 / 2))
+    x, y = rng.integers(0, 4, 40), rng.integers(0, 3, 40)
+    gap = sum(np.sign(x[i] - x[j]) * np.sign(y[i] - y[j]) for i in range(40) for j in range(i))
+    assert kendall_tau_c(x, y) == pytest.approx(2 * gap / (40**2 * 2 / 3))
+    assert np.isnan(kendall_tau_c(np.zeros(3), np.arange(3)))
+
+
+def test_tau_c_has_an_interval_over_images_where_it_is_asked_for(rng):
+    images, captions = np.repeat(np.arange(12), 3), np.arange(36)
+    pairs = judged(rng.integers(1, 5, 36), images, captions, (12, 36))
+    found = correlation.measure(
+        pairs.grades + rng.random(36), pairs, (images + captions % 2) % 12, rows=[TauC()], rounds=30
+    )
+    whole = by_key(found)["kendall_tau_c"]
+    assert whole.low < whole.value < whole.high
+    assert "kendall_tau_c" not in by_key(correlation.measure(VALUES, TOY, OWN, rounds=0))
 
 
 def test_binary_labels_have_no_correlation_without_own_pairs():

@@ -7,11 +7,12 @@ the notebook or a check failed, 2 usage, 3 incomplete run, 138 the kernel was ki
 import json
 import os
 import shlex
+import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Any
@@ -19,11 +20,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from workbench.cli import papers, shelves
+from workbench.cli.lines import changed, columns, numbers
 from workbench.execution import executors, library
 from workbench.execution.doctor import examine
 from workbench.experiment import runs
 from workbench.records import readable, require
-from workbench.records.shown import fixed, heading, shown, with_interval
+from workbench.records.shown import fixed
 from workbench.registry import read_options
 
 # read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
@@ -31,7 +34,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 app = typer.Typer(
     help="A notebook-first research workbench for image-text matching.",
-    rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, no_args_is_help=True,
+    rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -50,7 +54,6 @@ Root = Annotated[str, typer.Option(help="Folder of all runs.")]
 
 # What is wrong with words, values, files and packages.
 USUAL = (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError)
-SHELVES = ("data", "encoders", "metrics", "objectives", "text")
 
 
 class WithPairs(TyperCommand):
@@ -102,32 +105,9 @@ def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:
     print(json.dumps(value, indent=2, default=str) if as_json else "\n".join(lines))
 
 
-def columns(rows: Iterable[Iterable[object]]) -> list[str]:
-    """Rows as lines whose cells stand below one another."""
-    table = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
-
-
 def pairs(given: list[str] | None) -> dict[str, str]:
     """``["a=1"]`` as ``{"a": "1"}``."""
     return {name: value for name, _, value in (pair.partition("=") for pair in given or [])}
-
-
-def numbers(found: Iterable[Any], *, every: bool = False) -> list[str]:
-    """Measured numbers with their intervals and how many queries they are over, one a line.
-
-    Args:
-        found: of type ``Measurement``, or what ``results.json`` holds.
-        every: all of them; else those to look at first, and a last line that counts the others.
-    """
-    found = readable.of_results(found) if isinstance(found, Mapping) else found
-    rows = {row["number"]: row for row in readable.rows(found)}
-    shown = list(rows) if every else readable.headline(rows)
-    heads = ("number", "value", "in", "queries")
-    lines = columns([heads, *([rows[label][head] for head in heads] for label in shown)]) if rows else []
-    left = len(rows) - len(shown)
-    return [*lines, f"and {left} more; --all shows them"] if left else lines
 
 
 def facts(run: Any) -> dict[str, Any]:
@@ -135,9 +115,24 @@ def facts(run: Any) -> dict[str, Any]:
     return {**asdict(run), "folder": str(run.folder)}
 
 
-@app.command()
+@app.callback(invoke_without_command=True)
+def main(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """A notebook-first research workbench for image-text matching."""
+    if version:
+        from workbench import __version__
+
+        typer.echo(f"itm-workbench {__version__}")
+        raise typer.Exit
+
+
+@app.command(epilog="Example: workbench tour --root runs")
 def tour(root: Root = "runs", as_json: AsJson = False) -> None:
-    """Run the notebooks on the embedded world and write one page that shows what came out."""
+    """Run the notebooks and write one page that shows what came out.
+
+    They run on the embedded world; it takes minutes and downloads nothing.
+    """
     from workbench import tour as guided
 
     with usage():
@@ -148,7 +143,7 @@ def tour(root: Root = "runs", as_json: AsJson = False) -> None:
     raise typer.Exit(result.exit_code)
 
 
-@app.command(cls=WithPairs)
+@app.command(cls=WithPairs, epilog="Example: workbench run 03_train -p objective ditm -p epochs 5")
 def run(
     notebook: str,
     parameter: Pairs = None,
@@ -176,7 +171,7 @@ def run(
     raise typer.Exit(result.exit_code)
 
 
-@app.command()
+@app.command(epilog="Example: workbench explore vsepp-run ditm-run")
 def explore(
     run: Annotated[
         list[str] | None, typer.Argument(help="Runs of one data set; none takes the shipped encoder.")
@@ -185,7 +180,10 @@ def explore(
     prepare: Annotated[bool, typer.Option("--prepare", help="Write the notebook, open nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Open JupyterLab on the retrieval explorer, with several runs side by side."""
+    """Open JupyterLab on the retrieval explorer.
+
+    Several runs of one data set stand side by side.
+    """
     from workbench.execution import lab
 
     with usage():
@@ -195,15 +193,15 @@ def explore(
         raise typer.Exit(lab.open_lab(path))
 
 
-@app.command()
+@app.command(epilog="Example: workbench notebooks mine")
 @usage()
 def notebooks(folder: Path, as_json: AsJson = False) -> None:
-    """Copy the notebooks, configurations and grids into a folder, to change them there."""
+    """Copy notebooks, configurations and grids, to change them."""
     written = library.lay_out(folder)
     emit([str(path) for path in written], as_json, [f"{len(written)} files  {folder}"])
 
 
-@app.command(cls=WithPairs)
+@app.command(cls=WithPairs, epilog="Example: workbench grid 03_train ditm_table4 --skip-existing")
 def grid(  # noqa: PLR0913 - typer reads the options from the signature
     notebook: str,
     file: Path,
@@ -215,14 +213,15 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Run one notebook once for every arm of a grid file; -p goes over the values of all arms.
+    """Run one notebook once for every arm of a grid file.
 
-    A grid file that says which table of a paper it is ends in that table.
+    What -p gives is laid over the values of all arms. A grid file that says which table of a paper it is ends
+    in that table.
     """
     from workbench.execution import grid as execution
 
     with usage():
-        described, changes, arms = _planned(notebook, file, parameter)
+        described, changes, arms = papers.planned(notebook, file, pairs(parameter))
         options = {**(described.get("executor") or {}), **({"jobs": jobs} if executor == "local" else {})}
         executors.check(executor, options)
         asked = "does not say what to record; name numbers, as in record: [rsum]"
@@ -246,51 +245,23 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     good = [one.folder for one in done if not one.exit_code]
     if good and "table" in described:
         with usage():
-            typer.echo("\n".join(write_table(file, changes, root, good)[2]), err=as_json)
+            typer.echo("\n".join(papers.write_table(file, changes, root, good)[2]), err=as_json)
     raise typer.Exit(code)
 
 
-def _planned(notebook: str, file: Path, parameter: Pairs) -> tuple[Any, dict[str, Any], Any]:
-    """The grid that is run, the values that go over all arms, and the parameters of every arm."""
-    from workbench.execution import grid as execution
-    from workbench.execution import parameters
-    from workbench.execution import table as tables
-
-    path = library.find(file, "grid")
-    described = execution.read_grid(path)
-    changes = parameters.spelt(parameters.inspect(library.find(notebook)), pairs(parameter))
-    described = execution.over_seeds(described, changes)
-    if "table" in described:
-        tables.read(described, path)
-    return described, changes, execution.plan(notebook, described, changes)
-
-
-def write_table(
-    file: Path | str, changes: Mapping[str, Any], root: str, ended: Sequence[Path] = ()
-) -> tuple[Any, Any, list[str]]:
-    """Write the table of a grid below the runs, after the runs that have ended now were measured where it asks
-    for it: the table, its files, and lines to print.
-    """
-    from workbench.execution import grid as execution
-    from workbench.execution import table as tables
-    from workbench.views.pages import tables as pages
-
-    tables.complete(execution.read_grid(library.find(file, "grid")), ended)
-    made = tables.make(file, changes, root=root)
-    files = pages.write(made, Path(root) / "tables")
-    return made, files, [pages.markdown(made).rstrip(), *map(str, files.values())]
-
-
-@app.command(cls=WithPairs)
+@app.command(cls=WithPairs, epilog="Example: workbench table ditm_table4")
 def table(file: str, parameter: Pairs = None, root: Root = "runs", as_json: AsJson = False) -> None:
-    """The table of a grid from finished runs, with the -p of that grid; exit code 3: arms are missing."""
+    """The table of a grid, from finished runs.
+
+    Give the -p of that grid; exit code 3: arms are missing.
+    """
     with usage():
-        made, files, lines = write_table(file, pairs(parameter), root)
+        made, files, lines = papers.write_table(file, pairs(parameter), root)
     emit({"files": {end: str(path) for end, path in files.items()}, **asdict(made)}, as_json, lines)
     raise typer.Exit(3 if made.missing else 0)
 
 
-@app.command(cls=WithPairs)
+@app.command(cls=WithPairs, epilog="Example: workbench train -p objective=ditm --out runs/mine")
 def train(
     config: Annotated[
         Path | None, typer.Argument(help="JSON or YAML file of fields; none takes the defaults.")
@@ -300,7 +271,10 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train and evaluate one experiment: a file of configuration fields, -p, or the defaults alone."""
+    """Train and evaluate one experiment.
+
+    It is described by a file of configuration fields, by -p, or by the defaults alone.
+    """
     from workbench import experiment
     from workbench.execution import parameters
     from workbench.experiment import standalone
@@ -317,7 +291,7 @@ def train(
         emit(facts(found), as_json, [*numbers(found.results), f"{found.status}  {found.folder}"])
 
 
-@app.command(cls=WithPairs)
+@app.command(cls=WithPairs, epilog="Example: workbench evaluate runs/mine --data coco --split val")
 @usage()
 def evaluate(
     run: list[str],
@@ -329,8 +303,10 @@ def evaluate(
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Measure the model of a finished run again, on its own data or on others, of which the numbers are kept
-    beside the run; of several runs, measure their ensemble (the mean of their scores).
+    """Measure the model of a finished run again.
+
+    On its own data or on others, of which the numbers are kept beside the run. Several runs are measured as
+    one ensemble: the mean of their scores.
     """
     from workbench.execution import parameters
     from workbench.experiment import Target, standalone
@@ -354,7 +330,7 @@ def _about(results: Mapping[str, Any]) -> str:
     return f"measured on {results['split']['name']}, trained on {results['training']}"
 
 
-@app.command()
+@app.command(epilog="Example: workbench params 03_train")
 @usage()
 def params(notebook: str, as_json: AsJson = False) -> None:
     """The parameters of a notebook: name, type, default, help."""
@@ -366,9 +342,12 @@ def params(notebook: str, as_json: AsJson = False) -> None:
     )
 
 
-@app.command()
+@app.command(epilog="Example: workbench ls --notebook 03_train")
 def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> None:
-    """List the runs, oldest first: when, what, how it ended, and the number to look at first."""
+    """List the runs, oldest first.
+
+    When, what, how it ended, and the number to look at first.
+    """
     found = runs.list_runs(root, notebook)
     heads = ("when", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
     rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
@@ -392,10 +371,13 @@ def _line_on(run: Any) -> tuple[object, ...]:
     return "", f"  {run.folder.name}", "evaluate", *_line(run)[3:]
 
 
-@app.command()
+@app.command(epilog="Example: workbench show runs/mine --all")
 @usage()
 def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
-    """One run: parameters, and the numbers to look at first, each with its interval and its queries."""
+    """One run: parameters, and the numbers to look at first.
+
+    Each number with its interval and the count of its queries; --all shows every number.
+    """
     found = runs.find(run, root)
     parameters = columns((f"  {name}", value) for name, value in found.params.items())
     about = columns((f"  {name}", value) for name, value in runs.flat(found.env).items()) if every else []
@@ -406,65 +388,61 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     emit(facts(found), as_json, [f"{found.folder}  {found.status}", *arms, *parameters, *lines, *about])
 
 
-@app.command()
+@app.command(epilog="Example: workbench diff runs/mine runs/other")
 @usage()
 def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
-    """What differs between two runs: parameters, and the numbers to look at first."""
+    """What differs between two runs.
+
+    Parameters, and the numbers to look at first, with the paired difference where both runs kept values by
+    query; --all shows every number.
+    """
     one, two = runs.find(first, root), runs.find(second, root)
     found = runs.diff(one, two)
     parts = found if every else {"params": found["params"]}
     rows = [(f"{part}: {key}", a, b) for part, keys in parts.items() for key, (a, b) in keys.items()]
-    numbers, compared = _changed(one, two, every)
-    changed = [*columns(rows), *numbers] if any(found.values()) else ["no difference"]
-    emit(found | {"differences": compared}, as_json, changed)
+    measured, compared = changed(one, two, every)
+    lines = [*columns(rows), *measured] if any(found.values()) else ["no difference"]
+    emit(found | {"differences": compared}, as_json, lines)
 
 
-def _changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """The numbers that differ between two runs, beside each other, as lines; and the paired difference, with
-    its interval and verdict, of each number of which both runs keep values by query of the same images.
-    """
-    one, two = (dict(readable.of_results(run.results)) for run in (first, second))
-    labels = list(one | two) if every else readable.headline(one | two)
-    paired = {found.key: found for found in runs.differences(first, second, labels)}
-    rows = [("number", "A", "B", "B - A", "in", "verdict")]
-    for label in labels:
-        a, b = (found.get(label, {}).get("value") for found in (one, two))
-        if a != b:
-            unit, told = readable.unit_of(label, one.get(label, two.get(label))), paired.get(label)
-            alone = None if a is None or b is None else b - a, None, None
-            value, low, high = (told.value, told.low, told.high) if told else alone
-            verdict = f"{told.mark} {told.verdict}" if told else ""
-            values = shown(a, unit), shown(b, unit), with_interval(value, low, high, unit, sign=True)
-            rows.append((label, *values, heading(unit), verdict))
-    return columns(rows) if len(rows) > 1 else [], {label: one.row() for label, one in paired.items()}
-
-
-@app.command("list")
+@app.command("list", epilog="Example: workbench list objectives")
 @usage()
 def list_shelf(shelf: str, as_json: AsJson = False) -> None:
-    """The members of a shelf: data, encoders, metrics, objectives, text; or the papers' tables: tables."""
+    """The members of a shelf, one a line.
+
+    The shelves are data, encoders, metrics, objectives and text; tables are
+    the tables and figures of the papers, each with its command.
+    """
     if shelf == "tables":
-        from workbench.execution import table as tables
-
-        found = tables.listed()
-        lines = [line for one in found for line in _of_table(one)]
-        emit([one._asdict() for one in found], as_json, lines)
+        emit(*papers.listed(as_json))
         return
-    known = ", ".join((*SHELVES, "tables"))
-    require(shelf in SHELVES, f"no shelf {shelf!r}; choose one of {known}", KeyError)
-    names = import_module(f"workbench.{shelf}").names()
-    emit(names, as_json, names)
+    known = ", ".join((*shelves.KINDS, "tables"))
+    require(shelf in shelves.KINDS, f"no shelf {shelf!r}; choose one of {known}", KeyError)
+    found = shelves.rows(shelf)
+    heads = columns((one["name"], one["needs"]) for one in found)
+    width = shutil.get_terminal_size().columns - max(map(len, heads)) - 2
+    lines = [
+        f"{head:{max(map(len, heads))}}  {textwrap.shorten(one['what'], width, placeholder=' ...')}"
+        for head, one in zip(heads, found, strict=True)
+    ]
+    emit(found, as_json, lines)
 
 
-def _of_table(one: Any) -> list[str]:
-    """A table of a paper as lines: what it shows, the command that makes it, and what it lacks."""
-    return [f"{one.table}: {one.shows}", *(f"    {text}" for text in (one.command, one.remark) if text)]
+@app.command(epilog="Example: workbench explain exact:t2i/map_at_r")
+@usage()
+def explain(name: str, as_json: AsJson = False) -> None:
+    """What a member of a shelf computes, and its options.
+
+    The name is that of a member, module:Class, or the key of a number.
+    """
+    found = shelves.explain(name)
+    emit(found, as_json, found)
 
 
-@app.command(cls=WithPairs)
+@app.command(cls=WithPairs, epilog="Example: workbench data folder -p root=photos --split train")
 @usage()
 def data(name: str, parameter: Pairs = None, split: str = "test", as_json: AsJson = False) -> None:
-    """One split of a data set: how many images and captions, and its notes."""
+    """One split of a data set: its size and its notes."""
     from workbench import data as shelf
     from workbench.execution import parameters
 
@@ -474,7 +452,7 @@ def data(name: str, parameter: Pairs = None, split: str = "test", as_json: AsJso
     emit(about, as_json, columns(about.items()))
 
 
-@app.command()
+@app.command(epilog="Example: workbench build --root runs")
 @usage()
 def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJson = False) -> None:
     """A leaderboard of all good runs: one page and one CSV file."""
@@ -484,7 +462,7 @@ def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJs
     emit(asdict(made), as_json, [f"{made.runs} runs  {made.html}", str(made.csv)])
 
 
-@app.command()
+@app.command(epilog="Example: workbench doctor")
 def doctor(as_json: AsJson = False) -> None:
     """Look whether this machine has what a first run needs."""
     found = examine()

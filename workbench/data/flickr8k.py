@@ -1,9 +1,9 @@
 """Flickr8k: 8,091 photographs with five captions each, and human judgements of 47,288 image-caption pairs of
-the test split.
+the test split; where their file is there too, the scores that experts gave to 5,822 pairs.
 
 Source: Hodosh, Young, Hockenmaier, "Framing image description as a ranking task: data, models and evaluation
 metrics", Journal of Artificial Intelligence Research 47, 2013. The judgements are those that its authors
-collected from a crowd.
+collected from a crowd, and from experts.
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,8 @@ from workbench.records import Judgements, Split
 from workbench.registry import Count
 
 CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
+# read where it is there; scores from 1, the caption does not describe the image, to 4, it does without errors
+EXPERTS, LOWEST, HIGHEST = "ExpertAnnotations.txt", 1, 4
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
 # options that are about the training split alone: an experiment gives them to no other
@@ -61,7 +63,8 @@ def flickr8k(
         complete: with ``on_error="raise"``, refuse a copy whose counts are not those of the official split.
 
     Returns:
-        The split; the test split carries the judgements ``"human"``.
+        The split; the test split carries the judgements ``"human"``, and ``"expert"`` where
+        ``ExpertAnnotations.txt`` lies beside the other files.
 
     Raises:
         FileNotFoundError: a file is missing; the message says what to download.
@@ -78,7 +81,11 @@ def flickr8k(
     kept = good(_of_split(listed, folder / CAPTIONS, problems), path, problems, check_images=check_images)
 
     def judge(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
-        return {"human": human(folder / HUMAN, images, captions)} if split == "test" else {}
+        if split != "test":
+            return {}
+        found = {"human": human(folder / HUMAN, images, captions)}
+        rated = (folder / EXPERTS).is_file()
+        return found | ({"expert": experts(folder / EXPERTS, images, captions)} if rated else {})
 
     if complete and on_error == "raise":
         check_counts(f"flickr8k/{split}", kept, COUNTS[split])
@@ -130,15 +137,60 @@ def human(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) ->
             ) from error
         if image in images and caption_id in captions:
             pairs.append((images[image], captions[caption_id], float(share)))
+    rule = "share of the judges who said that the caption describes the image"
+    return _listed("human", rule, file, pairs, (len(images), len(captions)), 0.5)
+
+
+def experts(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) -> Judgements:
+    """The experts' judgements of the pairs whose image and caption are both in the split.
+
+    A grade is the mean of three scores from 1 to 4; a pair counts as relevant from 3 on, "describes the image
+    with minor errors". Papers that print Kendall's tau-c with these scores list each pair three times, once a
+    score; here a pair stands once.
+
+    Args:
+        file: ``ExpertAnnotations.txt``: image, caption id and three scores, by tabs.
+        images: row of each image id.
+        captions: row of each caption id.
+
+    Raises:
+        ValueError: a row does not hold five fields with scores from 1 to 4.
+    """
+    pairs: list[tuple[int, int, float]] = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            image, caption_id, *scores = line.split("\t")
+            given = [int(score) for score in scores]
+            if len(given) != 3 or not all(LOWEST <= score <= HIGHEST for score in given):
+                raise ValueError(f"the scores {scores} are not three from {LOWEST} to {HIGHEST}")
+        except ValueError as error:
+            raise ValueError(
+                f"{file.name} row {number}: expected image, caption id, three scores; {error}"
+            ) from error
+        if image in images and caption_id in captions:
+            pairs.append((images[image], captions[caption_id], sum(given) / 3))
+    rule = "mean of three experts' scores, 1 (does not describe the image) to 4 (does without errors)"
+    return _listed("expert", rule, file, pairs, (len(images), len(captions)), 3.0)
+
+
+def _listed(
+    name: str,
+    rule: str,
+    file: Path,
+    pairs: list[tuple[int, int, float]],
+    shape: tuple[int, int],
+    relevant_from: float,
+) -> Judgements:
+    """Judged pairs; the others were not judged."""
     table = np.array(pairs, dtype=np.float64).reshape(-1, 3)
     return Judgements(
-        name="human",
-        rule="share of the judges who said that the caption describes the image",
-        shape=(len(images), len(captions)),
+        name=name,
+        rule=rule,
+        shape=shape,
         images=table[:, 0].astype(np.int64),
         captions=table[:, 1].astype(np.int64),
         grades=table[:, 2].astype(np.float32),
-        relevant_from=0.5,
+        relevant_from=relevant_from,
         unlisted=None,
         source=f"{file.name}; Hodosh, Young, Hockenmaier 2013",
     )

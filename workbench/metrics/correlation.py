@@ -225,6 +225,48 @@ class Spearman(Pearson):
         return np.fromiter(found, dtype=np.float64, count=draws.rounds)
 
 
+def kendall_tau_c(first: Array, second: Array) -> float:
+    """Kendall's tau-c, which papers print of captions' metrics and experts' scores: twice the concordant less
+    the discordant pairs over ``n^2 (m - 1) / m``, where m is the smaller number of distinct values; NaN where
+    either side is constant.
+
+    Source: A. Stuart, The estimation and comparison of strengths of association in contingency tables,
+    Biometrika 40, 1953.
+
+    Args:
+        first: ``(N,)`` values of pairs.
+        second: ``(N,)`` other values of the same pairs.
+
+    >>> kendall_tau_c(np.array([1, 2, 3, 4]), np.array([1, 1, 2, 2]))  # 4 concordant: 2 x 4 / (16 / 2)
+    1.0
+    """
+    # imported here, since only this needs it
+    from scipy.stats import kendalltau
+
+    if len(first) == 0 or min(np.ptp(first), np.ptp(second)) == 0:
+        return float("nan")
+    return float(kendalltau(first, second, variant="c").statistic)
+
+
+class TauC(Pearson):
+    """Kendall's tau-c of scores and ratings over all judged pairs: a row to be asked for, ``rows=(TauC(),)``,
+    and none of every table, since each resample orders all pairs anew.
+    """
+
+    name, hit = "kendall_tau_c", "kendall tau-c over the pairs; gallery = pairs"
+    ties = "a tie is neither concordant nor discordant"
+
+    def of_pairs(self, x: Values, y: Values) -> float:
+        """The correlation of all pairs."""
+        return kendall_tau_c(x, y)
+
+    def of_resamples(self, values: Values, image: Rows, draws: Draws) -> Values:
+        """``(rounds,)`` each over its pairs, as often as their image was drawn."""
+        drawn = (np.repeat(values, row[image].astype(np.int64), axis=0) for b in draws.blocks() for row in b)
+        found = (kendall_tau_c(*pairs.T) for pairs in drawn)
+        return np.fromiter(found, dtype=np.float64, count=draws.rounds)
+
+
 class SpearmanHalf(Pearson):
     """The bootstrap of Crisscrossed Captions: the mean over rounds of half the queries with one pair each."""
 

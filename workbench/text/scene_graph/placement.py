@@ -8,6 +8,7 @@ belongs to the verb, or without a verb to the first noun.
 from workbench.text.scene_graph.tree import Tree
 from workbench.text.scene_graph.wording import known
 
+MODIFIERS = ("acl", "relcl")
 RAISED = known.motion | known.placing
 
 
@@ -17,7 +18,7 @@ def placed(tree: Tree) -> Tree:
     Args:
         tree: one sentence, repaired; it is changed.
     """
-    moves = dict.fromkeys(("acl", "relcl"), _move_participle) | {"prep": _move_phrase, "advcl": _lower}
+    moves = dict.fromkeys(MODIFIERS, _move_participle) | {"prep": _move_phrase, "advcl": _lower}
     for i in range(len(tree.words)):
         if tree.deps[i] in moves:
             moves[tree.deps[i]](tree, i)
@@ -25,12 +26,13 @@ def placed(tree: Tree) -> Tree:
 
 
 def _move_phrase(tree: Tree, i: int) -> None:
-    _on_the_wall(tree, i)
+    if _on_the_wall(tree, i):
+        return
     _worn(tree, i)
     targets = tree.below(i, "pobj") or [s for c in tree.below(i, "pcomp") for s in tree.below(c, "nsubj")]
     if targets and tree.given(i) == "with":
         _move_with(tree, i, targets[0])
-    elif targets:
+    elif targets and not _of_a_part(tree, i, targets[0]):
         for _ in range(4):
             tree.hang(i, _above(tree, i, targets[0]), "prep")
         head = tree.heads[i]
@@ -41,35 +43,66 @@ def _move_phrase(tree: Tree, i: int) -> None:
             tree.hang(i, thing, "prep")
 
 
-def _on_the_wall(tree: Tree, i: int) -> None:
+def _on_the_wall(tree: Tree, i: int) -> bool:
     """A place that is part of what has a thing is the thing's place: "a building with graffiti on the walls";
-    so is the place after a part of the body: "standing with her hand | on a fence".
+    so is the place after a part of the body: "standing with her hand | on a fence", and "it" after what is
+    there: "with flowers | in it". Returns whether the phrase is where it belongs.
     """
     noun, target = i - 1, tree.below(i, "pobj")[:1]
+    # "with its legs up | in the air"
+    noun = i - 2 if i > 1 and tree.deps[noun] == "advmod" and tree.heads[noun] == i - 2 else noun
     if i == 0 or not target or tree.given(i) not in known.placing or tree.deps[noun] != "pobj":
-        return
+        return False
     before = tree.heads[noun]
-    if tree.given(before) != "with" or tree.heads[before] != tree.heads[i]:
-        return
+    if tree.given(before) != "with" or tree.heads[i] not in (tree.heads[before], noun):
+        return False
     owner, place = tree.heads[i], tree.name(target[0])
     definite = any(tree.given(c) in ("the", "its") for c in tree.children[target[0]])
     part = tree.noun(owner) and not tree.animate(owner) and definite and place in known.parts | known.surfaces
-    if part or (tree.name(noun) in known.body and _own(tree, noun)):
+    found = part or (tree.name(noun) in known.body and _own(tree, noun)) or tree.given(target[0]) == "it"
+    if found:
         tree.hang(i, noun, "prep")
+    return found
 
 
 def _worn(tree: Tree, i: int) -> None:
-    """What someone is in is no place of a verb: "holding the hand of the girl | in the red dress"."""
+    """What someone is in, or on, is no place of a verb: "holding the hand of the girl | in the red dress",
+    "leaning on a wall | in a cap", "filled with men | on bikes".
+    """
     head, target = tree.heads[i], tree.below(i, "pobj")[:1]
-    worn = target and tree.given(i) == "in" and tree.name(target[0]) in known.clothes
-    if worn and i > 0 and tree.verb(head) and tree.animate(i - 1) and tree.root(head) not in known.clothing:
+    if i == 0 or not target or not tree.verb(head) or tree.root(head) in known.clothing:
+        return
+    name, doers = tree.name(target[0]), [s for s in tree.below(head, "nsubj") if s < i and tree.animate(s)]
+    rides = tree.root(head) in known.moving | known.holding | known.light or not tree.animate(i - 1)
+    if tree.given(i) == "in" and name in known.clothes:
+        for wearer in [i - 1] if tree.animate(i - 1) else doers[:1]:
+            tree.hang(i, wearer, "prep")
+    elif tree.given(i) == "on" and name in known.ridden and not rides:
         tree.hang(i, i - 1, "prep")
+
+
+def _of_a_part(tree: Tree, i: int, target: int) -> bool:
+    """A place after what a body part does is where its owner is: "with her arms crossed | in a street"."""
+    verb = tree.heads[i]
+    over = tree.heads[verb]
+    part = tree.deps[verb] == "pcomp" and tree.given(over) == "with" and tree.given(i) in known.placing
+    bodies = [s for s in tree.below(verb, "nsubj", "nsubjpass") if tree.name(s) in known.body]
+    if part and bodies and tree.name(target) in known.places and not _own(tree, target):
+        owner = tree.heads[over]
+        doing = tree.deps[owner] == "nsubj" and tree.verb(tree.heads[owner])
+        tree.hang(i, tree.heads[owner] if doing else owner, "prep")
+        return True
+    return False
 
 
 def _above(tree: Tree, i: int, target: int) -> int:
     """What a phrase should hang on: a word further up, or its head where it is in its place."""
     head = tree.heads[i]
     over, dep = tree.heads[head], tree.deps[head]
+    fills = dep == "acl" and tree.root(head) in known.filling and tree.phrases(head, before=i)
+    if fills and tree.given(i) in known.placing and tree.noun(over):
+        # "a plate topped with cheese | on a table"
+        return over
     ahead = head > i and (dep == "amod" or (tree.noun(head) and dep in ("nsubj", "nsubjpass")))
     look = tree.tags[head].startswith("JJ") and dep in ("amod", "conj", "acl")
     free = tree.noun(head) and tree.given(i) in RAISED
@@ -106,6 +139,9 @@ def _of_the_first(tree: Tree, before: int, noun: int, target: int) -> bool:
     pronoun = tree.tags[target].startswith("PRP") and tree.given(target) not in known.reflexive
     if pronoun or (tree.animate(noun) and (name in known.clothes or name in known.colours)):
         return False
+    # "beside a man | on a bike"
+    if tree.animate(noun) and name in known.ridden and first not in ("of", "with"):
+        return False
     if first == "of":
         return tree.name(tree.heads[before]) not in known.parts
     if first == "with":
@@ -122,26 +158,53 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
     companions to the verb.
     """
     head, name, around = tree.heads[i], tree.name(target), _surrounding(tree, target)
+    if _of_it(tree, i, target):
+        return
     while around and tree.deps[head] in ("pobj", "prep", "dobj") and not tree.verb(head):
         head = tree.heads[head]
+    # "going down a slide | with her arms up"
+    if name in known.body and _own(tree, target) and tree.deps[head] == "dobj" and not tree.animate(head):
+        head = tree.heads[head]
+        tree.hang(i, head, "prep")
     if tree.noun(head) and head != tree.heads[i]:
         tree.hang(i, head, "prep")
     elif tree.verb(head):
         described = [tree.heads[head]] if tree.deps[head] == "acl" else []
         subjects = [s for s in tree.below(head, "nsubj", "nsubjpass") if s < i] or described
         things = [t for t in tree.below(head, "dobj") if t < i]
+        so = any(c > target for c in tree.below(target, "advmod", "amod", "acl"))
         held = things and tree.root(head) in known.holding and tree.name(things[-1]) in known.containers
-        if things and ((name in known.body and not _own(tree, target)) or (held and i == things[-1] + 1)):
+        if things and (
+            (name in known.body - known.grips and not _own(tree, target)) or (held and i == things[-1] + 1)
+        ):
             tree.hang(i, things[-1], "prep")
         elif name in known.clothes and tree.animate(i - 1):
             tree.hang(i, i - 1, "prep")
-        elif subjects and (around or name in known.clothes or (not things and name in known.body)):
+        elif subjects and (around or name in known.clothes or ((so or not things) and name in known.body)):
             tree.hang(i, subjects[0], "prep")
     elif tree.deps[head] == "pobj" and tree.noun(head):
         over = tree.heads[tree.heads[head]]
         moves = name in known.animate | known.portable and (tree.verb(over) or tree.animate(over))
-        if moves and tree.name(head) in known.places:
+        has = name in known.body and tree.name(head) in known.clothes
+        if (has and tree.animate(over)) or (moves and tree.name(head) in known.places):
             tree.hang(i, over, "prep")
+    if tree.deps[head] == "dobj" and name in known.animate and tree.root(tree.heads[head]) in known.light:
+        # "doing a trick | with a dog"
+        tree.hang(i, tree.heads[head], "prep")
+
+
+def _of_it(tree: Tree, i: int, target: int) -> bool:
+    """Who does something is not "it": in "a man holding a board with a fish | on it" the board is."""
+    verb = tree.heads[i]
+    verb = tree.heads[verb] if tree.deps[verb] == "dobj" else verb
+    if not any(tree.given(t) == "it" for t in tree.phrases(target)) or not tree.verb(verb):
+        return False
+    doers = [*tree.below(verb, "nsubj"), *([tree.heads[verb]] if tree.deps[verb] in MODIFIERS else [])]
+    things = [t for t in tree.below(verb, "dobj") if t < i and not tree.animate(t)]
+    if things and any(map(tree.animate, doers)):
+        tree.hang(i, things[-1], "prep")
+        return True
+    return False
 
 
 def _surrounding(tree: Tree, target: int) -> bool:
@@ -158,6 +221,14 @@ def _lower(tree: Tree, i: int) -> None:
     """What follows a person or an animal at once is about them: "a woman holding a child | looking at
     giraffes".
     """
+    # "with its tongue hanging out | running on grass"
+    over = tree.heads[tree.heads[i]]
+    part = (
+        tree.deps[tree.heads[i]] in MODIFIERS and tree.name(over) in known.body and tree.deps[over] == "pobj"
+    )
+    if part and tree.root(i) in known.moving | known.deeds:
+        tree.hang(i, tree.heads[tree.heads[over]], "acl")
+        return
     after = i > 0 and tree.deps[i - 1] in ("dobj", "pobj") and tree.animate(i - 1)
     if after and tree.tags[i] == "VBG" and tree.root(i) not in known.manners:
         tree.hang(i, i - 1, "acl")
@@ -172,15 +243,21 @@ def _move_participle(tree: Tree, i: int) -> None:
     # What is worn, held, or in something that stands does not stand or sit by itself.
     idle = held or part or tree.name(head) in known.clothes
     does = deed in known.deeds or (deed in known.postures and idle)
+    # A beak does not fly.
+    does |= deed in known.moving and tree.name(head) in known.body and tree.deps[head] == "pobj"
     # What is painted did not paint.
     does &= tree.tags[i] == "VBG" or (tree.tags[i] == "VBN" and deed in known.postures)
+    # A party does not clap its hands.
+    stays = tree.name(head) in known.places and deed not in known.stative | known.filling
+    does |= tree.tags[i] == "VBG" and stays and bool(tree.below(i, "dobj"))
     if tree.animate(head) or not does:
         return
     while tree.deps[head] == "conj" and tree.noun(tree.heads[head]):
         head = tree.heads[head]
     over = tree.heads[head]
     above = tree.heads[over] if tree.deps[head] == "pobj" else over
-    if tree.noun(above) and (tree.animate(above) or tree.given(over) == "of"):
+    worn = tree.given(over) == "in" and tree.name(head) in known.clothes
+    if tree.noun(above) and (tree.animate(above) or worn or tree.given(over) == "of"):
         tree.hang(i, above, "acl")
-    elif tree.verb(above):
+    elif tree.verb(above) and tree.deps[head] != "attr":
         tree.hang(i, above, "advcl")

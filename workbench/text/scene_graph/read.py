@@ -80,8 +80,9 @@ class _Sentence:
             bare = tree.deps[i] not in ("nummod", "det", "poss", "amod", "predet") and not inner(tree, i)
             if bare and tree.given(i) in known.pronouns:
                 self.means[i] = self._meant(i, tree.given(i))
-                if tree.given(i) == "another" and self.means[i]:
-                    self.means[i] = [self._second(i, self.means[i][0])]
+                look = [a for _, a in looks_of(tree, i)] if tree.given(i) in ("one", "ones") else []
+                if self.means[i] and (look or tree.given(i) == "another"):
+                    self.means[i] = [self._second(i, self.means[i][0], look)]
         for i in places:
             says = tree.verb(i) and not inner(tree, i) and tree.deps[i] not in ("aux", "auxpass", "amod")
             for statement in (of_verb if says else of_noun)(tree, i):
@@ -102,9 +103,9 @@ class _Sentence:
         self.nodes.append(_Node(label, self.number, i, plural, attributes))
         return len(self.nodes) - 1
 
-    def _second(self, i: int, first: int) -> int:
-        """A new node of the name of another one: "a man holds up another"."""
-        self.nodes.append(_Node(self.nodes[first].label, self.number, i, plural=False, attributes=[]))
+    def _second(self, i: int, first: int, look: list[str]) -> int:
+        """A new node of the name of another one: "a man holds up another", "beside a large one"."""
+        self.nodes.append(_Node(self.nodes[first].label, self.number, i, plural=False, attributes=look))
         return len(self.nodes) - 1
 
     def _where(self, test: Callable[[_Node], bool], among: Iterable[int] | None = None) -> list[int]:
@@ -124,7 +125,9 @@ class _Sentence:
         before = self._where(lambda n: (n.sentence, n.position) < (self.number, i))
         free = [n for n in before if n not in barred] or before
         if word in known.plural_pronouns:
-            return self._where(lambda n: n.plural, free)[-1:] or free[:2]
+            several = self._where(lambda n: n.plural, free)
+            living = self._where(lambda n: n.among(known.animate), several) if word == "they" else []
+            return living[-1:] or several[-1:] or free[:2]
         if word in known.person_pronouns:
             others = known.male if self.tree.said(i) in ("she", "her") else known.female
             persons = self._where(lambda n: n.among(known.persons - others), free)
@@ -133,7 +136,9 @@ class _Sentence:
             counted = self._where(lambda n: "one" in n.attributes, before) if word == "another" else []
             return counted[-1:] or (self._where(lambda n: n.plural, before) or before)[:1]
         things = self._where(lambda n: not n.among(known.persons) and not n.plural, free)
-        return (things or free)[:1] if word == "it" else []
+        # What is worn is hardly ever meant: "a woman in a coat faces the sea as it rises".
+        bare = self._where(lambda n: not n.among(known.clothes), things)
+        return (bare or things or free)[:1] if word == "it" else []
 
     def _nodes(self, words: Iterable[int]) -> list[int]:
         """The nodes that words mean."""
@@ -197,7 +202,10 @@ def is_object(tree: Tree, i: int) -> bool:
         return not inner(tree, i) and (names or word not in known.adverbs)
     # An adjective or number may stand for a thing: "a man in red", "two are playing".
     named = tree.tags[i] in ("JJ", "JJR", "JJS", "CD") and word not in known.amounts
-    return named and tree.deps[i] in ("nsubj", "nsubjpass", "dobj", "pobj")
+    first = i
+    while tree.deps[first] == "conj" and tree.said(first) in known.colours:
+        first = tree.heads[first]
+    return named and tree.deps[first] in ("nsubj", "nsubjpass", "dobj", "pobj") and not tree.noun(first)
 
 
 def name_of(tree: Tree, i: int) -> str:
@@ -207,7 +215,9 @@ def name_of(tree: Tree, i: int) -> str:
     head = lemma(word.given, "NOUN") if plural else tree.said(i)
     if word.kind == "name":
         start = word.says[: max(word.says.rfind(" "), word.says.rfind("-")) + 1]
-        head = word.says if start == "pair of " else start + lemma(word.says[len(start) :], "NOUN")
+        last = word.says[len(start) :]
+        # No plural ends in -a: "coca-cola".
+        head = word.says if start == "pair of " or last.endswith("a") else start + lemma(last, "NOUN")
     return " ".join([*(tree.said(c) for c in compound(tree, i)), head])
 
 
@@ -297,7 +307,14 @@ def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
         things = joined(tree, tree.below(head, "dobj"))
         if things:
             return things
-    return subjects(tree, head, depth + 1) if dep in CLIMBING and tree.verb(head) else described(tree, head)
+    if dep in CLIMBING and tree.verb(head):
+        return subjects(tree, head, depth + 1)
+    # "a man and a girl | surrounded by fruit", hung on the man
+    more = [noun for noun in joined(tree, [head]) if noun < verb]
+    last = max(more, default=head)
+    while any(last < below < verb for below in tree.children[last]):
+        last = max(below for below in tree.children[last] if below < verb)
+    return more if len(more) > 1 and last == verb - 1 and min(more) == head else described(tree, head)
 
 
 def described(tree: Tree, noun: int) -> list[int]:
@@ -441,7 +458,12 @@ def of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
         if position > noun:
             # "fruits and vegetables | inside of a pot", hung on the first of them
             more = [n for n in joined(tree, [noun]) if noun < n < position]
-            last = more and position == more[-1] + 1 and tie not in ("with", "of")
+            last = more and position == more[-1] + 1 and tie not in ("with", "without", "of")
+            near = position - 1 if position - 1 in more else noun
+            if tie in ("with", "without") and near == position - 1 and not tree.animate(near):
+                # "sinks and mirrors | with lights"
+                yield from (Statement(near, tie, target) for target in targets)
+                continue
             ones = [noun, *more] if last and not tree.below(noun, *MODIFIERS) else described(tree, noun)
             yield from (Statement(one, tie, target) for one in ones for target in targets)
     for look in [c for c in tree.below(noun, "amod") if c > noun and tree.tags[c].startswith("JJ")]:

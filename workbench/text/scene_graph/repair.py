@@ -13,6 +13,7 @@ def repaired(tree: Tree) -> Tree:
     words = (
         _complete,
         _tagged,
+        _look_alone,
         _relative,
         _particle,
         _of_last,
@@ -33,7 +34,9 @@ def repaired(tree: Tree) -> Tree:
 
 
 def _complete(tree: Tree, i: int) -> None:
-    """A preposition that was left without its noun: "flying over | a toy"."""
+    """A preposition that was left without its noun: "flying over | a toy"; one that has it is no adverb."""
+    if tree.tags[i] in ("IN", "TO", "RP") and tree.deps[i] == "advmod" and tree.below(i, "pobj"):
+        tree.deps[i] = "prep"
     left = tree.tags[i] == "IN" and tree.deps[i] in ("prep", "advmod", "prt") and not tree.children[i]
     for noun in tree.below(tree.heads[i], "dobj", "attr", "npadvmod") if left else ():
         if min([noun, *tree.children[noun]]) == i + 1:
@@ -51,6 +54,39 @@ def _tagged(tree: Tree, i: int) -> None:
         tree.deps[noun] = "dobj"
     if tree.deps[i] == "acomp" and tree.tags[i] == "NN" and not tree.children[i]:
         tree.tags[i] = "JJ"
+    if (
+        tree.tags[i].startswith("JJ")
+        and tree.deps[i] in ("nsubj", "dobj", "pobj")
+        and tree.below(i, "compound")
+    ):
+        tree.tags[i] = "NN"
+    things = known.portable | known.ridden | known.clothes
+    alone = tree.deps[i] == "dative" and tree.noun(i) and not tree.animate(i)
+    if tree.tags[i] == "JJ" and tree.deps[i] == "amod" and tree.given(i) in things:
+        # "a skateboard | trick"
+        tree.tags[i], tree.deps[i] = "NN", "compound"
+    elif alone and i + 1 in tree.below(tree.heads[i], "dobj") and not tree.children[i + 1]:
+        # "wearing ear | defenders"
+        tree.put({i: (i + 1, "compound")} | {c: (i + 1, tree.deps[c]) for c in tree.children[i]})
+
+
+def _look_alone(tree: Tree, i: int) -> None:
+    """An adjective or a participle after a noun in a caption without a verb: "a rider | airborne on a ramp";
+    after a part of the body it is that part's: "with his mouth | open", "with its head | cocked to the side".
+    """
+    look, noun, with_ = tree.adjective(i), i - 1, tree.heads[i - 1]
+    if not (look or tree.tags[i] == "VBN"):
+        return
+    part = (
+        i > 1 and tree.deps[noun] == "pobj" and tree.given(with_) == "with" and tree.name(noun) in known.body
+    )
+    subjects = tree.below(i, "nsubj", "nsubjpass") if tree.heads[i] == i else []
+    if subjects and not tree.below(i, "aux", "auxpass", "dobj") and (look or part):
+        others = dict.fromkeys(tree.below(i, "advcl"), (subjects[0], "acl"))
+        tree.put({subjects[0]: (subjects[0], "ROOT"), i: (subjects[0], "amod" if look else "acl"), **others})
+    if part and tree.deps[i] in ("amod", "acl", "acomp", "advcl") and tree.heads[i] < with_:
+        phrases = {p: (tree.heads[i], "prep") for p in tree.below(i, "prep") if look}
+        tree.put({**phrases, i: (noun, "amod" if look else "acl")})
 
 
 def _relative(tree: Tree, i: int) -> None:
@@ -68,7 +104,15 @@ def _relative(tree: Tree, i: int) -> None:
 
 
 def _particle(tree: Tree, i: int) -> None:
-    """A particle that was given the verb's object: "drying off | his face with a towel"."""
+    """A particle that was given the verb's object: "drying off | his face with a towel"; or one of the noun
+    before it, "with its legs | up in the air".
+    """
+    above = tree.heads[i - 1]
+    after = i > 1 and tree.deps[i - 1] == "pobj" and tree.given(above) == "with" and tree.heads[i] < above
+    if after and tree.deps[i] in ("prt", "advmod") and tree.given(i) in known.particles:
+        for place in [p for p in tree.below(tree.heads[i], "prep") if p == i + 1]:
+            tree.hang(place, i - 1, "prep")
+        tree.hang(i, i - 1, "advmod")
     split = tree.deps[i] == "prt" and tree.verb(tree.heads[i])
     for noun in tree.below(i, "pobj") if split and tree.root(tree.heads[i]) not in known.moving else ():
         if any(tree.tags[c] == "PRP$" for c in tree.children[noun]):
@@ -130,7 +174,8 @@ def _participle(tree: Tree, i: int) -> None:
         for noun in tree.below(i, "dobj")[:1]:
             tree.put({noun: (head, dep), i: (noun, "amod")})
     elif tree.noun(i) and dep == "conj" and tree.given(i).endswith("ing") and not tree.below(i, "det"):
-        above = tree.heads[head] if tree.deps[head] == "dobj" else head
+        above = tree.heads[head] if tree.deps[head] in ("dobj", "pobj") else head
+        above = tree.heads[above] if tree.deps[above] == "prep" else above
         if tree.tags[above] == "VBG" and tree.root(i) in known.verbs:
             tree.tags[i] = "VBG"
             tree.hang(i, above, "conj")
@@ -187,19 +232,29 @@ def _measures(tree: Tree, i: int) -> None:
     food = tree.heads[i]
     of = tree.heads[food]
     listed = tree.deps[i] == "conj" and tree.noun(i) and tree.deps[food] == "pobj" and tree.given(of) == "of"
-    told = any(tree.given(c) in known.one for c in tree.below(i, "det")) or any(
-        tree.given(c) == "of" for c in tree.below(i, "prep")
-    )
+    after = [*range(i + 1, len(tree.words))[:1], *tree.below(i, "prep")]
+    told = any(tree.given(c) in known.one for c in tree.below(i, "det"))
+    told |= any(tree.given(c) == "of" for c in after)
     bare = not tree.below(food, "det", "nummod", "poss") and not tree.animate(food)
     if listed and told and bare and tree.noun(tree.heads[of]):
         tree.hang(i, tree.heads[of], "conj")
 
 
 def _pair(tree: Tree, i: int) -> None:
-    """Two nouns read as one name although "and" stands between: "in a hat and red shirt"."""
+    """Two nouns read as one name although "and" stands between: "in a hat and red shirt"; or two names where
+    none does: "a black and white | police dog".
+    """
+    head = tree.heads[i]
+    look = (
+        tree.deps[i] == "conj" and tree.noun(i) and tree.adjective(head) and tree.said(head) in known.colours
+    )
+    while look and tree.deps[head] == "conj":
+        head = tree.heads[head]
+    if look and tree.deps[head] == "amod" and tree.heads[head] == i + 1:
+        tree.hang(i, i + 1, "compound")
     head = tree.heads[i]
     named = tree.deps[i] in ("compound", "nmod", "amod") and head > i and tree.said(i) not in known.colours
-    if named and tree.noun(i) and tree.noun(head) and tree.given(i + 1) in ("and", "or"):
+    if named and tree.noun(i) and tree.noun(head) and tree.given(i + 1) in ("and", "or", ","):
         above = i if tree.heads[head] == head else tree.heads[head]
         before = {c: (i, tree.deps[c]) for c in tree.children[head] if c < i}
         between = {c: (head, "amod") for c in tree.below(i, "conj") if i < c < head}
@@ -207,9 +262,17 @@ def _pair(tree: Tree, i: int) -> None:
 
 
 def _of_doing(tree: Tree, i: int) -> None:
-    """A participle before its noun, read as a clause: "of wilting flowers"."""
-    opens = tree.given(i) in ("of", "near", "with", "on", "over", "under", "at", "through", "behind")
-    for verb in [v for v in tree.below(i, "pcomp") if tree.tags[v] == "VBG"] if opens else ():
+    """A participle before its noun, read as a clause: "of wilting flowers", "beside | stacked boxes"."""
+    opens = tree.given(i) in known.placing | known.motion | {"of", "with"} and tree.given(i) not in (
+        "by",
+        "from",
+    )
+    lost = [v for v in tree.below(tree.heads[i], "xcomp", "advcl") if v == i + 1 and not tree.children[i]]
+    for verb in (
+        [*(v for v in tree.below(i, "pcomp") if tree.tags[v] in ("VBG", "VBN")), *lost] if opens else ()
+    ):
+        if tree.below(verb, "nsubj", "nsubjpass"):
+            continue
         for noun in tree.below(verb, "dobj")[:1]:
             if noun > verb and not any(tree.tags[c] in ("DT", "PRP$") for c in tree.children[noun]):
                 inner = {c: (noun, tree.deps[c]) for c in tree.children[verb]}
@@ -230,9 +293,19 @@ def _list(tree: Tree, i: int) -> None:
         while tree.deps[head] in ("pobj", "prep") and not tree.verb(tree.heads[head]):
             head = tree.heads[head]
         tree.hang(i, head, "conj")
+    elif tree.name(head) in known.clothes and tree.animate(i) and tree.animate(_wearer(tree, head)):
+        # "men in hats and a woman"
+        tree.hang(i, _wearer(tree, head), "conj")
     elif tree.noun(head):
         ours = any(tree.tags[t] == "PRP" for t in tree.phrases(i))
         inner = [t for t in tree.phrases(head, before=i) if not tree.animate(t) and t < i]
         moves = ours or (tree.animate(head) and not tree.animate(i))
         if moves and inner and tree.given(tree.heads[inner[-1]]) in ("in", "with"):
             tree.hang(i, inner[-1], "conj")
+
+
+def _wearer(tree: Tree, worn: int) -> int:
+    """Who is in what is worn: the noun that its preposition hangs on."""
+    while tree.deps[worn] == "conj":
+        worn = tree.heads[worn]
+    return tree.heads[tree.heads[worn]] if tree.deps[worn] == "pobj" else worn

@@ -20,7 +20,9 @@ def reread(tree: Tree) -> list[Word] | None:
     Returns:
         The words to be parsed instead, or None where the sentence was read well.
     """
-    made: list[Word] = []
+    bare = tree.tags[0] in ("VB", "VBP") and tree.heads[0] == 0 and tree.given(1) in known.followers
+    # What opens like a command names something: "vase with flowers".
+    made = [Word("a")] if bare else []
     for i, word in enumerate(tree.words):
         inside = 0 < i < len(tree.words) - 1 and not word.says
         doubtful = inside and (tree.noun(i) or _merged(tree, i))
@@ -31,8 +33,13 @@ def reread(tree: Tree) -> list[Word] | None:
 
 def _merged(tree: Tree, i: int) -> bool:
     """A verb that the noun before it was made part of: "a dark | hat shoots"."""
-    loose = tree.deps[i] in ("pobj", "dobj", "conj", "compound") or (tree.tags[i] == "VBZ" and i > 1)
-    return loose and tree.tags[i] in ("VBZ", "VBG") and i - 1 in tree.below(i, "compound", "nmod", "amod")
+    loose = tree.deps[i] in ("pobj", "dobj", "conj", "compound", "ROOT") or (tree.tags[i] == "VBZ" and i > 1)
+    into = loose and i - 1 in tree.below(i, "compound", "nmod", "amod")
+    # "one person | having food", "a woman in white | playing tennis", "man | squirts water"
+    parts = ("compound", "amod", "nmod") if tree.root(i) in known.acting or tree.tags[i] == "VBZ" else ()
+    between = tree.deps[i] in parts and tree.noun(tree.heads[i]) and i < tree.heads[i]
+    told = tree.noun(i - 1) or tree.said(i - 1) in known.colours
+    return tree.tags[i] in ("VBZ", "VBG") and (into or (between and told))
 
 
 def _verbs_before(tree: Tree, i: int) -> bool:
@@ -51,6 +58,8 @@ def _finite(tree: Tree, i: int) -> list[Word]:
     crosses the road".
     """
     word, before, tag = tree.given(i), tree.given(i - 1), tree.tags[i - 1]
+    if i == 1 and tree.tags[i] == "VBZ" and tree.animate(0) and tree.root(i) in known.verbs:
+        return [Word("is"), Word(_gerund_of(tree.root(i)))]
     after, several = tree.given(i + 1), tag in ("NNS", "NNPS")
     followed = after in known.followers | known.placing or tree.tags[i + 1] == "VBN"
     root, noun = tree.root(i), lemma(word, "NOUN")
@@ -83,10 +92,15 @@ def _together(tree: Tree, i: int) -> list[Word]:
     if tree.tags[i - 1] not in ("NN", "JJ") or _verbs_before(tree, i):
         return []
     joined = tree.animate(i - 1) and any(tree.given(j) == "and" for j in range(max(i - 4, 0), i - 1))
-    followed = tree.given(first + 1) in known.relatives | {"in", "with"}
+    # "a man in a shirt and a man in a hat | jump in the air"
+    people, ands = [j for j in range(i) if tree.animate(j)], [j for j in range(i) if tree.given(j) == "and"]
+    joined |= tree.name(i - 1) in known.clothes and any(people[0] < j < people[-1] for j in ands if people)
+    followed = tree.given(first + 1) in known.relatives | {"in", "with", "on", "at"}
     several = tree.tags[first] == "NNS" and tree.animate(first) and followed
     # What is worn, carried or alive has no stand, and no look.
     held = tree.name(i - 1) in known.clothes | known.portable | known.animate
+    # "two dogs on a lawn | play with a toy", but "at a city park"
+    held |= tree.name(i - 1) in known.places and tree.root(i) in known.deeds | known.moving
     return [Word("are"), Word(_gerund_of(tree.root(i)))] if joined or (several and held) else []
 
 
@@ -108,7 +122,7 @@ def _gerund(tree: Tree, i: int) -> list[Word]:
     """A participle read as a noun: "a man with an orange helmet climbing a rock"."""
     word, before = tree.given(i), tree.given(i - 1)
     verb = word.endswith("ing") and word not in known.gerund_nouns and tree.root(i) in known.verbs
-    wears = i > 1 and tree.said(i - 1) in known.colours and tree.given(i - 2) == "in"
+    wears = i > 1 and tree.said(i - 1) in known.colours and tree.given(i - 2) in ("in", "wearing")
     subject = tree.noun(i - 1) or before in known.clothes | known.portable or wears
     marks = [c for j in (i, i - 1, tree.heads[i]) for c in tree.children[j] if c < i - 1]
     told = any(tree.tags[c] in ("DT", "PRP$", "CD") or tree.adjective(c) for c in marks)

@@ -115,6 +115,8 @@ def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
     moods = {f"{be} {ready} to" for be in beginnings for ready in prepared} | {"ready to", "about to"}
     table |= dict.fromkeys(moods, Word("will"))
     table |= dict.fromkeys(("each other", "one another"), Word("themselves"))
+    table |= {"side by side": Word("together"), "no one": Word("nobody", "no one", "name")}
+    table["glasses of"] = Word("cups", "glass", "name")
     table |= {name: Word(_plain(name.split()[-1]), name, "name") for name in _NAMES}
     found: dict[str, list[tuple[list[str], Word]]] = {}
     for text, word in sorted(table.items(), key=lambda item: -len(item[0].split())):
@@ -134,7 +136,11 @@ _PHRASES = _phrases()
 def _phrase(words: list[str], at: int) -> Folded:
     """The longest set phrase that begins at a word: prepositions of several words, names, "about to"."""
     begin = _PHRASES.get(words[at], ())
-    return next(((len(p), [word]) for p, word in begin if words[at : at + len(p)] == p), NOTHING)
+    length, made = next(((len(p), [word]) for p, word in begin if words[at : at + len(p)] == p), NOTHING)
+    after = (*words[at + length :], ".")[0]
+    if length and words[at] == "from" and (after in known.stoppers or not after[0].isalnum()):
+        return length, [Word("together")]
+    return (length - 1, made) if words[at : at + length] == ["glasses", "of"] else (length, made)
 
 
 def _gathering(words: list[str], at: int) -> Folded:
@@ -149,7 +155,8 @@ def _gathering(words: list[str], at: int) -> Folded:
     ahead = words[after : after + 3]
     noun = next((i for i, word in enumerate(ahead) if word in known.paired), None)
     if words[start] in ("pair", "pairs") and noun is not None:
-        adjectives = [Word(word) for word in (*words[at:start], *ahead[:noun]) if word not in known.articles]
+        plain = [word for word in (*words[at:start], *ahead[:noun]) if word not in known.articles]
+        adjectives = fold([*plain, ahead[noun]])[:-2]
         return after + noun + 1 - at, [*adjectives, Word(ahead[noun], f"pair of {ahead[noun]}", "name")]
     if not ahead or ahead[0] in known.stoppers:
         return NOTHING
@@ -175,8 +182,12 @@ def _shade(words: list[str], at: int) -> Folded:
     inside = at + 2 < len(words)
     # "a snow topped mountain", but not "a pizza topped with cheese"
     named = inside and words[at + 2] not in known.stoppers | known.followers | known.relatives
+    bare = named and first not in known.articles | known.stoppers | known.be | known.animate | known.particles
     if second and (
         (first in known.shades and second in known.colours)
+        # "snow covered mountains", "a two lane road"
+        or (bare and second in known.compounded and not first.endswith(("ly", "ing")))
+        or (named and first in known.numbers and second in known.units)
         or (second in known.made and first not in known.articles | known.stoppers and named)
         or (first in known.depths and second in ("deep", "high", "length"))
         or (second == "looking" and inside and first in known.looks)

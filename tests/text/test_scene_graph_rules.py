@@ -1,0 +1,134 @@
+"""What the rules of the caption parser are for: each caption was misread before its rule was written."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.text import scene_graph
+
+# A caption, and below it what it says: statements by semicolon, their words by comma; an object stands alone
+# only where no statement names it.
+SAYS = """
+A man walks past a tree lined street with snow covered mountains.
+    mountain, snow covered; street, tree lined; man, walk past, street; street, with, mountain
+People running down a two lane road.
+    road, two lane; people, run down, road
+A pair of black handled scissors.
+    pair of scissors, black handled
+Two dogs run side by side down a road.
+    dog, two; dog, run down, road
+A fully stocked kitchen with no one in it.
+    kitchen, stocked; kitchen, with, no one; no one, in, kitchen
+Plates of food and glasses of wine sitting on a table.
+    glass, of, wine; glass, sit on, table; plate, of, food; plate, sit on, table
+One dog is wet.
+    dog, one; dog, wet
+Two cats of the same colour.
+    cat, two; colour, same; cat, of, colour
+vase with flowers in it
+    flower, in, vase; vase, with, flower
+A person having food in their hand.
+    food, in, hand; person, have, food
+A woman wearing white playing tennis with a partner.
+    woman, play, tennis; woman, play with, partner; woman, wear, white
+Man squirts a hose.
+    man, squirt, hose
+Two dogs on a lawn play with a toy.
+    dog, two; dog, on, lawn; dog, play with, toy
+A man in a yellow shirt and a man in an orange shirt jump in the air.
+    shirt, orange; shirt, yellow; man, in, shirt; man, jump in, air
+A transit bus riding through a street at night.
+    transit bus, ride at, night; transit bus, ride through, street
+A small child walks down a sidewalk.
+    child, small; child, walk down, sidewalk
+A boy doing a skateboard trick.
+    boy, do, skateboard trick
+A man wearing ear defenders is shooting a pistol.
+    man, shoot, pistol; man, wear, ear defender
+Bicycle rider airborne on a ramp.
+    bicycle rider, airborne; bicycle rider, on, ramp
+A man with his mouth open.
+    mouth, open; man, with, mouth
+A dog in water with its head cocked to the side.
+    dog, in, water; dog, with, head; head, cock to, side
+A dog jumping with its legs up in the air.
+    dog, jump; dog, with, leg; leg, in, air
+A black and white police dog.
+    police dog, black; police dog, white
+A room with a couch, table and lamp.
+    room, with, couch; room, with, lamp; room, with, table
+A woman is tugging on a white sheet and laughing.
+    sheet, white; woman, laugh; woman, tug on, sheet
+A woman sits beside stacked luggage.
+    luggage, stacked; woman, sit beside, luggage
+A person in the air with one person having a ball.
+    person, one; person, have, ball; person, in, air; person, with, person
+A park with men in cowboy hats and a woman.
+    man, in, cowboy hat; park, with, man; park, with, woman
+A woman with her hands in the air.
+    hand, in, air; woman, with, hand
+A table with a vase with flowers in it.
+    flower, in, table; table, with, flower; table, with, vase
+A man leans against a wall in a cap.
+    man, in, cap; man, lean against, wall
+A street filled with men on bikes.
+    man, on, bike; street, fill with, man
+A woman stands next to a man on a scooter.
+    man, on, scooter; woman, stand next to, man
+A girl is standing with her arms crossed in a street.
+    arm, cross; girl, stand in, street; girl, with, arm
+A little girl slides down a slide with her arms out.
+    girl, little; girl, slide down, slide; girl, with, arm
+Two men biting a surfboard with a shark on it.
+    man, two; man, bite, surfboard; shark, on, surfboard; surfboard, with, shark
+A girl doing a trick with her dog.
+    girl, do, trick; girl, do with, dog
+A boy putting something in his mouth with both hands.
+    boy, put, something; boy, put in, mouth; boy, put with, hand
+A man in a cap with a goatee.
+    man, in, cap; man, with, goatee
+A dog with tongue hanging out of its mouth running on the grass.
+    dog, run on, grass; dog, with, tongue; tongue, hang out of, mouth
+A bird with a long neck flying over water.
+    neck, long; bird, fly over, water; bird, with, neck
+Two men at a party punching their hands into the air.
+    man, two; man, at, party; man, punch, hand; man, punch into, air
+A plate topped with broccoli on a table.
+    plate, on, table; plate, top with, broccoli
+A president in a nice suit walking near a building.
+    suit, nice; president, in, suit; president, walk near, building
+there is a woman jockey riding a horse
+    woman jockey, ride, horse
+A bottle of coca-cola.
+    bottle, of, coca-cola
+Sinks and mirrors with lights.
+    sink; mirror, with, light
+A sign and a bicycle without wheels.
+    sign; bicycle, without, wheel
+A small elephant is standing by a large one.
+    elephant, large; elephant, small; elephant, stand by, elephant
+A woman in a coat faces the water as it covers her feet.
+    water, cover, foot; woman, face, water; woman, in, coat
+A man and young girl surrounded by fruits.
+    girl, young; fruit, surround, girl; fruit, surround, man
+A girl in pink and purple stands on a playground.
+    girl, in, pink; girl, in, purple; girl, stand on, playground
+Three boys hold hands as they jump into a pool.
+    boy, three; boy, hold, hand; boy, jump into, pool
+A dog being tackled from behind by another dog.
+    dog, tackle, dog
+"""
+LINES = SAYS.strip().splitlines()
+PAIRS = dict(zip(LINES[::2], LINES[1::2], strict=True))
+
+
+@pytest.fixture(scope="module")
+def parsed():
+    return dict(zip(PAIRS, scene_graph.parse(list(PAIRS)), strict=True))
+
+
+@pytest.mark.parametrize("caption", PAIRS)
+def test_a_caption_that_was_misread_is_read_as_the_guide_has_it(caption, parsed):
+    expected = {tuple(one.strip().split(", ")) for one in PAIRS[caption].split(";")}
+    named = {word for one in expected for word in (one[0], *one[2:])}
+    assert parsed[caption].tuples() == expected | {(name,) for name in named}

@@ -1,0 +1,154 @@
+"""What the members of the shelves are, in the words of their own files: for ``list`` and ``explain``."""
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, get_type_hints
+
+from workbench.records import MetricKey
+from workbench.registry import REFERENCE, Group, did_you_mean
+
+KINDS = {
+    "data": "data set", "encoders": "encoder", "metrics": "metric", "objectives": "objective",
+    "text": "signal of captions",
+}  # fmt: skip
+READS_WITH = re.compile(r"^Reads with:.*\n", re.MULTILINE)
+SECTION, ENTRY = re.compile(r"\n(?=\S)"), re.compile(r"(?:^|\n) {4}(?=\S)")
+BRACES, WIDTH = re.compile("[{}]"), 80
+
+
+def rows(shelf: str) -> list[dict[str, str]]:
+    """The members of a shelf: ``name``, ``what`` it is and what it ``needs``."""
+    menu = import_module(f"workbench.{shelf}")
+    members = ((name, menu.member(name)) for name in menu.names())
+    return [
+        {"name": name, "what": what(shelf, member), "needs": needs(shelf, member)} for name, member in members
+    ]
+
+
+def what(shelf: str, member: Any) -> str:
+    """What counts as a hit for a metric; else the first paragraph of the member's file: the paper, or what it
+    is.
+    """
+    hit = BRACES.sub("", member.hit) if shelf == "metrics" else ""
+    return hit or next(_paragraphs(_about(member) or inspect.getdoc(member) or ""), "")
+
+
+def needs(shelf: str, member: Any) -> str:
+    """What a member reads: the encoders of an objective's recipe and signals of captions, the inputs of an
+    encoder, the evidence of a metric and whose judgements; empty for others.
+    """
+    if shelf == "objectives":
+        encoders = [member.recipe.get(f"{side}_encoder", "") for side in ("image", "text")]
+        return ", ".join(dict.fromkeys(filter(None, [*encoders, *member.needs])))
+    if shelf == "encoders":
+        return ", ".join(filter(None, [member.image_input, "captions" if member.encodes_text else ""]))
+    return f"{member.requires} by {', '.join(member.by)}" if shelf == "metrics" else ""
+
+
+def explain(name: str) -> list[str]:
+    """A member wherever it stands: what it computes, with paper and equations, options with their defaults,
+    recipe and file, as lines.
+
+    Args:
+        name: of a member, ``"my_module:MyLoss"``, or the key of a number such as ``"exact:t2i/map_at_r"``,
+            which stands for its metric.
+
+    Raises:
+        KeyError: no shelf has it; the message lists the near names.
+    """
+    names = [name]
+    with suppress(ValueError):
+        names.append(MetricKey.parse(name).metric)
+    for one in names:
+        if found := list(_members(one)):
+            return [line for shelf, member in found for line in (*_page(shelf, one, member), "")][:-1]
+    known = sorted({one for shelf in KINDS for one in import_module(f"workbench.{shelf}").names()})
+    raise KeyError(f"no shelf has {name!r}; {did_you_mean(names[-1], known)}")
+
+
+def _members(name: str) -> Iterator[tuple[str, Any]]:
+    """The shelves that have a name, with what it stands for there."""
+    for shelf in KINDS:
+        menu = import_module(f"workbench.{shelf}")
+        if name in menu.names():
+            yield shelf, menu.member(name)
+        elif REFERENCE.fullmatch(name) and shelf != "data":
+            with suppress(TypeError):
+                yield shelf, menu.member(name)
+
+
+def _page(shelf: str, name: str, member: Any) -> Iterator[str]:
+    """One member, line by line."""
+    yield f"{name}: {KINDS[shelf]}"
+    text = "\n\n".join(filter(None, [_about(member), _before_sections(inspect.getdoc(member) or "")]))
+    for paragraph in _paragraphs(text.replace("``", "`")):
+        item = paragraph.startswith("- ")
+        yield from [] if item else [""]
+        yield from textwrap.wrap(paragraph, WIDTH, subsequent_indent="  " * item)
+    yield from ("", "Options:") if (options := list(_options(member))) else ("",)
+    for option, default, about in options:
+        yield f"  {option} = {default!r}" if default is not inspect.Parameter.empty else f"  {option}"
+        yield from textwrap.wrap(about, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    if recipe := getattr(member, "recipe", None):
+        fields = ", ".join(f"{field}={value}" for field, value in recipe.items())
+        yield from textwrap.wrap(f"Recipe in the embedded world: {fields}", WIDTH, subsequent_indent="  ")
+    if needed := needs(shelf, member):
+        yield f"Reads: {needed}"
+    yield f"File: {_module(member).__name__.replace('.', '/')}.py"
+
+
+def _options(kind: Callable[..., Any], prefix: str = "") -> Iterator[tuple[str, Any, str]]:
+    """Name, default and text of every option, those of a group of options after it."""
+    owners = inspect.getmro(kind) if inspect.isclass(kind) else (kind,)
+    texts = [entries(inspect.getdoc(owner) or "") for owner in owners]
+    hints = get_type_hints(kind.__init__ if inspect.isclass(kind) else kind, include_extras=True)
+    for option, parameter in inspect.signature(kind).parameters.items():
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            about = next((of[option] for of in texts if option in of), "")
+            yield f"{prefix}{option}", parameter.default, about
+            for mark in getattr(hints.get(option), "__metadata__", ()):
+                if isinstance(mark, Group):
+                    yield from _options(mark.kind, f"{prefix}{option}.")
+
+
+def entries(doc: str) -> dict[str, str]:
+    r"""The entries of the section ``Args`` of a docstring, each as one line.
+
+    >>> entries("Add.\n\nArgs:\n    a: one\n        number.\n    b, c: others.\n\nReturns:\n    d: e")
+    {'a': 'one number.', 'b': 'others.', 'c': 'others.'}
+    """
+    section = SECTION.split(doc.partition("\nArgs:\n")[2])[0]
+    found = (entry.partition(": ") for entry in ENTRY.split(section) if entry)
+    return {
+        name.lstrip("*"): " ".join(text.replace("``", "`").split())
+        for names, _, text in found
+        for name in names.split(", ")
+    }
+
+
+def _before_sections(doc: str) -> str:
+    return re.split(r"\n(?:Args|Returns|Raises|Attributes|Source):\n|\n>>>", doc)[0].strip()
+
+
+def _module(member: Any) -> Any:
+    """The file that makes a member; a metric that is one of several stands where its function does."""
+    of = getattr(member, "of", None)
+    return inspect.getmodule(of if inspect.isfunction(of) and of.__name__ != "of" else member)
+
+
+def _about(member: Any) -> str:
+    return READS_WITH.sub("", inspect.getdoc(_module(member)) or "")
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Paragraphs and entries of lists, each as one line."""
+    held: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if held and (not line.strip() or line.startswith("- ")):
+            yield " ".join(held)
+            held = []
+        held += [line.strip()] if line.strip() else []
