@@ -205,6 +205,24 @@ def test_runs_are_looked_at_on_other_data_by_parameter(name: str, tmp_path: Path
         assert (found["dataset"], found["truth"]) == ("mine/all", "own")
 
 
+@pytest.mark.slow
+def test_regions_without_photographs_go_through_the_notebooks(tmp_path: Path) -> None:
+    """A made-up set in the form of bottom-up attention: trained in 03, looked at in 04, 07 and 08."""
+    place = fixtures.bottom_up(tmp_path / "mine", images=64)
+    encoders = {"image_encoder": "regions", "text_encoder": "sequence"}
+    widths = {"image_options": {"embed_dim": 16}, "text_options": {"word_dim": 8, "embed_dim": 16}}
+    given = {"objective": "dias", "data": "folder", "train_images": 0, "device": "cpu"}
+    given |= {"data_options": {"root": str(place), "regions": "butd"}}
+    given |= {"settings": {"epochs": 1, "batch_size": 16, **encoders, **widths}}
+    trained = run_notebook(FOLDER / "03_train.ipynb", given, folder=tmp_path / "trained")
+    assert (trained.status, trained.error) == ("ok", "")
+    small = {"04_embedding_map": {"clusters": 3, "neighbours": 3, "shown": 3}, "07_compare": {"differ": 1}}
+    for name, more in (small | {"08_relevance": {"rounds": 10, "noise": [0.3]}}).items():
+        looked = {**more, "runs": [str(trained.folder)], "images": 0}
+        result = run_notebook(FOLDER / f"{name}.ipynb", looked, folder=tmp_path / name)
+        assert (result.status, result.error) == ("ok", ""), name
+
+
 @pytest.mark.parametrize("name", ELSEWHERE)
 def test_other_data_that_are_not_there_are_refused_before_a_kernel_starts(name: str) -> None:
     with pytest.raises(KeyError, match="did you mean eccv_caption"):
