@@ -179,9 +179,7 @@ def test_the_notebook_on_relevance_reads_the_ratings_of_cxc(tmp_path: Path) -> N
     found = json.loads((result.folder / "results.json").read_text())
     assert found["judge"].startswith("TF-IDF cosine")
     asked = {"judge: tfidf | sits:pearson", "judge: tfidf | sits:kendall_tau_c"}
-    assert asked | {"judge: cider leave_one_out=True | sits:pearson"} <= found[
-        "metrics"
-    ].keys()
+    assert asked | {"judge: cider leave_one_out=True | sits:pearson"} <= found["metrics"].keys()
 
 
 ELSEWHERE = {

@@ -428,7 +428,7 @@ def list_shelf(shelf: str, as_json: AsJson = False) -> None:
     emit(found, as_json, lines)
 
 
-@app.command(epilog="Example: workbench explain exact:t2i/map_at_r")
+@app.command(epilog="Example: workbench explain map_at_r")
 @usage()
 def explain(name: str, as_json: AsJson = False) -> None:
     """What a member of a shelf computes, and its options.
