@@ -14,6 +14,7 @@ from tests.data import fixtures
 from workbench import data
 from workbench.cli import app
 from workbench.experiment import Config, Target, compare, load_target, open_runs, run, runs
+from workbench.experiment.config import fitting
 from workbench.experiment.standalone import evaluate_on
 from workbench.metrics import published
 from workbench.views.pages import leaderboard
@@ -277,3 +278,9 @@ def test_a_run_of_real_photographs_is_measured_on_one_s_own_on_hierarcaps_and_on
 
 def eccv_options(place):
     return {"root": str(place), "complete": False}
+
+
+@pytest.mark.parametrize("options", [{"source": "precomp"}, {"source": "regions"}, {"regions": "butd"}])
+def test_encoders_that_fit_other_data_read_the_regions_that_come_with_them(options):
+    made = fitting({"data": "coco", "data_options": options})
+    assert (made["image_encoder"], "features" in made) == ("regions", False)

@@ -252,7 +252,8 @@ def fitting(values: Mapping[str, Any]) -> dict[str, Any]:
     words = made["text_encoder"]
     side = "image_options" if words == made["image_encoder"] else "text_options"
     made = merge(made, {side: PRETRAINED_WORDS[words], "features": PHOTOGRAPHS})
-    own = values.get("data_options", {}).get("source") == "precomp"
+    given = values.get("data_options", {})
+    own = given.get("source") in ("precomp", "regions") or bool(given.get("regions"))
     needed = PACKAGES[1:] if own else PACKAGES
     if any(find_spec(package) is None for package in needed):
         raise ModuleNotFoundError(
