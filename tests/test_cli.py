@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 import workbench
 from workbench import objectives
 from workbench.cli import app, shelves
+from workbench.execution import table
 from workbench.experiment import runs
 
 VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
@@ -142,6 +143,15 @@ def test_every_help_is_whole_at_80_columns_and_has_an_example_that_can_be_read()
         name, *words = examples.split()
         assert name == verb
         group.commands[verb].make_context(verb, words)
+
+
+def test_list_tables_says_how_each_table_is_made_or_why_it_is_not() -> None:
+    lines = call("list", "tables").output.splitlines()
+    at = lines.index("DITM Table IV: the parts of the objective")
+    assert lines[at + 1] == "    workbench grid 03_train ditm_table4"
+    at = lines.index("AAHR Fig. 8: weights of regions and words")
+    assert lines[at + 1].startswith("    not yet: ")
+    assert len(json.loads(call("list", "tables", "--json").output)) == len(table.listed())
 
 
 def test_params_shows_name_type_default_and_help(notebook: Path) -> None:

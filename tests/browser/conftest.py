@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import socket
@@ -53,6 +54,28 @@ RUN_ALL = """async () => {
       .filter(output => output.output_type === 'error').map(output => output.ename + ': ' + output.evalue),
   }));
 }"""
+
+
+AXE = """async places => {
+  const found = await axe.run({ include: places }, { resultTypes: ["violations"] });
+  return found.violations.filter(one => ["serious", "critical"].includes(one.impact))
+    .map(one => [one.id, one.nodes.length, one.nodes[0].html.slice(0, 300), one.nodes[0].failureSummary]);
+}"""
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script of axe-core."""
+    found = importlib.util.find_spec("axe_playwright_python")
+    if found is None or found.origin is None:
+        pytest.skip("axe-playwright-python is not installed")
+    return Path(found.origin).with_name("axe.min.js").read_text(encoding="utf-8")
+
+
+def trouble_on(page: Any, script: str, places: list[str]) -> Any:
+    """Serious and critical violations in the chosen parts of the page."""
+    page.evaluate(script)
+    return page.evaluate(AXE, [[place] for place in places])
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.browser.conftest import in_themes, run_in_lab
+from tests.browser.conftest import in_themes, run_in_lab, trouble_on
 from tests.views.explorer.toy_answers import HOSTILE, answer, hostile
 from workbench.execution.report import to_html
 from workbench.records import Judgements, Split
@@ -25,11 +24,6 @@ if TYPE_CHECKING:
     from tests.browser.conftest import Lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-AXE = """async places => {
-  const found = await axe.run({ include: places }, { resultTypes: ["violations"] });
-  return found.violations.filter(one => ["serious", "critical"].includes(one.impact))
-    .map(one => [one.id, one.nodes.length, one.nodes[0].html.slice(0, 300), one.nodes[0].failureSummary]);
-}"""
 # Every string is an attack or a nuisance; the model is a stand-in, since what it finds does not matter here.
 LIVE = f"""
 import json, numpy as np, torch
@@ -69,21 +63,6 @@ CELLS = (
     "audit.Labeller(split, table, audit.Labels('owned.json', 'ann'))",
     "live.query(text=hostile[1]); HTML(twin.html(live.static()))",
 )
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    """The script of axe-core."""
-    found = importlib.util.find_spec("axe_playwright_python")
-    if found is None or found.origin is None:
-        pytest.skip("axe-playwright-python is not installed")
-    return Path(found.origin).with_name("axe.min.js").read_text(encoding="utf-8")
-
-
-def trouble_on(page: Any, script: str, places: list[str]) -> Any:
-    """Serious and critical violations in the chosen parts of the page."""
-    page.evaluate(script)
-    return page.evaluate(AXE, [[place] for place in places])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -114,7 +114,7 @@ def test_a_table_of_settings_is_read_by_its_protocols_or_metrics():
     ("said", "kind", "message"),
     [
         ({"colums": {}}, ParameterError, "table has no key 'colums'; did you mean columns"),
-        ({"paper": "CORRA"}, KeyError, "no paper 'CORRA'"),
+        ({"paper": "CORRA"}, ParameterError, "no paper 'CORRA'"),
         ({"rows": {"HARDD": None}}, ParameterError, "no row 'HARDD'; did you mean HARD"),
         (
             {"rows": {}},
@@ -198,3 +198,48 @@ def test_a_seed_that_is_given_is_the_only_one():
     assert set(grid.rows(seeded).values()) == {"HARD", "mine", "CON"}
     assert list(grid.expand(grid.over_seeds(GRID, {"seed": 7}), {"seed": 7})) == ["HARD", "mine", "CON"]
     assert grid.over_seeds({"arms": {"a": {}}}) == {"arms": {"a": {}}}
+
+
+def test_a_part_from_another_data_set_is_read_from_what_a_run_was_measured_on_there(tmp_path):
+    """COCO -> Flickr30K: the printed rows were trained on MS-COCO and measured on Flickr30K."""
+    said = {"paper": "DIAS", "number": 5, "columns": {"RSUM": "rsum", "P": "chains:hierarcaps_traversal_P"},
+            "printed": [{"dataset": "COCO->Flickr30K", "group": "BUTD+BiGRU"}]}  # fmt: skip
+    path = written(tmp_path, table=said, arms={"DIAS": {}, "Baseline": {}}, fixed={"objective": "dias"})
+    finished(path, tmp_path / "runs", {"DIAS, seed=0": 5})
+    (one,) = runs.list_runs(tmp_path / "runs")
+    split = {"name": "x", "images": 1000, "captions": 5000}
+    other = {"training": "flickr30k", "split": split}
+    runs.write_json(one.folder / runs.RESULTS, one.results | {"dataset": "coco", "training": "coco"})
+    made = table.make(path, root=tmp_path / "runs")
+    assert (list(made.columns), made.parts[0].word) == (["RSUM"], table.OTHER)
+    found = other | {"dataset": "flickr30k", "training": "coco", "metrics": {"rsum": 4.0}}
+    runs.write_json(one.folder / runs.EVALUATIONS / "flickr30k" / runs.RESULTS, found)
+    found = other | {"dataset": "hierarcaps", "metrics": {"chains:hierarcaps_traversal_P": 0.25}}
+    runs.write_json(one.folder / runs.EVALUATIONS / "hierarcaps" / runs.RESULTS, found)
+    made = table.make(path, root=tmp_path / "runs")
+    assert made.parts[0].word == table.SAME
+    (row,) = (row for row in made.rows if row.name == "DIAS")
+    assert {name: value[0] for name, value in row.values.items()} == {
+        "RSUM": 5,
+        "P": 0.25,
+        "RSUM, flickr30k": 4,
+    }
+
+
+def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monkeypatch):
+    folder = runs.write_json(tmp_path / "one" / runs.RESULTS, {"dataset": "scenes"}).parent
+    began = []
+
+    def measured(place, target):
+        began.append(target.as_dict())
+        runs.write_json(place / runs.EVALUATIONS / target.name / runs.RESULTS, {"dataset": target.data})
+
+    monkeypatch.setattr("workbench.experiment.standalone.evaluate_on", measured)
+    asked = {"scenes": [{"data": "scenes", "split": "val"}], "others": [{"data": "hierarcaps"}]}
+    for _ in range(2):
+        table.complete({"table": {"evaluate": asked}}, [folder])
+    assert [one["split"] for one in began] == ["val"]
+    runs.write_json(folder / runs.RESULTS, {"dataset": "flickr8k"})
+    table.complete({"table": {"evaluate": asked}}, [folder])
+    assert [one["data"] for one in began] == ["scenes", "hierarcaps"]
+    table.complete({"table": {}}, [folder])

@@ -146,7 +146,9 @@ def test_a_number_that_a_run_does_not_have_is_not_recorded(outcomes, tmp_path):
     assert not (tmp_path / "out.tsv").exists()
 
 
-@pytest.mark.parametrize("name", ["objectives_scenes", "objectives_flickr8k"])
+@pytest.mark.parametrize(
+    "name", ["objectives_scenes", "objectives_flickr8k", "search_scenes", "search_longer_scenes"]
+)
 def test_the_columns_and_keys_of_a_recorded_table_are_those_of_its_grid(name):
     table = assets.recorded(name)
     described = grid.read_grid(library.find(name, "grid"))

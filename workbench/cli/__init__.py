@@ -20,12 +20,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from workbench.cli import shelves
+from workbench.cli import papers, shelves
+from workbench.cli.lines import changed, columns, numbers
 from workbench.execution import executors, library
 from workbench.execution.doctor import examine
 from workbench.experiment import runs
 from workbench.records import readable, require
-from workbench.records.shown import fixed, heading, shown, with_interval
+from workbench.records.shown import fixed
 from workbench.registry import read_options
 
 # read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
@@ -104,32 +105,9 @@ def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:
     print(json.dumps(value, indent=2, default=str) if as_json else "\n".join(lines))
 
 
-def columns(rows: Iterable[Iterable[object]]) -> list[str]:
-    """Rows as lines whose cells stand below one another."""
-    table = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
-
-
 def pairs(given: list[str] | None) -> dict[str, str]:
     """``["a=1"]`` as ``{"a": "1"}``."""
     return {name: value for name, _, value in (pair.partition("=") for pair in given or [])}
-
-
-def numbers(found: Iterable[Any], *, every: bool = False) -> list[str]:
-    """Measured numbers with their intervals and how many queries they are over, one a line.
-
-    Args:
-        found: of type ``Measurement``, or what ``results.json`` holds.
-        every: all of them; else those to look at first, and a last line that counts the others.
-    """
-    found = readable.of_results(found) if isinstance(found, Mapping) else found
-    rows = {row["number"]: row for row in readable.rows(found)}
-    shown = list(rows) if every else readable.headline(rows)
-    heads = ("number", "value", "in", "queries")
-    lines = columns([heads, *([rows[label][head] for head in heads] for label in shown)]) if rows else []
-    left = len(rows) - len(shown)
-    return [*lines, f"and {left} more; --all shows them"] if left else lines
 
 
 def facts(run: Any) -> dict[str, Any]:
@@ -243,7 +221,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     from workbench.execution import grid as execution
 
     with usage():
-        described, changes, arms = _planned(notebook, file, parameter)
+        described, changes, arms = papers.planned(notebook, file, pairs(parameter))
         options = {**(described.get("executor") or {}), **({"jobs": jobs} if executor == "local" else {})}
         executors.check(executor, options)
         asked = "does not say what to record; name numbers, as in record: [rsum]"
@@ -264,35 +242,11 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         words = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), "--record", str(record)]
         with usage():
             execution.record(described, done, record, shlex.join(["workbench", "grid", *words]))
-    if "table" in described and not all(one.exit_code for one in done):
+    good = [one.folder for one in done if not one.exit_code]
+    if good and "table" in described:
         with usage():
-            typer.echo("\n".join(write_table(file, changes, root)[2]), err=as_json)
+            typer.echo("\n".join(papers.write_table(file, changes, root, good)[2]), err=as_json)
     raise typer.Exit(code)
-
-
-def _planned(notebook: str, file: Path, parameter: Pairs) -> tuple[Any, dict[str, Any], Any]:
-    """The grid that is run, the values that go over all arms, and the parameters of every arm."""
-    from workbench.execution import grid as execution
-    from workbench.execution import parameters
-    from workbench.execution import table as tables
-
-    path = library.find(file, "grid")
-    described = execution.read_grid(path)
-    changes = parameters.spelt(parameters.inspect(library.find(notebook)), pairs(parameter))
-    described = execution.over_seeds(described, changes)
-    if "table" in described:
-        tables.read(described, path)
-    return described, changes, execution.plan(notebook, described, changes)
-
-
-def write_table(file: Path | str, changes: Mapping[str, Any], root: str) -> tuple[Any, Any, list[str]]:
-    """Write the table of a grid below the runs: the table, its files, and lines to print."""
-    from workbench.execution import table as tables
-    from workbench.views.pages import tables as pages
-
-    made = tables.make(file, changes, root=root)
-    files = pages.write(made, Path(root) / "tables")
-    return made, files, [pages.markdown(made).rstrip(), *map(str, files.values())]
 
 
 @app.command(cls=WithPairs, epilog="Example: workbench table ditm_table4")
@@ -302,7 +256,7 @@ def table(file: str, parameter: Pairs = None, root: Root = "runs", as_json: AsJs
     Give the -p of that grid; exit code 3: arms are missing.
     """
     with usage():
-        made, files, lines = write_table(file, pairs(parameter), root)
+        made, files, lines = papers.write_table(file, pairs(parameter), root)
     emit({"files": {end: str(path) for end, path in files.items()}, **asdict(made)}, as_json, lines)
     raise typer.Exit(3 if made.missing else 0)
 
@@ -446,29 +400,9 @@ def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_
     found = runs.diff(one, two)
     parts = found if every else {"params": found["params"]}
     rows = [(f"{part}: {key}", a, b) for part, keys in parts.items() for key, (a, b) in keys.items()]
-    numbers, compared = _changed(one, two, every)
-    changed = [*columns(rows), *numbers] if any(found.values()) else ["no difference"]
-    emit(found | {"differences": compared}, as_json, changed)
-
-
-def _changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """The numbers that differ between two runs, beside each other, as lines; and the paired difference, with
-    its interval and verdict, of each number of which both runs keep values by query of the same images.
-    """
-    one, two = (dict(readable.of_results(run.results)) for run in (first, second))
-    labels = list(one | two) if every else readable.headline(one | two)
-    paired = {found.key: found for found in runs.differences(first, second, labels)}
-    rows = [("number", "A", "B", "B - A", "in", "verdict")]
-    for label in labels:
-        a, b = (found.get(label, {}).get("value") for found in (one, two))
-        if a != b:
-            unit, told = readable.unit_of(label, one.get(label, two.get(label))), paired.get(label)
-            alone = None if a is None or b is None else b - a, None, None
-            value, low, high = (told.value, told.low, told.high) if told else alone
-            verdict = f"{told.mark} {told.verdict}" if told else ""
-            values = shown(a, unit), shown(b, unit), with_interval(value, low, high, unit, sign=True)
-            rows.append((label, *values, heading(unit), verdict))
-    return columns(rows) if len(rows) > 1 else [], {label: one.row() for label, one in paired.items()}
+    measured, compared = changed(one, two, every)
+    lines = [*columns(rows), *measured] if any(found.values()) else ["no difference"]
+    emit(found | {"differences": compared}, as_json, lines)
 
 
 @app.command("list", epilog="Example: workbench list objectives")
@@ -476,9 +410,14 @@ def _changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str,
 def list_shelf(shelf: str, as_json: AsJson = False) -> None:
     """The members of a shelf, one a line.
 
-    The shelves are data, encoders, metrics, objectives and text.
+    The shelves are data, encoders, metrics, objectives and text; tables are
+    the tables and figures of the papers, each with its command.
     """
-    require(shelf in shelves.KINDS, f"no shelf {shelf!r}; choose one of {', '.join(shelves.KINDS)}", KeyError)
+    if shelf == "tables":
+        emit(*papers.listed(as_json))
+        return
+    known = ", ".join((*shelves.KINDS, "tables"))
+    require(shelf in shelves.KINDS, f"no shelf {shelf!r}; choose one of {known}", KeyError)
     found = shelves.rows(shelf)
     heads = columns((one["name"], one["needs"]) for one in found)
     width = shutil.get_terminal_size().columns - max(map(len, heads)) - 2
@@ -489,7 +428,7 @@ def list_shelf(shelf: str, as_json: AsJson = False) -> None:
     emit(found, as_json, lines)
 
 
-@app.command(epilog="Example: workbench explain exact:t2i/map_at_r")
+@app.command(epilog="Example: workbench explain map_at_r")
 @usage()
 def explain(name: str, as_json: AsJson = False) -> None:
     """What a member of a shelf computes, and its options.

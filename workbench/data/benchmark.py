@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
+from workbench.data.region_files import locate
 from workbench.records import Array, Split, require
 from workbench.records.shown import count, fixed
 from workbench.registry import require_known
@@ -248,7 +249,7 @@ def _plain(row: Row) -> str:
 # Of COCO's and Flickr8k's captions 93 % and 96 % share more words with their own image's than with the next
 # image's, of shuffled ones 31 % and 41 %, and of COCO's moved by one line 76 %.
 SIBLINGS, LEAST, SAMPLE = 0.8, 50, 500
-IMAGES, PRECOMP = "images", "precomp"
+IMAGES, PRECOMP, REGIONS = "images", "precomp", "regions"
 WORD = re.compile(r"[a-z]+")
 COMMON = frozenset(["a", "an", "the", "of", "in", "on", "with", "and", "is", "are", "to", "at"])
 
@@ -326,7 +327,7 @@ class Choice:
 
 
 # captions, the file of each image, regions where there are any, and facts worth printing
-Read = tuple[list[Row], Callable[[str], Path], Array | None, tuple[str, ...]]
+Read = tuple[list[Row], Callable[[str], Path], Any, tuple[str, ...]]
 
 
 def load_benchmark(bench: Benchmark, choice: Choice) -> Split:
@@ -348,18 +349,17 @@ def load_benchmark(bench: Benchmark, choice: Choice) -> Split:
     check_order(name, rows)
     kept, note = share_of(rows, choice.split, choice.share, choice.seed)
     made = to_split(name, kept, path, notes=(*note, *notes))
-    if regions is None or len(kept) == len(rows):
-        return replace(made, regions=regions)
-    place = {image: n for n, image in enumerate(dict.fromkeys(row.image for row in rows))}
-    return replace(made, regions=np.asarray(regions[[place[image] for image in made.image_ids]]))
+    if regions is not None and len(kept) < len(rows):
+        place = {image: n for n, image in enumerate(dict.fromkeys(row.image for row in rows))}
+        regions = regions[[place[image] for image in made.image_ids]]
+    return replace(made, regions=regions, open_boxes=getattr(regions, "boxes", None))
 
 
 def _annotated(bench: Benchmark, choice: Choice) -> Read:
-    """The Karpathy file, with or without its photographs."""
+    """The Karpathy file, with or without its photographs, or with regions, one file an image."""
     photographs = choice.source == "photographs"
-    folder = find_root(
-        bench.name, choice.root, [bench.json, *([IMAGES] if photographs else [])], bench.remedy
-    )
+    more = [IMAGES] if photographs else [REGIONS] if choice.source == REGIONS else []
+    folder = find_root(bench.name, choice.root, [bench.json, *more], bench.remedy)
     problems, file = Problems(choice.on_error), folder / bench.json
     found, paths = read_karpathy(file, bench.parts[choice.split], choice.captions, problems)
     files = {image: folder / IMAGES / path for image, path in paths.items()}
@@ -370,7 +370,10 @@ def _annotated(bench: Benchmark, choice: Choice) -> Read:
             f"{file.name}: expected images of the split {choice.split!r}, found none. "
             f"{' '.join(problems.notes())}"
         )
-    return rows, files.__getitem__, None, problems.notes()
+    if choice.source != REGIONS:
+        return rows, files.__getitem__, None, problems.notes()
+    regions = locate(folder / REGIONS, list(dict.fromkeys(row.image for row in rows)))
+    return rows, files.__getitem__, regions, (f"regions from {REGIONS}/", *problems.notes())
 
 
 def _features(bench: Benchmark, choice: Choice) -> Read:

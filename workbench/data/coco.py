@@ -40,7 +40,7 @@ def coco(
     *,
     split: Literal["train", "train2014", "val", "test", "test_1k"] = "train",
     root: str | None = None,
-    source: Literal["photographs", "captions", "precomp"] = "photographs",
+    source: Literal["photographs", "captions", "precomp", "regions"] = "photographs",
     captions: Natural | None = 5,
     share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
     seed: Count = 0,
@@ -57,7 +57,8 @@ def coco(
             default ``WORKBENCH_DATA/coco``.
         source: ``"photographs"``; ``"captions"``: the JSON file alone, photographs are looked for when they
             are opened; ``"precomp"``: captions and regions as the field shares them, in ``Split.regions``,
-            memory-mapped.
+            memory-mapped; ``"regions"``: the JSON file, and in ``regions/`` one ``.npy`` or ``.npz`` an
+            image, named as the photograph or by its number, see ``region_files``.
         captions: how many captions of an image are taken. The first five are the protocol of every published
             number: 25,000 in test. ``None`` = all, 25,010. The features always come with five.
         share: of the training images, e.g. 0.05 for a reduced split. The regions of a share are read into

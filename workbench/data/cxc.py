@@ -40,7 +40,7 @@ def cxc(
     split: Literal["val", "test"] = "test",
     root: str | None = None,
     coco: str | None = None,
-    source: Literal["photographs", "captions", "precomp"] = "photographs",
+    source: Literal["photographs", "captions", "precomp", "regions"] = "photographs",
     complete: bool = True,
 ) -> Split:
     """Load a split of MS-COCO with the ratings of Crisscrossed Captions.
@@ -49,8 +49,8 @@ def cxc(
         split: ``"val"`` or ``"test"``.
         root: folder with the tables; default ``WORKBENCH_DATA/cxc``.
         coco: folder of MS-COCO; default ``WORKBENCH_DATA/coco``.
-        source: of MS-COCO: ``"photographs"``, ``"captions"`` or ``"precomp"`` (with ``dataset_coco.json``
-            beside it).
+        source: of MS-COCO: ``"photographs"``, ``"captions"``, ``"regions"`` or ``"precomp"`` (with
+            ``dataset_coco.json`` beside it).
         complete: refuse copies with other counts than the published ones.
 
     Returns:

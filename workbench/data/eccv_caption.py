@@ -40,7 +40,7 @@ def eccv_caption(
     *,
     split: Literal["test"] = "test",
     root: str | None = None,
-    source: Literal["photographs", "captions", "precomp"] = "photographs",
+    source: Literal["photographs", "captions", "precomp", "regions"] = "photographs",
     complete: bool = True,
 ) -> Split:
     """Load the test split of MS-COCO with the positives of ECCV Caption and of Crisscrossed Captions.
@@ -48,8 +48,8 @@ def eccv_caption(
     Args:
         split: ``"test"``.
         root: folder of MS-COCO; default ``WORKBENCH_DATA/coco``.
-        source: of MS-COCO: ``"photographs"``, ``"captions"`` or ``"precomp"`` (with ``dataset_coco.json``
-            beside it).
+        source: of MS-COCO: ``"photographs"``, ``"captions"``, ``"regions"`` or ``"precomp"`` (with
+            ``dataset_coco.json`` beside it).
         complete: refuse a copy that is not the whole test split; otherwise pairs that it lacks are left out.
             Two positives of ``"eccv"`` name a sixth caption, which no gallery of 25,000 holds; in the whole
             split they count into R and are never found, as in the package.

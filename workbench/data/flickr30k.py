@@ -35,7 +35,7 @@ def flickr30k(
     *,
     split: Literal["train", "val", "test"] = "train",
     root: str | None = None,
-    source: Literal["photographs", "captions", "precomp"] = "photographs",
+    source: Literal["photographs", "captions", "precomp", "regions"] = "photographs",
     share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
     seed: Count = 0,
     on_error: Literal["raise", "skip"] = "raise",
@@ -47,7 +47,7 @@ def flickr30k(
         split: ``"train"`` (29,000 images), ``"val"`` (1,014) or ``"test"`` (1,000).
         root: folder with ``dataset_flickr30k.json``, ``images/`` and ``precomp/``, as far as they are needed;
             default ``WORKBENCH_DATA/flickr30k``.
-        source: ``"photographs"``, ``"captions"`` or ``"precomp"``, as in ``coco``.
+        source: ``"photographs"``, ``"captions"``, ``"precomp"`` or ``"regions"``, as in ``coco``.
         share: of the training images, e.g. 0.1 or 0.25 for a reduced split.
         seed: of the share.
         on_error: ``"raise"`` or ``"skip"``, as in ``coco``.

@@ -11,10 +11,12 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
 from workbench.data.reading import Problems, Row, find_root, good, to_split
+from workbench.data.region_files import locate
 from workbench.records import Split, require
 
 Record = dict[str, Any]
@@ -102,6 +104,7 @@ def folder(
     split: Literal["train", "val", "test", "all"] = "train",
     root: str | None = None,
     table: str = "",
+    regions: str = "",
     on_error: Literal["raise", "skip"] = "raise",
     check_images: bool = True,
 ) -> Split:
@@ -112,6 +115,9 @@ def folder(
         root: the folder; default ``WORKBENCH_DATA/folder``.
         table: file name of the table in the folder; default ``captions.csv``, ``captions.jsonl`` or
             ``captions.parquet``.
+        regions: name of a folder below the folder that holds region features, one ``.npy`` or ``.npz`` an
+            image, named as the image; see ``region_files``. The images themselves are then looked for when
+            they are opened, and need not be there.
         on_error: ``"raise"``, or ``"skip"`` to leave out bad rows; ``Split.notes`` counts them.
         check_images: read every image now (some milliseconds each); otherwise a broken one is found when it
             is opened.
@@ -129,7 +135,8 @@ def folder(
     problems = Problems(on_error)
     records = list(read_table(file, problems))
     rows = _rows(_of_split(records, split, problems), base, problems)
-    if not (kept := good(rows, base.joinpath, problems, check_images=check_images)):
+    found = (lambda image: file) if regions else base.joinpath
+    if not (kept := good(rows, found, problems, check_images=check_images and not regions)):
         raise ValueError(
             f"folder: {file.name} has no usable row for split {split!r}. "
             f"{' '.join(problems.notes())}".rstrip()
@@ -142,7 +149,11 @@ def folder(
             )
     extra = sorted({name for _, record in records for name in record} - set(COLUMNS))
     unread = (f"columns that were not read: {', '.join(extra)}",) if extra else ()
-    return to_split(f"{base.name}/{split}", kept, base.joinpath, notes=unread + problems.notes())
+    made = to_split(f"{base.name}/{split}", kept, base.joinpath, notes=unread + problems.notes())
+    if not regions:
+        return made
+    features: Any = locate(base / _inside(base, regions), made.image_ids)
+    return replace(made, regions=features, open_boxes=features.boxes)
 
 
 def _find_table(base: Path) -> Path:

@@ -27,7 +27,7 @@ from workbench.execution.library import find
 from workbench.execution.notebook import check, code, run_notebook
 from workbench.experiment import runs
 from workbench.records import MetricKey, require
-from workbench.registry import read_options, require_known
+from workbench.registry import merge, read_options, require_known
 
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "table")
@@ -166,6 +166,9 @@ def expand(
 def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Arms:
     """The notebook's parameters of every arm, checked before anything runs.
 
+    On other data than the embedded world an arm of a training notebook that chooses no encoders gets those
+    that fit (``experiment.fitting``), and encoders of the embedded world are refused.
+
     Args:
         notebook: path, or a name in ``notebooks/``.
         grid: from ``read_grid``.
@@ -181,13 +184,26 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
             f"the grid is for the notebook {grid['notebook']!r}, not for {path.stem!r}"
         )
     out = Arms()
-    for label, values in expand(grid, changes, parameters.inspect(path)).items():
+    known = parameters.inspect(path)
+    for label, values in expand(grid, changes, known).items():
         try:
-            out[label] = check(path, values)
+            out[label] = check(path, _fitted(values, known))
         except (KeyError, TypeError, ValueError) as error:
             error.args = (f"arm {label!r}: {error.args[0]}",)
             raise
     return out
+
+
+def _fitted(values: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of an arm with encoders that fit its data."""
+    if not {"data", "settings"} <= known.keys() or values.get("data", known["data"].default) == "scenes":
+        return values
+    from workbench.experiment import Config, check_fit, fitting
+
+    fields = {name: one for name, one in values.items() if name != "settings"} | values.get("settings", {})
+    fitted = merge(fitting(fields), fields)
+    check_fit(Config(**fitted))
+    return parameters.lay(known, fitted)
 
 
 def run_grid(

@@ -1,7 +1,7 @@
-"""The best settings of a recorded search, objective by objective.
+"""The best settings of the recorded searches, objective by objective.
 
-``python -m workbench.execution.search`` prints those of ``search_scenes``, by which the recipes of the
-objectives are chosen; ``python -m workbench.execution.search GRID TABLE`` those of another.
+``python -m workbench.execution.search`` prints those by which the recipes of the objectives are chosen;
+``python -m workbench.execution.search GRID ...`` those of other grids.
 """
 
 import sys
@@ -15,7 +15,8 @@ from workbench.execution.grid import read_grid
 from workbench.execution.library import find
 from workbench.records.shown import fixed
 
-GRID = "search_scenes"
+GRIDS = ("search_scenes", "search_longer_scenes")
+FIELDS = ("epochs", "warmup_epochs", "lr")
 
 
 def best(grid: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
@@ -36,10 +37,28 @@ def best(grid: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
     return best_rows.set_index("objective")
 
 
-def main(name: str = GRID, path: str = "") -> None:
+def recipes(*names: str) -> dict[str, dict[str, Any]]:
+    """The best settings of each objective among some recorded searches.
+
+    Args:
+        names: of the grids; each has its table beside the other recorded results.
+
+    Returns:
+        Objective -> what is swept, epochs and warm-up, and ``value``.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name in names:
+        grid = read_grid(find(name, "grid"))
+        same = {**grid.get("fixed", {}), **grid.get("fixed", {}).get("settings", {})}
+        for objective, row in best(grid, assets.recorded(name)).to_dict("index").items():
+            row = {field: same[field] for field in FIELDS if field in same} | row
+            found[str(objective)] = max(found.get(str(objective), row), row, key=lambda one: one["value"])
+    return found
+
+
+def main(*names: str) -> None:
     """Print the best settings of each objective."""
-    found = best(read_grid(find(name, "grid")), assets.recorded(path or name))
-    for objective, row in found.to_dict("index").items():
+    for objective, row in recipes(*(names or GRIDS)).items():
         value = row.pop("value")
         settings = ", ".join(f"{field}={setting}" for field, setting in row.items())
         sys.stdout.write(f"{objective}: {settings} ({fixed(value, 3)})\n")

@@ -3,7 +3,8 @@ interval over seeds, and the printed values beside.
 
 ``table`` in a grid file says which table the grid is:
 
-- ``paper`` and ``number``: as ``metrics.published`` has them, e.g. ``DITM`` and ``IV``;
+- ``paper`` and ``number``: as ``metrics.published`` has them, e.g. ``DITM`` and ``IV``, or ``Fig. 7``, of
+  which nothing is printed;
 - ``columns``: heading -> key of a number, or a list of keys whose mean it is; left out, they are R@K of both
   directions and RSUM;
 - ``printed``: a list of parts of the printed table, each by ``dataset``, ``protocol`` and ``group``.
@@ -11,19 +12,25 @@ interval over seeds, and the printed values beside.
   these do not, and ``metrics`` (heading -> printed metric) which of its values stand beside which column;
 - ``row``: what names a row in the printed table: ``method``, or ``protocol`` or ``metric`` in a table of
   settings;
-- ``rows``: row of the grid -> its name in the printed table, where they differ; ``null`` = it is not printed.
+- ``rows``: row of the grid -> its name in the printed table, where they differ; ``null`` = it is not printed;
+- ``evaluate``: name of the training data -> targets as for ``experiment.Target``, on which each run is
+  measured beside its own data; ``others`` = any data that are not named.
+
+A number that a run has not measured on its own data, or that a part has from another data set, is taken from
+what the run was measured on elsewhere (``workbench evaluate``).
 
 Printed rows that no arm makes stand in the table too, with printed values alone.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench import assets
 from workbench.execution import grid as grids
 from workbench.execution import parameters
 from workbench.execution.library import find
@@ -35,13 +42,15 @@ from workbench.records.readable import unit_of
 from workbench.records.shown import count
 from workbench.registry import require_known
 
-KEYS = ("paper", "number", "columns", "printed", "row", "rows")
+KEYS = ("paper", "number", "columns", "printed", "row", "rows", "evaluate")
 PART = ("dataset", "protocol", "group", "measured", "metrics")
 FIELDS = ("method", "protocol", "metric")
 SAME, OTHER = "same test set", "another test set"
 RETRIEVAL = (*(published.LABELS[metric] for metric in published.PARTS["rsum"]), "rsum")
 # key of one of our numbers -> what the papers' tables call it
 PRINTED_AS = {key: metric for metric, key in published.LABELS.items()}
+# what was measured beside a run's own data, and the keys whose mean a column is
+Source = tuple[str, list[str]]
 # mean and the ends of its interval; None = not known
 Interval = tuple[float | None, float | None, float | None]
 
@@ -125,6 +134,28 @@ class Table:
     notes: list[str]
 
 
+class Listed(NamedTuple):
+    """A table or figure of the five papers.
+
+    Args:
+        table: its name, e.g. ``"DITM Table IV"``.
+        shows: what it shows.
+        command: the one that makes it; ``RUN`` and ``RUNS`` stand for finished runs; empty = there is none.
+        remark: why there is none yet, or what is not made here, such as rows of another's model.
+    """
+
+    table: str
+    shows: str
+    command: str
+    remark: str
+
+
+def listed() -> list[Listed]:
+    """All tables and figures of the papers, in their order, each with the command that makes it."""
+    lines = assets.path("tables.tsv").read_text(encoding="utf-8").splitlines()
+    return [Listed(*line.split("\t")) for line in lines[1:]]
+
+
 def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
     """What ``table`` in a grid file says, checked.
 
@@ -144,7 +175,7 @@ def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
         require_known(f"{place}: table has no key", key, KEYS, parameters.ParameterError)
     paper, number, by = str(said.get("paper", "")), str(said.get("number", "")), said.get("row", "method")
     require_known(f"{place}: table.row is", by, FIELDS, parameters.ParameterError)
-    published.load(paper=paper, table=number)
+    require_known(f"{place}: table.paper: no paper", paper, published.COMPARABLE, parameters.ParameterError)
     given = said.get("columns") or {key: key for key in RETRIEVAL}
     columns = {str(head): [keys] if isinstance(keys, str) else list(keys) for head, keys in given.items()}
     for key in (key for keys in columns.values() for key in keys):
@@ -248,13 +279,14 @@ def _table(name: str, layout: Layout, rows: Mapping[str, str], good: Mapping[str
     contracts, data = every[0].results.get("contracts", {}), every[0].results.get("dataset", "data")
     parts = [_placed(part, every[0]) for part in layout.parts]
     columns = _columns(layout, parts, every)
-    units = {head: unit_of(keys[0], contracts.get(keys[0])) for head, keys in columns.items()}
+    units = {head: unit_of(keys[0], contracts.get(keys[0])) for head, (_, keys) in columns.items()}
     filled = [
-        Row(row, layout.rows[row], len(of), {head: _mean(of, keys) for head, keys in columns.items()})
+        Row(row, layout.rows[row], len(of), {head: _mean(of, *source) for head, source in columns.items()})
         for row, of in by_row.items()
     ]
     printed = list(dict.fromkeys(row for part in parts for row in part.values))
-    title, notes = f"{layout.paper}, Table {layout.number}", _notes(layout, parts, columns, every)
+    kind = "" if layout.number.startswith("Fig") else "Table "
+    title, notes = f"{layout.paper}, {kind}{layout.number}", _notes(layout, parts, columns, every)
     return Table(f"{name}_{data}", title, units, ordered(filled, printed), parts, {}, notes)
 
 
@@ -274,35 +306,78 @@ def _placed(part: Part, run: runs.Run) -> Part:
     return replace(part, word=OTHER if _why_not(part, run) else SAME)
 
 
+def _place(part: Part, run: runs.Run) -> str:
+    """The data set on which the part was measured, where it is not the run's own; else empty."""
+    asked = published.PROTOCOLS.get(part.on)
+    return "" if asked is None or asked.data == run.results.get("dataset") else asked.data
+
+
 def _why_not(part: Part, run: runs.Run) -> str:
-    split = {"images": 0, "captions": 0, **run.results.get("split", {})}
-    data, images = str(run.results.get("dataset", "")), int(split["images"])
+    elsewhere = _elsewhere(run, _place(part, run)) if _place(part, run) else []
+    results = (elsewhere or [run.results])[0]
+    split, data = {"images": 0, "captions": 0, **results.get("split", {})}, str(results.get("dataset", ""))
+    images = int(split["images"])
     folds = published.folds_of(*part.on, images)
     counts = {"images": images, "captions": int(split["captions"]), "folds": folds}
-    return published.why_not(*part.on, data=data, training=data, **counts)
+    training = str(results.get("training", data))
+    return published.why_not(*part.on, data=data, training=training, **counts)
 
 
-def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) -> dict[str, list[str]]:
-    """Column -> keys, of those that a run has measured: the whole gallery, then the folds that a part was
-    measured in.
+def _elsewhere(run: runs.Run, place: str) -> list[dict[str, Any]]:
+    """What the run was measured on beside its own data: on one data set, or on any."""
+    return [one for one in run.evaluations.values() if place in ("", one.get("dataset"))]
+
+
+def _numbers(run: runs.Run, place: str, keys: Sequence[str]) -> Mapping[str, float]:
+    """The numbers of a run that hold all keys: its own where no place is asked for, else those of the first
+    evaluation on other data that has them; nothing where none has.
     """
-    measured = {key for run in good for key in run.results.get("metrics", {})}
-    folds = [one.folds for part in parts if (one := published.PROTOCOLS.get(part.on))]
-    out = {}
-    for number in dict.fromkeys((1, *folds)):
+    found = [*([] if place else [run.results]), *_elsewhere(run, place)]
+    every: Iterator[Mapping[str, float]] = (one.get("metrics", {}) for one in found)
+    return next((one for one in every if one.keys() >= set(keys)), {})
+
+
+def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) -> dict[str, Source]:
+    """Column -> where it was measured, and keys, of those that a run has: the whole gallery of its own data,
+    then the data sets and folds that a part was measured in.
+    """
+    known = [(part, one.folds) for part in parts if (one := published.PROTOCOLS.get(part.on))]
+    asked = [("", 1), *((_place(part, good[0]), folds) for part, folds in known)]
+    out = dict[str, Source]()
+    for place, number in dict.fromkeys(asked):
         for head, keys in layout.columns.items():
             named = [str(replace(MetricKey.parse(key), folds=number)) for key in keys]
-            if measured.issuperset(named):
-                out[head if number == 1 else f"{head}, {count(number, 'fold')}"] = named
+            if any(_numbers(run, place, named) for run in good):
+                folds = count(number, "fold") if number > 1 else ""
+                out[", ".join(filter(None, (head, place, folds)))] = place, named
     return out
 
 
-def _mean(of: Sequence[runs.Run], keys: Sequence[str]) -> Interval:
-    metrics = [run.results.get("metrics", {}) for run in of]
-    values = np.array([np.mean([one[key] for key in keys]) for one in metrics if one.keys() >= set(keys)])
+def _mean(of: Sequence[runs.Run], place: str, keys: Sequence[str]) -> Interval:
+    found = [one for run in of if (one := _numbers(run, place, keys))]
+    values = np.array([np.mean([one[key] for key in keys]) for one in found])
     if not len(values):
         return None, None, None
     return (float(values.mean()), *t_interval(values)) if len(values) > 1 else (float(values[0]), None, None)
+
+
+def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> None:
+    """Measure finished runs on the other data that the table asks for, those that were not measured there.
+
+    Args:
+        grid: from ``grid.read_grid``.
+        folders: of the runs.
+
+    Raises:
+        KeyError, TypeError, ValueError, FileNotFoundError: data that are refused, or are not there.
+    """
+    said = (grid.get("table") or {}).get("evaluate") or {}
+    for run in map(runs.read, folders if said else ()):
+        from workbench.experiment import Target, standalone
+
+        for one in said.get(run.results.get("dataset"), said.get("others", [])):
+            if (target := Target.of(one)).name not in run.evaluations:
+                standalone.evaluate_on(run.folder, target)
 
 
 def ordered(rows: Sequence[Row], printed: Sequence[str]) -> list[Row]:
@@ -329,7 +404,7 @@ def ordered(rows: Sequence[Row], printed: Sequence[str]) -> list[Row]:
 
 
 def _notes(
-    layout: Layout, parts: Sequence[Part], columns: Mapping[str, list[str]], good: Sequence[runs.Run]
+    layout: Layout, parts: Sequence[Part], columns: Mapping[str, Source], good: Sequence[runs.Run]
 ) -> list[str]:
     """What is to be known beside the numbers."""
     seeds = sorted({str(run.params.get(grids.SEED, "")) for run in good})
@@ -339,7 +414,7 @@ def _notes(
         f"Measured here on the test split of {good[0].results.get('dataset', '')}, {sizes}: the mean over "
         f"the seeds {', '.join(seeds)}, with Student's 95 % interval of that mean in brackets."
     ]
-    left = [head for head in layout.columns if head not in columns]
+    left = [head for head in layout.columns if not any(f"{one}, ".startswith(f"{head}, ") for one in columns)]
     out += [f"Not measured on these data: {', '.join(left)}."] if left else []
     reasons = {part.heading: _why_not(part, good[0]) for part in parts}
     out += [f"{heading}: {reason}." for heading, reason in reasons.items() if reason]

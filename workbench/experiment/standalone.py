@@ -114,8 +114,8 @@ def evaluate_run(
     splits = [load_target(one, target) if target else load_split(one, split) for one in configs]
     pairs = zip(map(load_model, folders), splits, strict=True)
     members = [(model, model.source(one, every_signal=False)) for model, one in pairs]
-    asked = {"optional" if target else "metrics": configs[0].metrics}
-    return measure(ensemble(members), splits[0], **asked)[0]
+    required, optional = ((), configs[0].metrics) if target else (configs[0].metrics, ())
+    return measure(ensemble(members), splits[0], metrics=required, optional=optional)[0]
 
 
 def evaluate_on(folder: Path | str, target: Target) -> OpenRun:

@@ -63,7 +63,7 @@ class AAHR(Objective):
         epochs=3,
         lr=2e-3,
         lr_warmup_steps=30,
-        warmup_epochs=1,
+        warmup_epochs=2,
         captions_per_image=2,
         image_encoder="multigrain",
         text_encoder="multigrain",

@@ -40,7 +40,7 @@ class InfoNCE(Objective):
     """
 
     terms = ("i2t", "t2i")
-    recipe = settings(epochs=3, lr=2e-3, lr_warmup_steps=30, warmup_epochs=0, captions_per_image=2)
+    recipe = settings(epochs=3, lr=4e-3, lr_warmup_steps=30, warmup_epochs=0, captions_per_image=2)
 
     def __init__(
         self,

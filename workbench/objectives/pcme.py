@@ -97,10 +97,10 @@ class PCME(Objective):
     recipe = settings(
         image_options={"pooling": "mean"},
         text_options={"pooling": "mean"},
-        epochs=3,
-        lr=4e-3,
+        epochs=6,
+        lr=2e-3,
         lr_warmup_steps=30,
-        warmup_epochs=0,
+        warmup_epochs=5,
         captions_per_image=2,
     )
 

@@ -76,9 +76,9 @@ class PCMEPP(Objective):
     recipe = settings(
         image_options={"pooling": "mean"},
         text_options={"pooling": "mean"},
-        warmup_epochs=2,
-        epochs=3,
-        lr=2e-3,
+        warmup_epochs=5,
+        epochs=6,
+        lr=4e-3,
         lr_warmup_steps=30,
         captions_per_image=2,
     )

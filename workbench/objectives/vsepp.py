@@ -29,7 +29,7 @@ class VSEPP(Objective):
     """
 
     terms = ("i2t", "t2i")
-    recipe = settings(epochs=3, lr=2e-3, lr_warmup_steps=30, warmup_epochs=2, captions_per_image=2)
+    recipe = settings(epochs=3, lr=4e-3, lr_warmup_steps=30, warmup_epochs=2, captions_per_image=2)
 
     def __init__(
         self,

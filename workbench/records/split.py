@@ -27,6 +27,8 @@ class Split:
         level: ``(T,)`` 1 = generic ... 4 = specific, where the captions form chains.
         chain: ``(T,)`` number of the caption's chain.
         regions: ``(I, K, D)`` pre-extracted features, usually memory-mapped.
+        open_boxes: row -> ``(K, 4)`` left, top, right, bottom of the regions as shares of width and height,
+            or ``None`` where they are not known.
         judgements: by name; ``"own"`` is always there. ``LazyJudgements`` check themselves when they are
             made.
         image_judgements: by name, of pairs of images ``(I, I)``.
@@ -49,6 +51,7 @@ class Split:
     level: Rows | None = None
     chain: Rows | None = None
     regions: Array | None = None
+    open_boxes: Callable[[int], Array | None] | None = None
     judgements: Mapping[str, Judgements] = field(default_factory=dict)
     image_judgements: Mapping[str, Judgements] = field(default_factory=dict)
     caption_judgements: Mapping[str, Judgements] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from workbench.records.shown import fixed
 from workbench.views.audit.false_negatives import COLUMNS
 from workbench.views.audit.labels import LABELS, Labels
 from workbench.views.pages import data_uri
+from workbench.views.photographs import picture
 from workbench.views.plots.audit import Card, sheet
 
 HERE = Path(__file__).parent
@@ -53,7 +54,7 @@ def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool =
 def _opened(split: Split, row: int, facts: list[tuple[str, str]]) -> Image.Image:
     """A picture, or a grey one and why it cannot be read: texts can be judged by texts."""
     try:
-        return split.open_image(row)
+        return picture(split, row)
     except (OSError, ValueError) as error:
         facts.append((f"image {split.image_ids[row]}", f"cannot be read: {error}"))
         return Image.new("RGB", (96, 96), (128, 128, 128))

@@ -22,6 +22,7 @@ from workbench.views.explorer.answers import Answer, image_row
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.pictures import Pictures, uploaded
 from workbench.views.explorer.questions import MARKS, Kind, Question, Seeks, Term, asked_by
+from workbench.views.photographs import picture
 
 HERE = Path(__file__).parent
 
@@ -99,13 +100,13 @@ class Explorer(anywidget.AnyWidget):
         given: dict[Kind, Any] = {"text": text, "picture": image, "embedding": embedding}
         terms = tuple(self._term(kind, value) for kind, value in given.items() if value is not None)
         wanted: Seeks = seeks or ("captions" if text is None and embedding is None else "images")
-        answer, opened = self.ask(Question(terms, wanted, k or self._k)), self.engine.split.open_image
+        answer, split = self.ask(Question(terms, wanted, k or self._k)), self.engine.split
         items = {item.row: item for item in answer.items}
         return [
             {
                 "id": item.id,
                 "caption": item.captions[0] if item.captions else "",
-                "image": opened(image_row(item.thumbnail)) if item.thumbnail else None,
+                "image": picture(split, image_row(item.thumbnail)) if item.thumbnail else None,
                 "similarity": item.scores[run],
                 "grade": item.grade,
             }

@@ -18,6 +18,7 @@ from PIL import Image, ImageDraw, UnidentifiedImageError
 
 from workbench.records import Split
 from workbench.records.shown import fixed
+from workbench.views import photographs
 from workbench.views.explorer.answers import Answer, image_row
 
 SIDE = 160
@@ -82,7 +83,7 @@ class Thumbnails:
 
     def _made(self, row: int) -> bytes:
         try:
-            picture = scaled(self.split.open_image(row), self.side)
+            picture = scaled(photographs.picture(self.split, row), self.side)
         except UNREADABLE as error:
             self.failed[row] = f"{type(error).__name__}: {error}"
             picture = placeholder(self.failed[row], self.side)
@@ -128,7 +129,7 @@ class Pictures:
         """
         if not 0 <= row < len(self.split.image_ids):
             raise IndexError(f"there is no image number {row}")
-        return encoded(scaled(self.split.open_image(row), LARGE), "WEBP", 85)
+        return encoded(scaled(photographs.picture(self.split, row), LARGE), "WEBP", 85)
 
     def _bytes(self, keys: Sequence[str]) -> list[bytes]:
         made = self.thumbnails.get([image_row(key) for key in keys])

@@ -21,6 +21,7 @@ from workbench.registry import require_known
 from workbench.views.maps.coordinates import most_moved
 from workbench.views.maps.space_map import SpaceMap
 from workbench.views.pages import data_uri
+from workbench.views.photographs import picture
 from workbench.views.plots.embedding_map import Marks, common_ends, common_looks
 from workbench.views.plots.theme import INK, LEVELS
 
@@ -127,7 +128,7 @@ class EmbeddingMap(anywidget.AnyWidget):
         """Send the thumbnail that the browser asks for."""
         split, image = self.maps[0].run.split, int(message["image"])
         if message["kind"] == "thumbnail" and 0 <= image < len(split.image_ids):
-            self.send({"kind": "thumbnail", "image": image, "src": data_uri(split.open_image(image), SIDE)})
+            self.send({"kind": "thumbnail", "image": image, "src": data_uri(picture(split, image), SIDE)})
 
 
 def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:

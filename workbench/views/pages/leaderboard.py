@@ -159,12 +159,15 @@ def _group(key: Any, part: pd.DataFrame) -> dict[str, Any]:
         "names": [*ABOUT, *labels],
         "rows": [
             {"about": [row[name] for name in ABOUT],
-             "values": [(_value(row, label), of.get(label), label in bold) for label in labels]}
+             "values": [(*_value(row, label), of.get(label), label in bold) for label in labels]}
             for row, of, bold in zip(part.to_dict("records"), [{}, *compared], shaded, strict=True)
         ],
     }  # fmt: skip
 
 
-def _value(row: Mapping[Any, Any], label: str) -> str:
+def _value(row: Mapping[Any, Any], label: str) -> tuple[str, Any]:
+    """A number as text with its interval, and what its column is sorted by."""
+    if pd.isna(row[label]):
+        return "", ""
     contract = {end: row[f"{label} {end}"] for end in ("low", "high")}
-    return "" if pd.isna(row[label]) else readable(label, contract, row[label])["value"]
+    return readable(label, contract, row[label])["value"], row[label]

@@ -9,6 +9,7 @@ import numpy as np
 from workbench.records import Array, Rows, Split, require
 from workbench.records.shown import count, fixed, shown
 from workbench.views.pages import page
+from workbench.views.photographs import picture
 
 Grade = Callable[[Rows, Rows], Array]
 MARKS = {"own": "✓ its own", "true": "○ true", "partly": "◐ partly", "": "✕ wrong"}
@@ -118,4 +119,4 @@ def _item(split: Split, row: int, kind: str) -> dict[str, Any]:
     """What a page shows of an image (``"i"``) or a caption (``"t"``)."""
     if kind == "t":
         return {"image": None, "text": split.captions[row]}
-    return {"image": split.open_image(row), "text": f"image {split.image_ids[row]}"}
+    return {"image": picture(split, row), "text": f"image {split.image_ids[row]}"}

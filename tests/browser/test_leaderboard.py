@@ -1,0 +1,58 @@
+"""The leaderboard in a browser: sorted by any column, by mouse and by keyboard, and searched by words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import trouble_on
+from tests.views.test_leaderboard import make
+from workbench.views.pages import leaderboard
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def board(browser: Any, tmp_path: Path) -> Any:
+    """The page of three runs, the last without an RSUM."""
+    for name, rsum, seed in (("aaaa0000", 2.0, 10), ("bbbb0000", 3.0, 9)):
+        make(tmp_path, name, rsum, seed=seed)
+    make(tmp_path, "cccc0000", 0.0, metrics={"t2i/R@1": 0.25}, seed=8, objective="vsepp")
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto(leaderboard.build(tmp_path).html.as_uri())
+    yield page
+    page.close()
+
+
+def ids(page: Any) -> list[str]:
+    """The first letter of every run that is shown, in order."""
+    rows = page.locator("tbody tr:visible td:nth-child(2)").all_inner_texts()
+    return [text.rpartition("-")[2][0] for text in rows]
+
+
+def test_a_column_sorts_by_value_and_what_has_none_stays_last(board: Any) -> None:
+    assert ids(board) == ["b", "a", "c"]
+    rsum = board.get_by_role("columnheader", name="rsum")
+    rsum.get_by_role("button").click()
+    assert (ids(board), rsum.get_attribute("aria-sort")) == (["b", "a", "c"], "descending")
+    rsum.get_by_role("button").click()
+    assert (ids(board), rsum.get_attribute("aria-sort")) == (["a", "b", "c"], "ascending")
+    board.get_by_role("columnheader", name="seed").get_by_role("button").focus()
+    board.keyboard.press("Enter")
+    # as numbers: 10 is more than 9
+    assert ids(board) == ["a", "b", "c"]
+    assert rsum.get_attribute("aria-sort") is None
+
+
+def test_words_leave_the_runs_that_have_all_of_them(board: Any) -> None:
+    board.get_by_label("Show runs with the words").fill("vsepp")
+    assert (ids(board), board.get_by_role("status").inner_text()) == (["c"], "1 of 3 runs")
+    board.get_by_label("Show runs with the words").fill("")
+    assert (ids(board), board.get_by_role("status").inner_text()) == (["b", "a", "c"], "")
+
+
+def test_the_page_has_no_violation_of_accessibility(board: Any, axe: str) -> None:
+    board.get_by_role("columnheader", name="rsum").get_by_role("button").click()
+    assert trouble_on(board, axe, ["html"]) == []

@@ -1,0 +1,56 @@
+"""Tables of texts in a terminal: what runs measured, and what differs between two of them."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from workbench.experiment import runs
+from workbench.records import readable
+from workbench.records.shown import heading, shown, with_interval
+
+
+def columns(rows: Iterable[Iterable[object]]) -> list[str]:
+    """Rows as lines whose cells stand below one another."""
+    table = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
+
+
+def numbers(found: Iterable[Any], *, every: bool = False) -> list[str]:
+    """Measured numbers with their intervals and how many queries they are over, one a line.
+
+    Args:
+        found: of type ``Measurement``, or what ``results.json`` holds.
+        every: all of them; else those to look at first, and a last line that counts the others.
+    """
+    found = readable.of_results(found) if isinstance(found, Mapping) else found
+    rows = {row["number"]: row for row in readable.rows(found)}
+    shown = list(rows) if every else readable.headline(rows)
+    heads = ("number", "value", "in", "queries")
+    lines = columns([heads, *([rows[label][head] for head in heads] for label in shown)]) if rows else []
+    left = len(rows) - len(shown)
+    return [*lines, f"and {left} more; --all shows them"] if left else lines
+
+
+def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    """The numbers that differ between two runs, beside each other, as lines; and the paired difference, with
+    its interval and verdict, of each number of which both runs keep values by query of the same images.
+
+    Args:
+        first: of type ``runs.Run``.
+        second: likewise.
+        every: all numbers; else those to look at first.
+    """
+    one, two = (dict(readable.of_results(run.results)) for run in (first, second))
+    labels = list(one | two) if every else readable.headline(one | two)
+    paired = {found.key: found for found in runs.differences(first, second, labels)}
+    rows = [("number", "A", "B", "B - A", "in", "verdict")]
+    for label in labels:
+        a, b = (found.get(label, {}).get("value") for found in (one, two))
+        if a != b:
+            unit, told = readable.unit_of(label, one.get(label, two.get(label))), paired.get(label)
+            alone = None if a is None or b is None else b - a, None, None
+            value, low, high = (told.value, told.low, told.high) if told else alone
+            verdict = f"{told.mark} {told.verdict}" if told else ""
+            values = shown(a, unit), shown(b, unit), with_interval(value, low, high, unit, sign=True)
+            rows.append((label, *values, heading(unit), verdict))
+    return columns(rows) if len(rows) > 1 else [], {label: one.row() for label, one in paired.items()}

@@ -1,0 +1,119 @@
+"""Region features of a detector, one file an image, as bottom-up attention writes them.
+
+``.npy`` holds the features ``(K, D)``. ``.npz`` holds them as ``features``, ``x`` or ``feat``, and may hold
+the boxes of the regions as ``boxes`` or ``bbox`` ``(K, 4)``: left, top, right, bottom, as shares of width and
+height, or in pixels with ``image_w`` and ``image_h`` beside them.
+
+Source: P. Anderson et al., "Bottom-up and top-down attention for image captioning and visual question
+answering", CVPR 2018, and the files that its re-implementations write.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from workbench.records import Array, require
+
+ENDINGS = (".npy", ".npz")
+FEATURES, BOXES, SIZE = ("features", "x", "feat"), ("boxes", "bbox"), ("image_w", "image_h")
+
+
+class RegionFiles:
+    """Features ``(I, K, D)`` that are read when they are asked for: an int gives ``(K, D)``, a slice or rows
+    give another of these, and ``np.asarray`` reads them all.
+
+    Args:
+        files: one an image.
+        each: ``(K, D)`` of every image; ``()`` = as the first file has them.
+
+    Raises:
+        ValueError: the first file cannot be read; when it is read, another one that cannot, or that has
+            another number or width of regions.
+    """
+
+    def __init__(self, files: Sequence[Path], each: tuple[int, ...] = ()) -> None:
+        self.files = list(files)
+        self.shape = (len(self.files), *(each or _features(self.files[0]).shape))
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, rows: Any) -> Any:
+        if isinstance(rows, int | np.integer):
+            return self._read(self.files[rows])
+        return RegionFiles([self.files[row] for row in np.arange(len(self))[rows]], self.shape[1:])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.stack([self._read(file) for file in self.files]).astype(dtype or np.float32, copy=False)
+
+    def boxes(self, row: int) -> Array | None:
+        """``(K, 4)`` left, top, right, bottom of the regions as shares of width and height; ``None`` = not
+        known.
+        """
+        if self.files[row].suffix != ".npz":
+            return None
+        with np.load(self.files[row]) as held:
+            found = next((np.asarray(held[name], dtype=float) for name in BOXES if name in held), None)
+            sides = [float(held[name]) for name in SIZE if name in held]
+        if found is None or found.shape != (self.shape[1], 4):
+            return None
+        if len(sides) == len(SIZE):
+            return found / np.array(sides * 2)
+        return found if found.max() <= 1 else None
+
+    def _read(self, file: Path) -> Array:
+        found = _features(file)
+        require(
+            found.shape == self.shape[1:],
+            f"{file.name}: expected {self.shape[1]} regions of width {self.shape[2]} as of the first image, "
+            f"found {found.shape}; give every image as many",
+        )
+        return found
+
+
+def locate(folder: Path, images: Sequence[str]) -> RegionFiles:
+    """The files of some images.
+
+    Args:
+        folder: where they lie.
+        images: ids; the file of ``a/b.jpg`` is ``a/b.npy``, ``b.npy`` or, for an id that ends in digits as
+            MS-COCO's do, their number, e.g. ``391895.npz``.
+
+    Raises:
+        FileNotFoundError: an image has none.
+    """
+    return RegionFiles([_file(folder, image) for image in images])
+
+
+def _file(folder: Path, image: str) -> Path:
+    path = PurePosixPath(image)
+    digits = re.search(r"(\d+)$", path.stem)
+    stems = [str(path.with_suffix("")), path.stem, *([str(int(digits[1]))] if digits else [])]
+    tried = [folder / f"{stem}{ending}" for stem in dict.fromkeys(stems) for ending in ENDINGS]
+    found = next((file for file in tried if file.is_file()), None)
+    if found is None:
+        names = ", ".join(file.name for file in tried)
+        raise FileNotFoundError(
+            f"{folder} has no regions of {image}: none of {names}; write one file an image"
+        )
+    return found
+
+
+def _features(file: Path) -> Array:
+    """``(K, D)`` of a file; those of an ``.npy`` are a view of it."""
+    try:
+        if file.suffix == ".npy":
+            found: Array = np.load(file, mmap_mode="r")
+        else:
+            with np.load(file) as held:
+                name = next((one for one in FEATURES if one in held), "")
+                require(name, f"it holds {', '.join(held.files)}, and none of {', '.join(FEATURES)}")
+                found = held[name]
+        require(found.ndim == 2 and found.size, f"expected features (K, D), found {found.shape}")
+    except (OSError, EOFError, BadZipFile, ValueError) as error:
+        raise ValueError(f"{file.name} cannot be read as regions: {error}") from error
+    return found

@@ -1,0 +1,60 @@
+"""The picture of an image wherever one is shown: its photograph, or a card with its captions where data come
+as region features and the photographs are not there.
+"""
+
+import textwrap
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from workbench.records import Array, Split
+
+WIDTH, HEIGHT, LINE, LETTERS, MOST = 320, 240, 14, 50, 36
+PAPER, INK, FRAME = "#f2f2f2", "#333333", "#0072b2"
+
+
+def picture(split: Split, row: int) -> Image.Image:
+    """The photograph of an image, or its card.
+
+    Args:
+        split: opens the photographs.
+        row: of the image.
+
+    Raises:
+        FileNotFoundError: there is no photograph, and no region features that would do without.
+        ValueError: the photograph cannot be read.
+    """
+    try:
+        return split.open_image(row)
+    except FileNotFoundError:
+        if split.regions is None:
+            raise
+    boxes = split.open_boxes(row) if split.open_boxes else None
+    captions = [split.captions[caption] for caption in np.flatnonzero(split.own == row)]
+    return card(captions, boxes)
+
+
+def card(captions: list[str], boxes: Array | None = None) -> Image.Image:
+    """A card in the place of a photograph: the frames of the regions, where they are known, and the captions.
+
+    Args:
+        captions: as many as there is room for are written; letters that the drawing font lacks become
+            question marks.
+        boxes: ``(K, 4)`` left, top, right, bottom as shares of width and height; the first 36 are drawn.
+    """
+    made = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
+    pen, top = ImageDraw.Draw(made), 6
+    pen.text((8, top), "no photograph", fill=FRAME)
+    top += LINE
+    if boxes is not None:
+        room = HEIGHT // 2
+        frames = np.clip(boxes[:MOST], 0, 1) * [WIDTH - 17, room - 1, WIDTH - 17, room - 1] + [8, top, 8, top]
+        for left, upper, right, lower in frames.tolist():
+            pen.rectangle(
+                (min(left, right), min(upper, lower), max(left, right), max(upper, lower)), outline=FRAME
+            )
+        top += room + 4
+    lines = [line for caption in captions for line in textwrap.wrap(f"- {caption}", LETTERS)]
+    text = "\n".join(lines[: (HEIGHT - top) // LINE]).encode("ascii", "replace").decode()
+    pen.multiline_text((8, top), text, fill=INK, spacing=2)
+    return made
