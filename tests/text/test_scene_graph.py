@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 
 import networkx
@@ -13,7 +14,7 @@ from workbench import data, text
 from workbench.data.scenes import vocabulary as world
 from workbench.records import SceneGraph
 from workbench.text import scene_graph
-from workbench.text.scene_graph import agreement, annotated, tree
+from workbench.text.scene_graph import agreement, annotated, tree, wording
 from workbench.text.scene_graph.wording import known
 
 # By hand: the conventions of workbench/assets/scene_graphs/README.md, one caption each.
@@ -156,9 +157,45 @@ def test_a_caption_alone_gives_what_it_gives_among_others(parsed):
 
 @pytest.mark.slow
 def test_two_processes_give_what_one_gives(parsed, monkeypatch):
+    given = []
+
+    class Counted(ProcessPoolExecutor):
+        def submit(self, *args):
+            given.append(super().submit(*args))
+            return given[-1]
+
+    def late(caption):
+        given[0].result()  # the other process has started
+        return tokens(caption)
+
+    tokens = wording.tokens
     monkeypatch.setattr(scene_graph, "CHUNK", 8)
+    monkeypatch.setattr(scene_graph, "ProcessPoolExecutor", Counted)
+    monkeypatch.setattr(wording, "tokens", late)
     signal = text.load("scene_graph", processes=2).of(list(CAPTIONS))
     assert signal.graphs == tuple(parsed.values())
+    assert len(given) > 1
+
+
+def test_a_process_that_has_not_started_is_not_waited_for(parsed, monkeypatch):
+    asked, ended = [], []
+
+    class Asleep:
+        def __init__(self, *_):
+            pass
+
+        def submit(self, *args):
+            asked.append(args)
+            return Future()
+
+        def shutdown(self, **options):
+            ended.append(options)
+
+    monkeypatch.setattr(scene_graph, "CHUNK", 8)
+    monkeypatch.setattr(scene_graph, "ProcessPoolExecutor", Asleep)
+    signal = text.load("scene_graph", processes=3).of(list(CAPTIONS))
+    assert signal.graphs == tuple(parsed.values())
+    assert (len(asked), ended) == (2, [{"wait": False, "cancel_futures": True}])
 
 
 def test_a_graph_survives_networkx():

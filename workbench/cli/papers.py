@@ -23,9 +23,8 @@ def planned(
     from workbench.execution import grid, parameters, table
 
     path = library.find(file, "grid")
-    described = grid.read_grid(path)
     changes = parameters.spelt(parameters.inspect(library.find(notebook)), words)
-    described = grid.over_seeds(described, changes)
+    described = grid.over_seeds(grid.read_grid(path), changes)
     if "table" in described:
         table.read(described, path)
     return described, changes, grid.plan(notebook, described, changes)

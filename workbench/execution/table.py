@@ -226,8 +226,8 @@ def _rows(
 ) -> dict[str, str | None]:
     """Every row of the grid with its printed name, both sides checked."""
     own = list(dict.fromkeys(grids.rows(grid).values()))
-    for name in said:
-        require_known(f"{place}: table.rows: no row", name, own, parameters.ParameterError)
+    for given in said:
+        require_known(f"{place}: table.rows: no row", given, own, parameters.ParameterError)
     out: dict[str, str | None] = {name: said.get(name, name) for name in own}
     known = dict.fromkeys(name for part in parts for name in part.values)
     for row, name in out.items():
@@ -253,11 +253,11 @@ def make(file: Path | str, changes: Mapping[str, Any] | None = None, *, root: Pa
         ParameterError, KeyError, TypeError, ValueError: as ``read`` and ``grid.plan``.
     """
     path = find(file, "grid")
-    grid = grids.read_grid(path)
-    layout, notebook = read(grid, path), str(grid.get("notebook", ""))
+    described = grids.read_grid(path)
+    layout, notebook = read(described, path), str(described.get("notebook", ""))
     words = {name: value for name, value in (changes or {}).items() if isinstance(value, str)}
     changes = {**(changes or {}), **parameters.spelt(parameters.inspect(find(notebook)), words)}
-    grid = grids.over_seeds(grid, changes)
+    grid = grids.over_seeds(described, changes)
     arms = grids.plan(notebook, grid, changes)
     found = _runs(arms, runs.list_runs(root, notebook))
     good = {label: run for label, run in found.items() if run and run.status == "ok"}
@@ -318,9 +318,10 @@ def _why_not(part: Part, run: runs.Run) -> str:
     split, data = {"images": 0, "captions": 0, **results.get("split", {})}, str(results.get("dataset", ""))
     images = int(split["images"])
     folds = published.folds_of(*part.on, images)
-    counts = {"images": images, "captions": int(split["captions"]), "folds": folds}
-    training = str(results.get("training", data))
-    return published.why_not(*part.on, data=data, training=training, **counts)
+    captions, training = int(split["captions"]), str(results.get("training", data))
+    return published.why_not(
+        *part.on, data=data, images=images, captions=captions, folds=folds, training=training
+    )
 
 
 def _elsewhere(run: runs.Run, place: str) -> list[dict[str, Any]]:

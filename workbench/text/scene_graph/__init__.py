@@ -10,8 +10,9 @@ and phrases moved to the word they belong to (``repair``, ``placement``), and ru
 the parser against captions that were annotated by hand.
 """
 
+from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 
@@ -30,7 +31,8 @@ from workbench.text.scene_graph.repair import repaired
 from workbench.text.scene_graph.rereading import reread
 from workbench.text.signal import SignalMaker
 
-CHUNK = 512
+CHUNK = 256
+AHEAD = 2  # chunks that wait for a process while it reads
 __all__ = [
     "Annotated",
     "SceneGraphSignal",
@@ -126,13 +128,24 @@ def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
     chunks = [captions[start : start + CHUNK] for start in range(0, len(captions), CHUNK)]
     # One thread a process: the processes share the cores already.
     pool = ProcessPoolExecutor(processes - 1, get_context("spawn"), threadpool_limits, (1,))
-    with pool, threadpool_limits(1):
-        futures = [pool.submit(_read, chunk) for chunk in chunks]
-        # A worker needs seconds to start; this process reads from the other end until they meet.
-        here = {i: _read(chunks[i]) for i in reversed(range(len(chunks))) if futures[i].cancel()}
-        return [
-            graph for i, future in enumerate(futures) for graph in (here[i] if i in here else future.result())
-        ]
+    ready = [pool.submit(tree.model_name) for _ in range(processes - 1)]
+    here, there = dict[int, list[SceneGraph | None]](), dict[int, Future[list[SceneGraph | None]]]()
+    left = deque(range(len(chunks)))
+    try:
+        with threadpool_limits(1):
+            while left:
+                # A worker needs seconds to start: what it was given before that, this process would wait for.
+                started = sum(one.done() for one in ready)
+                waiting = sum(not one.done() for one in there.values())
+                for _ in range(min(started * AHEAD - waiting, len(left) - 1)):
+                    i = left.popleft()
+                    there[i] = pool.submit(_read, chunks[i])
+                i = left.pop()
+                here[i] = _read(chunks[i])
+        found = here | {i: future.result() for i, future in there.items()}
+    finally:
+        pool.shutdown(wait=all(one.done() for one in ready), cancel_futures=True)
+    return [graph for i in range(len(chunks)) for graph in found[i]]
 
 
 def _read(captions: Sequence[str]) -> list[SceneGraph | None]:

@@ -12,6 +12,7 @@ from workbench.records import SceneGraph
 from workbench.text.scene_graph.tree import Tree, lemma
 from workbench.text.scene_graph.wording import SINGULARS, known
 
+NO_OBJECTS = known.pronouns | known.unsaid | known.be
 # the attribute of things that are many, though no word says how many
 PLURAL = "plural"
 SUBJECTS = ("nsubj", "nsubjpass")
@@ -194,7 +195,7 @@ def is_object(tree: Tree, i: int) -> bool:
     word, kind = tree.given(i), tree.words[i].kind
     if kind in ("attribute", "preposition") or not word[0].isalnum():
         return False
-    if word in known.pronouns | known.unsaid | known.be:
+    if word in NO_OBJECTS:
         return False
     names = word in known.indefinite or kind == "name"
     if names or tree.noun(i):

@@ -3,6 +3,10 @@
 from workbench.text.scene_graph.tree import Tree
 from workbench.text.scene_graph.wording import known
 
+THINGS = known.portable | known.ridden | known.clothes
+# Prepositions after which a participle stands before its noun; after "by" it says how.
+OPENERS = (known.placing | known.motion | {"of", "with"}) - {"by", "from"}
+
 
 def repaired(tree: Tree) -> Tree:
     """The tree with the usual mistakes put right.
@@ -60,9 +64,8 @@ def _tagged(tree: Tree, i: int) -> None:
         and tree.below(i, "compound")
     ):
         tree.tags[i] = "NN"
-    things = known.portable | known.ridden | known.clothes
     alone = tree.deps[i] == "dative" and tree.noun(i) and not tree.animate(i)
-    if tree.tags[i] == "JJ" and tree.deps[i] == "amod" and tree.given(i) in things:
+    if tree.tags[i] == "JJ" and tree.deps[i] == "amod" and tree.given(i) in THINGS:
         # "a skateboard | trick"
         tree.tags[i], tree.deps[i] = "NN", "compound"
     elif alone and i + 1 in tree.below(tree.heads[i], "dobj") and not tree.children[i + 1]:
@@ -263,10 +266,7 @@ def _pair(tree: Tree, i: int) -> None:
 
 def _of_doing(tree: Tree, i: int) -> None:
     """A participle before its noun, read as a clause: "of wilting flowers", "beside | stacked boxes"."""
-    opens = tree.given(i) in known.placing | known.motion | {"of", "with"} and tree.given(i) not in (
-        "by",
-        "from",
-    )
+    opens = tree.given(i) in OPENERS
     lost = [v for v in tree.below(tree.heads[i], "xcomp", "advcl") if v == i + 1 and not tree.children[i]]
     for verb in (
         [*(v for v in tree.below(i, "pcomp") if tree.tags[v] in ("VBG", "VBN")), *lost] if opens else ()

@@ -9,6 +9,8 @@ import re
 from workbench.text.scene_graph.tree import Tree, lemma
 from workbench.text.scene_graph.wording import Word, known
 
+FOLLOWERS = known.followers | known.placing
+
 
 def reread(tree: Tree) -> list[Word] | None:
     """Verbs that were read as nouns, "a dog runs" taken for a compound: such a sentence is read again with
@@ -33,13 +35,15 @@ def reread(tree: Tree) -> list[Word] | None:
 
 def _merged(tree: Tree, i: int) -> bool:
     """A verb that the noun before it was made part of: "a dark | hat shoots"."""
+    if tree.tags[i] not in ("VBZ", "VBG"):
+        return False
     loose = tree.deps[i] in ("pobj", "dobj", "conj", "compound", "ROOT") or (tree.tags[i] == "VBZ" and i > 1)
     into = loose and i - 1 in tree.below(i, "compound", "nmod", "amod")
     # "one person | having food", "a woman in white | playing tennis", "man | squirts water"
     parts = ("compound", "amod", "nmod") if tree.root(i) in known.acting or tree.tags[i] == "VBZ" else ()
     between = tree.deps[i] in parts and tree.noun(tree.heads[i]) and i < tree.heads[i]
     told = tree.noun(i - 1) or tree.said(i - 1) in known.colours
-    return tree.tags[i] in ("VBZ", "VBG") and (into or (between and told))
+    return into or (between and told)
 
 
 def _verbs_before(tree: Tree, i: int) -> bool:
@@ -61,7 +65,7 @@ def _finite(tree: Tree, i: int) -> list[Word]:
     if i == 1 and tree.tags[i] == "VBZ" and tree.animate(0) and tree.root(i) in known.verbs:
         return [Word("is"), Word(_gerund_of(tree.root(i)))]
     after, several = tree.given(i + 1), tag in ("NNS", "NNPS")
-    followed = after in known.followers | known.placing or tree.tags[i + 1] == "VBN"
+    followed = after in FOLLOWERS or tree.tags[i + 1] == "VBN"
     root, noun = tree.root(i), lemma(word, "NOUN")
     one = before not in known.one and any(tree.given(c) in known.one for c in tree.below(i, "det"))
     # A plural after "a" or "one" is no noun.

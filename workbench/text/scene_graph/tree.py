@@ -133,6 +133,11 @@ def model() -> tuple[Any, str]:
     return pipeline, name
 
 
+def model_name() -> str:
+    """The name of the pipeline, which is loaded now: what a process that is to parse is asked first."""
+    return model()[1]
+
+
 @cache
 def lemma(word: str, part: str) -> str:
     """The dictionary form of a word.

@@ -27,6 +27,10 @@ known.opening |= known.articles
 known.followers |= known.openers
 
 _AFTER = known.stoppers | known.placing | known.motion
+# Joined once: these are asked of every word.
+_ENDS = known.stoppers | known.followers | known.relatives
+_BEFORE = known.stoppers | known.articles
+_NOT_FIRST = _BEFORE | known.be | known.animate | known.particles
 _TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
 _STOPS = frozenset(".!?;")
 _APOSTROPHE = re.compile(r"^(.+?)('s|n't|'re|'ve|'ll|'d)$")
@@ -181,20 +185,20 @@ def _shade(words: list[str], at: int) -> Folded:
     first, second = (*words[at : at + 2], "")[:2]
     inside = at + 2 < len(words)
     # "a snow topped mountain", but not "a pizza topped with cheese"
-    named = inside and words[at + 2] not in known.stoppers | known.followers | known.relatives
-    bare = named and first not in known.articles | known.stoppers | known.be | known.animate | known.particles
+    named = inside and words[at + 2] not in _ENDS
+    bare = named and first not in _NOT_FIRST
     if second and (
         (first in known.shades and second in known.colours)
         # "snow covered mountains", "a two lane road"
         or (bare and second in known.compounded and not first.endswith(("ly", "ing")))
         or (named and first in known.numbers and second in known.units)
-        or (second in known.made and first not in known.articles | known.stoppers and named)
+        or (second in known.made and first not in _BEFORE and named)
         or (first in known.depths and second in ("deep", "high", "length"))
         or (second == "looking" and inside and first in known.looks)
     ):
         return 2, [Word("red", f"{first} {second}", "attribute")]
     # before a noun these are no verbs and no amounts: "two spotted birds", "three little striped pears"
-    before = second[:1].isalpha() and second not in known.stoppers | known.articles
+    before = second[:1].isalpha() and second not in _BEFORE
     few = first == "little" and second in known.patterned | known.colours
     if before and (few or first in known.patterned):
         return 1, [Word("small", first, "attribute")]

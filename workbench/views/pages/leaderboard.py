@@ -144,7 +144,11 @@ def _group(key: Any, part: pd.DataFrame) -> dict[str, Any]:
     """One test split: its name, the names of the columns, and a line a run."""
     dataset, split, images, captions, training = key
     trained = "" if training == dataset else f", trained on {training}"
-    measured = [name for name in part if f"{name} low" in part and _metric(name) and part[name].notna().any()]
+    measured = [
+        name
+        for name in map(str, part)
+        if f"{name} low" in part and _metric(name) and part[name].notna().any()
+    ]
     usual = {name for name, row in metrics.rows().items() if row.default}
     # the deeper ranks stand in the CSV file
     labels = [one for one in headline(map(str, measured), usual=usual) if MetricKey.parse(one).k in (None, 1)]
