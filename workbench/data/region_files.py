@@ -57,12 +57,14 @@ class RegionFiles:
         if self.files[row].suffix != ".npz":
             return None
         with np.load(self.files[row]) as held:
-            found = next((np.asarray(held[name], dtype=float) for name in BOXES if name in held), None)
+            found: Array | None = next(
+                (np.asarray(held[name], dtype=float) for name in BOXES if name in held), None
+            )
             sides = [float(held[name]) for name in SIZE if name in held]
         if found is None or found.shape != (self.shape[1], 4):
             return None
         if len(sides) == len(SIZE):
-            return found / np.array(sides * 2)
+            return np.divide(found, sides * 2, dtype=float)
         return found if found.max() <= 1 else None
 
     def _read(self, file: Path) -> Array:

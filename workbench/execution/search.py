@@ -51,8 +51,9 @@ def recipes(*names: str) -> dict[str, dict[str, Any]]:
         grid = read_grid(find(name, "grid"))
         same = {**grid.get("fixed", {}), **grid.get("fixed", {}).get("settings", {})}
         for objective, row in best(grid, assets.recorded(name)).to_dict("index").items():
-            row = {field: same[field] for field in FIELDS if field in same} | row
-            found[str(objective)] = max(found.get(str(objective), row), row, key=lambda one: one["value"])
+            given: dict[str, Any] = {field: same[field] for field in FIELDS if field in same}
+            given |= {str(field): value for field, value in row.items()}
+            found[str(objective)] = max(found.get(str(objective), given), given, key=lambda one: one["value"])
     return found
 
 
