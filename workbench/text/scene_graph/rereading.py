@@ -22,8 +22,8 @@ def reread(tree: Tree) -> list[Word] | None:
     Returns:
         The words to be parsed instead, or None where the sentence was read well.
     """
-    bare = tree.tags[0] in ("VB", "VBP") and tree.heads[0] == 0 and tree.given(1) in known.followers
-    # What opens like a command names something: "vase with flowers".
+    # What opens like a command names something, "vase with flowers", but not "look, a cat".
+    bare = tree.tags[0] in ("VB", "VBP") and tree.heads[0] == 0 and tree.given(1) in known.followers - {","}
     made = [Word("a")] if bare else []
     for i, word in enumerate(tree.words):
         inside = 0 < i < len(tree.words) - 1 and not word.says
