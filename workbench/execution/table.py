@@ -411,10 +411,11 @@ def _notes(
     seeds = sorted({str(run.params.get(grids.SEED, "")) for run in good})
     split = {"images": 0, "captions": 0, **good[0].results.get("split", {})}
     sizes = f"{count(split['images'], 'image')} and {count(split['captions'], 'caption')}"
-    out = [
-        f"Measured here on the test split of {good[0].results.get('dataset', '')}, {sizes}: the mean over "
-        f"the seeds {', '.join(seeds)}, with Student's 95 % interval of that mean in brackets."
-    ]
+    several = (
+        f"the mean over the seeds {', '.join(seeds)}, with Student's 95 % interval of that mean in brackets"
+    )
+    said = several if len(seeds) > 1 else f"seed {seeds[0]} alone, whose scatter is not known"
+    out = [f"Measured here on the test split of {good[0].results.get('dataset', '')}, {sizes}: {said}."]
     left = [head for head in layout.columns if not any(f"{one}, ".startswith(f"{head}, ") for one in columns)]
     out += [f"Not measured on these data: {', '.join(left)}."] if left else []
     reasons = {part.heading: _why_not(part, good[0]) for part in parts}

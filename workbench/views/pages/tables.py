@@ -31,7 +31,9 @@ def texts(table: Table) -> tuple[list[str], list[list[str]]]:
         "row", "seeds", *(f"{name}, {heading(unit)}" for name, unit in table.columns.items()),
         *(f"{head}, printed, {part.heading} ({part.word})" for part, head in printed), "beside",
     ]  # fmt: skip
-    return heads, [_cells(row, table, printed) for row in table.rows]
+    rows = [_cells(row, table, printed) for row in table.rows]
+    wide = len(heads) - (not any(row[-1] for row in rows))  # nothing is to be said beside any row
+    return heads[:wide], [row[:wide] for row in rows]
 
 
 def _heads(part: Part) -> list[str]:
