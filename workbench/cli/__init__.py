@@ -351,7 +351,8 @@ def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> Non
     found = runs.list_runs(root, notebook)
     heads = ("when", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
     rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
-    emit([facts(run) for run in found], as_json, columns([heads, *rows]))
+    bad = [f"{run.folder} is {run.status}" for run in found if run.status.startswith(runs.UNREADABLE)]
+    emit([facts(run) for run in found], as_json, [*columns([heads, *rows]), *bad])
 
 
 def _line(run: Any) -> tuple[object, ...]:
@@ -363,7 +364,8 @@ def _line(run: Any) -> tuple[object, ...]:
     found = dict(readable.of_results(run.results))
     first = [readable.readable(label, found[label]) for label in readable.headline(found)[:1]]
     shown = [(row["queries"], f"{row['number']} {row['value']} {row['in']}") for row in first]
-    return when, run.id, run.notebook, run.status, *about, *(shown or [("", "")])[0]
+    ended = runs.UNREADABLE if run.status.startswith(runs.UNREADABLE) else run.status
+    return when, run.id, run.notebook, ended, *about, *(shown or [("", "")])[0]
 
 
 def _line_on(run: Any) -> tuple[object, ...]:
