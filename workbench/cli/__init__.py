@@ -9,7 +9,6 @@ import os
 import shlex
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -33,7 +32,6 @@ from workbench.registry import read_options
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 app = typer.Typer(
-    help="A notebook-first research workbench for image-text matching.",
     rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
@@ -414,17 +412,12 @@ def list_shelf(shelf: str, as_json: AsJson = False) -> None:
     the tables and figures of the papers, each with its command.
     """
     if shelf == "tables":
-        emit(*papers.listed(as_json))
-        return
-    known = ", ".join((*shelves.KINDS, "tables"))
-    require(shelf in shelves.KINDS, f"no shelf {shelf!r}; choose one of {known}", KeyError)
-    found = shelves.rows(shelf)
-    heads = columns((one["name"], one["needs"]) for one in found)
-    width = shutil.get_terminal_size().columns - max(map(len, heads)) - 2
-    lines = [
-        f"{head:{max(map(len, heads))}}  {textwrap.shorten(one['what'], width, placeholder=' ...')}"
-        for head, one in zip(heads, found, strict=True)
-    ]
+        found, lines = papers.listed()
+    else:
+        known = ", ".join((*shelves.KINDS, "tables"))
+        require(shelf in shelves.KINDS, f"no shelf {shelf!r}; choose one of {known}", KeyError)
+        found = shelves.rows(shelf)
+        lines = shelves.lines(found, shutil.get_terminal_size().columns)
     emit(found, as_json, lines)
 
 

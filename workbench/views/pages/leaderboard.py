@@ -3,7 +3,7 @@ splits do not compare.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,8 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
         FileNotFoundError: there is no run with numbers below the root.
     """
     every = [one for run in runs.list_runs(root, notebook) for one in (run, *run.elsewhere())]
-    found = {str(run.folder): (run, _unfit(run)) for run in every}
+    known = {*metrics.rows(), FIRST}
+    found = {str(run.folder): (run, _unfit(run, known)) for run in every}
     rows = {folder: _row(run) for folder, (run, reason) in found.items() if not reason}
     left_out = {folder: reason for folder, (_, reason) in found.items() if reason}
     require(rows, f"no run with numbers below {root}; `workbench run 03_train` makes one", FileNotFoundError)
@@ -86,10 +87,9 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     )
 
 
-def _unfit(run: runs.Run) -> str:
+def _unfit(run: runs.Run, known: Collection[str]) -> str:
     if run.status not in ("ok", "unwatched"):
         return run.status
-    known = {*metrics.rows(), FIRST}
     found = (label for label in run.results.get("metrics", {}) if _metric(label) in known)
     return "" if "objective" in run.results and any(found) else "no number of retrieval among its results"
 
