@@ -61,7 +61,7 @@ def test_floats_are_shares_of_white_and_others_are_refused():
             ValueError, match=r"depth.tif is not a readable image: its pixels .* 0 to 1 is black"
         ):
             read_image(wrong, "depth.tif")
-    with pytest.raises(ValueError, match=r"from -1 to 7, and 0 to 65535 is black to white; scale them"):
+    with pytest.raises(ValueError, match=r"from -1.0 to 7.0, and 0 to 65535 is black to white; scale them"):
         read_image(saved(Image.fromarray(np.array([[-1, 7]], dtype=np.int32)), "TIFF"), "labels.tif")
 
 

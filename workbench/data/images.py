@@ -82,10 +82,10 @@ def _in_rgb(image: Image.Image) -> Image.Image:
 def _from_numbers(image: Image.Image) -> Image.Image:
     """Grey of one float or of more than eight bits a pixel."""
     values, most = np.asarray(image), 1 if image.mode == "F" else WHITE16
-    low, high = values.min(), values.max()
+    low, high = float(values.min()), float(values.max())
     require(
         low >= 0 and high <= most,
-        f"its pixels are numbers from {low:.6g} to {high:.6g}, and 0 to {most} is black to white; scale them",
+        f"its pixels are numbers from {low} to {high}, and 0 to {most} is black to white; scale them",
     )
     grey = np.rint(values * 255) if most == 1 else values >> 8
     paper = values == image.info.get("transparency", -1)
