@@ -26,6 +26,7 @@ from workbench.execution import executors, library
 from workbench.execution.doctor import examine
 from workbench.experiment import runs
 from workbench.records import readable, require
+from workbench.records.sealed import SealError
 from workbench.records.shown import fixed
 from workbench.registry import read_options
 
@@ -285,7 +286,8 @@ def train(
         chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
         writable(out or "runs")
         ready = experiment.prepare(chosen, progress=standalone.leads())
-    folder = standalone.train(ready, out=out, resume=resume)
+    with usage((SealError, BlockingIOError)):
+        folder = standalone.train(ready, out=out, resume=resume)
     if standalone.leads():
         found = runs.read(folder)
         emit(facts(found), as_json, [*numbers(found.results), f"{found.status}  {found.folder}"])
