@@ -9,7 +9,6 @@ import os
 import shlex
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -34,7 +33,6 @@ from workbench.registry import read_options
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 app = typer.Typer(
-    help="A notebook-first research workbench for image-text matching.",
     rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
@@ -353,7 +351,8 @@ def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> Non
     found = runs.list_runs(root, notebook)
     heads = ("when", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
     rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
-    emit([facts(run) for run in found], as_json, columns([heads, *rows]))
+    bad = [f"{run.folder} is {run.status}" for run in found if run.status.startswith(runs.UNREADABLE)]
+    emit([facts(run) for run in found], as_json, [*columns([heads, *rows]), *bad])
 
 
 def _line(run: Any) -> tuple[object, ...]:
@@ -365,7 +364,8 @@ def _line(run: Any) -> tuple[object, ...]:
     found = dict(readable.of_results(run.results))
     first = [readable.readable(label, found[label]) for label in readable.headline(found)[:1]]
     shown = [(row["queries"], f"{row['number']} {row['value']} {row['in']}") for row in first]
-    return when, run.id, run.notebook, run.status, *about, *(shown or [("", "")])[0]
+    ended = runs.UNREADABLE if run.status.startswith(runs.UNREADABLE) else run.status
+    return when, run.id, run.notebook, ended, *about, *(shown or [("", "")])[0]
 
 
 def _line_on(run: Any) -> tuple[object, ...]:
@@ -416,17 +416,12 @@ def list_shelf(shelf: str, as_json: AsJson = False) -> None:
     the tables and figures of the papers, each with its command.
     """
     if shelf == "tables":
-        emit(*papers.listed(as_json))
-        return
-    known = ", ".join((*shelves.KINDS, "tables"))
-    require(shelf in shelves.KINDS, f"no shelf {shelf!r}; choose one of {known}", KeyError)
-    found = shelves.rows(shelf)
-    heads = columns((one["name"], one["needs"]) for one in found)
-    width = shutil.get_terminal_size().columns - max(map(len, heads)) - 2
-    lines = [
-        f"{head:{max(map(len, heads))}}  {textwrap.shorten(one['what'], width, placeholder=' ...')}"
-        for head, one in zip(heads, found, strict=True)
-    ]
+        found, lines = papers.listed()
+    else:
+        known = ", ".join((*shelves.KINDS, "tables"))
+        require(shelf in shelves.KINDS, f"no shelf {shelf!r}; choose one of {known}", KeyError)
+        found = shelves.rows(shelf)
+        lines = shelves.lines(found, shutil.get_terminal_size().columns)
     emit(found, as_json, lines)
 
 

@@ -53,15 +53,11 @@ def write_table(
     return made, files, [tables.markdown(made).rstrip(), *map(str, files.values())]
 
 
-def listed(as_json: bool) -> tuple[list[dict[str, str]], bool, list[str]]:
-    """All tables and figures for ``emit``: what each shows, the command that makes it, and what it lacks.
-
-    Args:
-        as_json: as the verb was asked.
-    """
+def listed() -> tuple[list[dict[str, str]], list[str]]:
+    """All tables and figures, and as lines what each shows, the command that makes it, and what it lacks."""
     from workbench.execution import table
 
     found, lines = table.listed(), list[str]()
     for one in found:
         lines += [f"{one.table}: {one.shows}", *(f"    {text}" for text in (one.command, one.remark) if text)]
-    return [one._asdict() for one in found], as_json, lines
+    return [one._asdict() for one in found], lines

@@ -420,8 +420,8 @@ def _notes(
     out += [f"Not measured on these data: {', '.join(left)}."] if left else []
     reasons = {part.heading: _why_not(part, good[0]) for part in parts}
     out += [f"{heading}: {reason}." for heading, reason in reasons.items() if reason]
-    configs = [json.loads(path.read_text()) for run in good if (path := run.folder / runs.CONFIG).is_file()]
-    encoders = {" and ".join(map(_encoder, (one, one), ("image", "text"))) for one in configs}
+    configs = [found for run in good if (found := runs.load(run.folder / runs.CONFIG))]
+    encoders = {" and ".join(_encoder(one, side) for side in ("image", "text")) for one in configs}
     out += [f"Encoders here: {'; '.join(sorted(encoders))}."] if encoders else []
     out += [f"Printed: {published.COMPARABLE[layout.paper]}."] if parts else []
     codes = {run.env.get("code") for run in good}
@@ -431,4 +431,4 @@ def _notes(
 def _encoder(config: Mapping[str, Any], side: str) -> str:
     name = str(config.get(f"{side}_encoder", ""))
     features = config.get("features") if side == "image" else config.get("text_options", {}).get("features")
-    return f"{name} on {features}" if features and name not in ("towers",) else name
+    return f"{name} on {features}" if features and name != "towers" else name
