@@ -420,7 +420,7 @@ def _notes(
     out += [f"Not measured on these data: {', '.join(left)}."] if left else []
     reasons = {part.heading: _why_not(part, good[0]) for part in parts}
     out += [f"{heading}: {reason}." for heading, reason in reasons.items() if reason]
-    configs = [json.loads(path.read_text()) for run in good if (path := run.folder / runs.CONFIG).is_file()]
+    configs = [found for run in good if (found := runs.load(run.folder / runs.CONFIG))]
     encoders = {" and ".join(_encoder(one, side) for side in ("image", "text")) for one in configs}
     out += [f"Encoders here: {'; '.join(sorted(encoders))}."] if encoders else []
     out += [f"Printed: {published.COMPARABLE[layout.paper]}."] if parts else []
