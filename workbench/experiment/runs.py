@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from workbench.records import MetricKey, Rows, Values, require
+from workbench.records.sealed import flat as flat
 from workbench.records.writing import replacing
 
 if TYPE_CHECKING:
@@ -168,18 +169,6 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     if len(found) > 1:
         raise LookupError(f"{len(found)} runs are called {part!r}: {', '.join(run.id for run in found)}")
     return read(found[0].folder)
-
-
-def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A nested mapping as one level, keys joined by ``.``.
-
-    >>> flat({"metrics": {"rsum": 2.5}, "seed": 1})
-    {'metrics.rsum': 2.5, 'seed': 1}
-    """
-    out: dict[str, Any] = {}
-    for key, item in value.items():
-        out |= flat(item, f"{prefix}{key}.") if isinstance(item, Mapping) else {f"{prefix}{key}": item}
-    return out
 
 
 def diff(first: Run, second: Run) -> dict[str, dict[str, tuple[Any, Any]]]:

@@ -47,7 +47,7 @@ def recall_by_m(
                 ("Semantic Recall", by_side[side], {"width": 2.5}),
                 ("one of the m best", hits[name][side], {"width": 1.5, "dash": "dashdot"}),
                 *((f"R@{k}", [of[side]] * len(ms), {"width": 1.5, "dash": "dash"})
-                  for of in [binary[name]] if name in binary else []),
+                  for of in ([binary[name]] if name in binary else [])),
             ):  # fmt: skip
                 fig.add_scatter(
                     y=on_axis(values), line={"color": colour, **look}, name=escape(f"{name}, {label}"),
