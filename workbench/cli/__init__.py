@@ -25,8 +25,9 @@ from workbench.execution import executors, library
 from workbench.execution.doctor import examine
 from workbench.experiment import runs
 from workbench.records import readable, require
+from workbench.records.foreign import read_options
+from workbench.records.sealed import SealError
 from workbench.records.shown import fixed
-from workbench.registry import read_options
 
 # read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -283,7 +284,8 @@ def train(
         chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
         writable(out or "runs")
         ready = experiment.prepare(chosen, progress=standalone.leads())
-    folder = standalone.train(ready, out=out, resume=resume)
+    with usage((SealError, BlockingIOError)):
+        folder = standalone.train(ready, out=out, resume=resume)
     if standalone.leads():
         found = runs.read(folder)
         emit(facts(found), as_json, [*numbers(found.results), f"{found.status}  {found.folder}"])
@@ -349,7 +351,8 @@ def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> Non
     found = runs.list_runs(root, notebook)
     heads = ("when", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
     rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
-    emit([facts(run) for run in found], as_json, columns([heads, *rows]))
+    bad = [f"{run.folder} is {run.status}" for run in found if run.status.startswith(runs.UNREADABLE)]
+    emit([facts(run) for run in found], as_json, [*columns([heads, *rows]), *bad])
 
 
 def _line(run: Any) -> tuple[object, ...]:
@@ -361,7 +364,8 @@ def _line(run: Any) -> tuple[object, ...]:
     found = dict(readable.of_results(run.results))
     first = [readable.readable(label, found[label]) for label in readable.headline(found)[:1]]
     shown = [(row["queries"], f"{row['number']} {row['value']} {row['in']}") for row in first]
-    return when, run.id, run.notebook, run.status, *about, *(shown or [("", "")])[0]
+    ended = runs.UNREADABLE if run.status.startswith(runs.UNREADABLE) else run.status
+    return when, run.id, run.notebook, ended, *about, *(shown or [("", "")])[0]
 
 
 def _line_on(run: Any) -> tuple[object, ...]:

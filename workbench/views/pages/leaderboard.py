@@ -2,7 +2,6 @@
 splits do not compare.
 """
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,6 +89,11 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
 def _unfit(run: runs.Run, known: Collection[str]) -> str:
     if run.status not in ("ok", "unwatched"):
         return run.status
+    try:  # what is read of it below, so that one bad file costs its own run alone
+        runs.load(run.folder / runs.CONFIG)
+        runs.ByQuery.read(run.folder)
+    except ValueError as error:
+        return f"{runs.UNREADABLE}: {error}"
     found = (label for label in run.results.get("metrics", {}) if _metric(label) in known)
     return "" if "objective" in run.results and any(found) else "no number of retrieval among its results"
 
@@ -124,8 +128,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
 
 def _options(alike: Sequence[runs.Run]) -> list[str]:
     """Of every run the parameters in which the runs differ, other than those that have a column."""
-    configs = [run.folder / runs.CONFIG for run in alike]
-    resolved = [runs.flat(json.loads(one.read_text())) if one.is_file() else {} for one in configs]
+    resolved = [runs.flat(runs.load(run.folder / runs.CONFIG)) for run in alike]
     given = [
         {name.removeprefix("settings."): one for name, one in runs.flat(run.params).items()} for run in alike
     ]
