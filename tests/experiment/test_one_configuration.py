@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from tests.experiment.test_experiment import SMALL, TINY
 from workbench import assets, data, experiment, objectives
 from workbench.cli import app
-from workbench.execution import grid, library, notebook
+from workbench.execution import grid, library, notebook, search
 from workbench.experiment import Config, runs
 
 NAMED = {"train_images": 30, "epochs": 2, "batch_size": 16, "lr": 1e-3, "seed": 3, "device": "cpu"}
@@ -146,30 +146,27 @@ def test_a_number_that_a_run_does_not_have_is_not_recorded(outcomes, tmp_path):
     assert not (tmp_path / "out.tsv").exists()
 
 
-@pytest.mark.parametrize(
-    "name", ["objectives_scenes", "objectives_flickr8k", "search_scenes", "search_longer_scenes"]
-)
+@pytest.mark.parametrize("name", [*search.GRIDS, "comparison_scenes", "objectives_flickr8k"])
 def test_the_columns_and_keys_of_a_recorded_table_are_those_of_its_grid(name):
     table = assets.recorded(name)
     described = grid.read_grid(library.find(name, "grid"))
     assert set(table.key) == {*described["record"], "seconds"}
     axes = [axis.removeprefix("settings.") for axis in described["grid"]]
-    assert list(table) == list(dict.fromkeys(["objective", *axes, "key", "value"]))
-    runs_there = table[table.objective != "start"].groupby(list(table)[:-2]).ngroups
-    assert runs_there == len(grid.expand(described)) - len(described.get("reference", {}))
+    assert list(table) == [*axes, "key", "value"]
+    assert table.groupby(axes).ngroups == len(grid.expand(described))
 
 
 @pytest.mark.slow
-def test_a_recorded_run_is_made_anew_with_the_recorded_values(tmp_path):
-    arms = grid.plan("03_train", grid.read_grid(library.find("objectives_scenes", "grid")))
+def test_a_recorded_run_is_made_anew_with_the_recorded_values():
+    arms = grid.plan("03_train", grid.read_grid(library.find("comparison_scenes", "grid")))
     values = arms["objective=vsepp, seed=0, positives=own"]
     settings = values.pop("settings")
     result = experiment.run(Config(**values, **settings), progress=False)
     found = {m.label: m.value for m in result.measurements}
-    table = assets.recorded("objectives_scenes")
-    recorded = table.query("objective == 'vsepp' and seed == 0 and positives == 'own' and key != 'seconds'")
-    assert len(recorded) == 4
-    # on one machine to the last digit; another processor adds in another order, and training carries it on
-    assert {key: found[key] for key in recorded.key} == pytest.approx(
-        dict(zip(recorded.key, recorded.value, strict=True)), rel=2e-3
-    )
+    table = assets.recorded("comparison_scenes").query("objective == 'vsepp' and positives == 'own'")
+    table = table[table.key != "seconds"]
+    recorded, scatter = table[table.seed == 0].set_index("key").value, table.groupby("key").value.std()
+    assert len(recorded) == 11
+    # another processor adds in another order, and training carries it on: as far apart as two seeds may be
+    for key, value in recorded.items():
+        assert found[key] == pytest.approx(value, abs=4 * scatter[key] + 0.005), key

@@ -15,7 +15,7 @@ from workbench.execution.grid import read_grid
 from workbench.execution.library import find
 from workbench.records.shown import fixed
 
-GRIDS = ("search_scenes", "search_longer_scenes")
+GRIDS = ("search_scenes", "search_longer_scenes", "search_seeds_scenes")
 FIELDS = ("epochs", "warmup_epochs", "lr")
 
 
@@ -38,10 +38,11 @@ def best(grid: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
 
 
 def recipes(*names: str) -> dict[str, dict[str, Any]]:
-    """The best settings of each objective among some recorded searches.
+    """The best settings of each objective by some recorded searches.
 
     Args:
-        names: of the grids; each has its table beside the other recorded results.
+        names: of the grids; each has its table beside the other recorded results. A later search of an
+            objective, which has more epochs or more seeds, goes before an earlier one.
 
     Returns:
         Objective -> what is swept, epochs and warm-up, and ``value``.
@@ -52,8 +53,7 @@ def recipes(*names: str) -> dict[str, dict[str, Any]]:
         same = {**grid.get("fixed", {}), **grid.get("fixed", {}).get("settings", {})}
         for objective, row in best(grid, assets.recorded(name)).to_dict("index").items():
             given: dict[str, Any] = {field: same[field] for field in FIELDS if field in same}
-            given |= {str(field): value for field, value in row.items()}
-            found[str(objective)] = max(found.get(str(objective), given), given, key=lambda one: one["value"])
+            found[str(objective)] = given | {str(field): value for field, value in row.items()}
     return found
 
 

@@ -78,7 +78,7 @@ class PCMEPP(Objective):
         text_options={"pooling": "mean"},
         warmup_epochs=5,
         epochs=6,
-        lr=4e-3,
+        lr=1e-3,
         lr_warmup_steps=30,
         captions_per_image=2,
     )

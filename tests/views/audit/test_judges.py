@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from workbench import assets, text
+from workbench.metrics import seeds
 from workbench.views import audit
 from workbench.views.audit import judges
 
@@ -48,3 +49,23 @@ def test_what_is_recorded_covers_every_judge_with_its_interval():
     assert len(table.judge[~table.judge.str.contains(",")].unique()) == len(text.judges())
     assert ((table.low <= table.value) & (table.value <= table.high)).all()
     assert "trained on captions" in audit.judge_advice()
+
+
+def test_objectives_are_judged_in_the_direction_of_the_truth(monkeypatch):
+    runs = [("a", 0, "own"), ("b", 0, "own"), ("b", 0, "exact")]
+    columns = ["objective", "seed", "positives"]
+    ncs = pd.DataFrame(
+        [(*run, judge, key, 0.1 * i) for i, run in enumerate(runs) for judge in ("near", "far")
+         for key in ("t2i/ncs@10", "i2t/ncs@10[without own]")],
+        columns=[*columns, "judge", "key", "value"],
+    )  # fmt: skip
+    exact = pd.DataFrame(
+        [(*run, key, 0.5 - 0.1 * i) for i, run in enumerate(runs) for key in ("exact:t2i/map_at_r", "rsum")],
+        columns=[*columns, "key", "value"],
+    )
+    tables = {"judge_orders": ncs, "comparison_scenes": exact}
+    monkeypatch.setattr(assets, "recorded", tables.__getitem__)
+    found = seeds.choices(audit.judged_objectives("exact:t2i/map_at_r"), "exact:t2i/map_at_r")
+    assert found.index.tolist() == ["exact:t2i/map_at_r", "t2i/ncs@10 by far", "t2i/ncs@10 by near"]
+    assert found.chosen.tolist() == ["a", "b, every true pair", "b, every true pair"]
+    assert found.tau.tolist() == pytest.approx([1, -1, -1])

@@ -5,7 +5,7 @@ what that does to the metrics.
 the view in which they decide it. ``corrected`` turns labels into judgements, ``recompute`` measures
 everything anew, ``write_qrels`` and ``write_parquet`` pass them on. ``false_negatives_in_batches`` counts
 the same thing where it does harm first: among the negatives of training. ``judge_advice`` says which judge to
-take, ``judge_agreement`` why.
+take, ``judge_agreement`` why, and ``judged_objectives`` which objective each would choose.
 """
 
 from workbench.views.audit.false_negatives import candidates, false_negatives_in_batches, select
@@ -17,7 +17,7 @@ from workbench.views.audit.judgements import (
     write_parquet,
     write_qrels,
 )  # fmt: skip
-from workbench.views.audit.judges import judge_advice, judge_agreement
+from workbench.views.audit.judges import judge_advice, judge_agreement, judged_objectives
 from workbench.views.audit.labeller import Labeller
 from workbench.views.audit.labels import LABELS, Decision, Labels, judged
 
@@ -32,6 +32,7 @@ __all__ = [
     "judge_advice",
     "judge_agreement",
     "judged",
+    "judged_objectives",
     "read_parquet",
     "read_qrels",
     "recompute",

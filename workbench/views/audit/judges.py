@@ -2,12 +2,15 @@
 
 The table ``judges`` of the recorded results holds correlations of each judge with the crowd's ratings of
 Flickr8k, on the half of its images that nobody looked at while parameters were fixed (``people``), and with
-the share of a caption's statements that hold in the embedded world (``truth``).
+the share of a caption's statements that hold in the embedded world (``truth``). The table ``judge_orders``
+holds NCS by each judge of every run of the recorded comparison.
 """
 
 import pandas as pd
 
 from workbench import assets
+from workbench.metrics import seeds
+from workbench.records import MetricKey
 from workbench.records.shown import count, shown, with_interval
 from workbench.text.sentence import TRAINED_ON_CAPTIONS
 
@@ -53,3 +56,19 @@ def judge_advice(key: str = KEY) -> str:
         f"{TRAINED_ON_CAPTIONS}. With the exact truth of {truth} of the embedded world, whose captions no "
         f"encoder was trained on, {other} agrees best ({said['truth']})."
     )
+
+
+def judged_objectives(truth: str) -> pd.DataFrame:
+    """The recorded comparison by the judges' NCS at 10 and by the exact truth, for ``metrics.seeds.choices``.
+
+    Args:
+        truth: key of the number that is true, e.g. ``"exact:t2i/map_at_r"``; its direction is that of NCS.
+
+    Returns:
+        One row for each way of training, seed and number, which is named as in ``"t2i/ncs@10 by cider"``.
+    """
+    judged, exact = assets.recorded("judge_orders"), assets.recorded("comparison_scenes")
+    direction = MetricKey.parse(truth).direction
+    judged = judged[[MetricKey.parse(key).direction == direction for key in judged.key]]
+    named = judged.assign(key=judged.key + " by " + judged.judge).drop(columns="judge")
+    return seeds.arms(pd.concat([named, exact[exact.key == truth]], ignore_index=True))
