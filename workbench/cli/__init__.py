@@ -25,9 +25,9 @@ from workbench.execution import executors, library
 from workbench.execution.doctor import examine
 from workbench.experiment import runs
 from workbench.records import readable, require
+from workbench.records.foreign import read_options
 from workbench.records.sealed import SealError
 from workbench.records.shown import fixed
-from workbench.registry import read_options
 
 # read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -27,7 +27,8 @@ from workbench.execution.library import find
 from workbench.execution.notebook import check, code, run_notebook
 from workbench.experiment import runs
 from workbench.records import MetricKey, require
-from workbench.registry import merge, read_options, require_known
+from workbench.records.foreign import read_options
+from workbench.registry import merge, require_known
 
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "table")
