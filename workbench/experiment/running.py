@@ -26,10 +26,10 @@ from workbench.experiment.sealing import SEAL, code_hash, intact
 from workbench.experiment.target import Target
 from workbench.objectives.base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split, require
+from workbench.records.foreign import read_options
 from workbench.records.lazy_judgements import Computed
 from workbench.records.sealed import SealError, flat
 from workbench.records.writing import only_writer
-from workbench.registry import read_options
 from workbench.training import checkpoint, fit, seed_everything
 from workbench.training.batches import Source
 from workbench.training.processes import leads
