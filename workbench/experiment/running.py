@@ -335,11 +335,10 @@ def kept_config(folder: Path) -> Config:
     remedy = f"{folder} keeps no model; name the folder of a finished training run"
     require(file.is_file(), remedy, FileNotFoundError)
     said = read_options(file)
-    for other, known in ((MODEL, checkpoint.facts), (SEAL, lambda _: intact(folder))):
-        held = known(folder / other).get("config") if (folder / other).is_file() else None
-        differ = changed(held, said) if held else {}
-        words = "; ".join(differ.values())
-        require(not differ, f"{file} is not the configuration of {other}: {words}; restore it", SealError)
+    weights = checkpoint.facts(folder / MODEL) if (folder / MODEL).is_file() else {}
+    for other, facts in {MODEL: weights, SEAL: intact(folder)}.items():
+        differ = "; ".join(changed(facts.get("config", said), said).values())
+        require(not differ, f"{file} is not the configuration of {other}: {differ}; restore it", SealError)
     return Config(**said)
 
 
