@@ -51,7 +51,7 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
         run(ready, folder=out, progress=False)
         return Path(out)
     folder = runs.folder("train", out, ready.config.as_dict())
-    began, status = time.perf_counter(), "killed"
+    began, status = time.perf_counter(), "interrupted"
     try:
         run(ready, folder=folder, progress=progress).save(folder)
         status = "ok"
