@@ -20,7 +20,7 @@ from workbench.execution import library, notebook, parameters, table
 from workbench.execution.grid import plan, read_grid
 from workbench.experiment import Config, build, fitting, resolve, run, running
 from workbench.metrics import published
-from workbench.registry import read_options
+from workbench.records.foreign import read_options
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 GRIDS = {path.stem: path for path in sorted((NOTEBOOKS / "grids").glob("*.yaml"))}

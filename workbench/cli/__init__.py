@@ -25,8 +25,9 @@ from workbench.execution import executors, library
 from workbench.execution.doctor import examine
 from workbench.experiment import runs
 from workbench.records import readable, require, stopping
+from workbench.records.foreign import read_options
+from workbench.records.sealed import SealError
 from workbench.records.shown import fixed
-from workbench.registry import read_options
 
 # read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -314,7 +315,8 @@ def train(
         chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
         writable(out or "runs")
         ready = experiment.prepare(chosen, progress=standalone.leads())
-    folder = standalone.train(ready, out=out, resume=resume)
+    with usage((SealError, BlockingIOError)):
+        folder = standalone.train(ready, out=out, resume=resume)
     if standalone.leads():
         found = runs.read(folder)
         emit(facts(found), as_json, [*numbers(found.results), f"{found.status}  {found.folder}"])

@@ -4,9 +4,10 @@ A grid file is YAML: ``notebook`` (its name), ``fixed`` (what all arms share), `
 differs) and ``grid`` (name -> list of values, all combinations); with both, every arm meets every
 combination. An arm of ``reference``, e.g. the model before training, meets none. Values are the notebook's
 parameters. For a notebook with a parameter ``settings``, other names are fields of ``Config`` and go there. A
-name may point into a mapping, ``objective_options.tau``. ``executor`` holds options of the executor
-and ``time_limit``, seconds after which an arm is ended, ``record`` the keys of the numbers that are written to a table: those of the test split, ``steps`` of
-training, and after ``val/`` those that the kept epoch has on the validation split.
+name may point into a mapping, ``objective_options.tau``. ``executor`` holds options of the executor and
+``time_limit``, seconds after which an arm is ended, ``record`` the keys of the numbers that are written to a
+table: those of the test split, ``steps`` of training, and after ``val/`` those that the kept epoch has on the
+validation split.
 
 ``table`` makes it the table of a paper (see ``execution.table``): then every arm is run with each of
 ``SEEDS``, unless the file or who runs it gives a seed.
@@ -31,8 +32,9 @@ from workbench.execution.library import find
 from workbench.execution.notebook import FAILED, KILLED, RunResult, check, code, run_notebook, silent
 from workbench.experiment import runs
 from workbench.records import MetricKey, require
+from workbench.records.foreign import read_options
 from workbench.records.shown import fixed
-from workbench.registry import merge, read_options, require_known
+from workbench.registry import merge, require_known
 
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "table")

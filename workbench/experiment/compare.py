@@ -295,7 +295,7 @@ def costs(opened: Sequence[OpenRun], *, items: int = 32, repeats: int = 3) -> pd
 def _step(run: OpenRun) -> float:
     if run.folder is None or not (run.folder / checkpoint.LAST).is_file():
         return float("nan")
-    facts = checkpoint.read(run.folder / checkpoint.LAST)[1]
+    facts = checkpoint.facts(run.folder / checkpoint.LAST)
     clock = [row["seconds"] for row in facts["history"]]
     # epoch 0 ends where training begins, in runs that have one
     begun = sum(row["seconds"] for row in facts["history"][:1] if not row["epoch"])

@@ -13,7 +13,8 @@ from workbench import data, encoders, metrics, objectives, text
 from workbench.encoders import backbones
 from workbench.experiment.evaluation import chooser
 from workbench.objectives import Objective
-from workbench.registry import Count, check_options, merge, read_options
+from workbench.records.foreign import read_options
+from workbench.registry import Count, check_options, merge
 from workbench.training import Settings
 
 # Small encoders that begin with random weights, and the features that they read in the embedded world.

@@ -148,22 +148,26 @@ class OpenRun:
 
     def rankings(self, k: int = 10) -> pd.DataFrame:
         """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the
-        split's own pairs.
+        split's own pairs. Directions and ids are categories of pandas, 4 bytes each and not their text.
         """
         own, scores = self.split.judgements["own"], by_rows(self._scored())
-        ids = (np.array(self.split.image_ids), np.array(self.split.caption_ids))
+        ids = (self.split.image_ids, self.split.caption_ids)
+        # as categories, since a million queries have ten million ids; one id may name an image and a caption
+        known = pd.Index(dict.fromkeys((*ids[0], *ids[1])))
+        sides = tuple(known.get_indexer(pd.Index(one)) for one in ids)
         tables = []
-        for direction, rows, (query, item) in (("i2t", scores, ids), ("t2i", scores.T, ids[::-1])):
+        for way, (rows, (query, item)) in enumerate(((scores, sides), (scores.T, sides[::-1]))):
             found, items = best(rows, min(k, len(item)))
             at = (np.repeat(np.arange(len(items)), items.shape[1]), items.ravel())
             values = {
-                "query_id": query[at[0]],
-                "rank": np.tile(np.arange(1, items.shape[1] + 1), len(items)),
-                "item_id": item[at[1]],
+                "direction": pd.Categorical.from_codes(np.full(len(at[0]), way, np.int8), ["i2t", "t2i"]),
+                "query_id": pd.Categorical.from_codes(query[at[0]], known),
+                "rank": np.tile(np.arange(1, items.shape[1] + 1, dtype=np.int32), len(items)),
+                "item_id": pd.Categorical.from_codes(item[at[1]], known),
                 "score": found.ravel(),
-                "grade": own.at(*(at if direction == "i2t" else at[::-1])),
+                "grade": own.at(*(at[::-1] if way else at)),
             }
-            tables.append(pd.DataFrame({"direction": direction, **values}))
+            tables.append(pd.DataFrame(values))
         return pd.concat(tables, ignore_index=True)
 
     def as_dict(self) -> dict[str, Any]:

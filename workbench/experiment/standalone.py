@@ -18,12 +18,14 @@ from workbench.experiment.config import Config
 from workbench.experiment.evaluation import ensemble, evaluate, measure
 from workbench.experiment.model import Model
 from workbench.experiment.opened import Contents, OpenRun
-from workbench.experiment.running import Prepared, load_model, load_split, load_target, run
+from workbench.experiment.running import Prepared, load_model, load_split, load_target, made_from, run
 from workbench.experiment.target import Target
 from workbench.metrics import hierarchy
 from workbench.metrics.chains import Chains
 from workbench.records import Embedding, Measurement, Split, require
+from workbench.records.writing import only_writer
 from workbench.training import checkpoint
+from workbench.training.processes import leads as leads
 
 # a name says no more settings than these
 MOST_DIFFER = 2
@@ -44,13 +46,26 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
     Raises:
         FileExistsError: ``out`` holds a checkpoint and ``resume`` was not asked for.
         FileNotFoundError: ``resume`` was asked for and there is no checkpoint.
-        ValueError: several processes were started (``torchrun``) and no folder was named.
+        ValueError: several processes were started (``torchrun``) and no folder was named, or the checkpoint
+            was made from something else.
+        BlockingIOError: another process writes into the folder.
     """
     check_folder(out, resume)
     if not leads():
         run(ready, folder=out, progress=False)
         return Path(out)
-    folder = runs.folder("train", out, ready.config.as_dict())
+    folder = Path(out) if str(out) else runs.new_run("train", ready.config.as_dict())
+    with only_writer(folder):
+        # while this process waited or prepared, another may have written here
+        check_folder(out, resume)
+        # refused before anything is written, so that the run stays as it was
+        checkpoint.Place(folder, made_from(ready)).last()
+        runs.write_json(folder / runs.PARAMS, ready.config.as_dict())
+        return _train(ready, folder, progress)
+
+
+def _train(ready: Prepared, folder: Path, progress: bool) -> Path:
+    """Train and save, and say in the folder how it ended."""
     began, status = time.perf_counter(), "interrupted"
     try:
         run(ready, folder=folder, progress=progress).save(folder)
@@ -63,13 +78,6 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
         runs.write_json(folder / runs.ENV, {**runs.environment(ready.config.seed), "seconds": seconds})
         runs.write_status(folder, status)
     return folder
-
-
-def leads() -> bool:
-    """Whether this process writes the run folder: the only one, or the first of those that ``torchrun``
-    started.
-    """
-    return os.environ.get("RANK", "0") == "0"
 
 
 def check_folder(out: Path | str, resume: bool) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 from workbench import data
 from workbench.records import require
-from workbench.registry import Count, check_options, check_value, make, merge, read_options
+from workbench.records.foreign import read_options
+from workbench.registry import Count, check_options, check_value, make, merge
 
 FILES = (".json", ".yaml", ".yml")
 # hexadecimal digits that tell options apart in a name

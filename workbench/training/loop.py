@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -41,7 +40,7 @@ def fit(
     settings: Settings,
     *,
     smaller: bool = False,
-    folder: Path | None = None,
+    place: checkpoint.Place | None = None,
     progress: bool = True,
 ) -> History:
     """Train a model and leave it with the weights of the epoch whose validation is best, or with the mean of
@@ -55,7 +54,7 @@ def fit(
             ``settings.select`` names.
         settings: how to train.
         smaller: whether a smaller number is a better one.
-        folder: where checkpoints go; a checkpoint that lies there is resumed. ``None`` keeps nothing.
+        place: where checkpoints go; a checkpoint that lies there is resumed. ``None`` keeps nothing.
         progress: show a bar where somebody can see it.
 
     Returns:
@@ -66,9 +65,9 @@ def fit(
         NonFiniteLossError: a NaN or infinite loss, with the batch ids; weights and checkpoint stay as before
             the step.
         KeyboardInterrupt: Ctrl-C or SIGTERM; the checkpoint holds the last step.
-        ValueError: the checkpoint in ``folder`` belongs to other settings.
+        ValueError: the checkpoint there is damaged or belongs to another run; the message names what differs.
     """
-    run = _Run(model, objective, source, settings, folder)
+    run = _Run(model, objective, source, settings, place)
     run.resume()
     if not run.history and settings.epochs:
         run.close_epoch({}, validate(), smaller)
@@ -90,16 +89,17 @@ class _Run:
     """The state of a run between two steps: exactly what a checkpoint holds."""
 
     def __init__(
-        self, model: Pair, objective: Objective, source: Source, settings: Settings, folder: Path | None
+        self,
+        model: Pair,
+        objective: Objective,
+        source: Source,
+        settings: Settings,
+        place: checkpoint.Place | None,
     ) -> None:
-        self.model, self.objective, self.source, self.settings, self.folder = (
-            model,
-            objective,
-            source,
-            settings,
-            folder,
-        )
-        self.accelerator = accelerator(settings, folder)
+        self.model, self.objective, self.source, self.settings = model, objective, source, settings
+        own = settings.model_dump(mode="json")
+        self.place = place and replace(place, made_from={**own, **place.made_from})
+        self.accelerator = accelerator(settings, place.folder if place else None)
         self.device = self.accelerator.device
         model.to(self.device)
         objective.to(self.device)
@@ -223,7 +223,7 @@ class _Run:
 
     def save(self) -> None:
         """Write everything that the next step depends on."""
-        if self.folder is None or processes.rank():
+        if self.place is None or processes.rank():
             return
         state, numbers = checkpoint.optimiser_tensors(self.optimiser)
         tensors = (
@@ -238,21 +238,16 @@ class _Run:
             "history": self.history,
             "sums": self.sums,
             "numbers": numbers,
-            "settings": _fixed(self.settings),
+            checkpoint.MADE_FROM: self.place.made_from,
         }
-        checkpoint.write(self.folder / checkpoint.LAST, tensors, facts)
+        checkpoint.write(self.place.folder / checkpoint.LAST, tensors, facts)
 
     def resume(self) -> None:
         """Go on from the checkpoint in the folder, if there is one."""
-        path = self.folder and self.folder / checkpoint.LAST
-        if path is None or not path.exists():
+        found = self.place and self.place.last()
+        if not found:
             return
-        (tensors, facts), fixed = checkpoint.read(path), _fixed(self.settings)
-        if changed := [name for name, value in fixed.items() if facts["settings"].get(name) != value]:
-            raise ValueError(
-                f"{path} was made with other settings ({', '.join(changed)}); "
-                f"choose a new folder or the old settings"
-            )
+        tensors, facts = found
         checkpoint.load_weights(self.model, self.objective, tensors)
         self.kept = checkpoint.under("kept", tensors)
         checkpoint.restore_optimiser(self.optimiser, checkpoint.under("optimiser", tensors), facts["numbers"])
@@ -276,12 +271,6 @@ class _Run:
     def _freeze_image_backbone(self, frozen: bool) -> None:
         for parameter in self.backbone:
             parameter.requires_grad_(not frozen)
-
-
-def _fixed(settings: Settings) -> dict[str, Any]:
-    """Settings that must not change between a run and its resumption, as JSON gives them back."""
-    free = {"device", "workers", "checkpoint_every", "tracker"}
-    return settings.model_dump(mode="json", include=Settings.model_fields.keys() - free)
 
 
 def _bar(total: int, done: int, progress: bool) -> Any:

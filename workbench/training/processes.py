@@ -6,6 +6,7 @@ memory and all, exactly as one process would. No objective knows of it. The grad
 the sum over processes, that of the objective's own parameters the mean, since every process has it whole.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,6 +97,13 @@ def world() -> int:
 def rank() -> int:
     """Number of this process; 0 writes files and talks."""
     return distributed.get_rank() if distributed.is_initialized() else 0
+
+
+def leads() -> bool:
+    """Whether this process writes the run folder: the only one, or the first of those that ``torchrun``
+    starts or has started.
+    """
+    return os.environ.get("RANK", "0") == "0"
 
 
 def gather(embedding: Embedding) -> Embedding:

@@ -17,6 +17,7 @@ import traitlets
 
 from workbench.experiment.opened import OpenRun
 from workbench.experiment.runs import write_table
+from workbench.records import require
 from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer, image_row
 from workbench.views.explorer.engine import Engine
@@ -35,6 +36,8 @@ class Explorer(anywidget.AnyWidget):
         k: items a column.
         grades: name of the split's judgements that colour the answers; ``""`` = the densest that it has.
         start: the first question; ``""`` = the longest caption of the first image.
+        folder: below it the page's field "Export to" may write files that are not there yet; the working
+            directory if not given.
 
     Raises:
         ValueError: no run, runs of different splits, or judgements that the split has not.
@@ -50,7 +53,16 @@ class Explorer(anywidget.AnyWidget):
     selected_idx = traitlets.List(traitlets.Int()).tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, runs: Sequence[OpenRun], *, k: int = 12, grades: str = "", start: str = "") -> None:
+    def __init__(
+        self,
+        runs: Sequence[OpenRun],
+        *,
+        k: int = 12,
+        grades: str = "",
+        start: str = "",
+        folder: Path | str = "",
+    ) -> None:
+        self.folder = Path(folder).resolve()
         self.engine = Engine(runs, grades=grades)
         self.pictures = Pictures(self.engine.split)
         self.uploads: list[Any] = []
@@ -155,17 +167,33 @@ class Explorer(anywidget.AnyWidget):
             raise ValueError(f"{type(other).__name__} has no selected_idx to link with")
         traitlets.link((self, "selected_idx"), (other, "selected_idx"))
 
-    def export(self, path: Path | str) -> Path:
+    def export(self, path: Path | str, *, overwrite: bool = False) -> Path:
         """Write the last answer as a table, one line for each item and run; the file appears whole or not at
         all.
 
         Args:
             path: ends with ``.csv``, ``.json`` or ``.parquet``.
+            overwrite: replace a file that is there.
 
         Raises:
+            FileExistsError: there is such a file.
             ValueError: another ending, or nothing was asked yet.
         """
+        if Path(path).exists() and not overwrite:
+            raise FileExistsError(
+                f"{path} is there already; give another name, or overwrite=True to replace it"
+            )
         return write_table(path, self._answered().table())
+
+    def _export_below(self, path: str, overwrite: bool) -> Path:
+        """An export that the page asked for, which may lie in ``folder`` alone."""
+        place = (self.folder / path).resolve()
+        require(
+            place.is_relative_to(self.folder),
+            f"{path} lies outside of {self.folder}, and a page writes nowhere else; name the folder in "
+            "Explorer(folder=...), or write with export(...) in the notebook",
+        )
+        return self.export(place, overwrite=overwrite)
 
     def to_html(self, path: Path | str, *, questions: Sequence[Question] = ()) -> Path:
         """Write a page that reads without kernel or network: the last answer, or the answers to these
@@ -215,7 +243,8 @@ class Explorer(anywidget.AnyWidget):
                     "found": self.engine.gallery.suggestions(str(message["text"])),
                 }
             elif kind == "export":
-                reply = {"kind": "exported", "path": str(self.export(message["path"]))}
+                written = self._export_below(str(message["path"]), message.get("overwrite") is True)
+                reply = {"kind": "exported", "path": str(written.relative_to(self.folder))}
             elif kind == "open":
                 row = int(message["row"])
                 reply, blobs = {"kind": "opened", "row": row}, [self.pictures.large(row)]
