@@ -155,10 +155,7 @@ def _closed(done: RunResult, seconds: float) -> RunResult:
         runs.write_json(done.folder / runs.ENV, {**env, "seconds": seconds, "error": done.error})
         runs.write_status(done.folder, done.status)
     except (OSError, ValueError) as error:
-        said = "; ".join(filter(None, (done.error, f"how it ended could not be written: {error}")))
-        return replace(
-            done, status="failed:end", exit_code=done.exit_code or FAILED, seconds=seconds, error=said
-        )
+        done = _spoilt(done, "end", f"how it ended could not be written: {error}")
     return replace(done, seconds=seconds)
 
 
@@ -276,8 +273,14 @@ def _tidied(done: RunResult) -> RunResult:
     try:
         size = report.tidy(done.folder / NOTEBOOK)
     except OSError as error:
-        said = "; ".join(filter(None, (done.error, f"the page could not be written: {error}")))
-        return replace(done, status="failed:page", exit_code=done.exit_code or FAILED, error=said)
+        return _spoilt(done, "page", f"the page could not be written: {error}")
     heavy, limit = fixed(size / 1e6, 1), fixed(LIMIT / 1e6, 0)
     warning = f"{NOTEBOOK} has {heavy} MB; keep it below {limit} MB"
     return replace(done, warnings=(warning,)) if size > LIMIT else done
+
+
+def _spoilt(done: RunResult, where: str, error: str) -> RunResult:
+    """The run with a further error; what went wrong first stays its status."""
+    status = done.status if done.exit_code else f"failed:{where}"
+    said = "; ".join(filter(None, (done.error, error)))
+    return replace(done, status=status, exit_code=done.exit_code or FAILED, error=said)
