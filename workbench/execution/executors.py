@@ -186,7 +186,9 @@ def _open(name: str, root: Path, options: dict[str, Any]) -> AbstractContextMana
     package = import_module(EXECUTORS[name])
     if name == "dask":
         # the grid itself tries again what a dead worker had
-        import_module("dask").config.set({"distributed.scheduler.allowed-failures": 0})
+        from dask import config
+
+        config.set({"distributed.scheduler.allowed-failures": 0})
         return closing(package.Client(**options))
     auto = package.AutoExecutor(folder=root / "submitit")
     auto.update_parameters(**{"timeout_min": 24 * 60} | options)

@@ -292,7 +292,7 @@ def _arm(
 def _collected(waiting: Mapping[str, Callable[[], Any]], say: Callable[[str], None]) -> dict[str, RunResult]:
     """The result of every arm, those whose kernel or worker died after as many tries as they have."""
     futures = {label: submit() for label, submit in waiting.items()}
-    tries, ended = Counter(futures), dict[str, RunResult]()
+    tries, ended = Counter(list(futures)), dict[str, RunResult]()
     while futures:
         if not (ready := [label for label, future in futures.items() if future.done()]):
             time.sleep(LOOK)
