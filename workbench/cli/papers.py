@@ -59,5 +59,5 @@ def listed() -> tuple[list[dict[str, str]], list[str]]:
 
     found, lines = table.listed(), list[str]()
     for one in found:
-        lines += [f"{one.table}: {one.shows}", *(f"    {text}" for text in (one.command, one.remark) if text)]
+        lines += [f"{one.table}: {one.shows}", *(f"    {text}" for text in one[2:] if text)]
     return [one._asdict() for one in found], lines

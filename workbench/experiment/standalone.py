@@ -183,6 +183,7 @@ def open_runs(
     images: int = 0,
     device: str = "cpu",
     on: Mapping[str, Any] | None = None,
+    features: str = "",
 ) -> list[OpenRun]:
     """Open several runs to look at them side by side.
 
@@ -194,6 +195,7 @@ def open_runs(
         device: where the weights go.
         on: other data to open the runs on, as ``Target.of`` reads it, e.g. ``{"data": "cxc"}``; none = their
             own test split.
+        features: the frozen backbone whose features they read there; empty = each its own.
 
     Returns:
         One opened run each, named by its objective; where an objective comes twice, also by the one or two
@@ -204,7 +206,7 @@ def open_runs(
         ValueError: the runs were measured on different images or captions, or cannot read the other data.
     """
     target = Target.of(on) if on else None
-    opened = [_open(name, root, images, device, target) for name in names or ("",)]
+    opened = [_open(name, root, images, device, target, features) for name in names or ("",)]
     first = opened[0].split
     for one in opened[1:]:
         require(
@@ -234,10 +236,11 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
     return made
 
 
-def _open(name: str, root: str, images: int, device: str, target: Target | None) -> OpenRun:
+def _open(name: str, root: str, images: int, device: str, target: Target | None, features: str) -> OpenRun:
     found = runs.find(name, root) if name else None
     config = _config(found.folder) if found else Config(start="scenes")
     config = config.replace(test_images=images) if images else config
+    config = config.model_copy(update={"features": features or config.features})
     if target:
         split = load_target(config, replace(target, images=images or target.images))
     else:

@@ -25,6 +25,7 @@ from workbench.records.mapping import mapped
 from workbench.records.writing import replacing
 from workbench.registry import Count, Natural
 from workbench.text.signal import SignalMaker, offsets, padded
+from workbench.text.tokens import TokenSignal
 
 PACKAGE = text_models.PACKAGE
 LEARNT = (".safetensors", ".bin", ".json", ".txt", ".model")
@@ -155,6 +156,10 @@ class WordFeatures(SignalMaker):
         """Token ids of the captions end to end, and their offsets."""
         made = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
         return np.fromiter(chain.from_iterable(made), dtype=np.int64), offsets(list(map(len, made)))
+
+    def spelt(self, captions: Sequence[str]) -> list[list[str]]:
+        """The tokens of each caption, as the tokenizer writes them."""
+        return TokenSignal(*self._ids(captions)).spelt(self._encoder[0].convert_ids_to_tokens)
 
     def states(self, captions: Sequence[str]) -> Iterator[tuple[Rows, Array, Mask]]:
         """Token outputs in batches of captions of similar length, without keeping them.
