@@ -69,6 +69,7 @@ SkipExisting = Annotated[
 ]
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
 
+NOTHING = "does not say what to record; name numbers, as in record: [rsum]"
 # What is wrong with words, values, files and packages.
 USUAL = (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError)
 
@@ -250,11 +251,10 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
 
     with usage():
         described, changes, arms = papers.planned(notebook, file, pairs(parameter))
-        options = {**(described.get("executor") or {}), **({"jobs": jobs} if executor == "local" else {})}
-        options |= {} if time_limit is None else {executors.TIME_LIMIT: time_limit}
+        given = {"jobs": jobs if executor == "local" else None, executors.TIME_LIMIT: time_limit}
+        options = {**(described.get("executor") or {}), **{k: v for k, v in given.items() if v is not None}}
         executors.check(executor, options)
-        asked = "does not say what to record; name numbers, as in record: [rsum]"
-        require(not record or described.get("record"), f"{file} {asked}")
+        require(not record or described.get("record"), f"{file} {NOTHING}")
         for place in (root, record.parent if record else root):
             writable(place)
     with usage((executors.ExecutorError,)):
@@ -262,9 +262,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
             notebook, arms, root=root, name=library.find(file, "grid").stem, executor=executor,
             options=options, skip_existing=skip_existing, say=_told(as_json),
         )  # fmt: skip
-    lines = columns((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
-    lines += [f"\n{one.label}:\n{one.traceback}" for one in done if one.traceback]
-    emit([asdict(outcome) for outcome in done], as_json, lines)
+    emit([asdict(outcome) for outcome in done], as_json, papers.ended(done))
     code = max(one.exit_code for one in done)
     if record and code:
         typer.echo(f"{record} is not written, since an arm failed", err=True)
