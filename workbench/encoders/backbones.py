@@ -6,7 +6,7 @@ features, and those features, extracted once and read from disk.
 - ``"scenes_backbone"``: shipped; has learnt what lies where in the embedded world and has read no caption; a
   6x6 grid of 192 channels.
 - ``"open_clip:MODEL/WEIGHTS"``: the image tower's tokens. ``WEIGHTS`` is a pretrained tag, a checkpoint's
-path, or ``random``.
+  path, or ``random``.
 - ``"timm:NAME"`` or ``"timm:NAME/WEIGHTS"``: the last feature map or tokens. Without ``WEIGHTS`` they come
   from timm's hub; otherwise it is a checkpoint's path, or ``random``.
 
