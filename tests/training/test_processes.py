@@ -70,8 +70,9 @@ def test_batch_norms_of_several_processes_are_those_of_one(tmp_path, world):
     assert losses[-1] < losses[0]
     np.testing.assert_allclose(found, losses, rtol=0, atol=1e-9)
     assert sum("running" in name for name in state) == 8
+    # a bias before a norm has no gradient but rounding, which Adam divides by its size
     for name, value in state.items():
-        torch.testing.assert_close(found_state[name], value, rtol=0, atol=1e-9)
+        torch.testing.assert_close(found_state[name], value, rtol=0, atol=1e-7)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ features, and those features, extracted once and read from disk.
 - ``"scenes_backbone"``: shipped; has learnt what lies where in the embedded world and has read no caption; a
   6x6 grid of 192 channels.
 - ``"open_clip:MODEL/WEIGHTS"``: the image tower's tokens. ``WEIGHTS`` is a pretrained tag, a checkpoint's
-path, or ``random``.
+  path, or ``random``.
 - ``"timm:NAME"`` or ``"timm:NAME/WEIGHTS"``: the last feature map or tokens. Without ``WEIGHTS`` they come
   from timm's hub; otherwise it is a checkpoint's path, or ``random``.
 
@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.lib.format import dtype_to_descr, write_array_header_1_0
 from numpy.typing import NDArray
 from PIL import Image
 from safetensors.torch import load_file
@@ -42,6 +41,7 @@ from tqdm.auto import tqdm
 from workbench.assets import path
 from workbench.encoders.recognition import SIDE, Recognition
 from workbench.records import Split, sealed
+from workbench.records.mapping import mapped
 from workbench.records.writing import replacing
 from workbench.registry import did_you_mean
 
@@ -335,10 +335,10 @@ def key(split: Split, backbone: Backbone) -> str:
 
 
 def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progress: bool) -> None:
+    out: Any = None
     name = f"{backbone.name} on {split.name}"
     bar = tqdm(total=len(split.image_ids), desc=name, unit=" images", disable=None if progress else True)
-    # written one after the other: a full disk under a memory map would end the process without a word
-    with bar, torch.inference_mode(), file.open("wb") as out:
+    with bar, torch.inference_mode():
         for start, pixels in _pixels(split, backbone, batch_size):
             made = backbone.features(pixels).to(torch.float16).cpu().numpy()
             if not np.isfinite(made).all():
@@ -346,12 +346,11 @@ def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progre
                     f"{backbone.name}: features of images {start}..{start + len(made) - 1} overflow half "
                     "precision"
                 )
-            if start == 0:
-                shape = (len(split.image_ids), *made.shape[1:])
-                header = {"descr": dtype_to_descr(made.dtype), "fortran_order": False, "shape": shape}
-                write_array_header_1_0(out, header)
-            out.write(made.tobytes())
+            if out is None:
+                out = mapped(file, (len(split.image_ids), *made.shape[1:]), np.float16)
+            out[start : start + len(made)] = made
             bar.update(len(made))
+    out.flush()
 
 
 def _pixels(split: Split, backbone: Backbone, batch_size: int) -> Iterator[tuple[int, Tensor]]:

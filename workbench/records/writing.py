@@ -85,18 +85,6 @@ def one_at_a_time(file: Path) -> Iterator[None]:
             lock.unlink(missing_ok=True)
 
 
-def reserve(file: Path) -> None:
-    """Take the space of a file that is to be filled by a memory map, where a full disk would end the process
-    without a word.
-
-    Raises:
-        OSError: the disk is full.
-    """
-    if hasattr(os, "posix_fallocate"):
-        with file.open("rb+") as opened:
-            os.posix_fallocate(opened.fileno(), 0, file.stat().st_size)
-
-
 def _holder(note: Path) -> str:
     try:
         held = json.loads(note.read_text())
