@@ -33,7 +33,8 @@ def main(root: str = "runs") -> None:
         raise SystemExit(f"{len(missing)} of {len(asked)} runs are not below {root}, first {missing[0]!r}")
     split = data.load("scenes", split="test")
     pool = (split.captions, split.own)
-    phis = {title: text.load(name).fit(*pool).of(*pool) for title, name in JUDGES.items()}
+    # grades that lie in memory: a relevance that computes them again for every run takes minutes a run
+    phis = {title: text.load(name).fit(*pool).of(*pool).dense() for title, name in JUDGES.items()}
     rows = []
     for label, values in arms.items():
         space = experiment.open_runs([str(there[asked[label]])])[0]
@@ -41,7 +42,7 @@ def main(root: str = "runs") -> None:
         about |= {"positives": values["settings"]["positives"]}
         for title, phi in phis.items():
             for apart in (False, True):
-                evidence = table.Evidence(space.scores, phi, split.own, without_own=apart)
+                evidence = table.Evidence(space.scores, phi, split.own, name=title, without_own=apart)
                 found = table.measure(evidence, [load("ncs", ks=(K,))], rounds=0)
                 numbers = {m.key.local: float(f"{m.value:.4g}") for m in found}
                 rows += [
