@@ -44,7 +44,9 @@ def main(root: str = "runs") -> None:
                 evidence = table.Evidence(space.scores, phi, split.own, without_own=apart)
                 found = table.measure(evidence, [load("ncs", ks=(K,))], rounds=0)
                 numbers = {m.key.local: float(f"{m.value:.4g}") for m in found}
-                rows += [about | {"judge": title, "key": key, "value": value} for key, value in numbers.items()]
+                rows += [
+                    about | {"judge": title, "key": key, "value": value} for key, value in numbers.items()
+                ]
         sys.stdout.write(f"{len(rows)} numbers, {label}\n")
         sys.stdout.flush()
     lines = pd.DataFrame(rows).to_csv(sep="\t", index=False)

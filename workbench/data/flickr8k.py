@@ -15,6 +15,7 @@ from annotated_types import Interval
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
 from workbench.records import Judgements, Split, require
+from workbench.records.foreign import read_text
 from workbench.registry import Count
 
 CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
@@ -73,7 +74,7 @@ def flickr8k(
     needed = [CAPTIONS, LISTS[split], IMAGES, *([HUMAN] if split == "test" else [])]
     folder = find_root("flickr8k", root, needed, REMEDY)
     path, problems = (folder / IMAGES).joinpath, Problems(on_error)
-    listed = (folder / LISTS[split]).read_text(encoding="utf-8").split()
+    listed = read_text(folder / LISTS[split]).split()
     absent: tuple[str, ...] = ()
     if ABSENT in listed and not path(ABSENT).is_file():
         listed.remove(ABSENT)
@@ -96,7 +97,7 @@ def flickr8k(
 def _of_split(images: list[str], file: Path, problems: Problems) -> list[Row]:
     """The captions of these images, in the order of the images; a row is ``image#k<TAB>caption``."""
     rows: dict[str, list[Row]] = {image: [] for image in images}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
         where = f"{file.name} row {number}"
         caption_id, tab, caption = line.partition("\t")
         image, mark, _ = caption_id.rpartition("#")
@@ -176,7 +177,7 @@ def _rated(
     """
     expected, of = f"expected image, caption id, {grade[0]}", grade[1]
     pairs: list[tuple[int, int, float]] = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
         try:
             image, caption_id, *fields = line.split("\t")
             given = of(*fields)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from workbench.records import MetricKey, Rows, Values, require
+from workbench.records.foreign import understood
 from workbench.records.sealed import flat as flat
 from workbench.records.writing import replacing
 
@@ -232,17 +233,17 @@ class ByQuery:
 
         images, captions = tables["i2t"]["id"], tables["t2i"]
         values = {name: table[name].to_numpy() for table in tables.values() for name in table.columns[2:]}
-        own = pd.Index(images).get_indexer(pd.Index(captions["image"]))
-        return cls(tuple(images), tuple(captions["id"]), own, values)
+        with understood(Path(folder) / VALUES, "does not fit together", pd.errors.InvalidIndexError):
+            own = pd.Index(images).get_indexer(pd.Index(captions["image"]))
+            return cls(tuple(images), tuple(captions["id"]), own, values)
 
 
 def _table(path: Path) -> "pd.DataFrame":
     import pandas as pd
+    import pyarrow
 
-    try:
+    with understood(path, "cannot be read", pyarrow.ArrowException):
         table = pd.read_parquet(path)
-    except (ValueError, OSError, LookupError, RuntimeError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
     require([*table.columns[:2]] == ["id", "image"], f"{path} cannot be read: it holds no values by query")
     return table
 

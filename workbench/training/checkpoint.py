@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from workbench.records import require
+from workbench.records.foreign import DAMAGED
 from workbench.records.sealed import SealError
 from workbench.records.writing import replacing
 from workbench.training.settings import changed
@@ -121,7 +122,7 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         with safe_open(path, framework="pt") as file:
             yield file
-    except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
+    except (*DAMAGED, SafetensorError) as error:
         raise SealError(f"{path} is not a checkpoint of this workbench: {error}") from error
 
 
