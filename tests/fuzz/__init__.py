@@ -49,7 +49,8 @@ def outcome(reader: Reader, folder: Path, name: str, content: bytes) -> tuple[bo
         reader.read(folder)
     except (ValueError, FileNotFoundError) as error:
         said = str(error)
-        known = type(error) is not UnicodeDecodeError and any(one in said for one in (name, Path(name).name))
+        # where files do not fit together, either may be named
+        known = any(path.name in said for path in folder.rglob("*") if path.is_file())
         return False, "" if known else f"{type(error).__name__} does not name the file: {said:.150}"
     except TooLong:
         return False, f"more than {LONG} s"

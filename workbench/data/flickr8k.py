@@ -15,7 +15,7 @@ from annotated_types import Interval
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
 from workbench.records import Judgements, Split, require
-from workbench.records.foreign import read_text
+from workbench.records.foreign import read_text, understood
 from workbench.registry import Count
 
 CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
@@ -88,6 +88,7 @@ def flickr8k(
         rated = (folder / EXPERTS).is_file()
         return found | ({"expert": experts(folder / EXPERTS, images, captions)} if rated else {})
 
+    require(kept, f"flickr8k: {LISTS[split]} and {CAPTIONS} hold no usable row. {' '.join(problems.notes())}")
     if complete and on_error == "raise":
         check_counts(f"flickr8k/{split}", kept, COUNTS[split])
     kept, note = share_of(kept, split, share, seed)
@@ -186,17 +187,18 @@ def _rated(
         if image in images and caption_id in captions:
             pairs.append((images[image], captions[caption_id], given))
     table = np.array(pairs, dtype=np.float64).reshape(-1, 3)
-    return Judgements(
-        name=name,
-        rule=rule,
-        shape=(len(images), len(captions)),
-        images=table[:, 0].astype(np.int64),
-        captions=table[:, 1].astype(np.int64),
-        grades=table[:, 2].astype(np.float32),
-        relevant_from=relevant_from,
-        unlisted=None,
-        source=f"{file.name}; Hodosh, Young, Hockenmaier 2013",
-    )
+    with understood(file.name, "holds no judgements"):
+        return Judgements(
+            name=name,
+            rule=rule,
+            shape=(len(images), len(captions)),
+            images=table[:, 0].astype(np.int64),
+            captions=table[:, 1].astype(np.int64),
+            grades=table[:, 2].astype(np.float32),
+            relevant_from=relevant_from,
+            unlisted=None,
+            source=f"{file.name}; Hodosh, Young, Hockenmaier 2013",
+        )
 
 
 MEMBER = flickr8k

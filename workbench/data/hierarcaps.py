@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
-from workbench.records import Split
+from workbench.records import Split, require
 from workbench.records.foreign import read_rows
 
 CHAINS, EXPANDED, IMAGES = "hierarcaps_test.csv", "hierarcaps_test_expanded.csv.gz", "images"
@@ -65,6 +65,7 @@ def hierarcaps(
     rows = list(_rows(folder / file, column, first, problems))
     needed: Callable[[str], Path] = path if texts == "chains" or check_images else lambda image: folder / file
     kept = good(rows, needed, problems, check_images=check_images)
+    require(kept, f"hierarcaps: {file} holds no usable row. {' '.join(problems.notes())}")
     name = f"hierarcaps/{split}" if texts == "chains" else f"hierarcaps/{split}, {texts}"
     if complete and on_error == "raise":
         check_counts(name, kept, COUNTS[texts])

@@ -233,7 +233,9 @@ class ByQuery:
 
         images, captions = tables["i2t"]["id"], tables["t2i"]
         values = {name: table[name].to_numpy() for table in tables.values() for name in table.columns[2:]}
-        with understood(Path(folder) / VALUES, "does not fit together", pd.errors.InvalidIndexError):
+        with understood(
+            Path(folder) / VALUES / "t2i.parquet", "does not fit i2t.parquet", pd.errors.InvalidIndexError
+        ):
             own = pd.Index(images).get_indexer(pd.Index(captions["image"]))
             return cls(tuple(images), tuple(captions["id"]), own, values)
 

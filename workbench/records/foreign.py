@@ -23,7 +23,7 @@ from workbench.records._checks import Array, require
 
 # what the standard library, and others after it, raise on damaged content; who has kinds of its own is named
 # where it is called
-DAMAGED = (
+DAMAGED: tuple[type[Exception], ...] = (
     ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError,
     RuntimeError, SyntaxError, TypeError, ValueError, BadZipFile, LZMAError, TokenError, csv.Error,
     struct.error, zlib.error,
@@ -50,7 +50,8 @@ def understood(name: Path | str, fails: str = "cannot be read", *own: type[Excep
     except FileNotFoundError:
         raise
     except (*DAMAGED, *own) as error:
-        if isinstance(error, ValueError) and str(name) in str(error):
+        ours = type(error).__module__.partition(".")[0] in ("builtins", "workbench")
+        if ours and isinstance(error, ValueError) and str(name) in str(error):
             raise  # it says so already
         told = error.args[0] if isinstance(error, KeyError) and error.args else error
         said = " ".join(str(told).split()) or type(error).__name__

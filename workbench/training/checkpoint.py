@@ -100,8 +100,9 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         header = file.metadata()
         found = json.loads(header["facts"])
-    # older files have no checksum, and nothing in its place
-    if header.keys() != {"facts"} and header.get("sha256") != _checksum(tensors, header["facts"]):
+        # older files have no checksum, and nothing in its place
+        whole = header.keys() == {"facts"} or header.get("sha256") == _checksum(tensors, header["facts"])
+    if not whole:
         raise SealError(f"{path} is damaged: its checksum is another; choose a new folder and train again")
     return tensors, found
 
