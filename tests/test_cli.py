@@ -147,12 +147,13 @@ def test_every_help_is_whole_at_80_columns_and_has_an_example_that_can_be_read()
         group.commands[verb].make_context(verb, words)
 
 
-def test_list_tables_says_how_each_table_is_made_or_why_it_is_not() -> None:
+def test_list_tables_says_how_each_table_is_made_and_what_it_lacks() -> None:
     lines = call("list", "tables").output.splitlines()
     at = lines.index("DITM Table IV: the parts of the objective")
     assert lines[at + 1] == "    workbench grid 03_train ditm_table4"
     at = lines.index("AAHR Fig. 8: weights of regions and words")
-    assert lines[at + 1].startswith("    not yet: ")
+    assert lines[at + 1].startswith("    workbench run 07_compare ")
+    assert lines[at + 2].startswith("    RUNS: of AAHR")
     assert len(json.loads(call("list", "tables", "--json").output)) == len(table.listed())
 
 

@@ -61,6 +61,9 @@ def outcome(reader: Reader, folder: Path, name: str, content: bytes) -> tuple[bo
 
 def run(name: str, numbers: Sequence[int]) -> Counts:
     """Read the inputs of these numbers in a process of their own; one that ends it counts as fallen."""
+    with tempfile.TemporaryDirectory() as place:  # what is imported here is not imported in each process
+        READERS[name].lay_out(Path(place))
+        READERS[name].read(Path(place))
     counts, left = Counts(), list(numbers)
     while left:
         ours, theirs = multiprocessing.Pipe(duplex=False)
