@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +20,9 @@ from torch import nn
 from tests.training import toy
 from workbench.encoders.base import ParameterGroup
 from workbench.objectives.base import Objective
+from workbench.records import stopping
 from workbench.records.sealed import SealError
-from workbench.training import NonFiniteLossError, Settings, checkpoint, settings
+from workbench.training import NonFiniteLossError, Settings, checkpoint, loop, settings
 from workbench.training.loop import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +46,33 @@ def test_a_run_killed_in_mid_epoch_ends_with_the_same_weights_bit_for_bit(tmp_pa
     assert [{k: v for k, v in row.items() if k != "seconds"} for row in history] == [
         {k: v for k, v in row.items() if k != "seconds"} for row in expected
     ]
+
+
+@pytest.mark.parametrize(
+    ("place", "call"), [("one_step", 5), ("one_epoch", 1), ("close_epoch", 0), ("close_epoch", 2)]
+)
+def test_a_run_that_is_asked_to_stop_keeps_its_last_step_and_goes_on_bit_for_bit(
+    tmp_path, monkeypatch, place, call
+):
+    straight, expected = toy.train(tmp_path / "b", checkpoint_every=0)
+    whole, calls = getattr(loop._Run, place), itertools.count()
+
+    def asked(*given):
+        made = whole(*given)
+        if next(calls) == call:
+            signal.raise_signal(signal.SIGTERM)
+        return made
+
+    with monkeypatch.context() as patch, stopping.heard(), suppress(stopping.Terminated):
+        patch.setattr(loop._Run, place, asked)
+        toy.train(tmp_path / "a", checkpoint_every=0)
+    if call:
+        assert checkpoint.read(tmp_path / "a" / checkpoint.LAST)[1]["step"] == {5: 6, 1: 8, 2: 8}[call]
+    resumed, history = toy.train(tmp_path / "a", checkpoint_every=0)
+    assert same(resumed.state_dict(), straight.state_dict())
+    last = [checkpoint.read(tmp_path / name / checkpoint.LAST)[0] for name in "ab"]
+    assert same(*last)
+    assert [row["loss"] for row in history[1:]] == [row["loss"] for row in expected[1:]]
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others():

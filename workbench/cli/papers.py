@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.lines import columns
 from workbench.execution import library
 
 
@@ -28,6 +29,16 @@ def planned(
     if "table" in described:
         table.read(described, path)
     return described, changes, grid.plan(notebook, described, changes)
+
+
+def ended(done: Sequence[Any]) -> list[str]:
+    """How the arms of a grid ended, one a line, and the tracebacks of those that raised.
+
+    Args:
+        done: of type ``grid.Outcome``.
+    """
+    lines = columns((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
+    return [*lines, *(f"\n{one.label}:\n{one.traceback}" for one in done if one.traceback)]
 
 
 def write_table(

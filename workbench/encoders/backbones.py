@@ -6,7 +6,7 @@ features, and those features, extracted once and read from disk.
 - ``"scenes_backbone"``: shipped; has learnt what lies where in the embedded world and has read no caption; a
   6x6 grid of 192 channels.
 - ``"open_clip:MODEL/WEIGHTS"``: the image tower's tokens. ``WEIGHTS`` is a pretrained tag, a checkpoint's
-path, or ``random``.
+  path, or ``random``.
 - ``"timm:NAME"`` or ``"timm:NAME/WEIGHTS"``: the last feature map or tokens. Without ``WEIGHTS`` they come
   from timm's hub; otherwise it is a checkpoint's path, or ``random``.
 
@@ -30,7 +30,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from PIL import Image
 from safetensors.torch import load_file
@@ -40,6 +39,7 @@ from tqdm.auto import tqdm
 from workbench.assets import path
 from workbench.encoders.recognition import SIDE, Recognition
 from workbench.records import Split
+from workbench.records.mapping import mapped
 from workbench.records.writing import replacing
 from workbench.registry import did_you_mean
 
@@ -338,9 +338,7 @@ def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progre
                     "precision"
                 )
             if out is None:
-                out = open_memmap(
-                    file, mode="w+", dtype=np.float16, shape=(len(split.image_ids), *made.shape[1:])
-                )
+                out = mapped(file, (len(split.image_ids), *made.shape[1:]), np.float16)
             out[start : start + len(made)] = made
             bar.update(len(made))
     out.flush()

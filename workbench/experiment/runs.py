@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from workbench.records import MetricKey, Rows, Values, require
+from workbench.records.foreign import understood
 from workbench.records.sealed import flat as flat
 from workbench.records.writing import replacing
 
@@ -90,10 +91,8 @@ def load(file: Path) -> dict[str, Any]:
     Raises:
         ValueError: it is truncated or foreign; the message names file and reason.
     """
-    try:
+    with understood(file):
         found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    except (ValueError, OSError, RecursionError) as error:
-        raise ValueError(f"{file} cannot be read: {error}") from None
     parts = {"": found}
     if file.name == RESULTS and isinstance(found, dict):
         parts |= {name: found.get(name, {}) for name in ("metrics", "contracts", "split", "validation")}
@@ -126,10 +125,8 @@ def _status(file: Path) -> str:
     """What ``STATUS`` says; empty where it is not there."""
     if not file.is_file():
         return ""
-    try:
+    with understood(file):
         said = file.read_text(encoding="utf-8").strip()
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{file} cannot be read: {error}") from None
     require(said in ENDS or said.startswith("failed:"), f"{file} cannot be read: it says {said[:40]!r}")
     return said
 
@@ -239,10 +236,8 @@ class ByQuery:
 def _table(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    try:
+    with understood(path):
         table = pd.read_parquet(path)
-    except (ValueError, OSError, LookupError, RuntimeError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
     require([*table.columns[:2]] == ["id", "image"], f"{path} cannot be read: it holds no values by query")
     return table
 

@@ -66,7 +66,7 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
 
 def _train(ready: Prepared, folder: Path, progress: bool) -> Path:
     """Train and save, and say in the folder how it ended."""
-    began, status = time.perf_counter(), "killed"
+    began, status = time.perf_counter(), "interrupted"
     try:
         run(ready, folder=folder, progress=progress).save(folder)
         status = "ok"

@@ -17,11 +17,11 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.lib.format import open_memmap
 from tqdm.auto import tqdm
 
 from workbench.assets import text_models
 from workbench.records import Array, Mask, Rows, require
+from workbench.records.mapping import mapped
 from workbench.records.writing import replacing
 from workbench.registry import Count, Natural
 from workbench.text.signal import SignalMaker, offsets, padded
@@ -132,7 +132,7 @@ class WordFeatures(SignalMaker):
         began = time.perf_counter()
         ids, starts = self._ids(captions)
         with replacing(file) as temporary:
-            flat = open_memmap(temporary, mode="w+", dtype=np.float16, shape=(int(starts[-1]), self._width))
+            flat = mapped(temporary, (int(starts[-1]), self._width), np.float16)
             self._fill(flat, ids, starts)
             flat.flush()
             # The features are moved to their place last: where they lie, all that belongs to them lies too.

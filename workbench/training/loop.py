@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 
 from workbench.encoders.base import Pair, ParameterGroup
 from workbench.objectives.base import Objective
-from workbench.records import Embedding
+from workbench.records import Embedding, stopping
 from workbench.records.shown import shown
 from workbench.training import averaging, checkpoint, processes, samplers
 from workbench.training.averaging import Momentum
@@ -64,17 +64,23 @@ def fit(
     Raises:
         NonFiniteLossError: a NaN or infinite loss, with the batch ids; weights and checkpoint stay as before
             the step.
+        KeyboardInterrupt: Ctrl-C or SIGTERM; the checkpoint holds the last step.
         ValueError: the checkpoint there is damaged or belongs to another run; the message names what differs.
     """
     run = _Run(model, objective, source, settings, place)
     run.resume()
-    if not run.step and settings.epochs:
+    if not run.history and settings.epochs:
         run.close_epoch({}, validate(), smaller)
-    with _bar(settings.epochs * run.steps_per_epoch, run.step, progress) as bar:
-        while run.step < settings.epochs * run.steps_per_epoch:
-            run.close_epoch(run.one_epoch(bar), found := validate(), smaller)
-            run.save()
-            bar.set_postfix({"val rsum": shown(found["rsum"], "sum")})
+    with stopping.heard(), _bar(settings.epochs * run.steps_per_epoch, run.step, progress) as bar:
+        try:
+            while 0 < len(run.history) <= settings.epochs:
+                run.close_epoch(run.one_epoch(bar), found := validate(), smaller)
+                run.save()
+                bar.set_postfix({"val rsum": shown(found["rsum"], "sum")})
+        except KeyboardInterrupt:
+            with stopping.held():
+                run.save()
+            raise
     run.finish()
     return run.history
 
@@ -128,16 +134,19 @@ class _Run:
 
     def one_epoch(self, bar: Any) -> dict[str, float]:
         """Train to the end of the epoch; returns the mean of every term over the epoch's steps."""
-        s, warming = self.settings, self.epoch < self.settings.warmup_epochs
+        # epoch 0 is the model before training; one that was stopped in its validation has no step left
+        s, number = self.settings, len(self.history) - 1
+        warming = number < s.warmup_epochs
         self.model.train()
         self.objective.train()
         self.objective.warm_up(warming)
         self._freeze_image_backbone(warming)
-        order = self._order(self.epoch)[self.step % self.steps_per_epoch :]
+        order = self._order(number)[self.step - number * self.steps_per_epoch :]
         for share in processes.loader(self.source, order, workers=s.workers, mix=s.mix, seed=s.seed):
-            for name, value in self.one_step(share.to(self.device)).items():
-                self.sums[name] = self.sums.get(name, 0.0) + value
-            self.step += 1
+            with stopping.held():
+                for name, value in self.one_step(share.to(self.device)).items():
+                    self.sums[name] = self.sums.get(name, 0.0) + value
+                self.step += 1
             bar.update()
             if (
                 s.checkpoint_every
@@ -189,6 +198,10 @@ class _Run:
 
     def close_epoch(self, terms: Mapping[str, float], found: Mapping[str, float], smaller: bool) -> None:
         """Note the epoch and keep the weights that the run is for."""
+        with stopping.held():
+            self._close_epoch(terms, found, smaller)
+
+    def _close_epoch(self, terms: Mapping[str, float], found: Mapping[str, float], smaller: bool) -> None:
         row = {
             "epoch": float(self.epoch),
             "steps": float(self.step),
