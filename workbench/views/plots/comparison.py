@@ -263,7 +263,7 @@ def _style(number: int, name: str) -> dict[str, Any]:
 
 
 def over_parameter(
-    by_parameter: Mapping[str, Mapping[float, tuple[float, float | None, float | None]]], *, title: str,
+    by_parameter: Mapping[str, Mapping[float, tuple[float | None, float | None, float | None]]], *, title: str,
     y: str, unit: str,
 ) -> go.Figure:  # fmt: skip
     """One panel a parameter: a number over it, with intervals; a wide range is drawn by its logarithm.
