@@ -12,6 +12,7 @@ from PIL import Image
 
 from tests.views.explorer.toys import toy_spaces
 from workbench.views.explorer.explorer import Explorer
+from workbench.views.explorer.pictures import SIDE
 
 QUESTION = {
     "terms": [{"kind": "text", "value": "a red bus", "sign": 1, "name": ""}],
@@ -49,7 +50,7 @@ def test_a_question_is_answered_under_its_number_with_the_pictures_that_it_shows
     assert (content["kind"], content["number"]) == ("answer", "v1-1")
     shown = {item["thumbnail"] for item in content["answer"]["items"]}
     assert set(content["keys"]) == shown
-    assert all(Image.open(io.BytesIO(blob)).size[0] <= 160 for blob in blobs)
+    assert all(Image.open(io.BytesIO(blob)).size[0] <= SIDE for blob in blobs)
     json.dumps(content, allow_nan=False)
 
 
@@ -168,3 +169,22 @@ def test_the_static_page_holds_the_last_answer_and_its_pictures(explorer, tmp_pa
     assert "a red bus" in page
     assert page.count("data:image/jpeg;base64,") >= 4
     assert set(explorer.answer.keys) == set(explorer.static()[0].thumbnails)
+
+
+def test_more_of_a_column_follows_what_was_shown(explorer):
+    first = ask(explorer)[0]["answer"]
+    more = ask(explorer, skip=4, k=5)[0]["answer"]
+    whole = ask(explorer, k=9)[0]["answer"]
+    assert [[*a, *b] for a, b in zip(first["columns"], more["columns"], strict=True)] == whole["columns"]
+    ask(explorer)
+    ask(explorer, skip=4, k=5)
+    assert list(map(list, explorer.answer.columns)) == whole["columns"]
+    assert len(explorer.table()) == 2 * 9
+
+
+def test_disagreements_come_with_the_pictures_of_their_images(explorer):
+    content, blobs = say(explorer, kind="disagreements", by="rank", page="p", number="v1-disagreements")
+    assert content["keys"] == list(dict.fromkeys(one["thumbnail"] for one in content["found"]))
+    assert len(blobs) == len(content["keys"])
+    json.dumps(content, allow_nan=False)
+    assert say(explorer, kind="disagreements", by="taste", page="p", number="v")[0]["kind"] == "error"

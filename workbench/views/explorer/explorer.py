@@ -7,6 +7,7 @@ is seen is made by ``explorer.js`` and ``explorer.css``, which ask nothing of an
 
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -15,6 +16,7 @@ import numpy as np
 import pandas as pd
 import traitlets
 
+from workbench.experiment import compare
 from workbench.experiment.opened import OpenRun
 from workbench.experiment.runs import write_table
 from workbench.views.explorer import twin
@@ -25,6 +27,8 @@ from workbench.views.explorer.questions import MARKS, Kind, Question, Seeks, Ter
 from workbench.views.photographs import picture
 
 HERE = Path(__file__).parent
+# one module for the browser, in this order; what the first ones make is seen by the last
+SCRIPTS = ("parts.js", "kernel.js", "panels.js", "gallery.js", "explorer.js")
 
 
 class Explorer(anywidget.AnyWidget):
@@ -45,7 +49,7 @@ class Explorer(anywidget.AnyWidget):
         answer: what was answered last.
     """
 
-    _esm = HERE / "explorer.js"
+    _esm = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     _css = HERE / "explorer.css"
     selected_idx = traitlets.List(traitlets.Int()).tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
@@ -65,6 +69,7 @@ class Explorer(anywidget.AnyWidget):
             "levels": [] if split.level is None else np.unique(split.level).tolist(),
             "sizes": {seeks: len(gallery.ids(seeks)) for seeks in get_args(Seeks)},
             "k": k,
+            "graded": compare.grader(split) is not None,
             "start": start or gallery.captions("images", 0)[0],
         }
         self.on_msg(self._on_message)
@@ -216,6 +221,8 @@ class Explorer(anywidget.AnyWidget):
                 }
             elif kind == "export":
                 reply = {"kind": "exported", "path": str(self.export(message["path"]))}
+            elif kind == "disagreements":
+                reply, blobs = self._differing(message)
             elif kind == "open":
                 row = int(message["row"])
                 reply, blobs = {"kind": "opened", "row": row}, [self.pictures.large(row)]
@@ -227,7 +234,14 @@ class Explorer(anywidget.AnyWidget):
 
     def _asked(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         question = asked_by(message["question"], self.uploads, self.engine.split)
-        answer = self.ask(question)
+        answer, before = self.engine.answer(question), self.answer
+        follows = question.skip and before and before.query == answer.query
+        self.answer = before.with_more(answer) if before and follows else answer
         keys, blobs = self.pictures.new_to(str(message["page"]), answer.keys)
         words = self.engine.gallery.vocabulary if "graph" in question.extras else None
         return {"kind": "answer", "answer": answer.as_dict(), "keys": keys, "vocabulary": words}, blobs
+
+    def _differing(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+        found = self.engine.disagreements(message["by"])
+        keys, blobs = self.pictures.new_to(str(message["page"]), [one.thumbnail for one in found])
+        return {"kind": "disagreements", "found": [asdict(one) for one in found], "keys": keys}, blobs
