@@ -1,4 +1,4 @@
-"""The explorer by itself in a real browser: what stays on top, how much is shown, where the runs disagree, and
+"""The explorer by itself in a real browser: what stays on top, how much is shown, where runs disagree, and
 what a busy or dead kernel looks like."""
 
 from __future__ import annotations
