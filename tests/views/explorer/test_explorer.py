@@ -13,6 +13,7 @@ from PIL import Image
 from tests.views.explorer.toys import toy_spaces
 from workbench.views.explorer.explorer import Explorer
 from workbench.views.explorer.pictures import SIDE
+from workbench.views.maps import coordinates
 
 QUESTION = {
     "terms": [{"kind": "text", "value": "a red bus", "sign": 1, "name": ""}],
@@ -149,6 +150,17 @@ def test_linked_widgets_select_the_same(explorer):
     assert explorer.selected_idx == [2]
     with pytest.raises(ValueError, match="selected_idx"):
         explorer.link(traitlets.HasTraits())
+
+
+def test_a_map_of_the_same_runs_is_linked_and_shows_where_the_question_lies(explorer, monkeypatch):
+    monkeypatch.setitem(coordinates.METHODS, "tsne", lambda vectors, settings, start: vectors[:, :2])
+    live = explorer.map(k=4, clusters=3)
+    live.selected_rows = [3, 5]
+    assert explorer.selected_idx == [3, 5]
+    ask(explorer)
+    assert live.asked["text"] == "a red bus"
+    assert len(live.asked["near"]) == 2
+    assert live.selected_rows == [3, 5], "to ask selects nothing"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import anywidget
 import numpy as np
@@ -18,7 +18,9 @@ import traitlets
 
 from workbench.experiment import compare
 from workbench.experiment.opened import OpenRun
+from workbench.experiment.outside import Encodes, open_model
 from workbench.experiment.runs import write_table
+from workbench.records import Split, require
 from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer, image_row
 from workbench.views.explorer.engine import Engine
@@ -26,19 +28,25 @@ from workbench.views.explorer.pictures import Pictures, uploaded
 from workbench.views.explorer.questions import MARKS, Kind, Question, Seeks, Term, asked_by
 from workbench.views.photographs import picture
 
+if TYPE_CHECKING:
+    from workbench.views.maps import EmbeddingMap
+
 HERE = Path(__file__).parent
 # one module for the browser, in this order; what the first ones make is seen by the last
 SCRIPTS = ("parts.js", "kernel.js", "panels.js", "gallery.js", "explorer.js")
 
 
 class Explorer(anywidget.AnyWidget):
-    """Ask several runs the same question, side by side.
+    """Ask several runs, or a model of one's own, the same question, side by side.
 
     Args:
         runs: over one split, see ``workbench.open_runs``.
         k: items a column.
         grades: name of the split's judgements that colour the answers; ``""`` = the densest that it has.
         start: the first question; ``""`` = the longest caption of the first image.
+        model, pretrained, images: instead of runs, a model that was made elsewhere (an open_clip name, or an
+            object with ``encode_image`` and ``encode_text``) on a folder of pictures or a split; see
+            ``experiment.outside.open_model``.
 
     Raises:
         ValueError: no run, runs of different splits, or judgements that the split has not.
@@ -54,11 +62,25 @@ class Explorer(anywidget.AnyWidget):
     selected_idx = traitlets.List(traitlets.Int()).tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, runs: Sequence[OpenRun], *, k: int = 12, grades: str = "", start: str = "") -> None:
+    def __init__(
+        self,
+        runs: Sequence[OpenRun] = (),
+        *,
+        k: int = 12,
+        grades: str = "",
+        start: str = "",
+        model: str | Encodes | None = None,
+        pretrained: str = "",
+        images: Split | Path | str = "",
+    ) -> None:
+        if model is not None:
+            require(not runs, "give runs, or a model with images, not both")
+            runs = [open_model(model, images, pretrained=pretrained)]
         self.engine = Engine(runs, grades=grades)
         self.pictures = Pictures(self.engine.split)
         self.uploads: list[Any] = []
         self.answer: Answer | None = None
+        self._map: EmbeddingMap | None = None
         split, gallery, self._k = self.engine.split, self.engine.gallery, k
         super().__init__()
         self.config = {
@@ -160,6 +182,19 @@ class Explorer(anywidget.AnyWidget):
             raise ValueError(f"{type(other).__name__} has no selected_idx to link with")
         traitlets.link((self, "selected_idx"), (other, "selected_idx"))
 
+    def map(self, **options: Any) -> "EmbeddingMap":
+        """A live map of the same runs, linked with this explorer: what is selected on one is selected on the
+        other, and the map marks where the sentence that is asked here lies.
+
+        Args:
+            options: of ``views.maps.map_runs``, e.g. ``settings``.
+        """
+        from workbench.views.maps import EmbeddingMap, map_runs
+
+        self._map = EmbeddingMap(map_runs([asker.run for asker in self.engine.askers], **options))
+        self.link(self._map)
+        return self._map
+
     def export(self, path: Path | str) -> Path:
         """Write the last answer as a table, one line for each item and run; the file appears whole or not at
         all.
@@ -237,6 +272,8 @@ class Explorer(anywidget.AnyWidget):
         answer, before = self.engine.answer(question), self.answer
         follows = question.skip and before and before.query == answer.query
         self.answer = before.with_more(answer) if before and follows else answer
+        if self._map and answer.query.text and answer.query.text != self._map.asked.get("text"):
+            self._map.ask(answer.query.text, select=False)
         keys, blobs = self.pictures.new_to(str(message["page"]), answer.keys)
         words = self.engine.gallery.vocabulary if "graph" in question.extras else None
         return {"kind": "answer", "answer": answer.as_dict(), "keys": keys, "vocabulary": words}, blobs
