@@ -89,10 +89,8 @@ def opened(model: str | Encodes, pretrained: str = "") -> Any:
     if not isinstance(model, str):
         return Outside(model)
     options = {"model": model, "pretrained": pretrained}
-    config = Config(
-        data="folder", objective="infonce", image_encoder="towers", text_encoder="towers",
-        image_options=options, text_options=options,
-    )  # fmt: skip
+    towers: dict[str, Any] = {"image_encoder": "towers", "text_encoder": "towers", "image_options": options}
+    config = Config(data="folder", objective="infonce", **towers)
     made = build(config, ())
     for module in (made.pair, made.objective):
         module.eval()

@@ -13,7 +13,7 @@ from PIL import Image
 from tests.views.explorer.toys import toy_spaces
 from workbench.views.explorer.explorer import Explorer
 from workbench.views.explorer.pictures import SIDE
-from workbench.views.maps import coordinates
+from workbench.views.maps import EmbeddingMap, coordinates, map_runs
 
 QUESTION = {
     "terms": [{"kind": "text", "value": "a red bus", "sign": 1, "name": ""}],
@@ -154,7 +154,9 @@ def test_linked_widgets_select_the_same(explorer):
 
 def test_a_map_of_the_same_runs_is_linked_and_shows_where_the_question_lies(explorer, monkeypatch):
     monkeypatch.setitem(coordinates.METHODS, "tsne", lambda vectors, settings, start: vectors[:, :2])
-    live = explorer.map(k=4, clusters=3)
+    runs = [asker.run for asker in explorer.engine.askers]
+    live = EmbeddingMap(map_runs(runs, k=4, clusters=3))
+    explorer.link(live)
     live.selected_rows = [3, 5]
     assert explorer.selected_idx == [3, 5]
     ask(explorer)

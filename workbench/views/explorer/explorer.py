@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import anywidget
 import numpy as np
@@ -27,9 +27,6 @@ from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.pictures import Pictures, uploaded
 from workbench.views.explorer.questions import MARKS, Kind, Question, Seeks, Term, asked_by
 from workbench.views.photographs import picture
-
-if TYPE_CHECKING:
-    from workbench.views.maps import EmbeddingMap
 
 HERE = Path(__file__).parent
 # one module for the browser, in this order; what the first ones make is seen by the last
@@ -80,7 +77,7 @@ class Explorer(anywidget.AnyWidget):
         self.pictures = Pictures(self.engine.split)
         self.uploads: list[Any] = []
         self.answer: Answer | None = None
-        self._map: EmbeddingMap | None = None
+        self._map: Any = None
         split, gallery, self._k = self.engine.split, self.engine.gallery, k
         super().__init__()
         self.config = {
@@ -173,7 +170,8 @@ class Explorer(anywidget.AnyWidget):
         return made
 
     def link(self, other: traitlets.HasTraits) -> None:
-        """Keep ``selected_idx`` the same here and in another explorer or map over the same split.
+        """Keep ``selected_idx`` the same here and in another explorer or map over the same split; a map also
+        marks where the sentence that is asked here lies.
 
         Raises:
             ValueError: the other has no ``selected_idx``.
@@ -181,19 +179,8 @@ class Explorer(anywidget.AnyWidget):
         if not other.has_trait("selected_idx"):
             raise ValueError(f"{type(other).__name__} has no selected_idx to link with")
         traitlets.link((self, "selected_idx"), (other, "selected_idx"))
-
-    def map(self, **options: Any) -> "EmbeddingMap":
-        """A live map of the same runs, linked with this explorer: what is selected on one is selected on the
-        other, and the map marks where the sentence that is asked here lies.
-
-        Args:
-            options: of ``views.maps.map_runs``, e.g. ``settings``.
-        """
-        from workbench.views.maps import EmbeddingMap, map_runs
-
-        self._map = EmbeddingMap(map_runs([asker.run for asker in self.engine.askers], **options))
-        self.link(self._map)
-        return self._map
+        if other.has_trait("asked"):
+            self._map = other
 
     def export(self, path: Path | str) -> Path:
         """Write the last answer as a table, one line for each item and run; the file appears whole or not at
