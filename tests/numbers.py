@@ -70,25 +70,21 @@ def comparison() -> str:
 
 
 def photographs() -> str:
-    """Every objective on Flickr8k, mean and standard deviation over seeds."""
+    """Every objective on Flickr8k, mean and standard deviation of RSUM over seeds, in a sentence."""
     rows = assets.recorded("objectives_flickr8k")
-    numbers = rows[rows.key != "seconds"].groupby(["objective", "key"]).value.agg(["mean", "std", "count"])
-    order = numbers.xs("rsum", level="key")["mean"].sort_values(ascending=False).index
-    keys = {"rsum": "sum", "i2t/R@1": "share", "t2i/R@1": "share"}
-    lines = ["| objective | RSUM of 600 | i2t R@1, percent | t2i R@1, percent |", "|---|---|---|---|"]
-    for name in order:
-        cells = [
-            f"{shown(row['mean'], unit)} ({shown(row['std'], unit)})"
-            for row, unit in ((numbers.loc[(name, key)], unit) for key, unit in keys.items())
-        ]
-        lines.append(f"| {TITLES[name]} | {' | '.join(cells)} |")
-    seeds = int(numbers["count"].iloc[0])
-    lines += [
-        "",
-        f"Mean and standard deviation over {seeds} seeds on the 1,000 test images: a first look with one",
-        "small budget for all, not the papers' settings, and no ranking of the papers.",
+    sums = rows[rows.key == "rsum"].groupby("objective").value.agg(["mean", "std", "count"])
+    told = [
+        f"{TITLES[str(name)]} {shown(row['mean'], 'sum')} ({shown(row['std'], 'sum')})"
+        for name, row in sums.sort_values("mean", ascending=False).iterrows()
     ]
-    return "\n".join(lines)
+    return "\n".join(
+        textwrap.wrap(
+            f"RSUM there, mean and standard deviation over {count(int(sums['count'].iloc[0]), 'seed')}: "
+            f"{', '.join(told)}. It is a first look with one small budget for all, not the papers' settings, "
+            "and no ranking of the papers.",
+            130,
+        )
+    )
 
 
 def held() -> str:

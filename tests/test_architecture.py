@@ -184,6 +184,7 @@ def test_no_two_files_share_six_lines():
 
 
 FORBIDDEN = {
+    "Image.open(": {"workbench.data.images"},
     "torch.manual_seed(": {"workbench.training.settings"},
     ".cuda()": set(),
     ".data = ": set(),

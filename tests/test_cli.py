@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -145,12 +147,13 @@ def test_every_help_is_whole_at_80_columns_and_has_an_example_that_can_be_read()
         group.commands[verb].make_context(verb, words)
 
 
-def test_list_tables_says_how_each_table_is_made_or_why_it_is_not() -> None:
+def test_list_tables_says_how_each_table_is_made_and_what_it_lacks() -> None:
     lines = call("list", "tables").output.splitlines()
     at = lines.index("DITM Table IV: the parts of the objective")
     assert lines[at + 1] == "    workbench grid 03_train ditm_table4"
     at = lines.index("AAHR Fig. 8: weights of regions and words")
-    assert lines[at + 1].startswith("    not yet: ")
+    assert lines[at + 1].startswith("    workbench run 07_compare ")
+    assert lines[at + 2].startswith("    RUNS: of AAHR")
     assert len(json.loads(call("list", "tables", "--json").output)) == len(table.listed())
 
 
@@ -222,6 +225,42 @@ def test_ls_lists_runs_oldest_first_with_their_first_number(root: Path) -> None:
     assert [
         run["results"]["metrics"]["rsum"] for run in json.loads(call("ls", "--root", root, "--json").output)
     ] == [2.5, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("results.json", b'{"metrics": {"rsum": 2.', "results.json cannot be read: "),
+        ("results.json", b"[1, 2]", "results.json cannot be read: it holds list"),
+        (
+            "results.json",
+            b'{"metrics": {"rsum": "high"}}',
+            "results.json cannot be read: metrics: rsum is no",
+        ),
+        ("results.json", b'{"metrics": [1]}', "results.json cannot be read: metrics holds list"),
+        ("params.json", b"\xff\xfe", "params.json cannot be read: 'utf-8'"),
+        ("STATUS", b"\xff\xfe", "STATUS cannot be read: 'utf-8'"),
+        ("STATUS", b"<html>", "STATUS cannot be read: it says '<html>'"),
+        ("evaluations/cxc/results.json", b"", "cxc/results.json cannot be read: Expecting value"),
+        ("config.json", b"{", "config.json cannot be read: "),
+        ("values/i2t.parquet", b"PAR1", "i2t.parquet cannot be read: "),
+    ],
+)
+def test_one_bad_file_costs_its_own_run_alone(root: Path, name: str, content: bytes, reason: str) -> None:
+    bad = root / "03_train" / "20260103-000000-0000cccc"
+    shutil.copytree(root / "03_train" / "20260102-000000-0000bbbb", bad)
+    (bad / name).parent.mkdir(parents=True, exist_ok=True)
+    (bad / name).write_bytes(content)
+    listed, built = call("ls", "--root", root), call("build", "--root", root)
+    shown = [call("show", part, "--root", root) for part in ("aaaa", "cccc")]
+    assert (listed.exit_code, built.exit_code, shown[0].exit_code) == (0, 0, 0)
+    assert all(part in listed.output for part in ("aaaa", "bbbb", "cccc"))
+    assert built.output.startswith("2 runs")
+    page = " ".join(html.unescape((root / "leaderboard.html").read_text()).split())
+    assert "0000cccc" in page
+    assert reason in page
+    if name.split("/")[0] not in ("config.json", "values"):  # of which the list knows nothing
+        assert (reason in listed.output, shown[1].exit_code, reason in shown[1].output) == (True, 2, True)
 
 
 def test_show_prints_parameters_and_the_first_numbers_with_intervals(root: Path) -> None:

@@ -16,7 +16,7 @@ from workbench import objectives
 from workbench.execution.notebook import check, run_notebook
 from workbench.execution.parameters import inspect
 from workbench.experiment import Config, runs
-from workbench.registry import read_options
+from workbench.records.foreign import read_options
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))

@@ -21,19 +21,19 @@ import plotly.graph_objects as go
 go.Figure(go.Scatter(y=[1, 2, 3]), layout={"title": {"text": "curves of " + objective}}).show()
 metrics = {"rsum": 3 + 2 / seed, "t2i/R@1": 0.5}
 contracts = {"rsum": {"low": 0.4, "high": 0.6}}
-runs.publish(out, {"objective": objective, "metrics": metrics, "contracts": contracts})
+store.publish(out, {"objective": objective, "metrics": metrics, "contracts": contracts})
 """
 
 
 def _notebook(path: Path, source: str) -> str:
     book = nbformat.v4.new_notebook()
     parameters = (
-        'objective: str = "none"  # name\nseed: int = 1  # seed\nrun: str = ""  # model\n'
+        'objective: str = "none"  # name\nseed: int = 1  # seed\nruns: list = []  # models\n'
         'out: str = ""  # run folder'
     )
     book.cells = [
         nbformat.v4.new_code_cell(text)
-        for text in ("from workbench.experiment import runs", parameters, source)
+        for text in ("from workbench.experiment import runs as store", parameters, source)
     ]
     book.cells[1].metadata["tags"] = ["parameters"]
     nbformat.write(book, path)
@@ -47,11 +47,11 @@ def _stop(folder: Path, name: str, source: str = TRAIN, **options: object) -> St
 @pytest.mark.slow
 def test_a_failed_stop_is_named_on_the_page_and_by_the_exit_code(tmp_path: Path) -> None:
     said: list[str] = []
-    model = "assert runs.read(run).results['objective'] == 'vsepp'; runs.publish(out, {})"
+    model = "assert store.read(runs[0]).results['objective'] == 'vsepp'; store.publish(out, {})"
     stops = (
         _stop(tmp_path, "train-vsepp", parameters={"objective": "vsepp"}),
         _stop(tmp_path, "train-ditm", parameters={"objective": "ditm", "seed": 0}),
-        _stop(tmp_path, "after", model, model_of="train-vsepp"),
+        _stop(tmp_path, "after", model, models_of=("train-vsepp",)),
     )
     result = tour(tmp_path / "runs", say=said.append, stops=stops)
 

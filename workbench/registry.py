@@ -9,7 +9,6 @@ Every shelf offers two verbs: ``names()`` lists it, ``load(name, **options)`` ma
 
 import difflib
 import inspect
-import json
 import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -190,27 +189,6 @@ def merge(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]
         name for name in second if isinstance(first.get(name), Mapping) and isinstance(second[name], Mapping)
     ]
     return {**first, **second, **{name: merge(first[name], second[name]) for name in both}}
-
-
-def read_options(path: Path | str) -> dict[str, Any]:
-    """Names and values from a JSON or YAML file.
-
-    Raises:
-        FileNotFoundError: no such file.
-        ValueError: it cannot be read, or it holds something else.
-    """
-    import yaml
-
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"no file {path}")
-    content = Path(path).read_text(encoding="utf-8")
-    try:
-        values = json.loads(content) if Path(path).suffix == ".json" else yaml.safe_load(content)
-    except (json.JSONDecodeError, yaml.YAMLError) as error:
-        raise ValueError(f"{path} cannot be read: {' '.join(str(error).split())}") from None
-    if not isinstance(values, dict):
-        raise ValueError(f"{path} holds {values!r:.60}; write names with their values, such as seed: 1")
-    return values
 
 
 def make(what: str, kind: Callable[..., Made], options: Mapping[str, Any] | None) -> Made:

@@ -14,7 +14,8 @@ from PIL import Image
 
 from workbench import data
 from workbench.data.folder import read_table
-from workbench.data.reading import Problems, read_image
+from workbench.data.images import read_image
+from workbench.data.reading import Problems
 
 KINDS = ["captions.csv", "captions.jsonl", "captions.parquet"]
 

@@ -4,6 +4,8 @@ twice."""
 from __future__ import annotations
 
 import json
+import os
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +16,7 @@ from typer.testing import CliRunner
 from workbench.cli import app
 from workbench.execution import executors, grid
 from workbench.execution.executors import executor
+from workbench.execution.notebook import RunResult
 from workbench.execution.parameters import ParameterError
 from workbench.experiment import runs
 
@@ -56,6 +59,13 @@ def test_a_grid_alone_is_named_after_its_values():
 def test_a_file_that_says_something_else_is_refused(write, content, message):
     with pytest.raises(ParameterError, match=message):
         grid.read_grid(write(**content))
+
+
+def test_a_time_limit_is_an_option_of_every_executor():
+    executors.check("local", {"jobs": 2, "time_limit": 0.5})
+    for name, wrong in (("local", 0), ("submitit", "long")):
+        with pytest.raises(ValueError, match=f"time_limit is {wrong!r}; give seconds"):
+            executors.check(name, {"time_limit": wrong})
 
 
 def test_a_plan_checks_every_arm_before_anything_runs(make_notebook):
@@ -108,9 +118,41 @@ def test_the_local_executor_works_here_or_in_processes(tmp_path, options):
         assert [future.result() for future in [pool.submit(pow, 2, 3), pool.submit(pow, 3, 2)]] == [8, 9]
 
 
+def test_a_process_that_dies_takes_no_other_with_it(tmp_path):
+    with executor("local", tmp_path, {"jobs": 2}) as pool:
+        died, fine = pool.submit(os._exit, 3), pool.submit(pow, 2, 3)
+        with pytest.raises(executors.WorkerError, match="exit code 3"):
+            died.result()
+        assert fine.result() == 8
+        with pytest.raises(ZeroDivisionError):
+            pool.submit(pow, 0, -1).result()
+
+
+def test_an_arm_whose_worker_dies_is_tried_again_so_often_and_then_reported():
+    answers = {"a": [], "b": ["killed"] * 1 + ["ok"], "c": ["killed"] * 9, "d": ["failed:2"]}
+    said = []
+
+    def submit(label):
+        def result():
+            if not answers[label]:
+                raise executors.WorkerError("its process ended with exit code -9")
+            status = answers[label].pop(0)
+            return RunResult(Path(label), status, int(status != "ok"), 1.0, "why")
+
+        return SimpleNamespace(result=result, done=lambda: True)
+
+    found = grid._collected({label: partial(submit, label) for label in answers}, said.append)
+    assert {label: done.status for label, done in found.items()} == {
+        "a": "killed", "b": "ok", "c": "killed", "d": "failed:2",
+    }  # fmt: skip
+    assert found["a"].error == "its worker died: its process ended with exit code -9"
+    assert len(answers["c"]) == 9 - grid.TRIES
+    assert "c: killed after 1 s why; try 3 of 3" in said
+    assert said[-1].startswith("4/4 ")
+
+
 @pytest.mark.slow
 def test_submitit_executes_where_there_is_no_scheduler_too(tmp_path):
-    pytest.importorskip("submitit")
     with executor("submitit", tmp_path, {"timeout_min": 5}) as pool:
         assert pool.submit(pow, 2, 3).result() == 8
     assert (tmp_path / "submitit").is_dir()
@@ -118,7 +160,6 @@ def test_submitit_executes_where_there_is_no_scheduler_too(tmp_path):
 
 @pytest.mark.slow
 def test_dask_executes_the_same_call_twice(tmp_path):
-    pytest.importorskip("distributed")
     options = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
     with executor("dask", tmp_path, options) as pool:
         futures = [pool.submit(pow, 2, 3) for _ in range(2)]

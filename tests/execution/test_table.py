@@ -243,3 +243,43 @@ def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monk
     table.complete({"table": {"evaluate": asked}}, [folder])
     assert [one["data"] for one in began] == ["scenes", "hierarcaps"]
     table.complete({"table": {}}, [folder])
+    # images are read as the run read its own, where the other data can be read so
+    runs.write_json(folder / runs.PARAMS, {"data_options": {"source": "precomp", "root": "mine"}})
+    table.complete(
+        {"table": {"evaluate": {"others": [{"data": "flickr30k"}, {"data": "hierarcaps"}]}}}, [folder]
+    )
+    assert [one["data_options"] for one in began[2:]] == [{"source": "precomp"}]
+
+
+def test_rows_that_set_a_parameter_become_a_curve_with_intervals(tmp_path):
+    set_to = {"optimum": {"x": 1, "y": 3}, "x 10": {"x": 10}, "y 4": {"y": 4.5}, "x 2": {"x": 2}, "none": {}}
+    arms = {name: {"objective_options": values} for name, values in set_to.items()}
+    said = {"paper": "DIAS", "number": "Fig. 7", "columns": {"mAP": "i2t/map_at_r", "RSUM": "rsum"},
+            "curves": {"x": "objective_options.x", "<y>": "objective_options.y"}}  # fmt: skip
+    layout = table.read({"arms": arms, "table": said})
+    assert layout.curves == {"x": {"optimum": 1, "x 10": 10, "x 2": 2}, "<y>": {"optimum": 3, "y 4": 4.5}}
+    values = {"optimum": (5.0, 4.5, 5.5), "x 10": (4.0, None, None), "none": (1.0, 1.0, 1.0)}
+    rows = [table.Row(name, None, 3, {"RSUM": one, "mAP": (0.5, 0.4, 0.6)}) for name, one in values.items()]
+    made = table.Table("t", "T", {"mAP": "share", "RSUM": "sum"}, rows, [], {}, [], layout.curves)
+    x, y = tables.curves(made)["data"]
+    # RSUM of 600, by the parameter; what has no run is no point
+    assert (x["x"], x["y"], x["error_y"]["array"], x["error_y"]["arrayminus"]) == (
+        [1, 10], [500.0, 400.0], [50.0, 0.0], [50.0, 0.0],
+    )  # fmt: skip
+    assert (y["x"], y["y"]) == ([3], [500.0])
+    layout = tables.curves(made)["layout"]
+    assert (layout["xaxis"]["type"], layout["xaxis2"]["type"]) == ("log", "linear")
+    assert [note["text"] for note in layout["annotations"]] == ["x", "&lt;y&gt;"]
+    assert "mean of 3 seeds and 95 % interval" in layout["title"]["text"]
+    page = tables.write(made, tmp_path)["html"].read_text()
+    assert 'id="curves"' in page
+    plain = table.Table("t", "T", {"RSUM": "sum"}, rows, [], {}, [])
+    assert "plotly" not in tables.write(plain, tmp_path)["html"].read_text()
+
+
+@pytest.mark.parametrize("path", ["objective_options.z", "objective_options.x", "objective"])
+def test_a_curve_over_nothing_or_twice_the_same_is_refused(path):
+    arms = {"a": {"objective_options": {"x": 1}}, "b": {"objective_options": {"x": 1}}}
+    said = {"paper": "DIAS", "number": "Fig. 7", "curves": {"c": path}}
+    with pytest.raises(ParameterError, match=r"table.curves: .* needs several rows that set it to different"):
+        table.read({"arms": arms, "table": said})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
+import numpy as np
 import torch
 
 from workbench.experiment import compare
@@ -26,6 +27,9 @@ class Model:
     def embed_texts(self, captions):
         self.captions += len(captions)
 
+    def scores(self, image, text):
+        return np.zeros((2, 1))
+
 
 class Split:
     def __init__(self, images):
@@ -36,7 +40,7 @@ class Split:
 
 
 def space(folder=None, images=20):
-    return SimpleNamespace(name="a", model=Model(), split=Split(images), folder=folder)
+    return SimpleNamespace(name="a", model=Model(), split=Split(images), folder=folder, image=None)
 
 
 def trained(folder, clock, steps):
@@ -70,4 +74,30 @@ def test_a_model_without_a_run_and_a_resumed_run_have_no_step(tmp_path):
 def test_so_many_items_are_embedded_so_often():
     one = space()
     compare.costs([one], items=8, repeats=2)
-    assert (one.model.images, one.model.captions) == (16, 16)
+    # each caption of the batch is also asked alone
+    assert (one.model.images, one.model.captions) == (16, 16 + 8)
+
+
+def test_a_retrieval_lasts_as_long_as_its_median_caption(monkeypatch):
+    clock = iter([3.0, 1.0, 8.0])
+    monkeypatch.setattr(compare.timeit, "repeat", lambda *_, **__: [6.0])
+    monkeypatch.setattr(compare.timeit, "timeit", lambda *_, **__: next(clock))
+    found = compare.costs([space()], items=3).loc["a"]
+    assert (found["image"], found["caption"], found["retrieval"]) == (2000.0, 2000.0, 3000.0)
+
+
+def test_distances_stand_by_kind_of_pair_with_the_first_caption_of_an_image():
+    image = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    text = torch.tensor([[0.0, 1.0], [0.0, -1.0], [0.0, 1.0]])
+    run = SimpleNamespace(
+        image=SimpleNamespace(mean=image), text=SimpleNamespace(mean=text),
+        split=SimpleNamespace(own=np.array([0, 0, 1])),
+    )  # fmt: skip
+    found = {kind: values.round(6).tolist() for kind, values in compare.distances(run).items()}
+    # right angles are the square root of 2 apart; caption 1 is the second of image 0 and does not count
+    assert found == {
+        "an image and its caption": [1.414214, 0.0],
+        "an image and another's caption": [1.414214, 0.0],
+        "two images": [1.414214],
+        "two captions": [0.0],
+    }

@@ -40,6 +40,21 @@ def test_a_run_opens_with_the_scores_that_it_had(folders):
     assert (space.name, space.folder, space.config["objective"]) == ("vsepp", folder, "vsepp")
 
 
+def test_rankings_hold_the_best_of_every_query_in_some_bytes_a_row(folders):
+    result = folders["vsepp"][1]
+    table, split = result.rankings(10), result.split
+    asked = table[(table["direction"] == "t2i") & (table["query_id"] == split.caption_ids[7])]
+    order = np.argsort(-result.scores[:, 7], kind="stable")[:10]
+    assert asked["item_id"].tolist() == [split.image_ids[row] for row in order]
+    assert asked["rank"].tolist() == list(range(1, 11))
+    np.testing.assert_array_equal(asked["score"], result.scores[order, 7])
+    np.testing.assert_array_equal(asked["grade"], (split.own[7] == order).astype(float))
+    # three codes of one byte each (96 ids), rank, score and grade of four
+    assert table.memory_usage(index=False).sum() - 3 * table["query_id"].cat.categories.nbytes <= 20 * len(
+        table
+    )
+
+
 def test_runs_share_one_split_and_have_names_of_their_own(folders):
     spaces = open_runs([str(folders[name][0]) for name in ("vsepp", "infonce", "again")])
     assert [space.name for space in spaces] == ["vsepp", "infonce infonce", "infonce again"]

@@ -67,7 +67,7 @@ def test_a_notebook_writes_where_it_is_told_and_else_below_runs(
     assert runs.read("there").params == {"a": 1}
 
 
-@pytest.mark.parametrize("status", ["ok", "killed", "failed:3"])
+@pytest.mark.parametrize("status", ["ok", "killed", "failed:3", "interrupted", "timeout"])
 def test_a_status_is_read_as_written(tmp_path: Path, status: str) -> None:
     runs.write_status(tmp_path, status)
     assert runs.read(tmp_path).status == status

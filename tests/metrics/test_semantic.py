@@ -7,7 +7,7 @@ from tests.oracles import semantic as oracle
 from workbench import metrics
 from workbench.metrics.blocks import Products, WithoutOwn, by_rows
 from workbench.metrics.grades import Lists, Matrix, grade_rows
-from workbench.metrics.semantic import curves, ncs_top, votes
+from workbench.metrics.semantic import any_top, curves, ncs_top, votes
 from workbench.metrics.semantic import sr_top as semantic_recall
 from workbench.metrics.table import Evidence
 from workbench.records import Judgements
@@ -205,6 +205,21 @@ def test_curves_are_semantic_recall_by_m(case):
             for m in (1, 3, 7)
         ]
         assert_allclose(found[direction], np.nanmean(several, axis=1))
+
+
+def test_curves_without_own_pairs_and_of_queries_with_one_hit(case):
+    scores, grades = case
+    own = np.arange(grades.shape[1]) % grades.shape[0]
+    found = curves(scores, grades, [1, 4], k=3, without=own)
+    hits = curves(scores, grades, [1, 4], k=3, of=any_top, without=own)
+    for direction, rows, worth in (("i2t", scores, grades), ("t2i", scores.T, grades.T)):
+        several = []
+        for query, (s, g) in enumerate(zip(rows, listed(worth), strict=True)):
+            mine = set(np.flatnonzero(own == query)) if direction == "i2t" else {own[query]}
+            several.append(numbers(oracle.semantic_recall(s, g, 3, m, mine) for m in (1, 4)))
+        several = np.array(several)
+        assert_allclose(found[direction], np.nanmean(several, axis=0))
+        assert_allclose(hits[direction], np.nanmean(np.where(np.isnan(several), np.nan, several > 0), axis=0))
 
 
 def test_retrieving_by_phi_itself_is_ideal(rng):

@@ -25,6 +25,14 @@ def test_ids_are_those_of_the_tokenizer_plus_one_and_padding_is_zero(folder):
     assert made.take(np.arange(3)).tolist() == [[3, 5, 6, 4, 0, 0], [3, 6, 7, 2, 8, 4], [3, 4, 0, 0, 0, 0]]
 
 
+def test_the_pieces_of_a_caption_are_spelt(folder):
+    for signal in ("word_pieces", "word_features"):
+        spelt = text.load(signal, model=str(folder)).spelt(["a dog", "dog runs zebra on"])
+        assert spelt == [["[CLS]", "a", "dog", "[SEP]"], ["[CLS]", "dog", "runs", "[UNK]", "on", "[SEP]"]], (
+            signal
+        )
+
+
 def test_long_captions_are_cut(folder):
     made = text.load("word_pieces", model=str(folder), max_length=4).of(["a dog runs on grass"])
     assert made.take(np.arange(1)).tolist() == [[3, 5, 6, 4]]

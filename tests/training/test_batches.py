@@ -7,8 +7,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.utils.data import DataLoader, Dataset
 
 from tests.records.test_records import small
+from workbench.records import Split
 from workbench.training import batches, samplers
 from workbench.training.batches import Source
 
@@ -80,6 +82,57 @@ def test_pixels_are_opened_once():
     assert pixels(np.array([1, 0]))[0, 0, 0, 0] == 1
     pixels(np.array([1]))
     assert opened == [1, 0]
+
+
+def pixels(images=3, **options):
+    """Images of one shade of their row, 12 bytes each, and the rows that this process has opened."""
+    opened: list[int] = []
+    ids, own = tuple(map(str, range(images))), np.arange(images)
+    split = Split("toy", ids, ("a caption",) * images, ids, own, lambda row: opened.append(row) or row)
+    shade = lambda row: torch.full((3, 2, 2), row, dtype=torch.uint8)  # noqa: E731
+    return batches.Pixels(split, shade, **options), opened
+
+
+def test_pixels_stay_within_their_memory_and_the_one_unused_longest_leaves():
+    # room for two images of 12 bytes; 0 is used again before 2 comes, so that 1 leaves
+    read, opened = pixels(memory=30)
+    for row in (0, 1, 0, 2):
+        assert read(np.array([row])).tolist() == [[[[row] * 2] * 2] * 3]
+    assert opened == [0, 1, 2]
+    assert read(np.array([2, 0]))[:, 0, 0, 0].tolist() == [2, 0]
+    assert opened == [0, 1, 2]
+    read(np.array([1]))
+    assert opened == [0, 1, 2, 1]
+    # where there is no room for one, each is opened each time
+    read, opened = pixels(memory=11)
+    read(np.array([0, 0]))
+    assert opened == [0, 0]
+
+
+def test_pixels_that_a_worker_has_decoded_are_decoded_for_all():
+    read, opened = pixels(memory=24)
+
+    class Rows(Dataset):
+        def __getitem__(self, row):
+            return read(np.array([row]))
+
+    # in one worker after the other: each is forked anew, and the second finds what the first has kept
+    for _ in range(2):
+        loader = DataLoader(Rows(), sampler=[2, 1], batch_size=None, num_workers=1)
+        assert [int(one.max()) for one in loader] == [2, 1]
+    assert read(np.array([1, 2]))[:, 0, 0, 0].tolist() == [1, 2]
+    assert opened == []
+    read(np.array([0]))
+    assert opened == [0]
+
+
+@pytest.mark.parametrize("said", ["many", "-1", "nan", "inf"])
+def test_a_memory_of_pixels_that_is_no_number_is_refused(monkeypatch, said):
+    monkeypatch.setenv("WORKBENCH_PIXELS_GB", "1e-7")
+    assert pixels()[0].memory == 100
+    monkeypatch.setenv("WORKBENCH_PIXELS_GB", said)
+    with pytest.raises(ValueError, match=f"WORKBENCH_PIXELS_GB is '{said}'; give a number of gigabytes"):
+        pixels()
 
 
 def test_missing_region_features_are_named():

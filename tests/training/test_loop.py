@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 from torch import nn
 
 from tests.training import toy
 from workbench.encoders.base import ParameterGroup
 from workbench.objectives.base import Objective
-from workbench.training import NonFiniteLossError, Settings, checkpoint
+from workbench.records import stopping
+from workbench.records.sealed import SealError
+from workbench.training import NonFiniteLossError, Settings, checkpoint, loop, settings
 from workbench.training.loop import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +48,33 @@ def test_a_run_killed_in_mid_epoch_ends_with_the_same_weights_bit_for_bit(tmp_pa
     ]
 
 
+@pytest.mark.parametrize(
+    ("place", "call"), [("one_step", 5), ("one_epoch", 1), ("close_epoch", 0), ("close_epoch", 2)]
+)
+def test_a_run_that_is_asked_to_stop_keeps_its_last_step_and_goes_on_bit_for_bit(
+    tmp_path, monkeypatch, place, call
+):
+    straight, expected = toy.train(tmp_path / "b", checkpoint_every=0)
+    whole, calls = getattr(loop._Run, place), itertools.count()
+
+    def asked(*given):
+        made = whole(*given)
+        if next(calls) == call:
+            signal.raise_signal(signal.SIGTERM)
+        return made
+
+    with monkeypatch.context() as patch, stopping.heard(), suppress(stopping.Terminated):
+        patch.setattr(loop._Run, place, asked)
+        toy.train(tmp_path / "a", checkpoint_every=0)
+    if call:
+        assert checkpoint.read(tmp_path / "a" / checkpoint.LAST)[1]["step"] == {5: 6, 1: 8, 2: 8}[call]
+    resumed, history = toy.train(tmp_path / "a", checkpoint_every=0)
+    assert same(resumed.state_dict(), straight.state_dict())
+    last = [checkpoint.read(tmp_path / name / checkpoint.LAST)[0] for name in "ab"]
+    assert same(*last)
+    assert [row["loss"] for row in history[1:]] == [row["loss"] for row in expected[1:]]
+
+
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
     first, again, other = (toy.train(None, seed=seed)[0].state_dict() for seed in (1, 1, 2))
     assert same(first, again)
@@ -53,10 +87,67 @@ def test_a_finished_run_is_not_trained_again(tmp_path):
     assert first == again
 
 
-def test_a_checkpoint_of_other_settings_is_refused_by_name(tmp_path):
+def test_a_checkpoint_of_other_settings_or_made_from_something_else_is_refused_by_name(tmp_path):
+    made_from = {"objective": "vsepp", "objective_options": {"margin": 0.2}, "split": {"train": "24 images"}}
+    toy.train(tmp_path, epochs=1, made_from=made_from)
+    before = (tmp_path / checkpoint.LAST).read_bytes()
+    with pytest.raises(SealError, match=r"other settings \(lr was 0\.0005, is 0\.1\); choose"):
+        toy.train(tmp_path, epochs=1, lr=0.1, made_from=made_from)
+    other = {"objective": "dias", "objective_options": {}, "split": {"train": "32 images"}}
+    words = (
+        r"\(objective was vsepp, is dias; objective_options\.margin was 0\.2, is not there; "
+        r"split\.train was 24 images, is 32 images\)"
+    )
+    with pytest.raises(SealError, match=words):
+        toy.train(tmp_path, epochs=1, made_from=other)
+    assert (tmp_path / checkpoint.LAST).read_bytes() == before
+    with pytest.warns(UserWarning, match="another version of this package: code was a, is b"):
+        checkpoint.require_same(tmp_path, {"code": "a"}, {"code": "b"})
+
+
+def test_what_is_free_may_differ_and_more_epochs_are_one_run_unless_the_schedule_ends_with_them(tmp_path):
+    toy.train(tmp_path / "a", epochs=2, schedule="constant")
+    straight, _ = toy.train(None, epochs=4, schedule="constant")
+    longer, _ = toy.train(tmp_path / "a", epochs=4, schedule="constant", checkpoint_every=0, workers=1)
+    assert same(longer.state_dict(), straight.state_dict())
+    with pytest.raises(SealError, match=r"\(epochs was 4, is 3\)"):
+        toy.train(tmp_path / "a", epochs=3, schedule="constant")
+    toy.train(tmp_path / "b", epochs=2, schedule="cosine")
+    with pytest.raises(SealError, match=r"\(epochs was 2, is 4\)"):
+        toy.train(tmp_path / "b", epochs=4, schedule="cosine")
+    assert set(settings.FREE) - {"data_options.root"} < set(Settings.model_fields)
+
+
+@pytest.mark.parametrize("damage", ["flip", "swap", "truncation", "name", "facts"])
+def test_a_damaged_checkpoint_is_refused_by_name(tmp_path, damage):
     toy.train(tmp_path, epochs=1)
-    with pytest.raises(ValueError, match="other settings \\(lr\\)"):
-        toy.train(tmp_path, epochs=1, lr=0.1)
+    file = tmp_path / checkpoint.LAST
+    content = bytearray(file.read_bytes())
+    if damage == "flip":
+        content[-5] ^= 1
+    elif damage == "swap":
+        tensors = checkpoint.read(file)[0]
+        tensors["model.image.head.weight"] = tensors["model.image.head.weight"].flip(0)
+        with safe_open(file, framework="pt") as opened:
+            save_file(tensors, file, opened.metadata())
+        content = file.read_bytes()
+    elif damage == "truncation":
+        del content[-9:]
+    else:
+        at = content.index(b"sha256" if damage == "name" else b"clip_norm")
+        content[at] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(SealError, match=r"last\.safetensors is (damaged|not a checkpoint)"):
+        checkpoint.read(file)
+
+
+def test_a_checkpoint_of_an_older_version_is_read_and_not_gone_on_with(tmp_path):
+    save_file({"weight": torch.ones(2)}, tmp_path / checkpoint.LAST, {"facts": '{"step": 1}'})
+    assert checkpoint.read(tmp_path / checkpoint.LAST)[1] == {"step": 1}
+    with pytest.raises(
+        SealError, match="written before checkpoints said what they were made from; choose a new"
+    ):
+        toy.train(tmp_path)
 
 
 def test_a_torn_checkpoint_is_refused_by_name(tmp_path):

@@ -16,7 +16,7 @@ from torch import nn
 from workbench.encoders.base import Encoder, Pair, ParameterGroup
 from workbench.objectives.vsepp import MEMBER as VSEPP
 from workbench.records import Embedding, Split
-from workbench.training import Settings, fit, seed_everything
+from workbench.training import Settings, checkpoint, fit, seed_everything
 from workbench.training.batches import Source
 
 IMAGES, EACH, WIDTH = 24, 2, 8
@@ -97,7 +97,9 @@ def grid_source() -> Source:
     return replace(plain, inputs={"pixels": lambda rows: plain.inputs["pixels"](rows)[:, None] + shift})
 
 
-def train(folder: Path | None, objective=None, die_at: int = 0, rsum=None, of=None, **changes):
+def train(
+    folder: Path | None, objective=None, die_at: int = 0, rsum=None, of=None, made_from=None, **changes
+):
     """Train the toy; with ``die_at`` the process kills itself before that step, with no chance to tidy up."""
     values = {
         "epochs": 4,
@@ -124,7 +126,8 @@ def train(folder: Path | None, objective=None, die_at: int = 0, rsum=None, of=No
 
     objective.register_forward_pre_hook(count)
     before = pair.image.head.weight.detach().clone()
-    history = fit(pair, objective, of or source(), validate, settings, folder=folder, progress=False)
+    place = checkpoint.Place(folder, made_from or {}) if folder else None
+    history = fit(pair, objective, of or source(), validate, settings, place=place, progress=False)
     # Every test of training rests on this: two runs in which nothing was learnt also agree bit for bit.
     assert not settings.epochs or not torch.equal(before, pair.image.head.weight.cpu()), (
         "training changed nothing"

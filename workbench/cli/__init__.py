@@ -1,16 +1,15 @@
 """The command line: verbs only, and every verb calls one function of the library.
 
 Heavy modules are imported inside the verbs, so that ``workbench --help`` answers at once. Exit codes: 0 ok, 1
-the notebook or a check failed, 2 usage, 3 incomplete run, 138 the kernel was killed.
+the notebook or a check failed, 2 usage, 3 incomplete run, 124 the time was up, 130 Ctrl-C, 138 the kernel was
+killed, 143 SIGTERM.
 """
 
 import json
 import os
 import shlex
 import shutil
-import sys
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -18,22 +17,37 @@ from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from workbench.cli import papers, shelves
 from workbench.cli.lines import changed, columns, numbers
 from workbench.execution import executors, library
 from workbench.execution.doctor import examine
 from workbench.experiment import runs
-from workbench.records import readable, require
+from workbench.records import readable, require, stopping
+from workbench.records.foreign import read_options
+from workbench.records.sealed import SealError
 from workbench.records.shown import fixed
-from workbench.registry import read_options
 
 # read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+
+class Verbs(TyperGroup):
+    """Verbs that SIGTERM stops as Ctrl-C does, with the exit code that shells give a signal."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Call the verb."""
+        try:
+            with stopping.heard():
+                return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            typer.echo("workbench: interrupted; the same command goes on (train: with --resume)", err=True)
+            raise typer.Exit(stopping.exit_code(stop)) from None
+
+
 app = typer.Typer(
-    help="A notebook-first research workbench for image-text matching.",
+    cls=Verbs,
     rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
@@ -47,6 +61,9 @@ Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
 Record = Annotated[
     Path | None, typer.Option(help="Write the numbers that the grid file records to this table.")
 ]
+TimeLimit = Annotated[
+    float | None, typer.Option(min=0, metavar="SECONDS", help="End a run after so long; none by default.")
+]
 SkipExisting = Annotated[
     bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
 ]
@@ -55,6 +72,7 @@ Foreign = Annotated[str, typer.Option("--model", help="A model made elsewhere: o
 Pretrained = Annotated[str, typer.Option(help="Its weights: a tag or a file; empty = random ones.")]
 Pictures = Annotated[str, typer.Option(help="Folder of pictures for --model.")]
 
+NOTHING = "does not say what to record; name numbers, as in record: [rsum]"
 # What is wrong with words, values, files and packages.
 USUAL = (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError)
 
@@ -108,6 +126,11 @@ def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:
     print(json.dumps(value, indent=2, default=str) if as_json else "\n".join(lines))
 
 
+def _told(as_json: bool) -> Callable[[str], None]:
+    """What takes a line of progress."""
+    return lambda line: None if as_json else typer.echo(line, err=True)
+
+
 def pairs(given: list[str] | None) -> dict[str, str]:
     """``["a=1"]`` as ``{"a": "1"}``."""
     return {name: value for name, _, value in (pair.partition("=") for pair in given or [])}
@@ -153,10 +176,14 @@ def run(
     file: Annotated[
         Path | None, typer.Option("-f", "--file", help="YAML or JSON file of parameters.")
     ] = None,
+    time_limit: TimeLimit = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Run one notebook strictly: by path or by name."""
+    """Run one notebook strictly: by path or by name.
+
+    One that was cut off is gone on with: same parameters, same code.
+    """
     from workbench.execution import notebook as execution
     from workbench.execution import parameters
 
@@ -167,7 +194,8 @@ def run(
         values = parameters.lay(known, shared, parameters.spelt(known, pairs(parameter)))
         execution.check(path, values)
         writable(root)
-    result = execution.run_notebook(path, values, root=root, progress=sys.stderr.isatty() and not as_json)
+    with usage((OSError,)):
+        result = execution.run_notebook(path, values, root=root, time_limit=time_limit, say=_told(as_json))
     for note in filter(None, (result.error, *result.warnings)):
         typer.echo(note, err=True)
     emit(asdict(result), as_json, [f"{result.status}  {fixed(result.seconds, 0)} s  {result.folder}"])
@@ -224,6 +252,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     executor: Annotated[str, typer.Option(help="local, submitit or dask.")] = "local",
     jobs: Annotated[int, typer.Option(help="Runs at a time, with the local executor.")] = 1,
     skip_existing: SkipExisting = False,
+    time_limit: TimeLimit = None,
     record: Record = None,
     root: Root = "runs",
     as_json: AsJson = False,
@@ -237,19 +266,18 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
 
     with usage():
         described, changes, arms = papers.planned(notebook, file, pairs(parameter))
-        options = {**(described.get("executor") or {}), **({"jobs": jobs} if executor == "local" else {})}
+        given = {"jobs": jobs if executor == "local" else None, executors.TIME_LIMIT: time_limit}
+        options = {**(described.get("executor") or {}), **{k: v for k, v in given.items() if v is not None}}
         executors.check(executor, options)
-        asked = "does not say what to record; name numbers, as in record: [rsum]"
-        require(not record or described.get("record"), f"{file} {asked}")
+        require(not record or described.get("record"), f"{file} {NOTHING}")
         for place in (root, record.parent if record else root):
             writable(place)
     with usage((executors.ExecutorError,)):
         done = execution.run_grid(
             notebook, arms, root=root, name=library.find(file, "grid").stem, executor=executor,
-            options=options, skip_existing=skip_existing,
+            options=options, skip_existing=skip_existing, say=_told(as_json),
         )  # fmt: skip
-    lines = columns((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
-    emit([asdict(outcome) for outcome in done], as_json, lines)
+    emit([asdict(outcome) for outcome in done], as_json, papers.ended(done))
     code = max(one.exit_code for one in done)
     if record and code:
         typer.echo(f"{record} is not written, since an arm failed", err=True)
@@ -300,7 +328,8 @@ def train(
         chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
         writable(out or "runs")
         ready = experiment.prepare(chosen, progress=standalone.leads())
-    folder = standalone.train(ready, out=out, resume=resume)
+    with usage((SealError, BlockingIOError)):
+        folder = standalone.train(ready, out=out, resume=resume)
     if standalone.leads():
         found = runs.read(folder)
         emit(facts(found), as_json, [*numbers(found.results), f"{found.status}  {found.folder}"])
@@ -366,7 +395,8 @@ def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> Non
     found = runs.list_runs(root, notebook)
     heads = ("when", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
     rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
-    emit([facts(run) for run in found], as_json, columns([heads, *rows]))
+    bad = [f"{run.folder} is {run.status}" for run in found if run.status.startswith(runs.UNREADABLE)]
+    emit([facts(run) for run in found], as_json, [*columns([heads, *rows]), *bad])
 
 
 def _line(run: Any) -> tuple[object, ...]:
@@ -378,7 +408,8 @@ def _line(run: Any) -> tuple[object, ...]:
     found = dict(readable.of_results(run.results))
     first = [readable.readable(label, found[label]) for label in readable.headline(found)[:1]]
     shown = [(row["queries"], f"{row['number']} {row['value']} {row['in']}") for row in first]
-    return when, run.id, run.notebook, run.status, *about, *(shown or [("", "")])[0]
+    ended = runs.UNREADABLE if run.status.startswith(runs.UNREADABLE) else run.status
+    return when, run.id, run.notebook, ended, *about, *(shown or [("", "")])[0]
 
 
 def _line_on(run: Any) -> tuple[object, ...]:
@@ -429,17 +460,12 @@ def list_shelf(shelf: str, as_json: AsJson = False) -> None:
     the tables and figures of the papers, each with its command.
     """
     if shelf == "tables":
-        emit(*papers.listed(as_json))
-        return
-    known = ", ".join((*shelves.KINDS, "tables"))
-    require(shelf in shelves.KINDS, f"no shelf {shelf!r}; choose one of {known}", KeyError)
-    found = shelves.rows(shelf)
-    heads = columns((one["name"], one["needs"]) for one in found)
-    width = shutil.get_terminal_size().columns - max(map(len, heads)) - 2
-    lines = [
-        f"{head:{max(map(len, heads))}}  {textwrap.shorten(one['what'], width, placeholder=' ...')}"
-        for head, one in zip(heads, found, strict=True)
-    ]
+        found, lines = papers.listed()
+    else:
+        known = ", ".join((*shelves.KINDS, "tables"))
+        require(shelf in shelves.KINDS, f"no shelf {shelf!r}; choose one of {known}", KeyError)
+        found = shelves.rows(shelf)
+        lines = shelves.lines(found, shutil.get_terminal_size().columns)
     emit(found, as_json, lines)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.lines import columns
 from workbench.execution import library
 
 
@@ -30,6 +31,16 @@ def planned(
     return described, changes, grid.plan(notebook, described, changes)
 
 
+def ended(done: Sequence[Any]) -> list[str]:
+    """How the arms of a grid ended, one a line, and the tracebacks of those that raised.
+
+    Args:
+        done: of type ``grid.Outcome``.
+    """
+    lines = columns((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
+    return [*lines, *(f"\n{one.label}:\n{one.traceback}" for one in done if one.traceback)]
+
+
 def write_table(
     file: Path | str, changes: Mapping[str, Any], root: str, ended: Sequence[Path] = ()
 ) -> tuple[Any, dict[str, Path], list[str]]:
@@ -53,15 +64,11 @@ def write_table(
     return made, files, [tables.markdown(made).rstrip(), *map(str, files.values())]
 
 
-def listed(as_json: bool) -> tuple[list[dict[str, str]], bool, list[str]]:
-    """All tables and figures for ``emit``: what each shows, the command that makes it, and what it lacks.
-
-    Args:
-        as_json: as the verb was asked.
-    """
+def listed() -> tuple[list[dict[str, str]], list[str]]:
+    """All tables and figures, and as lines what each shows, the command that makes it, and what it lacks."""
     from workbench.execution import table
 
     found, lines = table.listed(), list[str]()
     for one in found:
-        lines += [f"{one.table}: {one.shows}", *(f"    {text}" for text in (one.command, one.remark) if text)]
-    return [one._asdict() for one in found], as_json, lines
+        lines += [f"{one.table}: {one.shows}", *(f"    {text}" for text in one[2:] if text)]
+    return [one._asdict() for one in found], lines

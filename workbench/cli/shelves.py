@@ -3,11 +3,12 @@
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import Any, get_type_hints
 
+from workbench.cli.lines import columns
 from workbench.records import MetricKey
 from workbench.registry import REFERENCE, Group, did_you_mean
 
@@ -27,6 +28,14 @@ def rows(shelf: str) -> list[dict[str, str]]:
     return [
         {"name": name, "what": what(shelf, member), "needs": needs(shelf, member)} for name, member in members
     ]
+
+
+def lines(found: Sequence[Mapping[str, str]], width: int) -> list[str]:
+    """Members from ``rows`` as lines that are at most so many characters wide."""
+    heads = columns((one["name"], one["needs"]) for one in found)
+    begin = max(map(len, heads)) + 2
+    texts = (textwrap.shorten(one["what"], width - begin, placeholder=" ...") for one in found)
+    return [f"{head:{begin}}{text}" for head, text in zip(heads, texts, strict=True)]
 
 
 def what(shelf: str, member: Any) -> str:

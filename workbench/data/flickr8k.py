@@ -6,7 +6,7 @@ metrics", Journal of Artificial Intelligence Research 47, 2013. The judgements a
 collected from a crowd, and from experts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,7 +14,8 @@ import numpy as np
 from annotated_types import Interval
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
-from workbench.records import Judgements, Split
+from workbench.records import Judgements, Split, require
+from workbench.records.foreign import read_text, understood
 from workbench.registry import Count
 
 CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
@@ -73,7 +74,7 @@ def flickr8k(
     needed = [CAPTIONS, LISTS[split], IMAGES, *([HUMAN] if split == "test" else [])]
     folder = find_root("flickr8k", root, needed, REMEDY)
     path, problems = (folder / IMAGES).joinpath, Problems(on_error)
-    listed = (folder / LISTS[split]).read_text(encoding="utf-8").split()
+    listed = read_text(folder / LISTS[split]).split()
     absent: tuple[str, ...] = ()
     if ABSENT in listed and not path(ABSENT).is_file():
         listed.remove(ABSENT)
@@ -87,6 +88,7 @@ def flickr8k(
         rated = (folder / EXPERTS).is_file()
         return found | ({"expert": experts(folder / EXPERTS, images, captions)} if rated else {})
 
+    require(kept, f"flickr8k: {LISTS[split]} and {CAPTIONS} hold no usable row. {' '.join(problems.notes())}")
     if complete and on_error == "raise":
         check_counts(f"flickr8k/{split}", kept, COUNTS[split])
     kept, note = share_of(kept, split, share, seed)
@@ -96,7 +98,7 @@ def flickr8k(
 def _of_split(images: list[str], file: Path, problems: Problems) -> list[Row]:
     """The captions of these images, in the order of the images; a row is ``image#k<TAB>caption``."""
     rows: dict[str, list[Row]] = {image: [] for image in images}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
         where = f"{file.name} row {number}"
         caption_id, tab, caption = line.partition("\t")
         image, mark, _ = caption_id.rpartition("#")
@@ -125,20 +127,14 @@ def human(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) ->
     Raises:
         ValueError: a row does not hold five fields with a share between 0 and 1.
     """
-    pairs: list[tuple[int, int, float]] = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            image, caption_id, share, _, _ = line.split("\t")
-            if not 0 <= float(share) <= 1:
-                raise ValueError(f"the share {share} is not between 0 and 1")
-        except ValueError as error:
-            raise ValueError(
-                f"{file.name} row {number}: expected image, caption id, share, yes, no; {error}"
-            ) from error
-        if image in images and caption_id in captions:
-            pairs.append((images[image], captions[caption_id], float(share)))
     rule = "share of the judges who said that the caption describes the image"
-    return _listed("human", rule, file, pairs, (len(images), len(captions)), 0.5)
+    return _rated("human", rule, file, images, captions, ("share, yes, no", _share), 0.5)
+
+
+def _share(share: str, _yes: str, _no: str) -> float:
+    """The grade of a row of the crowd's judgements."""
+    require(0 <= float(share) <= 1, f"the share {share} is not between 0 and 1")
+    return float(share)
 
 
 def experts(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) -> Judgements:
@@ -156,44 +152,53 @@ def experts(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) 
     Raises:
         ValueError: a row does not hold five fields with scores from 1 to 4.
     """
-    pairs: list[tuple[int, int, float]] = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            image, caption_id, *scores = line.split("\t")
-            given = [int(score) for score in scores]
-            if len(given) != 3 or not all(LOWEST <= score <= HIGHEST for score in given):
-                raise ValueError(f"the scores {scores} are not three from {LOWEST} to {HIGHEST}")
-        except ValueError as error:
-            raise ValueError(
-                f"{file.name} row {number}: expected image, caption id, three scores; {error}"
-            ) from error
-        if image in images and caption_id in captions:
-            pairs.append((images[image], captions[caption_id], sum(given) / 3))
     rule = "mean of three experts' scores, 1 (does not describe the image) to 4 (does without errors)"
-    return _listed("expert", rule, file, pairs, (len(images), len(captions)), 3.0)
+    return _rated("expert", rule, file, images, captions, ("three scores", _mean_score), 3.0)
 
 
-def _listed(
+def _mean_score(*scores: str) -> float:
+    """The grade of a row of the experts' judgements."""
+    given = [int(score) for score in scores]
+    fits = len(given) == 3 and all(LOWEST <= score <= HIGHEST for score in given)
+    require(fits, f"the scores {list(scores)} are not three from {LOWEST} to {HIGHEST}")
+    return sum(given) / 3
+
+
+def _rated(
     name: str,
     rule: str,
     file: Path,
-    pairs: list[tuple[int, int, float]],
-    shape: tuple[int, int],
+    images: Mapping[str, int],
+    captions: Mapping[str, int],
+    grade: tuple[str, Callable[..., float]],
     relevant_from: float,
 ) -> Judgements:
-    """Judged pairs; the others were not judged."""
+    """Judgements from a table of image, caption id and the fields that ``grade`` names and reads; pairs that
+    are not listed were not judged.
+    """
+    expected, of = f"expected image, caption id, {grade[0]}", grade[1]
+    pairs: list[tuple[int, int, float]] = []
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
+        try:
+            image, caption_id, *fields = line.split("\t")
+            given = of(*fields)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{file.name} row {number}: {expected}; {error}") from error
+        if image in images and caption_id in captions:
+            pairs.append((images[image], captions[caption_id], given))
     table = np.array(pairs, dtype=np.float64).reshape(-1, 3)
-    return Judgements(
-        name=name,
-        rule=rule,
-        shape=shape,
-        images=table[:, 0].astype(np.int64),
-        captions=table[:, 1].astype(np.int64),
-        grades=table[:, 2].astype(np.float32),
-        relevant_from=relevant_from,
-        unlisted=None,
-        source=f"{file.name}; Hodosh, Young, Hockenmaier 2013",
-    )
+    with understood(file.name, "holds no judgements"):
+        return Judgements(
+            name=name,
+            rule=rule,
+            shape=(len(images), len(captions)),
+            images=table[:, 0].astype(np.int64),
+            captions=table[:, 1].astype(np.int64),
+            grades=table[:, 2].astype(np.float32),
+            relevant_from=relevant_from,
+            unlisted=None,
+            source=f"{file.name}; Hodosh, Young, Hockenmaier 2013",
+        )
 
 
 MEMBER = flickr8k

@@ -1,5 +1,5 @@
-"""What loaders of files on disk share: where the files are, how an image is opened, what happens to a bad
-row, and how rows that each name an image and a caption become a split.
+"""What loaders of files on disk share: where the files are, what happens to a bad row, and how rows that each
+name an image and a caption become a split.
 """
 
 import os
@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageOps
 
+from workbench.data.images import read_image, require_file
 from workbench.records import Judgements, Rows, Split, require
+from workbench.records.foreign import understood
 from workbench.records.shown import count
 
 VARIABLE = "WORKBENCH_DATA"
@@ -69,35 +70,6 @@ class Problems:
         return tuple(
             f"skipped {len(self.found)}: {listed}; the first: {error}" for _, error in self.found[:1]
         )
-
-
-def read_image(path: Path, where: str, *, small: bool = False) -> Image.Image:
-    """An image in RGB, upright by its EXIF orientation, read to its last byte.
-
-    ``PIL.Image.verify`` would be faster for a check, but it takes a JPEG that is cut off for a whole one.
-
-    Args:
-        path: the file.
-        where: file and row that name it, for the message.
-        small: at an eighth of its size where the format allows it, for a check.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: the file is not an image, or is cut off; both messages name file and row.
-    """
-    require_file(path, where)
-    try:
-        with Image.open(path) as image:
-            if small:
-                image.draft(None, (max(image.width // 8, 1), max(image.height // 8, 1)))
-            return ImageOps.exif_transpose(image).convert("RGB")
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise ValueError(f"{where}: {path} is not a readable image ({error})") from error
-
-
-def require_file(path: Path, where: str) -> None:
-    """Raise ``FileNotFoundError``, naming file and row, where there is no such file."""
-    require(path.is_file(), f"{where}: there is no image file {path}", FileNotFoundError)
 
 
 @dataclass(frozen=True)
@@ -174,23 +146,28 @@ def to_split(
         path: id of an image -> its file.
         judge: ``(row of each image id, row of each caption id)`` -> judgements besides ``"own"``.
         notes: facts worth printing.
+
+    Raises:
+        ValueError: the rows do not fit together.
     """
     first = {row.image: row.where for row in reversed(rows)}
     images = {image: number for number, image in enumerate(dict.fromkeys(row.image for row in rows))}
     captions = {row.id: number for number, row in enumerate(rows)}
     places = [(path(image), first[image]) for image in images]
-    return Split(
-        name=name,
-        image_ids=tuple(images),
-        captions=tuple(row.caption for row in rows),
-        caption_ids=tuple(captions),
-        own=np.array([images[row.image] for row in rows], dtype=np.int64),
-        open_image=lambda row: read_image(*places[row]),
-        level=_column([row.level for row in rows]),
-        chain=_column([row.chain for row in rows]),
-        judgements=judge(images, captions) if judge else {},
-        notes=notes,
-    )
+    with understood(rows[0].where.split()[0], "gives no split"):
+        return Split(
+            name=name,
+            image_ids=tuple(images),
+            captions=tuple(row.caption for row in rows),
+            caption_ids=tuple(captions),
+            own=np.array([images[row.image] for row in rows], dtype=np.int64),
+            open_image=lambda row: read_image(*places[row]),
+            stamp=lambda row: places[row][0].stat().st_size,
+            level=_column([row.level for row in rows]),
+            chain=_column([row.chain for row in rows]),
+            judgements=judge(images, captions) if judge else {},
+            notes=notes,
+        )
 
 
 def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list[Row], tuple[str, ...]]:

@@ -6,13 +6,15 @@ features, and those features, extracted once and read from disk.
 - ``"scenes_backbone"``: shipped; has learnt what lies where in the embedded world and has read no caption; a
   6x6 grid of 192 channels.
 - ``"open_clip:MODEL/WEIGHTS"``: the image tower's tokens. ``WEIGHTS`` is a pretrained tag, a checkpoint's
-path, or ``random``.
+  path, or ``random``.
 - ``"timm:NAME"`` or ``"timm:NAME/WEIGHTS"``: the last feature map or tokens. Without ``WEIGHTS`` they come
   from timm's hub; otherwise it is a checkpoint's path, or ``random``.
 
 The name of a file of features says what it was made from: the backbone's weights and preparation, the ids of
-the images, and the pixels of a few of them. It appears under that name when it is complete, never before.
-Where images are exchanged under the same ids, the cache must be emptied by hand.
+the images, the sizes of their files, and the pixels of a few of them. It appears under that name when it is
+complete, never before, by one process at a time; a seal beside it holds its checksum (see
+``records.sealed``), and features that are damaged, or that an older version left without a seal, are made
+again with a warning.
 """
 
 import hashlib
@@ -30,7 +32,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from PIL import Image
 from safetensors.torch import load_file
@@ -39,7 +40,8 @@ from tqdm.auto import tqdm
 
 from workbench.assets import path
 from workbench.encoders.recognition import SIDE, Recognition
-from workbench.records import Split
+from workbench.records import Split, sealed
+from workbench.records.mapping import mapped
 from workbench.records.writing import replacing
 from workbench.registry import did_you_mean
 
@@ -284,14 +286,20 @@ def extract(
 
     Raises:
         ValueError: an image cannot be read, or a feature does not fit into half precision.
+        OSError: the disk is full.
     """
     model = load(backbone)
     folder = cache_folder() if cache is None else Path(cache)
     file = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', backbone)[-60:]}-{key(split, model)}.npy"
-    if not file.exists():
+
+    def make() -> None:
         model.network.to(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+        facts = {"backbone": backbone, "weights": model.identity(), "images": len(split.image_ids)}
         with replacing(file) as temporary:
             _write(temporary, split, model, batch_size, progress)
+            sealed.seal(file.with_suffix(".json"), {file.name: temporary}, facts)
+
+    sealed.made_once(make, file.with_suffix(".json"), file)
     features: Features = np.load(file, mmap_mode="r")
     return features
 
@@ -318,8 +326,9 @@ _kept = lru_cache(maxsize=2)(load)
 def key(split: Split, backbone: Backbone) -> str:
     """What tells these features from others: 24 hexadecimal digits."""
     digest = hashlib.sha256(backbone.identity().encode())
-    for image_id in split.image_ids:
-        digest.update(f"{len(image_id)}:{image_id}".encode())
+    for row, image_id in enumerate(split.image_ids):
+        size = split.stamp(row) if split.stamp else ""
+        digest.update(f"{len(image_id)}:{image_id}:{size}".encode())
     for row in np.unique(np.linspace(0, len(split.image_ids) - 1, PROBES).astype(int)):
         digest.update(backbone.preparation(split.open_image(int(row))).numpy().tobytes())
     return digest.hexdigest()[:24]
@@ -338,9 +347,7 @@ def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progre
                     "precision"
                 )
             if out is None:
-                out = open_memmap(
-                    file, mode="w+", dtype=np.float16, shape=(len(split.image_ids), *made.shape[1:])
-                )
+                out = mapped(file, (len(split.image_ids), *made.shape[1:]), np.float16)
             out[start : start + len(made)] = made
             bar.update(len(made))
     out.flush()

@@ -241,6 +241,12 @@ class MultiGrain(Encoder):
         made: Embedding = self.text_grain(*self._side("text", batch))
         return made
 
+    @property
+    def weighs(self) -> bool:
+        """Whether regions and words have weights that can be shown and that the embedding reads."""
+        grain = self.image_grain
+        return grain.pooling is not None and grain.branches != "global"
+
     @torch.no_grad()
     def image_weights(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """How much each region or patch counts, for a picture.

@@ -1,26 +1,37 @@
 """Where the runs of a grid are executed: here, on a cluster through submitit, or on a dask cluster."""
 
+import os
+import signal
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
+
+from workbench.records import require, stopping
 from workbench.registry import Natural, check_options, require_known
 
 # The package that each executor needs, if any.
 EXECUTORS = {"local": "", "submitit": "submitit", "dask": "distributed"}
+# an option of every executor: seconds that a run may take
+TIME_LIMIT = "time_limit"
 
 
-def _at_once(function: Callable[..., Any], *args: Any) -> "Future[Any]":
-    future: Future[Any] = Future()
-    future.set_result(function(*args))
-    return future
+def _at_once(function: Callable[..., Any], *args: Any) -> SimpleNamespace:
+    """Something like a future, whose call is made here when its result is asked for."""
+    return SimpleNamespace(result=partial(function, *args), done=lambda: True)
 
 
 def check(name: str, options: Mapping[str, Any]) -> None:
@@ -28,7 +39,7 @@ def check(name: str, options: Mapping[str, Any]) -> None:
 
     Args:
         name: of the executor.
-        options: of the executor; those of the local one are known.
+        options: of the executor, and ``time_limit``; those of the local one are known.
 
     Raises:
         KeyError: no such executor; TypeError, ValueError: an option of the local one, as ``check_options``.
@@ -39,8 +50,11 @@ def check(name: str, options: Mapping[str, Any]) -> None:
         raise ModuleNotFoundError(
             f"executor {name!r} needs {package}; install it with: pip install 'itm-workbench[cluster]'"
         )
+    limit = options.get(TIME_LIMIT, 1)
+    require(isinstance(limit, int | float) and limit > 0, f"{TIME_LIMIT} is {limit!r}; give seconds")
     if name == "local":
-        check_options("executor 'local'", _local, options, "executor")
+        own = {option: value for option, value in options.items() if option != TIME_LIMIT}
+        check_options("executor 'local'", _local, own, "executor")
 
 
 @contextmanager
@@ -48,9 +62,93 @@ def _local(jobs: Natural = 1) -> Iterator[Any]:
     if jobs == 1:
         yield SimpleNamespace(submit=_at_once)
     else:
-        # A forked process would inherit whatever threads this one has.
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        with closing(Processes(jobs)) as pool:
             yield pool
+
+
+class WorkerError(RuntimeError):
+    """A process ended without an answer."""
+
+
+class Processes:
+    """Every call in a process of its own, so that one that dies takes no other with it.
+
+    Args:
+        jobs: processes at a time.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._threads = ThreadPoolExecutor(jobs)
+        self._started: list[BaseProcess] = []
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
+        """Call a function when a process is free; its result is what it returns.
+
+        Raises:
+            WorkerError: by ``result()``, if the process ended before it answered.
+        """
+        return self._threads.submit(self._call, partial(function, *args))
+
+    def _call(self, function: Callable[[], Any]) -> Any:
+        # A forked process would inherit whatever threads this one has.
+        context = get_context("spawn")
+        here, there = context.Pipe(duplex=False)
+        process = context.Process(target=_answer, args=(there, os.getpid(), function))
+        process.start()
+        self._started.append(process)
+        there.close()
+        try:
+            answer, error = here.recv()
+        except EOFError:
+            process.join()
+            raise WorkerError(f"its process ended with exit code {process.exitcode}") from None
+        finally:
+            process.join()
+            here.close()
+        if error is not None:
+            raise error
+        return answer
+
+    def close(self) -> None:
+        """Ask the processes that still run to end, and kill those that do not."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        running = [process for process in self._started if process.is_alive()]
+        for process in running:
+            process.terminate()
+        until = time.monotonic() + stopping.GRACE + 5
+        for process in running:
+            process.join(max(0.0, until - time.monotonic()))
+            process.kill()
+        self._threads.shutdown()
+
+
+def _answer(there: Connection, parent: int, function: Callable[[], Any]) -> None:
+    try:
+        there.send((_followed(parent, function), None))
+    except KeyboardInterrupt as stop:
+        sys.exit(stopping.exit_code(stop))
+    except Exception as error:  # noqa: BLE001 - raised again in the process that asked
+        there.send((None, error))
+
+
+def _followed(parent: int, function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function in a process that hears SIGTERM, and that is sent it when the process that asked for
+    the call, or the one that started this one, has ended.
+    """
+    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+    with stopping.heard():
+        return function(*args)
+
+
+def _follow(parent: int) -> None:
+    with suppress(psutil.NoSuchProcess):
+        others = [psutil.Process(parent), psutil.Process(os.getppid())]
+        while all(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in others):
+            time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGTERM)
+    # whoever does not hear it in time, e.g. since a library is waiting
+    time.sleep(stopping.GRACE + 5)
+    os._exit(128 + signal.SIGTERM)
 
 
 class ExecutorError(ValueError):
@@ -87,7 +185,14 @@ def _open(name: str, root: Path, options: dict[str, Any]) -> AbstractContextMana
         return _local(**options)
     package = import_module(EXECUTORS[name])
     if name == "dask":
+        # the grid itself tries again what a dead worker had
+        from dask import config
+
+        config.set({"distributed.scheduler.allowed-failures": 0})
         return closing(package.Client(**options))
     auto = package.AutoExecutor(folder=root / "submitit")
     auto.update_parameters(**{"timeout_min": 24 * 60} | options)
-    return nullcontext(auto)
+    # processes of this machine end with the one that started them, jobs of a cluster do not
+    here = auto.cluster == "local"
+    submit = partial(auto.submit, _followed, os.getpid()) if here else auto.submit
+    return nullcontext(SimpleNamespace(submit=submit))

@@ -4,15 +4,19 @@ A grid file is YAML: ``notebook`` (its name), ``fixed`` (what all arms share), `
 differs) and ``grid`` (name -> list of values, all combinations); with both, every arm meets every
 combination. An arm of ``reference``, e.g. the model before training, meets none. Values are the notebook's
 parameters. For a notebook with a parameter ``settings``, other names are fields of ``Config`` and go there. A
-name may point into a mapping, ``objective_options.tau``. ``executor`` holds options of the executor,
-``record`` the keys of the numbers that are written to a table: those of the test split, ``steps`` of
-training, and after ``val/`` those that the kept epoch has on the validation split.
+name may point into a mapping, ``objective_options.tau``. ``executor`` holds options of the executor and
+``time_limit``, seconds after which an arm is ended, ``record`` the keys of the numbers that are written to a
+table: those of the test split, ``steps`` of training, and after ``val/`` those that the kept epoch has on the
+validation split.
 
 ``table`` makes it the table of a paper (see ``execution.table``): then every arm is run with each of
 ``SEEDS``, unless the file or who runs it gives a seed.
 """
 
-from collections.abc import Container, Mapping, Sequence
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -22,17 +26,22 @@ from typing import Any
 import pandas as pd
 
 from workbench.execution import parameters
+from workbench.execution.executors import TIME_LIMIT
 from workbench.execution.executors import executor as open_executor
 from workbench.execution.library import find
-from workbench.execution.notebook import check, code, run_notebook
+from workbench.execution.notebook import FAILED, KILLED, RunResult, check, code, run_notebook, silent
 from workbench.experiment import runs
 from workbench.records import MetricKey, require
-from workbench.registry import merge, read_options, require_known
+from workbench.records.foreign import read_options, understood
+from workbench.records.shown import fixed
+from workbench.registry import merge, require_known
 
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "table")
 # of every grid that becomes the table of a paper
 SEED, SEEDS = "seed", (0, 1, 2)
+# so often an arm is run whose kernel or worker dies, in all; seconds between two looks at the workers
+TRIES, LOOK = 3, 0.2
 Arms = dict[str, dict[str, Any]]
 
 
@@ -47,6 +56,7 @@ class Outcome:
         exit_code: as that of ``RunResult``.
         skipped: an earlier run with the same parameters and code was found, and nothing was done.
         error: what happened, in words; empty when ok.
+        traceback: of what was raised.
     """
 
     label: str
@@ -55,6 +65,7 @@ class Outcome:
     exit_code: int
     skipped: bool = False
     error: str = ""
+    traceback: str = ""
 
 
 def read_grid(path: Path | str) -> dict[str, Any]:
@@ -72,7 +83,7 @@ def read_grid(path: Path | str) -> dict[str, Any]:
         for name, part in {key: within or value, **within}.items():
             require(
                 key in ("notebook", "record") or isinstance(part or {}, Mapping),
-                f"{path}: {name} must be a mapping of names, got {part!r}",
+                f"{path}: {name} must be a mapping of names, got {part!r:.200}",
                 parameters.ParameterError,
             )
     require(
@@ -80,16 +91,19 @@ def read_grid(path: Path | str) -> dict[str, Any]:
         f"{path}: no arm; give `arms` (label -> values) or `grid` (name -> list of values)",
         parameters.ParameterError,
     )
-    for name, values in found.get("grid", {}).items():
+    for name, values in (found.get("grid") or {}).items():
         require(
             isinstance(values, list) and values,
             f"{path}: grid: {name} must be a list of values",
             parameters.ParameterError,
         )
     if not isinstance(keys := found.get("record", []), list):
-        raise parameters.ParameterError(f"{path}: record must be a list of names of numbers, got {keys!r}")
-    for key in keys:
-        MetricKey.parse(str(key).removeprefix(VALIDATION))
+        raise parameters.ParameterError(
+            f"{path}: record must be a list of names of numbers, got {keys!r:.200}"
+        )
+    with understood(path, "asks to record what is no number"):
+        for key in keys:
+            MetricKey.parse(str(key).removeprefix(VALIDATION))
     return found
 
 
@@ -215,8 +229,12 @@ def run_grid(
     executor: str = "local",
     options: Mapping[str, Any] | None = None,
     skip_existing: bool = False,
+    say: Callable[[str], None] = silent,
 ) -> list[Outcome]:
     """Run every arm; one that fails does not keep the others from running.
+
+    An arm whose kernel or worker dies is run again, ``TRIES`` times in all; one that was cut off, now or in
+    an earlier grid, is gone on with (``execution.notebook``).
 
     Args:
         notebook: path, or a name in ``notebooks/``.
@@ -224,8 +242,9 @@ def run_grid(
         root: where run folders lie.
         name: of the grid; each run keeps it with the label of its arm.
         executor: ``"local"``, ``"submitit"`` or ``"dask"``.
-        options: of the executor.
+        options: of the executor, and ``time_limit``, seconds after which an arm is ended.
         skip_existing: do not repeat an arm that has a good run with the same parameters and the same code.
+        say: is told how each arm ended.
 
     Returns:
         One outcome an arm, in order.
@@ -233,28 +252,73 @@ def run_grid(
     Raises:
         ModuleNotFoundError: the executor's package is not installed.
         KeyError: no such executor.
+        KeyboardInterrupt: Ctrl-C or SIGTERM; the arms that ran are ``interrupted`` then.
     """
     path, place = find(notebook).resolve(), Path(root).resolve()
     good = [run for run in runs.list_runs(root, path.stem) if skip_existing and run.status == "ok"]
     there = {runs.key_of(run.id): run.folder for run in good}
     keys = {label: runs.run_key(values, code(path)) for label, values in arms.items()}
-    with open_executor(executor, place, dict(options or {})) as pool:
-        run = partial(run_notebook, path, root=place)
+    options = dict(options or {})
+    time_limit = options.pop(TIME_LIMIT, None)
+    with open_executor(executor, place, options) as pool:
+        run = partial(_arm, path, root=place, time_limit=time_limit)
         waiting = {
-            label: pool.submit(partial(run, arms={name: label} if name else {}), arms[label])
+            label: partial(pool.submit, partial(run, arms={name: label} if name else {}), arms[label])
             for label, key in keys.items()
             if key not in there
         }
-        ended = {label: future.result() for label, future in waiting.items()}
+        ended = _collected(waiting, say)
     for label, key in keys.items():
         if name and key in there:
             runs.name_arm(there[key], {name: label})
     return [
-        Outcome(label, done.folder, done.status, done.exit_code, error=done.error)
+        Outcome(
+            label, done.folder, done.status, done.exit_code, error=done.error, traceback=done.traceback
+        )
         if (done := ended.get(label))
         else Outcome(label, there[key], "ok", 0, skipped=True)
         for label, key in keys.items()
-    ]
+    ]  # fmt: skip
+
+
+def _arm(
+    path: Path, values: dict[str, Any], *, root: Path, arms: dict[str, str], time_limit: float | None
+) -> RunResult:
+    """Run one arm, where it is executed; an error that is not of the notebook is told like one."""
+    try:
+        return run_notebook(path, values, root=root, arms=arms, time_limit=time_limit)
+    except Exception as error:  # noqa: BLE001 - the other arms run on
+        said = f"{type(error).__name__}: {error}"
+        return RunResult(root / path.stem, "failed:start", FAILED, 0.0, said, (), traceback.format_exc())
+
+
+def _collected(waiting: Mapping[str, Callable[[], Any]], say: Callable[[str], None]) -> dict[str, RunResult]:
+    """The result of every arm, those whose kernel or worker died after as many tries as they have."""
+    futures = {label: submit() for label, submit in waiting.items()}
+    tries, ended = Counter(list(futures)), dict[str, RunResult]()
+    while futures:
+        if not (ready := [label for label, future in futures.items() if future.done()]):
+            time.sleep(LOOK)
+        for label in ready[:1]:
+            done = _result(futures.pop(label))
+            after = f"after {fixed(done.seconds, 0)} s" if done.seconds else ""
+            line = " ".join(filter(None, (f"{label}:", done.status, after, done.error)))
+            if done.status == "killed" and tries[label] < TRIES:
+                tries[label] += 1
+                futures[label] = waiting[label]()
+                say(f"{line}; try {tries[label]} of {TRIES}")
+            else:
+                ended[label] = done
+                say(f"{len(ended)}/{len(waiting)} {line}")
+    return ended
+
+
+def _result(future: Any) -> RunResult:
+    try:
+        found: RunResult = future.result()
+    except Exception as error:  # noqa: BLE001 - every executor has errors of its own for a dead worker
+        return RunResult(Path(), "killed", KILLED, 0.0, f"its worker died: {error}")
+    return found
 
 
 def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | str, command: str) -> Path:

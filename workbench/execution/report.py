@@ -12,6 +12,8 @@ import nbformat
 from jinja2 import Environment, FileSystemLoader
 from nbformat.sign import NotebookNotary
 
+from workbench.experiment import runs
+
 PLOTLY = "application/vnd.plotly.v1+json"
 
 HERE = Path(__file__).parent
@@ -83,7 +85,7 @@ def tidy(path: Path) -> int:
     """
     notebook = nbformat.read(path, 4)
     notebook.metadata.pop("widgets", None)
-    nbformat.write(notebook, path)
-    path.with_suffix(".html").write_text(to_html(notebook, path.parent.parent.name), encoding="utf-8")
+    runs.write_text(path, nbformat.writes(notebook))
+    runs.write_text(path.with_suffix(".html"), to_html(notebook, path.parent.parent.name))
     NotebookNotary().sign(notebook)
     return path.stat().st_size

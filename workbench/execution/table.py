@@ -13,8 +13,11 @@ interval over seeds, and the printed values beside.
 - ``row``: what names a row in the printed table: ``method``, or ``protocol`` or ``metric`` in a table of
   settings;
 - ``rows``: row of the grid -> its name in the printed table, where they differ; ``null`` = it is not printed;
+- ``curves``: heading -> a parameter that arms set to numbers, ``objective_options.tau``; the rows that set it
+  are drawn as a curve over it, below the table;
 - ``evaluate``: name of the training data -> targets as for ``experiment.Target``, on which each run is
-  measured beside its own data; ``others`` = any data that are not named.
+  measured beside its own data; ``others`` = any data that are not named. A target without a ``source`` of its
+  images takes that of the run.
 
 A number that a run has not measured on its own data, or that a part has from another data set, is taken from
 what the run was measured on elsewhere (``workbench evaluate``).
@@ -22,6 +25,7 @@ what the run was measured on elsewhere (``workbench evaluate``).
 Printed rows that no arm makes stand in the table too, with printed values alone.
 """
 
+import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,7 +46,7 @@ from workbench.records.readable import unit_of
 from workbench.records.shown import count
 from workbench.registry import require_known
 
-KEYS = ("paper", "number", "columns", "printed", "row", "rows", "evaluate")
+KEYS = ("paper", "number", "columns", "printed", "row", "rows", "curves", "evaluate")
 PART = ("dataset", "protocol", "group", "measured", "metrics")
 FIELDS = ("method", "protocol", "metric")
 SAME, OTHER = "same test set", "another test set"
@@ -83,6 +87,7 @@ class Layout:
         columns: heading -> keys whose mean it is.
         parts: of the printed table.
         rows: row of the grid -> its printed name, in the order of the grid; ``None`` = not printed.
+        curves: heading -> row of the grid -> the number that it sets a parameter to.
     """
 
     paper: str
@@ -90,6 +95,7 @@ class Layout:
     columns: dict[str, list[str]]
     parts: list[Part]
     rows: dict[str, str | None]
+    curves: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,7 @@ class Table:
         parts: the printed values.
         missing: label of an arm -> why its number is not there.
         notes: sentences below the table.
+        curves: name of a parameter -> row -> what it sets the parameter to.
     """
 
     name: str
@@ -132,6 +139,7 @@ class Table:
     parts: list[Part]
     missing: dict[str, str]
     notes: list[str]
+    curves: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 class Listed(NamedTuple):
@@ -140,8 +148,8 @@ class Listed(NamedTuple):
     Args:
         table: its name, e.g. ``"DITM Table IV"``.
         shows: what it shows.
-        command: the one that makes it; ``RUN`` and ``RUNS`` stand for finished runs; empty = there is none.
-        remark: why there is none yet, or what is not made here, such as rows of another's model.
+        command: the one that makes it; ``RUNS`` stands for finished runs, as a list.
+        remark: what is not made here, such as rows of another's model, or what the runs must be of.
     """
 
     table: str
@@ -181,7 +189,25 @@ def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
     for key in (key for keys in columns.values() for key in keys):
         MetricKey.parse(key)
     parts = [_part(paper, number, one, by, columns) for one in said.get("printed") or ()]
-    return Layout(paper, number, columns, parts, _rows(grid, said.get("rows") or {}, parts, place))
+    curves = {str(head): _curve(grid, str(path), place) for head, path in (said.get("curves") or {}).items()}
+    return Layout(paper, number, columns, parts, _rows(grid, said.get("rows") or {}, parts, place), curves)
+
+
+def _curve(grid: Mapping[str, Any], path: str, place: object) -> dict[str, float]:
+    """Row -> the number that it sets a parameter to, of the rows that set it."""
+    rows, found = grids.rows(grid), dict[str, float]()
+    for label, values in grids.expand(grid).items():
+        number: Any = values
+        for name in path.split("."):
+            number = number.get(name) if isinstance(number, Mapping) else None
+        if isinstance(number, int | float):
+            found[rows[label]] = number
+    require(
+        len(set(found.values())) == len(found) > 1,
+        f"{place}: table.curves: {path} needs several rows that set it to different numbers, and has {found}",
+        parameters.ParameterError,
+    )
+    return found
 
 
 def _part(
@@ -287,7 +313,7 @@ def _table(name: str, layout: Layout, rows: Mapping[str, str], good: Mapping[str
     printed = list(dict.fromkeys(row for part in parts for row in part.values))
     kind = "" if layout.number.startswith("Fig") else "Table "
     title, notes = f"{layout.paper}, {kind}{layout.number}", _notes(layout, parts, columns, every)
-    return Table(f"{name}_{data}", title, units, ordered(filled, printed), parts, {}, notes)
+    return Table(f"{name}_{data}", title, units, ordered(filled, printed), parts, {}, notes, layout.curves)
 
 
 def _runs(arms: grids.Arms, there: Sequence[runs.Run]) -> dict[str, runs.Run | None]:
@@ -374,10 +400,14 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> None:
     """
     said = (grid.get("table") or {}).get("evaluate") or {}
     for run in map(runs.read, folders if said else ()):
+        from workbench import data
         from workbench.experiment import Target, standalone
 
+        source = run.params.get("data_options", {}).get("source")
         for one in said.get(run.results.get("dataset"), said.get("others", [])):
-            if (target := Target.of(one)).name not in run.evaluations:
+            takes = source and "source" in inspect.signature(data.member(one["data"])).parameters
+            options = {**({"source": source} if takes else {}), **one.get("data_options", {})}
+            if (target := Target.of({**one, "data_options": options})).name not in run.evaluations:
                 standalone.evaluate_on(run.folder, target)
 
 
@@ -420,8 +450,8 @@ def _notes(
     out += [f"Not measured on these data: {', '.join(left)}."] if left else []
     reasons = {part.heading: _why_not(part, good[0]) for part in parts}
     out += [f"{heading}: {reason}." for heading, reason in reasons.items() if reason]
-    configs = [json.loads(path.read_text()) for run in good if (path := run.folder / runs.CONFIG).is_file()]
-    encoders = {" and ".join(map(_encoder, (one, one), ("image", "text"))) for one in configs}
+    configs = [found for run in good if (found := runs.load(run.folder / runs.CONFIG))]
+    encoders = {" and ".join(_encoder(one, side) for side in ("image", "text")) for one in configs}
     out += [f"Encoders here: {'; '.join(sorted(encoders))}."] if encoders else []
     out += [f"Printed: {published.COMPARABLE[layout.paper]}."] if parts else []
     codes = {run.env.get("code") for run in good}
@@ -431,4 +461,4 @@ def _notes(
 def _encoder(config: Mapping[str, Any], side: str) -> str:
     name = str(config.get(f"{side}_encoder", ""))
     features = config.get("features") if side == "image" else config.get("text_options", {}).get("features")
-    return f"{name} on {features}" if features and name not in ("towers",) else name
+    return f"{name} on {features}" if features and name != "towers" else name

@@ -264,22 +264,49 @@ def noisy(run: OpenRun, amount: float, *, name: str, seed: int = 0) -> OpenRun:
     return run.with_embeddings(name, image, text)
 
 
+def distances(run: OpenRun, *, most: int = 1000) -> dict[str, Values]:
+    """Distances within and between images and captions (DIAS, Fig. 4), of images with their first caption.
+
+    Args:
+        run: an open run.
+        most: the first so many images.
+
+    Returns:
+        Kind of pair -> Euclidean distances of unit vectors, in [0, 2]; each pair once.
+    """
+    first = np.unique(run.split.own, return_index=True)[1][:most]
+    image, text = run.image.mean.numpy()[: len(first)], run.text.mean.numpy()[first]
+    within, one_way = np.triu_indices(len(first), 1), ~np.eye(len(first), dtype=bool)
+    images, captions, between = (_far(*pair) for pair in ((image, image), (text, text), (image, text)))
+    return {
+        "an image and its caption": between.diagonal(),
+        "an image and another's caption": between[one_way],
+        "two images": images[within],
+        "two captions": captions[within],
+    }
+
+
+def _far(first: Array, second: Array) -> Values:
+    return np.sqrt(np.maximum(2 - 2 * (first.astype(np.float64) @ second.T), 0))
+
+
 def costs(opened: Sequence[OpenRun], *, items: int = 32, repeats: int = 3) -> pd.DataFrame:
     """What a run costs, in milliseconds: a training step, as the run itself measured it, and embedding,
     measured now.
 
     The step is the time from the start of training to its end over the number of steps, validation and
     checkpoints included, on the run's own machine. Embedding is the median of ``repeats`` on this machine,
-    from the file or the words to the vector.
+    from the file or the words to the vector. A retrieval is the median over single captions: from the words
+    to the order of all images of the split, which are embedded already (AAHR, Fig. 7).
 
     Args:
         opened: open runs.
-        items: images embedded, and as many captions.
-        repeats: how often.
+        items: images embedded, and as many captions, embedded together and asked one by one.
+        repeats: how often a batch is embedded.
 
     Returns:
-        One row a run: ``step``, ``image``, ``caption``; NaN where the run kept no checkpoint of its training,
-        or its clock shows that it was resumed.
+        One row a run: ``step``, ``image``, ``caption``, ``retrieval``; NaN where the run kept no checkpoint
+        of its training, or its clock shows that it was resumed.
     """
     rows = {}
     for run in opened:
@@ -288,14 +315,21 @@ def costs(opened: Sequence[OpenRun], *, items: int = 32, repeats: int = 3) -> pd
         image = timeit.repeat(partial(model.embed_images_of, images), number=1, repeat=repeats)
         caption = timeit.repeat(partial(model.embed_texts, captions), number=1, repeat=repeats)
         each = {"image": median(image) / len(part.image_ids), "caption": median(caption) / len(captions)}
+        asked = [timeit.timeit(partial(_retrieve, run, one), number=1) for one in captions]
+        each["retrieval"] = median(asked)
         rows[run.name] = {"step": _step(run)} | {name: 1000 * seconds for name, seconds in each.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("run")
+
+
+def _retrieve(run: OpenRun, caption: str) -> Array:
+    scores = run.model.scores(run.image, run.model.embed_texts([caption]))
+    return np.argsort(-scores[:, 0], kind="stable")
 
 
 def _step(run: OpenRun) -> float:
     if run.folder is None or not (run.folder / checkpoint.LAST).is_file():
         return float("nan")
-    facts = checkpoint.read(run.folder / checkpoint.LAST)[1]
+    facts = checkpoint.facts(run.folder / checkpoint.LAST)
     clock = [row["seconds"] for row in facts["history"]]
     # epoch 0 ends where training begins, in runs that have one
     begun = sum(row["seconds"] for row in facts["history"][:1] if not row["epoch"])

@@ -90,6 +90,10 @@ class Model:
 
         return self._embed(self.pair.text.texts, batch, len(captions), 256, parts)
 
+    def spelt(self, captions: Sequence[str]) -> list[list[str]]:
+        """The words or tokens that the text encoder reads of each caption, as texts."""
+        return self.makers[self.reads[0]].spelt(captions)
+
     def embed_images(
         self, images: Sequence[Image.Image], *, features: str = "", parts: bool | None = None
     ) -> Embedding:

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 from torch.nn.functional import normalize
 
-from workbench.data.reading import read_image
+from workbench.data.images import read_image
 from workbench.experiment.config import Config
 from workbench.experiment.opened import Contents, OpenRun
 from workbench.experiment.running import build

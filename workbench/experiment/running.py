@@ -5,6 +5,7 @@ shelves.
 import inspect
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,14 +21,20 @@ from workbench.experiment.config import Config
 from workbench.experiment.evaluation import calibrate, chooser, evaluate, validate
 from workbench.experiment.model import Model
 from workbench.experiment.opened import Contents, OpenRun
-from workbench.experiment.runs import CONFIG, MODEL, STATES, flat
+from workbench.experiment.runs import CONFIG, MODEL, STATES
+from workbench.experiment.sealing import SEAL, code_hash, intact
 from workbench.experiment.target import Target
 from workbench.objectives.base import Objective
-from workbench.records import Judgements, LazyJudgements, Rows, Split
+from workbench.records import Judgements, LazyJudgements, Rows, Split, require
+from workbench.records.foreign import read_options
 from workbench.records.lazy_judgements import Computed
+from workbench.records.sealed import SealError, flat
+from workbench.records.writing import only_writer
 from workbench.training import checkpoint, fit, seed_everything
 from workbench.training.batches import Source
+from workbench.training.processes import leads
 from workbench.training.samplers import k_means, mean_regions
+from workbench.training.settings import changed
 
 HOW_TO_GIVE = {
     "log_var": "set log_var=true in the options of both encoders",
@@ -96,8 +103,8 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
 
     Args:
         experiment: the configuration, or what ``prepare`` made of it.
-        folder: where checkpoints go; an unfinished run that lies there is resumed. ``None`` keeps everything
-            in memory.
+        folder: where checkpoints go; an unfinished run that lies there is resumed if it was made from
+            the same. ``None`` keeps everything in memory.
         progress: show a bar where somebody can see it.
 
     Returns:
@@ -105,20 +112,31 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
 
     Raises:
         FileNotFoundError, ImportError, ValueError: as ``prepare``.
+        ValueError: what lies in the folder was made from something else; the message names what differs.
+        BlockingIOError: another process writes into the folder.
     """
     ready = experiment if isinstance(experiment, Prepared) else prepare(experiment, progress=progress)
     config, model, history = ready.config, ready.model, []
+    place = checkpoint.Place(Path(folder), made_from(ready)) if folder else None
     if ready.train is not None:
-        history = fit(
-            model.pair, model.objective, ready.train,
-            partial(validate, model, ready.val, config.select, config.metrics), config,
-            smaller=chooser(config.select, config.metrics).smaller_is_better,
-            folder=Path(folder) if folder else None, progress=progress,
-        )  # fmt: skip
+        with only_writer(folder) if folder and leads() else nullcontext():
+            history = fit(
+                model.pair, model.objective, ready.train,
+                partial(validate, model, ready.val, config.select, config.metrics), config,
+                smaller=chooser(config.select, config.metrics).smaller_is_better,
+                place=place, progress=progress,
+            )  # fmt: skip
     calibrate(model, ready.val)
     measurements, values, *embedded = evaluate(model, ready.test, metrics=config.metrics)
     load, split = partial(Contents, model, *embedded), ready.test.split
     return OpenRun(config.objective, split, load, None, config.as_dict(), measurements, history, values)
+
+
+def made_from(ready: Prepared) -> dict[str, Any]:
+    """What a run is made from, as JSON values: every field of its configuration, its splits and the code."""
+    sources = {"train": ready.train, "val": ready.val, "test": ready.test}
+    splits = {name: source.split.identity() for name, source in sources.items() if source}
+    return {**ready.config.as_dict(), "split": splits, "code": code_hash()[:16]}
 
 
 def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
@@ -306,6 +324,24 @@ def _judged(name: str, train: Split, wanted: str) -> Judgements | Computed:
     return judged.relevance(name) if isinstance(judged, LazyJudgements) else judged[name]
 
 
+def kept_config(folder: Path) -> Config:
+    """The configuration of a finished run.
+
+    Raises:
+        FileNotFoundError: the folder keeps none.
+        SealError: the run's weights or its other files were made with another one.
+    """
+    file = folder / CONFIG
+    remedy = f"{folder} keeps no model; name the folder of a finished training run"
+    require(file.is_file(), remedy, FileNotFoundError)
+    said = read_options(file)
+    weights = checkpoint.facts(folder / MODEL) if (folder / MODEL).is_file() else {}
+    for other, facts in {MODEL: weights, SEAL: intact(folder)}.items():
+        differ = "; ".join(changed(facts.get("config", said), said).values())
+        require(not differ, f"{file} is not the configuration of {other}: {differ}; restore it", SealError)
+    return Config(**said)
+
+
 def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
     """The model of a finished run; without a folder, the shipped pre-trained encoder of the embedded world.
 
@@ -315,6 +351,7 @@ def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
 
     Raises:
         FileNotFoundError: the folder holds no checkpoint.
+        SealError: a file of it is damaged, or is that of another run; the message names it.
     """
     if not str(folder):
         model = build(Config(start="scenes"), ())
@@ -324,7 +361,8 @@ def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
             raise FileNotFoundError(
                 f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
             )
-        config = Config.read(path / CONFIG)
+        config = kept_config(path)
+        intact(path, path / STATES)
         model = build(config, (), json.loads((path / STATES).read_text(encoding="utf-8")))
         checkpoint.load_weights(model.pair, model.objective, checkpoint.read(path / MODEL)[0])
     for module in (model.pair, model.objective):

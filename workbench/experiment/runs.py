@@ -1,8 +1,8 @@
 """The run folder: ``runs/<notebook>/<run id>/``, written atomically, read, listed and compared.
 
 A run id is ``yyyymmdd-hhmmss-<8 hex>``; equal hex digits mean equal parameters and equal code. ``STATUS`` is
-written last, by the process that watched the run, and is one of ``ok``, ``failed:<cell>`` and ``killed``.
-Nothing here needs torch.
+written last, by the process that watched the run, and is one of ``ok``, ``failed:<cell>``, ``killed`` (the
+kernel died), ``interrupted`` (by a signal) and ``timeout``. Nothing here needs torch.
 """
 
 import hashlib
@@ -24,7 +24,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from workbench.records import MetricKey, Rows, Values, require
+from workbench.experiment.sealing import PACKAGE, SEAL, code_hash, intact
+from workbench.records import MetricKey, Rows, Values, require, sealed
+from workbench.records.foreign import understood
+from workbench.records.sealed import flat as flat
 from workbench.records.writing import replacing
 
 if TYPE_CHECKING:
@@ -40,7 +43,9 @@ EVALUATIONS = "evaluations"
 # what a run keeps of its model: the resolved configuration, what the signal makers learnt, the weights
 CONFIG, STATES, MODEL = "config.json", "text.json", "model.safetensors"
 SCRAP = "application/scrapbook.scrap.json+json"
-PACKAGE = Path(__file__).parent.parent
+# how a run may end without a cell to blame
+ENDS = ("ok", "killed", "interrupted", "timeout")
+UNREADABLE = "unreadable"
 WRITERS = {
     ".csv": lambda table, path: table.to_csv(path, index=False),
     ".json": lambda table, path: table.to_json(path, orient="records", indent=1, force_ascii=False),
@@ -55,8 +60,8 @@ class Run:
     Args:
         folder: where it lies.
         notebook, id: the last two names of the path.
-        status: ``ok``, ``failed:<cell>``, ``killed``; where none was written ``unwatched`` (with results) or
-            ``unfinished``.
+        status: as in ``STATUS``; where none was written ``unwatched`` (with results) or ``unfinished``;
+            in a list also ``unreadable: <file and reason>``, with nothing else.
         params, results, env: contents of the three JSON files.
         evaluations: by name, the ``results.json`` of what the model was measured on beside its own data.
         arms: name of a grid -> label of its arm that this run is; empty where it was run by itself.
@@ -80,27 +85,68 @@ class Run:
         ]
 
 
+def load(file: Path) -> dict[str, Any]:
+    """A JSON file of a run; one that is not there is an empty mapping.
+
+    Raises:
+        ValueError: it is truncated or foreign; the message names file and reason.
+    """
+    with understood(file):
+        found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    parts = {"": found}
+    if file.name == RESULTS and isinstance(found, dict):
+        parts |= {name: found.get(name, {}) for name in ("metrics", "contracts", "split", "validation")}
+    for name, part in parts.items():
+        what = f"{name or 'it'} holds {type(part).__name__} and no mapping of names"
+        require(isinstance(part, dict), f"{file} cannot be read: {what}")
+    for label, value in parts.get("metrics", {}).items():
+        known = isinstance(value, int | float) and isinstance(found.get("contracts", {}).get(label, {}), dict)
+        require(known, f"{file} cannot be read: metrics: {label} is no number with a contract")
+    return dict(found)
+
+
 def read(folder: Path | str) -> Run:
     """Read a run folder.
 
     Raises:
         FileNotFoundError: the folder is not there.
+        ValueError: a file of it is truncated or foreign; the message names file and reason.
     """
     path = Path(folder)
     require(path.is_dir(), f"no run folder {path}; `workbench ls` lists the runs", FileNotFoundError)
-    files = [path / name for name in (PARAMS, RESULTS, ENV, ARMS)]
-    params, results, env, arms = (json.loads(file.read_text()) if file.is_file() else {} for file in files)
-    unwritten = "unwatched" if results else "unfinished"
-    status = (path / STATUS).read_text().strip() if (path / STATUS).is_file() else unwritten
+    params, results, env, arms = (load(path / name) for name in (PARAMS, RESULTS, ENV, ARMS))
+    status = _status(path / STATUS) or ("unwatched" if results else "unfinished")
     others = sorted((path / EVALUATIONS).glob(f"*/{RESULTS}"))
-    evaluations = {file.parent.name: json.loads(file.read_text()) for file in others}
+    evaluations = {file.parent.name: load(file) for file in others}
+    for file in (path / RESULTS, *others):
+        intact(file.parent, *([file] if file.is_file() else []))
     return Run(path, path.parent.name, path.name, status, params, results, env, evaluations, arms)
 
 
+def _status(file: Path) -> str:
+    """What ``STATUS`` says; empty where it is not there."""
+    if not file.is_file():
+        return ""
+    with understood(file):
+        said = file.read_text(encoding="utf-8").strip()
+    require(said in ENDS or said.startswith("failed:"), f"{file} cannot be read: it says {said[:40]!r}")
+    return said
+
+
 def list_runs(root: Path | str = "runs", notebook: str = "*") -> list[Run]:
-    """All runs below a root, oldest first; a root that is not there has none."""
+    """All runs below a root, oldest first; a root that is not there has none. A run of which a file cannot be
+    read stands among them with the reason as its status.
+    """
     folders = sorted(Path(root).glob(f"{notebook}/*/"), key=lambda path: (path.name, path.parent.name))
-    return [read(path) for path in folders if (path / PARAMS).is_file() or (path / STATUS).is_file()]
+    return [_listed(path) for path in folders if (path / PARAMS).is_file() or (path / STATUS).is_file()]
+
+
+def _listed(path: Path) -> Run:
+    try:
+        return read(path)
+    except ValueError as error:
+        reason = str(error).replace(f"{path}{os.sep}", "")
+        return Run(path, path.parent.name, path.name, f"{UNREADABLE}: {reason}", {}, {}, {})
 
 
 def find(name: Path | str, root: Path | str = "runs") -> Run:
@@ -111,7 +157,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
         root: where runs lie.
 
     Raises:
-        FileNotFoundError: no run has this name; LookupError: several have.
+        FileNotFoundError: no run has this name; LookupError: several have; ValueError: as ``read``.
     """
     if Path(name).is_dir():
         return read(name)
@@ -121,19 +167,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     require(found, f"no run {part!r} below {root}; `workbench ls` lists the runs", FileNotFoundError)
     if len(found) > 1:
         raise LookupError(f"{len(found)} runs are called {part!r}: {', '.join(run.id for run in found)}")
-    return found[0]
-
-
-def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A nested mapping as one level, keys joined by ``.``.
-
-    >>> flat({"metrics": {"rsum": 2.5}, "seed": 1})
-    {'metrics.rsum': 2.5, 'seed': 1}
-    """
-    out: dict[str, Any] = {}
-    for key, item in value.items():
-        out |= flat(item, f"{prefix}{key}.") if isinstance(item, Mapping) else {f"{prefix}{key}": item}
-    return out
+    return read(found[0].folder)
 
 
 def diff(first: Run, second: Run) -> dict[str, dict[str, tuple[Any, Any]]]:
@@ -185,16 +219,35 @@ class ByQuery:
 
     @classmethod
     def read(cls, folder: Path | str) -> Self | None:
-        """What a run folder keeps; ``None`` = nothing, as in runs of older versions."""
-        import pandas as pd
+        """What a run folder keeps; ``None`` = nothing, as in runs of older versions.
 
-        tables = {path.stem: pd.read_parquet(path) for path in (Path(folder) / VALUES).glob("*.parquet")}
+        Raises:
+            ValueError: a table is truncated or foreign; the message names it.
+        """
+        files = sorted((Path(folder) / VALUES).glob("*.parquet"))
+        intact(Path(folder), *files)
+        tables = {path.stem: _table(path) for path in files}
         if not {"i2t", "t2i"} <= tables.keys():
             return None
+        import pandas as pd
+
         images, captions = tables["i2t"]["id"], tables["t2i"]
         values = {name: table[name].to_numpy() for table in tables.values() for name in table.columns[2:]}
-        own = pd.Index(images).get_indexer(pd.Index(captions["image"]))
-        return cls(tuple(images), tuple(captions["id"]), own, values)
+        with understood(
+            Path(folder) / VALUES / "t2i.parquet", "does not fit i2t.parquet", pd.errors.InvalidIndexError
+        ):
+            own = pd.Index(images).get_indexer(pd.Index(captions["image"]))
+            return cls(tuple(images), tuple(captions["id"]), own, values)
+
+
+def _table(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+    import pyarrow
+
+    with understood(path, "cannot be read", pyarrow.ArrowException):
+        table = pd.read_parquet(path)
+    require([*table.columns[:2]] == ["id", "image"], f"{path} cannot be read: it holds no values by query")
+    return table
 
 
 def differences(first: Run, second: Run, keys: Sequence[str]) -> "list[Difference]":
@@ -377,7 +430,10 @@ def write_results(folder: Path | str, results: Mapping[str, Any]) -> Path:
     Raises:
         ValueError: a number is NaN or infinite.
     """
-    return write_json(Path(folder) / RESULTS, results)
+    path = write_json(Path(folder) / RESULTS, results)
+    if (seal := path.with_name(SEAL)).exists():
+        sealed.renew(seal, path)
+    return path
 
 
 def name_arm(folder: Path | str, arms: Mapping[str, str]) -> None:
@@ -395,21 +451,11 @@ def write_status(folder: Path | str, status: str) -> Path:
     """Write ``STATUS``, the last file of a run.
 
     Raises:
-        ValueError: it is none of ``ok``, ``failed:<cell>``, ``killed``.
+        ValueError: it is none of ``ENDS`` and not ``failed:<cell>``.
     """
-    require(
-        status in ("ok", "killed") or status.startswith("failed:"),
-        f"status {status!r} is none of ok, failed:<cell>, killed",
-    )
+    known = status in ENDS or status.startswith("failed:")
+    require(known, f"status {status!r} is none of {', '.join(ENDS)}, failed:<cell>")
     return write_text(Path(folder) / STATUS, status + "\n")
-
-
-def code_hash(code: str = "") -> str:
-    """Hash of the package's sources and of ``code`` (a notebook's cells): 64 hex digits."""
-    digest = hashlib.sha256(code.encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
 
 
 def environment(seed: int | None = None) -> dict[str, Any]:

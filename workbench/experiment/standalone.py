@@ -18,12 +18,24 @@ from workbench.experiment.config import Config
 from workbench.experiment.evaluation import ensemble, evaluate, measure
 from workbench.experiment.model import Model
 from workbench.experiment.opened import Contents, OpenRun
-from workbench.experiment.running import Prepared, load_model, load_split, load_target, run
+from workbench.experiment.running import (
+    Prepared,
+    kept_config,
+    load_model,
+    load_split,
+    load_target,
+    made_from,
+    run,
+)
+from workbench.experiment.sealing import intact
 from workbench.experiment.target import Target
 from workbench.metrics import hierarchy
 from workbench.metrics.chains import Chains
 from workbench.records import Embedding, Measurement, Split, require
+from workbench.records.sealed import SealError
+from workbench.records.writing import only_writer
 from workbench.training import checkpoint
+from workbench.training.processes import leads as leads
 
 # a name says no more settings than these
 MOST_DIFFER = 2
@@ -44,14 +56,27 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
     Raises:
         FileExistsError: ``out`` holds a checkpoint and ``resume`` was not asked for.
         FileNotFoundError: ``resume`` was asked for and there is no checkpoint.
-        ValueError: several processes were started (``torchrun``) and no folder was named.
+        ValueError: several processes were started (``torchrun``) and no folder was named, or the checkpoint
+            was made from something else.
+        BlockingIOError: another process writes into the folder.
     """
     check_folder(out, resume)
     if not leads():
         run(ready, folder=out, progress=False)
         return Path(out)
-    folder = runs.folder("train", out, ready.config.as_dict())
-    began, status = time.perf_counter(), "killed"
+    folder = Path(out) if str(out) else runs.new_run("train", ready.config.as_dict())
+    with only_writer(folder):
+        # while this process waited or prepared, another may have written here
+        check_folder(out, resume)
+        # refused before anything is written, so that the run stays as it was
+        checkpoint.Place(folder, made_from(ready)).last()
+        runs.write_json(folder / runs.PARAMS, ready.config.as_dict())
+        return _train(ready, folder, progress)
+
+
+def _train(ready: Prepared, folder: Path, progress: bool) -> Path:
+    """Train and save, and say in the folder how it ended."""
+    began, status = time.perf_counter(), "interrupted"
     try:
         run(ready, folder=folder, progress=progress).save(folder)
         status = "ok"
@@ -63,13 +88,6 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
         runs.write_json(folder / runs.ENV, {**runs.environment(ready.config.seed), "seconds": seconds})
         runs.write_status(folder, status)
     return folder
-
-
-def leads() -> bool:
-    """Whether this process writes the run folder: the only one, or the first of those that ``torchrun``
-    started.
-    """
-    return os.environ.get("RANK", "0") == "0"
 
 
 def check_folder(out: Path | str, resume: bool) -> None:
@@ -110,7 +128,7 @@ def evaluate_run(
         FileNotFoundError: a folder holds no checkpoint.
         ValueError: the runs read different images or captions, or cannot read the other data.
     """
-    configs = [_config(folder) for folder in folders]
+    configs = [kept_config(Path(folder)) for folder in folders]
     splits = [load_target(one, target) if target else load_split(one, split) for one in configs]
     pairs = zip(map(load_model, folders), splits, strict=True)
     members = [(model, model.source(one, every_signal=False)) for model, one in pairs]
@@ -133,7 +151,7 @@ def evaluate_on(folder: Path | str, target: Target) -> OpenRun:
         FileNotFoundError: the folder holds no checkpoint, or the data are not there.
         ValueError: the model cannot read the data, see ``load_target``.
     """
-    config = _config(folder)
+    config = kept_config(Path(folder))
     model, split = load_model(folder), load_target(config, target)
     source = model.source(split, every_signal=False)
     measurements, values, *embedded = evaluate(model, source, optional=config.metrics)
@@ -156,18 +174,6 @@ def _in_chains(model: Model, split: Split, image: Embedding, text: Embedding) ->
     return hierarchy.measure(Chains.of(split, image.mean.numpy(), text.mean.numpy(), root.numpy()))
 
 
-def _config(folder: Path | str) -> Config:
-    """The configuration of a finished run.
-
-    Raises:
-        FileNotFoundError: the folder keeps none.
-    """
-    file = Path(folder) / runs.CONFIG
-    remedy = f"{folder} keeps no model; name the folder of a finished training run"
-    require(file.is_file(), remedy, FileNotFoundError)
-    return Config.read(file)
-
-
 def open_runs(
     names: Sequence[str] = (),
     *,
@@ -175,6 +181,7 @@ def open_runs(
     images: int = 0,
     device: str = "cpu",
     on: Mapping[str, Any] | None = None,
+    features: str = "",
 ) -> list[OpenRun]:
     """Open several runs to look at them side by side.
 
@@ -186,6 +193,7 @@ def open_runs(
         device: where the weights go.
         on: other data to open the runs on, as ``Target.of`` reads it, e.g. ``{"data": "cxc"}``; none = their
             own test split.
+        features: the frozen backbone whose features they read there; empty = each its own.
 
     Returns:
         One opened run each, named by its objective; where an objective comes twice, also by the one or two
@@ -196,7 +204,7 @@ def open_runs(
         ValueError: the runs were measured on different images or captions, or cannot read the other data.
     """
     target = Target.of(on) if on else None
-    opened = [_open(name, root, images, device, target) for name in names or ("",)]
+    opened = [_open(name, root, images, device, target, features) for name in names or ("",)]
     first = opened[0].split
     for one in opened[1:]:
         require(
@@ -226,10 +234,11 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
     return made
 
 
-def _open(name: str, root: str, images: int, device: str, target: Target | None) -> OpenRun:
+def _open(name: str, root: str, images: int, device: str, target: Target | None, features: str) -> OpenRun:
     found = runs.find(name, root) if name else None
-    config = _config(found.folder) if found else Config(start="scenes")
+    config = kept_config(found.folder) if found else Config(start="scenes")
     config = config.replace(test_images=images) if images else config
+    config = config.model_copy(update={"features": features or config.features})
     if target:
         split = load_target(config, replace(target, images=images or target.images))
     else:
@@ -257,15 +266,23 @@ def _contents(folder: Path | None, split: Split, device: str, own: bool = True) 
     model, kept = load_model(folder or "", device=device), []
     if folder and own and not model.objective.reads:
         sides = (("image", split.image_ids), ("text", split.caption_ids))
-        kept = [found for side, ids in sides if (found := _of_side(folder, side, ids))]
+        kept = [found for side, ids in sides if (found := _of_side(model, folder, side, ids))]
     return Contents(
         model, *(kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False)))
     )
 
 
-def _of_side(folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
+def _of_side(model: Model, folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
     table, vectors = (folder / "embeddings" / f"{side}{end}" for end in ("_ids.parquet", ".npy"))
     if not (table.is_file() and vectors.is_file()):
         return None
-    rows = pd.Index(pd.read_parquet(table)["id"]).get_indexer(pd.Index(ids))
-    return Embedding(torch.from_numpy(np.load(vectors)[rows])) if (rows >= 0).all() else None
+    intact(folder, table, vectors)
+    known, found = pd.Index(pd.read_parquet(table)["id"]), np.load(vectors)
+    shape = (len(known), model.pair.image.embed_dim)
+    require(
+        found.shape == shape and np.isfinite(found).all(),
+        f"{vectors} holds {found.shape} numbers, expected {shape}, all finite; delete it, the model embeds",
+        SealError,
+    )
+    rows = known.get_indexer(pd.Index(ids))
+    return Embedding(torch.from_numpy(found[rows])) if (rows >= 0).all() else None

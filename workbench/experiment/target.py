@@ -10,7 +10,8 @@ from typing import Any
 
 from workbench import data
 from workbench.records import require
-from workbench.registry import Count, check_options, check_value, make, read_options
+from workbench.records.foreign import read_options
+from workbench.registry import Count, check_options, check_value, make, merge
 
 FILES = (".json", ".yaml", ".yml")
 # hexadecimal digits that tell options apart in a name
@@ -71,8 +72,8 @@ class Target:
         except json.JSONDecodeError as error:
             raise ValueError(f"--data {text!r:.60} is not JSON: {error}") from None
         values = inline or (read_options(text) if Path(text).suffix in FILES else {"data": text})
-        values = {**values, **({"split": split} if split else {})}
-        return cls.of({**values, "data_options": {**values.get("data_options", {}), **options}})
+        given = {"data_options": dict(options), **({"split": split} if split else {})}
+        return cls.of(merge(values, given))
 
     @property
     def name(self) -> str:

@@ -1,8 +1,9 @@
 r"""Distance-weighted triplet: :math:`\sum_{(a,p)} [m - S_{ap} + S_{an}]_+` with one negative ``n`` drawn for
 every pair.
 
-A negative at distance ``D`` is drawn with probability proportional to ``1 / q(D)``, where ``q(D) = D^(n-2) (1
-- D^2/4)^((n-3)/2)`` is how often random points of the unit sphere in ``n`` dimensions lie that far apart.
+A negative at distance ``D`` is drawn with probability proportional to ``1 / q(D)``, where
+``q(D) = D^(n-2) (1 - D^2/4)^((n-3)/2)`` is how often random points of the unit sphere in ``n`` dimensions lie
+that far apart.
 
 Source: Wu et al., "Sampling Matters in Deep Embedding Learning", ICCV 2017, Eqs. 2-4; constants as in the
 released code of Fu et al., "Learning Semantic Relationship Among Instances for Image-Text Matching" (HREM),

@@ -20,13 +20,13 @@ divides by the sum as it is and not by the sum + 1e-10; an item of grade 0 does 
 Li et al., DAA, NeurIPS 2022, equation 8.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from workbench.metrics.blocks import AnyScores, by_rows
+from workbench.metrics.blocks import AnyScores, WithoutOwn, by_rows
 from workbench.metrics.grades import AnyGrades, GradeRows, Lists, grade_rows, lists
 from workbench.metrics.ranks import Relevant, rank, ratio
 from workbench.metrics.recall import recall
@@ -102,6 +102,15 @@ def sr_votes(found: Side, k: int | None, m: int) -> Values:
     return recall(rank(found.scores, relevant), k)
 
 
+def any_top(found: Lists, k: int | None, m: int) -> Values:
+    """Whether one of the m best items by phi (of those above 0) is among the K best scored: the paper's R^V
+    over the extended set.
+    """
+    retrieved = found.retrieved
+    hit = ((retrieved.place[:, :k] <= m) & (retrieved.grade[:, :k] > 0)).any(axis=1)
+    return np.where(retrieved.best[:, 0] > 0, hit, np.nan)
+
+
 def asp(found: Lists, k: int | None = None) -> Values:
     """How alike the order of the scores and the order of the grades are.
 
@@ -124,7 +133,15 @@ def asp(found: Lists, k: int | None = None) -> Values:
     return ratio((shares * counted).sum(axis=1), counted.sum(axis=1))
 
 
-def curves(scores: AnyScores, phi: AnyGrades, ms: Sequence[int], *, k: int = 10) -> dict[str, Values]:
+def curves(
+    scores: AnyScores,
+    phi: AnyGrades,
+    ms: Sequence[int],
+    *,
+    k: int = 10,
+    of: Callable[[Lists, int | None, int], Values] = sr_top,
+    without: Rows | None = None,
+) -> dict[str, Values]:
     """Semantic Recall at K as the set of relevant items grows.
 
     Args:
@@ -132,14 +149,17 @@ def curves(scores: AnyScores, phi: AnyGrades, ms: Sequence[int], *, k: int = 10)
         phi: ``(I, T)`` grades of at least 0.
         ms: sizes of the relevant set.
         k: how many items are retrieved.
+        of: what is measured: ``sr_top`` or ``any_top``.
+        without: ``(T,)`` row of each caption's image, whose pairs leave both lists; ``None`` = they stay.
 
     Returns:
         For ``"i2t"`` and ``"t2i"`` ``(len(ms),)`` means over queries.
     """
     rows, grades, out = by_rows(scores), grade_rows(phi), {}
+    rows = rows if without is None else WithoutOwn(rows.T, np.arange(len(without)), without).T
     for side, sides in (("i2t", (rows, grades)), ("t2i", (rows.T, grades.T))):
         parts = lists(*sides, depth=k, width=max(ms))
-        out[side] = np.nanmean(np.hstack([[sr_top(part, k, m) for m in ms] for _, part in parts]), axis=1)
+        out[side] = np.nanmean(np.hstack([[of(part, k, m) for m in ms] for _, part in parts]), axis=1)
     return out
 
 

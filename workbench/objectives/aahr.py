@@ -9,18 +9,18 @@ the plain ``v`` and ``t`` alone.
 Reads with: objectives/parts/{sinkhorn,bank,neighbourhood}.py, encoders/multigrain.py.
 Departures:
 - the printed Eqs. 8-9 take a softmax twice, which leaves almost no signal: raw cosines by default
-(``form="printed"``);
+  (``form="printed"``);
 - what Sinkhorn's algorithm is told is not stated: the settings of SwAV;
 - a bank remembers the image of each entry, and what belongs to the anchor's image is no negative; means, not
-sums, over a batch;
+  sums, over a batch;
 - the batch may hold several captions of an image: all its images and captions are the nodes of the graph, and
   every caption with its image is a pair. Where each image has one caption, this is the paper's square batch;
 - what a node hears is added to its plain embedding (``residual=False`` is the print: all nodes come out
   alike, and triplets of enhanced embeddings stay at twice the margin);
 - regions and words are unit vectors in the graph and receive no gradient from it, and negative similarities
-are no neighbours;
+  are no neighbours;
 - ``tri(v, t)`` stays when the neighbourhood is left out, as the rows of its Table 4 without it must train on
-something.
+  something.
 """
 
 from collections.abc import Mapping

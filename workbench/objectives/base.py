@@ -25,7 +25,7 @@ class Objective(Checked, nn.Module):
     - ``needs``: the signals that ``forward`` reads from ``Batch.signals``;
     - ``relevances()``: the graded relevance that it reads from ``Batch.relevance``;
     - ``reads``: optional fields of ``Embedding`` (``"log_var"``, ``"parts"``, ``"entities"``) that the
-    encoders must give;
+      encoders must give;
     - ``scores_parts``: ``scores`` compares the parts, so evaluation must keep them;
     - ``captions_per_image``: the least number of captions that a batch must hold of each image;
     - ``momentum``: share of itself that a momentum copy of the encoders keeps after a step; 0 = no such copy.

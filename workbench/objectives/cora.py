@@ -12,10 +12,10 @@ losses/triplet.py. Departures:
 - the released code adds 1e-9 (images) and 1e-6 (texts) inside the logarithm, which at this temperature pushes
   what has no competitor; here the loss is computed in log space, and ``epsilon="released"`` is that code's;
 - weights, margins and the temperature are those of the released configuration; the paper defers them to a
-supplement;
+  supplement;
 - what the released code does beside the paper are options: of ``regions`` ``feature_dropout=0.1`` and
-``renumber=True``; of the graph's ``augmentation`` ``draw_attributes`` and ``mask_relations``; of training
-``text_backbone_decay=0.01`` with ``text_backbone_lr=0.1`` where BERT is trained.
+  ``renumber=True``; of the graph's ``augmentation`` ``draw_attributes`` and ``mask_relations``; of training
+  ``text_backbone_decay=0.01`` with ``text_backbone_lr=0.1`` where BERT is trained.
 """
 
 import math

@@ -11,7 +11,7 @@ Departures:
   ranks are not those of the definition; the default is the definition, ``ranks="released"`` the code, in
   which every caption brings its image's row;
 - the paper speaks of CIDEr, its code takes the mean TF-IDF cosine; the default is the code's,
-``relevance="cider"`` the paper's;
+  ``relevance="cider"`` the paper's;
 - captions of the same image are never negatives of the triplet.
 """
 

@@ -17,7 +17,7 @@ Departures:
   here a row is a pair (``rows="mean"``), or a region beside what it sees in the words and a word beside what
   it sees in the regions (``"attended"``);
 - the denominators of Eq. 6 sum absolute correlations, since sums of signed ones cross zero
-(``denominators="printed"``);
+  (``denominators="printed"``);
 - the constraints need as many captions as images: of every image the caption with the least id is taken;
 - for the selection see objectives/parts/selection.py.
 """

@@ -10,7 +10,7 @@ Departures:
 - descriptiveness is by default the sum of an L2-normalised TF-IDF vector: the printed formula ranks one-word
   phrases highest, against the paper's own figure (``scorer="printed"`` is the formula);
 - the logarithm of the ordering needs a positive descriptiveness, and the least descriptive caption has 0:
-clamped at ``eps``;
+  clamped at ``eps``;
 - a batch holds two or more captions of an image, each pair of which is ordered once; the paper does not say
   where they come from. Captions that judgements call right for the image are positives of the triplet and are
   not ordered: nobody wrote them for it, and their pairs, whose number grows as a square, would drown the

@@ -1,5 +1,7 @@
 """One split of a data set."""
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -34,6 +36,8 @@ class Split:
         image_judgements: by name, of pairs of images ``(I, I)``.
         caption_judgements: by name, of pairs of captions ``(T, T)``.
         image_graphs, caption_graphs: scene graphs, where the data set knows them.
+        stamp: row -> size in bytes of the image's file, where images are files: exchanged under one id, they
+            seldom have one size.
         grade: what a data set that knows the truth says of a statement, given its graph and the graphs of
             images.
         notes: facts worth printing (skipped files, sources), in words.
@@ -58,6 +62,7 @@ class Split:
     image_graphs: tuple[SceneGraph, ...] | None = None
     caption_graphs: tuple[SceneGraph, ...] | None = None
     grade: Callable[[SceneGraph, Sequence[SceneGraph]], Truth] | None = None
+    stamp: Callable[[int], int] | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -127,6 +132,21 @@ class Split:
             "captions": len(self.captions),
             "captions_per_image": dict(zip(sizes.tolist(), images.tolist(), strict=True)),
         }
+
+    def identity(self) -> str:
+        """What tells this split from every other, in words: its counts, and a checksum of ids, captions,
+        whose caption is whose, and the sizes of image files.
+        """
+        rows = range(len(self.image_ids))
+        held = (
+            self.image_ids,
+            self.captions,
+            self.caption_ids,
+            self.own.tolist(),
+            list(map(self.stamp, rows)) if self.stamp else [],
+        )
+        digest = hashlib.sha256(json.dumps(held).encode()).hexdigest()[:16]
+        return f"{len(self.image_ids)} images, {len(self.captions)} captions, {digest}"
 
 
 def _pick(values: Any, rows: Rows | slice) -> Any:

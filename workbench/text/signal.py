@@ -62,6 +62,10 @@ class SignalMaker(Maker):
         """The signal of these captions."""
         raise NotImplementedError
 
+    def spelt(self, captions: Sequence[str]) -> list[list[str]]:
+        """The words or tokens that the signal has of each caption, as texts; one that reads words says it."""
+        raise NotImplementedError(f"the signal {self.name!r} is not one of words")
+
 
 class Relevance:
     """Scores ``(I, T)`` of captions against the reference captions of images; larger = more alike.

@@ -3,7 +3,7 @@ reads.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any, Self
@@ -18,6 +18,7 @@ from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.words import words
 
 PADDING, UNKNOWN, START, END, FIRST_WORD = range(5)
+SPECIAL = ("[padding]", "[unknown]", "[start]", "[end]")
 OPEN_CLIP = "open_clip:"
 CHUNK = 4096
 
@@ -41,6 +42,14 @@ class TokenSignal:
     def take(self, rows: Rows) -> torch.Tensor:
         """``(n, L)`` int64 ids of these captions, padded with 0 to the longest of them."""
         return torch.from_numpy(padded(self.flat, self.starts, rows)[0].astype(np.int64))
+
+    def spelt(self, name: Callable[[int], str]) -> list[list[str]]:
+        """The captions as lists of names.
+
+        Args:
+            name: of an id.
+        """
+        return [[name(one) for one in ids.tolist()] for ids in np.split(self.flat, self.starts[1:-1])]
 
 
 class Tokens(SignalMaker):
@@ -107,6 +116,14 @@ class Tokens(SignalMaker):
                 "tokens: there is no vocabulary yet; call fit(captions), or give vocabulary=(...)"
             )
         return TokenSignal(np.fromiter(chain.from_iterable(rows), np.int32), offsets(list(map(len, rows))))
+
+    def spelt(self, captions: Sequence[str]) -> list[list[str]]:
+        """What each id of the captions stands for; special ids in brackets."""
+        if self._open_clip is not None:
+            inner = getattr(self._open_clip, "tokenizer", None)
+            name = inner.decode if inner is not None else self._open_clip.decode
+            return [[name([int(one)]).strip() for one in ids] for ids in _read(self._open_clip, captions)]
+        return self.of(captions).spelt((*SPECIAL, *self.vocabulary).__getitem__)
 
     def state(self) -> dict[str, Any]:
         """The vocabulary; nothing for open_clip's tokenizers."""

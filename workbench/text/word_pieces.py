@@ -66,5 +66,9 @@ class WordPieces(SignalMaker):
         flat = np.fromiter(chain.from_iterable(made), np.int32)
         return WordPieceSignal(flat + 1, offsets(list(map(len, made))))
 
+    def spelt(self, captions: Sequence[str]) -> list[list[str]]:
+        """The pieces of each caption, as the tokenizer writes them."""
+        return self.of(captions).spelt(lambda one: str(self._tokenizer.convert_ids_to_tokens(one - 1)))
+
 
 MEMBER = WordPieces

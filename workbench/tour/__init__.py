@@ -64,7 +64,6 @@ class Stop:
         chapter: of ``CHAPTERS``, where the page shows it.
         figures: how the titles of the figures begin that the page shows; none takes the first.
         parameters: what differs from the notebook's defaults.
-        model_of: name of an earlier stop whose run folder becomes the parameter ``run``.
         models_of: names of earlier stops whose run folders become the parameter ``runs``.
     """
 
@@ -75,7 +74,6 @@ class Stop:
     chapter: str = "start"
     figures: tuple[str, ...] = ("",)
     parameters: dict[str, Any] = field(default_factory=dict)
-    model_of: str = ""
     models_of: tuple[str, ...] = ()
 
 
@@ -125,7 +123,7 @@ STOPS = (
         "05_hierarchy", "05_hierarchy",
         "Generic captions are true of many images; a label knows one of them. Does the model rank general "
         "before specific?",
-        title="Generic captions", chapter="why", figures=("Texts with a right image",), model_of=TRAINED[0],
+        title="Generic captions", chapter="why", figures=("Texts with a right image",), models_of=TRAINED[:1],
     ),
     Stop(
         "04_embedding_map", "04_embedding_map", "Where images and captions lie, and what training moved.",
@@ -206,9 +204,8 @@ def check_stops(root: Path | str = "runs", stops: tuple[Stop, ...] = STOPS) -> N
 
 
 def _parameters(stop: Stop, folder: Path) -> dict[str, Any]:
-    model = {"run": str(folder / stop.model_of)} if stop.model_of else {}
     models = {"runs": [str(folder / name) for name in stop.models_of]} if stop.models_of else {}
-    return {**stop.parameters, **model, **models}
+    return {**stop.parameters, **models}
 
 
 def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) -> str:

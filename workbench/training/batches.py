@@ -1,7 +1,10 @@
 """From a split and its signals to rectangular batches."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from mmap import mmap
+from multiprocessing import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,36 +12,88 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from workbench.records import Batch, Rows, Signal, Split
+from workbench.records import Batch, Rows, Signal, Split, require
 
 Reader = Callable[[Rows], Tensor]
 
 
+VARIABLE, GIGABYTES = "WORKBENCH_PIXELS_GB", "2"
+
+
 class Pixels:
-    """Reads a split's images as uint8 tensors and, where memory allows, keeps what it has read.
+    """Reads a split's images as uint8 tensors and keeps those that were used last, within a bound.
+
+    The memory is shared with the loader's workers, which are forked: an image that one of them has decoded is
+    decoded for all, and the bound holds for all of them together. Each split has a memory of its own, which
+    is taken from the system as it fills.
 
     Args:
         split: the split whose images are opened.
-        transform: ``PIL.Image`` -> ``(3, H, W)`` uint8, deterministic.
-        keep: keep every image once it has been read (``3 H W`` bytes each).
+        transform: ``PIL.Image`` -> ``(3, H, W)`` uint8, all of one size, deterministic.
+        memory: bytes of pixels that are kept, ``3 H W`` an image; beyond them the image that was unused
+            longest leaves. ``None`` = as many GB as ``WORKBENCH_PIXELS_GB`` says, or 2.
+
+    Raises:
+        ValueError: ``WORKBENCH_PIXELS_GB`` is no number of gigabytes.
     """
 
-    def __init__(self, split: Split, transform: Callable[[Any], Tensor], *, keep: bool = True) -> None:
-        self.split, self.transform, self.keep = split, transform, keep
-        self.store: NDArray[np.uint8] | None = None
-        self.filled = np.zeros(len(split.image_ids), dtype=bool)
+    def __init__(
+        self, split: Split, transform: Callable[[Any], Tensor], *, memory: int | None = None
+    ) -> None:
+        images = len(split.image_ids)
+        self.split, self.transform = split, transform
+        self.memory = _memory() if memory is None else memory
+        self._lock, self._bytes = Lock(), mmap(-1, max(1, self.memory))
+        book = np.frombuffer(mmap(-1, 8 * (3 * images + 4)), dtype=np.int64)
+        # the slot of each image and the image of each slot, both from 1 on, 0 = none; when a slot was used
+        self._slot, self._image, self._used = book[:-4].reshape(3, images)
+        self._shape, self._time = book[-4:-1], book[-1:]
 
     def __call__(self, rows: Rows) -> Tensor:
         """``(n, 3, H, W)`` uint8 pixels of these image rows."""
-        if not self.keep:
-            return torch.stack([self.transform(self.split.open_image(int(row))) for row in rows])
-        for row in rows:
-            if not self.filled[row]:
-                pixels = self.transform(self.split.open_image(int(row))).numpy()
-                if self.store is None:
-                    self.store = np.empty((len(self.filled), *pixels.shape), dtype=np.uint8)
-                self.store[row], self.filled[row] = pixels, True
-        return torch.from_numpy(self.store[rows]) if self.store is not None else torch.empty(0)
+        return torch.stack([self._one(int(row)) for row in rows])
+
+    def _one(self, row: int) -> Tensor:
+        with self._lock:
+            if slot := int(self._slot[row]):
+                self._use(slot - 1)
+                return torch.from_numpy(self._kept()[slot - 1].copy())
+        made = self.transform(self.split.open_image(row))
+        with self._lock:
+            if not self._slot[row]:  # else another worker has decoded it meanwhile
+                self._keep(row, made.numpy())
+        return made
+
+    def _keep(self, row: int, pixels: NDArray[np.uint8]) -> None:
+        if not self._shape.any():
+            self._shape[:] = pixels.shape
+        if len(kept := self._kept()):
+            slot = int(self._used[: len(kept)].argmin())
+            if before := self._image[slot]:
+                self._slot[before - 1] = 0
+            kept[slot], self._image[slot], self._slot[row] = pixels, row + 1, slot + 1
+            self._use(slot)
+
+    def _kept(self) -> NDArray[np.uint8]:
+        """``(slots, 3, H, W)``: as many as there is memory for."""
+        each = int(self._shape.prod())
+        slots = min(len(self._slot), self.memory // each)
+        return np.frombuffer(self._bytes, np.uint8, slots * each).reshape(slots, *self._shape)
+
+    def _use(self, slot: int) -> None:
+        self._time += 1
+        self._used[slot] = self._time[0]
+
+
+def _memory() -> int:
+    """Bytes of pixels that are kept of a split where the caller says nothing."""
+    said = os.environ.get(VARIABLE) or GIGABYTES
+    try:
+        found = int(float(said) * 1e9)
+    except (ValueError, OverflowError):
+        found = -1
+    require(found >= 0, f"{VARIABLE} is {said!r}; give a number of gigabytes, such as 2 or 0.5")
+    return found
 
 
 def regions(split: Split) -> Reader:

@@ -1,11 +1,17 @@
 """A training run on disk: one safetensors file, replaced atomically, from which the run goes on exactly.
 
 Tensors (model, objective, optimiser, random state) are the file's tensors; everything else (epoch, step,
-history) is JSON in the file's header. There is no pickle, so that a checkpoint from a stranger can be opened.
+history, and what the run is made from) is JSON in the file's header, and so is a checksum of both, since a
+file that is replaced while it is needed can have no second file beside it. There is no pickle, so that a
+checkpoint from a stranger can be opened.
 """
 
+import hashlib
 import json
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +21,60 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from workbench.records import require
+from workbench.records.foreign import DAMAGED
+from workbench.records.sealed import SealError
 from workbench.records.writing import replacing
+from workbench.training.settings import changed
 
-LAST = "last.safetensors"
+LAST, MADE_FROM = "last.safetensors", "made_from"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run keeps its checkpoint, and what the run is made from.
+
+    Args:
+        folder: of the run.
+        made_from: JSON values by name beside the settings: the rest of the configuration, the data, the code.
+    """
+
+    folder: Path
+    made_from: Mapping[str, Any] = field(default_factory=dict)
+
+    def last(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """Tensors and facts of the checkpoint that the run goes on from; ``None`` = there is none.
+
+        Raises:
+            SealError: it is damaged, or made from something else; the message names what differs.
+        """
+        if not (path := self.folder / LAST).exists():
+            return None
+        tensors, facts = read(path)
+        require(
+            MADE_FROM in facts,
+            f"{path} was written before checkpoints said what they were made from; choose a new folder",
+            SealError,
+        )
+        require_same(path, facts[MADE_FROM], self.made_from)
+        return tensors, facts
+
+
+def require_same(path: Path, was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse to go on with what was made from something else; other code is named in a warning.
+
+    Raises:
+        SealError: the message names what differs.
+    """
+    differ = changed(was, now)
+    if code := differ.pop("code", ""):
+        warnings.warn(f"{path} was made by another version of this package: {code}", stacklevel=2)
+    require(
+        not differ,
+        f"{path} was made with other settings ({'; '.join(differ.values())}); choose a new folder or the old "
+        "settings",
+        SealError,
+    )
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
@@ -28,22 +85,54 @@ def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -
         name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()
     }
+    said = json.dumps(facts)
     with replacing(path) as temporary:
-        save_file(own, temporary, {"facts": json.dumps(facts)})
+        save_file(own, temporary, {"facts": said, "sha256": _checksum(own, said)})
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors and facts of a file that ``write`` made.
 
     Raises:
-        ValueError: the file is not such a checkpoint.
+        SealError: the file is not such a checkpoint, or it is damaged.
     """
+    with _opened(path) as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+        header = file.metadata()
+        found = json.loads(header["facts"])
+        # older files have no checksum, and nothing in its place
+        whole = header.keys() == {"facts"} or header.get("sha256") == _checksum(tensors, header["facts"])
+    if not whole:
+        raise SealError(f"{path} is damaged: its checksum is another; choose a new folder and train again")
+    return tensors, found
+
+
+def facts(path: Path) -> dict[str, Any]:
+    """The facts of a file that ``write`` made; its tensors are neither read nor held against the checksum.
+
+    Raises:
+        SealError: the file is not such a checkpoint.
+    """
+    with _opened(path) as file:
+        found: dict[str, Any] = json.loads(file.metadata()["facts"])
+    return found
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     try:
         with safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-            return tensors, json.loads((file.metadata() or {})["facts"])
-    except (KeyError, ValueError, OSError, SafetensorError) as error:
-        raise ValueError(f"{path} is not a checkpoint of this workbench: {error}") from error
+            yield file
+    except (*DAMAGED, SafetensorError) as error:
+        raise SealError(f"{path} is not a checkpoint of this workbench: {error}") from error
+
+
+def _checksum(tensors: Mapping[str, Tensor], facts: str) -> str:
+    digest = hashlib.sha256(facts.encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"\n{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+        digest.update(tensor.flatten().view(torch.uint8).numpy())
+    return digest.hexdigest()
 
 
 def prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

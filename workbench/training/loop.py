@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,7 +17,7 @@ from tqdm.auto import tqdm
 
 from workbench.encoders.base import Pair, ParameterGroup
 from workbench.objectives.base import Objective
-from workbench.records import Embedding
+from workbench.records import Embedding, stopping
 from workbench.records.shown import shown
 from workbench.training import averaging, checkpoint, processes, samplers
 from workbench.training.averaging import Momentum
@@ -41,7 +40,7 @@ def fit(
     settings: Settings,
     *,
     smaller: bool = False,
-    folder: Path | None = None,
+    place: checkpoint.Place | None = None,
     progress: bool = True,
 ) -> History:
     """Train a model and leave it with the weights of the epoch whose validation is best, or with the mean of
@@ -55,7 +54,7 @@ def fit(
             ``settings.select`` names.
         settings: how to train.
         smaller: whether a smaller number is a better one.
-        folder: where checkpoints go; a checkpoint that lies there is resumed. ``None`` keeps nothing.
+        place: where checkpoints go; a checkpoint that lies there is resumed. ``None`` keeps nothing.
         progress: show a bar where somebody can see it.
 
     Returns:
@@ -65,17 +64,23 @@ def fit(
     Raises:
         NonFiniteLossError: a NaN or infinite loss, with the batch ids; weights and checkpoint stay as before
             the step.
-        ValueError: the checkpoint in ``folder`` belongs to other settings.
+        KeyboardInterrupt: Ctrl-C or SIGTERM; the checkpoint holds the last step.
+        ValueError: the checkpoint there is damaged or belongs to another run; the message names what differs.
     """
-    run = _Run(model, objective, source, settings, folder)
+    run = _Run(model, objective, source, settings, place)
     run.resume()
-    if not run.step and settings.epochs:
+    if not run.history and settings.epochs:
         run.close_epoch({}, validate(), smaller)
-    with _bar(settings.epochs * run.steps_per_epoch, run.step, progress) as bar:
-        while run.step < settings.epochs * run.steps_per_epoch:
-            run.close_epoch(run.one_epoch(bar), found := validate(), smaller)
-            run.save()
-            bar.set_postfix({"val rsum": shown(found["rsum"], "sum")})
+    with stopping.heard(), _bar(settings.epochs * run.steps_per_epoch, run.step, progress) as bar:
+        try:
+            while 0 < len(run.history) <= settings.epochs:
+                run.close_epoch(run.one_epoch(bar), found := validate(), smaller)
+                run.save()
+                bar.set_postfix({"val rsum": shown(found["rsum"], "sum")})
+        except KeyboardInterrupt:
+            with stopping.held():
+                run.save()
+            raise
     run.finish()
     return run.history
 
@@ -84,16 +89,17 @@ class _Run:
     """The state of a run between two steps: exactly what a checkpoint holds."""
 
     def __init__(
-        self, model: Pair, objective: Objective, source: Source, settings: Settings, folder: Path | None
+        self,
+        model: Pair,
+        objective: Objective,
+        source: Source,
+        settings: Settings,
+        place: checkpoint.Place | None,
     ) -> None:
-        self.model, self.objective, self.source, self.settings, self.folder = (
-            model,
-            objective,
-            source,
-            settings,
-            folder,
-        )
-        self.accelerator = accelerator(settings, folder)
+        self.model, self.objective, self.source, self.settings = model, objective, source, settings
+        own = settings.model_dump(mode="json")
+        self.place = place and replace(place, made_from={**own, **place.made_from})
+        self.accelerator = accelerator(settings, place.folder if place else None)
         self.device = self.accelerator.device
         model.to(self.device)
         objective.to(self.device)
@@ -128,16 +134,19 @@ class _Run:
 
     def one_epoch(self, bar: Any) -> dict[str, float]:
         """Train to the end of the epoch; returns the mean of every term over the epoch's steps."""
-        s, warming = self.settings, self.epoch < self.settings.warmup_epochs
+        # epoch 0 is the model before training; one that was stopped in its validation has no step left
+        s, number = self.settings, len(self.history) - 1
+        warming = number < s.warmup_epochs
         self.model.train()
         self.objective.train()
         self.objective.warm_up(warming)
         self._freeze_image_backbone(warming)
-        order = self._order(self.epoch)[self.step % self.steps_per_epoch :]
+        order = self._order(number)[self.step - number * self.steps_per_epoch :]
         for share in processes.loader(self.source, order, workers=s.workers, mix=s.mix, seed=s.seed):
-            for name, value in self.one_step(share.to(self.device)).items():
-                self.sums[name] = self.sums.get(name, 0.0) + value
-            self.step += 1
+            with stopping.held():
+                for name, value in self.one_step(share.to(self.device)).items():
+                    self.sums[name] = self.sums.get(name, 0.0) + value
+                self.step += 1
             bar.update()
             if (
                 s.checkpoint_every
@@ -149,7 +158,7 @@ class _Run:
 
     def encode(self, pair: Pair, share: Share) -> tuple[Embedding, Embedding]:
         """Embed the share; the result is the whole batch, in float32."""
-        with self.accelerator.autocast():
+        with self.accelerator.autocast(), processes.whole_statistics():
             made = pair.image.images(share.images), pair.text.texts(share.captions)
         # Half precision ends here: softmax, hinges and logarithms of ratios are computed in float32.
         image, text = (processes.gather(one.in_float32(self.device)) for one in made)
@@ -189,6 +198,10 @@ class _Run:
 
     def close_epoch(self, terms: Mapping[str, float], found: Mapping[str, float], smaller: bool) -> None:
         """Note the epoch and keep the weights that the run is for."""
+        with stopping.held():
+            self._close_epoch(terms, found, smaller)
+
+    def _close_epoch(self, terms: Mapping[str, float], found: Mapping[str, float], smaller: bool) -> None:
         row = {
             "epoch": float(self.epoch),
             "steps": float(self.step),
@@ -210,7 +223,7 @@ class _Run:
 
     def save(self) -> None:
         """Write everything that the next step depends on."""
-        if self.folder is None or processes.rank():
+        if self.place is None or processes.rank():
             return
         state, numbers = checkpoint.optimiser_tensors(self.optimiser)
         tensors = (
@@ -225,21 +238,16 @@ class _Run:
             "history": self.history,
             "sums": self.sums,
             "numbers": numbers,
-            "settings": _fixed(self.settings),
+            checkpoint.MADE_FROM: self.place.made_from,
         }
-        checkpoint.write(self.folder / checkpoint.LAST, tensors, facts)
+        checkpoint.write(self.place.folder / checkpoint.LAST, tensors, facts)
 
     def resume(self) -> None:
         """Go on from the checkpoint in the folder, if there is one."""
-        path = self.folder and self.folder / checkpoint.LAST
-        if path is None or not path.exists():
+        found = self.place and self.place.last()
+        if not found:
             return
-        (tensors, facts), fixed = checkpoint.read(path), _fixed(self.settings)
-        if changed := [name for name, value in fixed.items() if facts["settings"].get(name) != value]:
-            raise ValueError(
-                f"{path} was made with other settings ({', '.join(changed)}); "
-                f"choose a new folder or the old settings"
-            )
+        tensors, facts = found
         checkpoint.load_weights(self.model, self.objective, tensors)
         self.kept = checkpoint.under("kept", tensors)
         checkpoint.restore_optimiser(self.optimiser, checkpoint.under("optimiser", tensors), facts["numbers"])
@@ -263,12 +271,6 @@ class _Run:
     def _freeze_image_backbone(self, frozen: bool) -> None:
         for parameter in self.backbone:
             parameter.requires_grad_(not frozen)
-
-
-def _fixed(settings: Settings) -> dict[str, Any]:
-    """Settings that must not change between a run and its resumption, as JSON gives them back."""
-    free = {"device", "workers", "checkpoint_every", "tracker"}
-    return settings.model_dump(mode="json", include=Settings.model_fields.keys() - free)
 
 
 def _bar(total: int, done: int, progress: bool) -> Any:

@@ -1,5 +1,6 @@
 """What a training run can be told, and the one place where a seed is planted."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 import torch
@@ -7,6 +8,7 @@ from annotated_types import Ge
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from workbench.records import MetricKey
+from workbench.records.sealed import differences
 from workbench.registry import Count, Natural, NotNegative, Share, did_you_mean, refusal
 
 
@@ -116,6 +118,25 @@ class Settings(BaseModel):
         if self.precision == "bf16" and self.device == "cpu":
             raise ValueError("precision='bf16' is for a GPU; use precision='auto' or device='cuda'")
         return self
+
+
+# What a run may be resumed with other than it had: where and how it runs, and where its data lie, whose
+# content is held against theirs by itself.
+FREE = frozenset(["device", "workers", "checkpoint_every", "tracker", "data_options.root"])
+
+
+def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
+    """What a run must not be resumed with, in words by name, e.g. ``objective was vsepp, is dias``.
+
+    More epochs are no other run, unless the schedule ends with the last of them.
+
+    Args:
+        was: what the run was made from, nested JSON values; fields of ``Settings`` stand at the top.
+        now: what it would go on with.
+    """
+    grows = now.get("schedule") != "cosine" and was.get("epochs", 0) < now.get("epochs", 0)
+    free = FREE | ({"epochs"} if grows else set())
+    return {name: said for name, said in differences(was, now).items() if name not in free}
 
 
 def seed_everything(seed: int) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -175,6 +176,29 @@ def test_the_exported_table_holds_every_run_and_the_pins(explorer, tmp_path: Pat
     assert table.loc[table["run"] == "run 0", "rank"].tolist()[:4] == [1, 2, 3, 4]
     assert table.loc[table["pinned"], "id"].unique().tolist() == ["test-0-9"]
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_an_export_replaces_no_file_and_a_page_writes_below_its_folder_alone(explorer, tmp_path: Path):
+    ask(explorer)
+    explorer.folder = tmp_path / "runs"
+    explorer.folder.mkdir()
+    file = explorer.export(tmp_path / "runs" / "a.csv")
+    with pytest.raises(
+        FileExistsError, match=r"a.csv is there already; give another name, or overwrite=True"
+    ):
+        explorer.export(file)
+    assert explorer.export(file, overwrite=True) == file
+    (tmp_path / "runs" / "away").symlink_to(tmp_path)
+
+    def said(path, **more):
+        return say(explorer, kind="export", path=path, **more)[0]
+
+    for path in ("../b.csv", str(tmp_path / "b.csv"), "away/b.csv"):
+        assert re.search(r"b.csv lies outside of .*runs, and a page writes nowhere else", said(path)["text"])
+    assert "a.csv is there already" in said("a.csv")["text"]
+    assert said("a.csv", overwrite=True)["kind"] == said("deep/b.csv")["kind"] == "exported"
+    assert not (tmp_path / "b.csv").exists()
+    assert (tmp_path / "runs" / "deep" / "b.csv").is_file()
 
 
 def test_the_static_page_holds_the_last_answer_and_its_pictures(explorer, tmp_path: Path):

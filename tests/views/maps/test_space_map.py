@@ -55,6 +55,18 @@ def test_the_exemplar_of_a_cluster_is_its_middle_image():
     assert space_map.exemplars(np.stack([np.cos(angles), np.sin(angles)], axis=1), found).tolist() == [1, 3]
 
 
+def test_a_map_of_one_kind_holds_its_items_alone(space, stand_in):
+    (one,) = map_runs([space], k=3, clusters=2)
+    points, marks = one.alone("caption")
+    np.testing.assert_array_equal(points, one.vectors[12:, :2])
+    assert marks.kind == ["caption"] * 24
+    assert (list(marks.text), list(marks.values)) == (
+        list(space.split.captions),
+        one.items["cluster"].tolist()[12:],
+    )
+    assert len(one.alone("image", "hubness")[0]) == 12
+
+
 def test_a_run_that_only_turned_its_space_has_moved_nothing(space, stand_in):
     turned = torch.from_numpy(
         np.linalg.qr(np.random.default_rng(1).normal(size=(8, 8)))[0].astype(np.float32)

@@ -1,3 +1,4 @@
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -155,6 +156,16 @@ def test_learning_curves_begin_before_training_and_a_single_epoch_has_no_course_
     assert (list(loss.x), list(loss.y)) == ([1.0, 2.0], [1.0, 0.25])
 
 
+def test_distances_have_a_panel_a_run_and_common_bins_from_0_to_2():
+    apart = {"two images": np.array([0.5, 1.5]), "two captions": np.array([1.999])}
+    fig = comparison.distances({"<b>": apart, "b": apart}, images=1000)
+    assert [note.text for note in fig.layout.annotations] == ["&lt;b&gt;", "b"]
+    first, second = fig.data[:2]
+    assert (first.name, first.y[20], first.y[60], sum(first.y)) == ("two images", 0.5, 0.5, 1.0)
+    assert (second.y[79], len(second.x), second.x[-1]) == (1.0, 81, 2.0)
+    assert "1,000 images" in fig.layout.title.text
+
+
 def test_speed_leaves_out_a_cost_that_nobody_knows():
     table = pd.DataFrame(
         {"value": [2.0], "low": [1.5], "high": [3.0], "step": [float("nan")], "image": [7.0]}, index=["a"]
@@ -166,5 +177,13 @@ def test_speed_leaves_out_a_cost_that_nobody_knows():
         100.0,
         50.0,
     )
+    four = table.assign(step=1.0, caption=2.0, retrieval=3.0)
+    points = comparison.speed(
+        four, {name: name for name in ("step", "image", "caption", "retrieval")}, y="rsum"
+    )
+    assert [(point.x[0], point.xaxis) for point in points.data] == [
+        (1.0, "x"), (7.0, "x2"), (2.0, "x3"), (3.0, "x4"),
+    ]  # fmt: skip
+    assert points.layout.xaxis3.domain == points.layout.xaxis.domain
     with pytest.raises(ValueError, match="no cost is known"):
         comparison.speed(table, {"step": "a step"}, y="rsum")

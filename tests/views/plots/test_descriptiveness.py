@@ -69,6 +69,17 @@ def test_each_scorer_has_a_panel_and_each_split_one_outline_and_one_entry_of_the
     assert [note.text for note in fig.layout.annotations] == ["printed", "l2_sum"]
 
 
+def test_all_panels_may_share_the_edges_of_their_bins():
+    fig = plots.distributions(
+        {"a": {"own": np.array([0.1, 1.9])}, "b": {"own": np.array([1.2])}}, title="t", x="x", of="pairs",
+        bins=np.array([0.0, 1.0, 2.0]),
+    )  # fmt: skip
+    assert [(list(line.x), list(line.y)) for line in fig.data] == [
+        ([0.0, 1.0, 2.0], [0.5, 0.5, 0.0]), ([0.0, 1.0, 2.0], [0.0, 1.0, 0.0]),
+    ]  # fmt: skip
+    assert fig.layout.yaxis.title.text == "share of the pairs"
+
+
 def test_each_scorer_has_one_box_a_level_coloured_from_generic_to_specific():
     fig = boxes_by_level(PANELS, LEVEL, title="t", y="y")
     assert [(box.x[0], box.median[0], box.xaxis) for box in fig.data] == [

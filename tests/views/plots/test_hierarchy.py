@@ -12,7 +12,7 @@ VALUES = np.array([0.0, 0.0, 1.0, 2.0, 1.0, 2.0])
 
 
 def test_each_level_has_a_histogram_whose_shares_sum_to_one_and_a_line_at_its_median():
-    fig = hierarchy.histogram_by_level(VALUES, LEVEL, title="t", x="x", bins=4)
+    fig = hierarchy.histogram_by_level({"one": VALUES}, LEVEL, title="t", x="x", bins=4)
     assert [trace.name for trace in fig.data] == ["level 1, generic", "level 4, specific"]
     # bins of half a unit from 0 to 2, and the closing 0 of the outline
     assert fig.data[0].y.tolist() == [0.5, 0.0, 0.25, 0.25, 0.0]
@@ -33,11 +33,14 @@ def test_recall_bars_carry_their_intervals():
         Measurement(MetricKey("hierarcaps_radius_R_level", k=2), 0.8, 0.7, 0.9),
         Measurement(MetricKey("hierarcaps_traversal_R_level", k=1), 0.3),
     ]
-    radius, traversal = hierarchy.recall_by_level(found).data
-    assert (radius.name, list(radius.x), list(radius.y)) == ("hierarcaps_radius", ["1", "2"], [50.0, 80.0])
+    fig = hierarchy.recall_by_level({"a": found, "<b>": found[:2]})
+    assert [note.text for note in fig.layout.annotations] == ["hierarcaps_radius", "hierarcaps_traversal"]
+    radius, other, traversal = fig.data
+    assert (radius.name, list(radius.x), list(radius.y)) == ("a", ["1", "2"], [50.0, 80.0])
     assert_allclose(radius.error_y.array, [15, 10])
     assert_allclose(radius.error_y.arrayminus, [10, 10])
-    assert (list(traversal.y), list(traversal.error_y.array)) == ([30.0], [0.0])
+    assert (other.name, list(other.x), list(other.y), other.xaxis) == ("&lt;b&gt;", ["1"], [50.0], "x")
+    assert (list(traversal.y), list(traversal.error_y.array), traversal.xaxis) == ([30.0], [0.0], "x2")
 
 
 def test_the_way_to_the_root_lists_its_texts_ends_at_the_root_and_fills_the_dots_of_its_own_chain():
@@ -50,6 +53,22 @@ def test_the_way_to_the_root_lists_its_texts_ends_at_the_root_and_fills_the_dots
     assert len(fig.layout.images) == 1
     assert fig.layout.images[0].source.startswith("data:image/png;base64,")
     assert max(fig.data[1].y) < min(fig.data[0].y)
+
+
+def test_runs_stand_side_by_side_under_common_bins_and_below_their_picture():
+    two = {"a": VALUES, "b": VALUES + 2}
+    fig = hierarchy.histogram_by_level(two, LEVEL, title="t", x="x", bins=4)
+    assert [(trace.xaxis, trace.showlegend) for trace in fig.data] == [
+        ("x", True), ("x", True), ("x2", False), ("x2", False),
+    ]  # fmt: skip
+    assert [trace.x.tolist() for trace in fig.data] == [[0.0, 1.0, 2.0, 3.0, 4.0]] * 4
+    assert [(shape.x0, shape.xref) for shape in fig.layout.shapes] == [
+        (0.5, "x"), (1.5, "x"), (2.5, "x2"), (3.5, "x2"),
+    ]  # fmt: skip
+    ways = [hierarchy.Path(None, ["plant"], [1], [True], run) for run in ("one", "<i>")]
+    assert [note.text for note in hierarchy.traversal(ways).layout.annotations] == [
+        "<b>one</b>", "<b>&lt;i&gt;</b>",
+    ]  # fmt: skip
 
 
 def test_texts_cannot_bring_markup_or_mathematics_into_a_figure():
@@ -65,7 +84,7 @@ def test_a_long_text_is_wrapped_and_gets_room():
 
 
 def test_figures_are_plain_ones_that_a_page_can_hold():
-    fig = hierarchy.histogram_by_level(VALUES, LEVEL, title="t", x="x")
+    fig = hierarchy.histogram_by_level({"one": VALUES}, LEVEL, title="t", x="x")
     assert type(fig) is go.Figure
     assert len(fig.to_json()) < 30_000
 

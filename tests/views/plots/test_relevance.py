@@ -12,14 +12,21 @@ SIDES = ("i2t", "t2i")
 
 def test_recall_falls_with_m_below_what_is_possible_and_binary_recall_is_flat():
     recall = {"<b>": {side: np.array([0.9, 0.4]) for side in SIDES}}
+    hits = {"<b>": {side: np.array([0.9, 0.95]) for side in SIDES}}
     fig = relevance.recall_by_m(
-        [1, 20], recall, {"<b>": dict.fromkeys(SIDES, 0.7)}, {"i2t": np.array([1.0, 0.5])}, k=10
+        [1, 20], recall, {"<b>": dict.fromkeys(SIDES, 0.7)}, {"i2t": np.array([1.0, 0.5])}, hits=hits, k=10
     )
     by_name = {(trace.name, trace.xaxis): list(trace.y) for trace in fig.data}
     assert by_name["&lt;b&gt;, R@10", "x2"] == [70.0, 70.0]
     assert by_name["&lt;b&gt;, Semantic Recall", "x"] == [90.0, 40.0]
     assert by_name["most that is possible", "x"] == [100.0, 50.0]
+    assert by_name["&lt;b&gt;, one of the m best", "x2"] == [90.0, 95.0]
     assert ("share of the m best by phi that are true", "x2") not in by_name
+    left = relevance.recall_by_m([1, 20], recall, {}, {}, hits=hits, k=10, about=" without ground truth")
+    assert {trace.name for trace in left.data} == {
+        "&lt;b&gt;, Semantic Recall", "&lt;b&gt;, one of the m best", "most that is possible",
+    }  # fmt: skip
+    assert left.layout.title.text == "Recall at 10 without ground truth"
 
 
 def test_labels_are_rings_and_truth_dots_joined_by_lines():

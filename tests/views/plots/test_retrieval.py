@@ -87,6 +87,31 @@ def test_without_grades_an_item_is_its_own_or_anothers(split):
     assert "another&#x27;s" in page
 
 
+def test_the_border_of_an_item_is_as_wide_as_its_phi(split):
+    def phi(images, captions):
+        return 2 * grade(images, captions)
+
+    page = sheet({"one": Answers(GOOD, np.ones(3))}, [("", 0)], split, phi=phi, k=3)
+    # phi of images 0, 2 and 1 with caption 0 is 2, 2 and 0.5, a quarter of the best
+    assert re.findall(r"border: ([\d.]+)px solid rgba\(0, 114, 178, ([\d.]+)\)", page) == [
+        ("8.0", "1.00"), ("8.0", "1.00"), ("3.5", "0.36"),
+    ]  # fmt: skip
+    assert "another&#x27;s, phi 0.50, 0.200" in page
+    nothing = sheet({"one": Answers(GOOD, np.ones(3))}, [("", 0)], split, phi=lambda i, c: np.zeros((3, 1)))
+    assert nothing.count("border: 2.0px solid rgba(0, 114, 178, 0.15)") == 3
+
+
+def test_what_is_said_of_a_caption_stands_below_it(split):
+    said = ["says 0.1", "says <b>", "says 0.9"]
+    one = {"one": Answers(GOOD, np.ones(3))}
+    assert re.findall(r"<small>(says[^<]*)", sheet(one, [("", 1)], split, said=said, k=3)) == [
+        "says &lt;b&gt;"
+    ]
+    found = sheet(one, [("", 0)], split, direction="i2t", said=said, k=3)
+    # image 0 prefers captions 0, 2, 1
+    assert re.findall(r"<small>(says[^<]*)", found) == ["says 0.1", "says 0.9", "says &lt;b&gt;"]
+
+
 def test_equal_scores_show_the_lower_row_first(split):
     page = sheet({"one": Answers(np.zeros((3, 3)), np.ones(3))}, [("", 2)], split, k=3)
     assert marks(page) == ["", "", "own"]

@@ -44,6 +44,8 @@ class Explorer(anywidget.AnyWidget):
         model, pretrained, images: instead of runs, a model that was made elsewhere (an open_clip name, or an
             object with ``encode_image`` and ``encode_text``) on a folder of pictures or a split; see
             ``experiment.outside.open_model``.
+        folder: below it the page's field "Export to" may write files that are not there yet; the working
+            directory if not given.
 
     Raises:
         ValueError: no run, runs of different splits, or judgements that the split has not.
@@ -66,10 +68,12 @@ class Explorer(anywidget.AnyWidget):
         k: int = 12,
         grades: str = "",
         start: str = "",
+        folder: Path | str = "",
         model: str | Encodes | None = None,
         pretrained: str = "",
         images: Split | Path | str = "",
     ) -> None:
+        self.folder = Path(folder).resolve()
         if model is not None:
             require(not runs, "give runs, or a model with images, not both")
             runs = [open_model(model, images, pretrained=pretrained)]
@@ -182,17 +186,33 @@ class Explorer(anywidget.AnyWidget):
         if other.has_trait("asked"):
             self._map = other
 
-    def export(self, path: Path | str) -> Path:
+    def export(self, path: Path | str, *, overwrite: bool = False) -> Path:
         """Write the last answer as a table, one line for each item and run; the file appears whole or not at
         all.
 
         Args:
             path: ends with ``.csv``, ``.json`` or ``.parquet``.
+            overwrite: replace a file that is there.
 
         Raises:
+            FileExistsError: there is such a file.
             ValueError: another ending, or nothing was asked yet.
         """
+        if Path(path).exists() and not overwrite:
+            raise FileExistsError(
+                f"{path} is there already; give another name, or overwrite=True to replace it"
+            )
         return write_table(path, self._answered().table())
+
+    def _export_below(self, path: str, overwrite: bool) -> Path:
+        """An export that the page asked for, which may lie in ``folder`` alone."""
+        place = (self.folder / path).resolve()
+        require(
+            place.is_relative_to(self.folder),
+            f"{path} lies outside of {self.folder}, and a page writes nowhere else; name the folder in "
+            "Explorer(folder=...), or write with export(...) in the notebook",
+        )
+        return self.export(place, overwrite=overwrite)
 
     def to_html(self, path: Path | str, *, questions: Sequence[Question] = ()) -> Path:
         """Write a page that reads without kernel or network: the last answer, or the answers to these
@@ -242,7 +262,8 @@ class Explorer(anywidget.AnyWidget):
                     "found": self.engine.gallery.suggestions(str(message["text"])),
                 }
             elif kind == "export":
-                reply = {"kind": "exported", "path": str(self.export(message["path"]))}
+                written = self._export_below(str(message["path"]), message.get("overwrite") is True)
+                reply = {"kind": "exported", "path": str(written.relative_to(self.folder))}
             elif kind == "disagreements":
                 reply, blobs = self._differing(message)
             elif kind == "open":

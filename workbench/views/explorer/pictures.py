@@ -6,7 +6,6 @@ as a thumbnail and large when it is opened.
 
 import base64
 import io
-import struct
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -14,9 +13,11 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
-from PIL import Image, ImageDraw, UnidentifiedImageError
+from PIL import Image, ImageDraw
 
-from workbench.records import Split
+from workbench.data.images import PILLOW, read_image
+from workbench.records import Split, require
+from workbench.records.foreign import DAMAGED, understood
 from workbench.records.shown import fixed
 from workbench.views import photographs
 from workbench.views.explorer.answers import Answer, image_row
@@ -30,10 +31,6 @@ PAGES = 8
 LIMIT = 32_000_000
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-# what Pillow and the loaders raise for files that are missing, cut short, huge or no pictures at all
-UNREADABLE = (
-    OSError, ValueError, SyntaxError, EOFError, KeyError, struct.error, Image.DecompressionBombError,
-)  # fmt: skip
 
 
 def recent(kept: dict[Key, Value], key: Key, make: Callable[[], Value], most: int) -> Value:
@@ -84,7 +81,7 @@ class Thumbnails:
     def _made(self, row: int) -> bytes:
         try:
             picture = scaled(photographs.picture(self.split, row), self.side)
-        except UNREADABLE as error:
+        except (*DAMAGED, *PILLOW) as error:
             self.failed[row] = f"{type(error).__name__}: {error}"
             picture = placeholder(self.failed[row], self.side)
         # JPEG and not WebP: it is made eight times faster, and a page waits for it
@@ -162,7 +159,7 @@ def encoded(image: Image.Image, kind: str, quality: int) -> bytes:
 
 
 def uploaded(name: str, content: bytes) -> Any:
-    """A picture in RGB, or the vector of an ``.npy`` file.
+    """A picture in RGB, as ``read_image`` has it, or the vector of an ``.npy`` file.
 
     Args:
         name: of the file; the ending ``.npy`` tells an embedding.
@@ -178,13 +175,13 @@ def uploaded(name: str, content: bytes) -> Any:
         size, limit = fixed(len(content) / 1e6, 0), fixed(LIMIT / 1e6, 0)
         raise ValueError(f"{name} has {size} MB; give a file of at most {limit} MB")
     if not name.lower().endswith(".npy"):
-        try:
-            return Image.open(io.BytesIO(content)).convert("RGB")
-        except (UnidentifiedImageError, Image.DecompressionBombError) as error:
-            raise ValueError(f"{name} cannot be read as a picture: {error}") from error
-    vector = np.load(io.BytesIO(content), allow_pickle=False).squeeze()
-    if vector.ndim != 1 or not np.issubdtype(vector.dtype, np.floating) or not np.isfinite(vector).all():
-        raise ValueError(
-            f"{name} holds {vector.dtype} of shape {vector.shape}; one vector of finite numbers is needed"
+        return read_image(content, name)
+    with understood(name, "cannot be read as an embedding"), np.errstate(over="ignore"):
+        held = np.load(io.BytesIO(content), allow_pickle=False).squeeze()
+        require(
+            held.ndim == 1 and held.size and np.issubdtype(held.dtype, np.floating),
+            f"it holds {held.dtype} of shape {held.shape}; one vector of numbers is needed",
         )
-    return vector.astype(np.float32)
+        vector = held.astype(np.float32)
+        require(np.isfinite(vector).all(), "it holds numbers that are not finite")
+        return vector

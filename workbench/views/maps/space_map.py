@@ -67,6 +67,21 @@ class SpaceMap:
         kind, text, values = (self.items[name].tolist() for name in ("kind", "text", colour))
         return Marks(kind, text, values, colour)
 
+    def alone(self, kind: str, colour: str = "cluster") -> tuple[Array, Marks]:
+        """A map of one kind of item by itself (AAHR, Fig. 5): places, computed when asked, and what is drawn.
+
+        Args:
+            kind: ``"image"`` or ``"caption"``.
+            colour: a column of the items.
+
+        Raises:
+            ValueError: as ``marks``, or fewer than four items.
+        """
+        rows, every = np.flatnonzero(self.items["kind"] == kind), self.marks(colour)
+        known = ([values[row] for row in rows] for values in (every.kind, every.text, every.values))
+        ids = self.items["id"].iloc[rows].tolist()
+        return coordinates.places(self.vectors[rows], ids, self.settings), Marks(*known, colour)
+
     def facts(self) -> dict[str, float]:
         """The numbers of the map, for a table or a result file.
 

@@ -2,8 +2,7 @@
 splits do not compare.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +60,8 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
         FileNotFoundError: there is no run with numbers below the root.
     """
     every = [one for run in runs.list_runs(root, notebook) for one in (run, *run.elsewhere())]
-    found = {str(run.folder): (run, _unfit(run)) for run in every}
+    known = {*metrics.rows(), FIRST}
+    found = {str(run.folder): (run, _unfit(run, known)) for run in every}
     rows = {folder: _row(run) for folder, (run, reason) in found.items() if not reason}
     left_out = {folder: reason for folder, (_, reason) in found.items() if reason}
     require(rows, f"no run with numbers below {root}; `workbench run 03_train` makes one", FileNotFoundError)
@@ -86,10 +86,14 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     )
 
 
-def _unfit(run: runs.Run) -> str:
+def _unfit(run: runs.Run, known: Collection[str]) -> str:
     if run.status not in ("ok", "unwatched"):
         return run.status
-    known = {*metrics.rows(), FIRST}
+    try:  # what is read of it below, so that one bad file costs its own run alone
+        runs.load(run.folder / runs.CONFIG)
+        runs.ByQuery.read(run.folder)
+    except ValueError as error:
+        return f"{runs.UNREADABLE}: {error}"
     found = (label for label in run.results.get("metrics", {}) if _metric(label) in known)
     return "" if "objective" in run.results and any(found) else "no number of retrieval among its results"
 
@@ -124,8 +128,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
 
 def _options(alike: Sequence[runs.Run]) -> list[str]:
     """Of every run the parameters in which the runs differ, other than those that have a column."""
-    configs = [run.folder / runs.CONFIG for run in alike]
-    resolved = [runs.flat(json.loads(one.read_text())) if one.is_file() else {} for one in configs]
+    resolved = [runs.flat(runs.load(run.folder / runs.CONFIG)) for run in alike]
     given = [
         {name.removeprefix("settings."): one for name, one in runs.flat(run.params).items()} for run in alike
     ]

@@ -2,13 +2,19 @@
 
 import csv
 import io
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from markupsafe import Markup
+
+from workbench.execution import report
 from workbench.execution.table import Part, Row, Table
 from workbench.experiment import runs
-from workbench.records.shown import heading, scaled, with_interval
+from workbench.records.shown import count, heading, scaled, with_interval
 from workbench.views.pages import page
+from workbench.views.plots import comparison
 
 # signs that LaTeX reads as something else, and those of the papers' tables that its fonts lack
 LATEX = {
@@ -116,6 +122,33 @@ def comma_separated(table: Table) -> str:
     return file.getvalue()
 
 
+def curves(table: Table) -> dict[str, Any]:
+    """The figure below the table, as plotly's JSON: RSUM, or the first number that was measured, over each
+    parameter; nothing where no row of a curve has it.
+
+    Args:
+        table: from ``execution.table.make``.
+    """
+    head = next(
+        (head for head, unit in table.columns.items() if unit == "sum"), next(iter(table.columns), "")
+    )
+    values = {
+        row.name: value for row in table.rows if (value := row.values.get(head)) and value[0] is not None
+    }
+    drawn = {
+        name: found
+        for name, of in table.curves.items()
+        if (found := {x: values[row] for row, x in of.items() if row in values})
+    }
+    if not drawn:
+        return {}
+    seeds = max(row.seeds for row in table.rows)
+    title = f"{head} over the parameter, mean of {count(seeds, 'seed')} and 95 % interval"
+    fig = comparison.over_parameter(drawn, title=title, y=head, unit=table.columns[head])
+    made: dict[str, Any] = json.loads(fig.to_json())
+    return made
+
+
 def _notes(table: Table) -> list[str]:
     lacking = [f"{label} ({why})" for label, why in table.missing.items()]
     return [*table.notes, *([f"Missing: {'; '.join(lacking)}."] if lacking else [])]
@@ -132,6 +165,11 @@ def write(table: Table, folder: Path | str) -> dict[str, Path]:
         Ending -> path.
     """
     heads, rows = texts(table)
-    html = page("views/pages/table.html.j2", title=table.title, names=heads, rows=rows, notes=_notes(table))
+    drawn = curves(table)
+    html = page(
+        "views/pages/table.html.j2", title=table.title, names=heads, rows=rows, notes=_notes(table),
+        script=Markup(report.plotly_script() if drawn else ""),
+        figure=Markup(report.div(drawn, "curves") if drawn else ""),
+    )  # fmt: skip
     every = {"html": html, "md": markdown(table), "tex": latex(table), "csv": comma_separated(table)}
     return {end: runs.write_text(Path(folder) / f"{table.name}.{end}", text) for end, text in every.items()}

@@ -3,17 +3,21 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
-from workbench.records import require
+from workbench.records import Array, require
 from workbench.records.readable import unit_of
 from workbench.records.shown import Unit, count, fixed, heading, scaled, shown, with_interval
+from workbench.views.plots.descriptiveness import distributions
 from workbench.views.plots.theme import CATEGORIES, INK, each, escape, figure, on_axis, panels, whiskers
 
 # the mark differs as well as the colour
 SECONDS = "seconds"
+# the greatest value of a parameter by the least, from which its axis is logarithmic
+WIDE = 8
 ZERO = {"color": INK, "dash": "dot", "width": 2}
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "star", "x")
 VERDICTS = {
@@ -258,6 +262,51 @@ def _style(number: int, name: str) -> dict[str, Any]:
             "name": escape(name), "legendgroup": name}  # fmt: skip
 
 
+def over_parameter(
+    by_parameter: Mapping[str, Mapping[float, tuple[float, float | None, float | None]]], *, title: str,
+    y: str, unit: str,
+) -> go.Figure:  # fmt: skip
+    """One panel a parameter: a number over it, with intervals; a wide range is drawn by its logarithm.
+
+    Args:
+        by_parameter: name of the parameter -> its value -> mean and the ends of its interval, ``None`` = not
+            known.
+        title: what the figure shows.
+        y: name of the number.
+        unit: what the number is, of ``records.shown.UNITS``.
+    """
+    fig = panels(list(by_parameter), title, "", f"{y}, {heading(unit)}", spacing=0.05)
+    for column, by_value in enumerate(by_parameter.values(), 1):
+        x = sorted(by_value)
+        value, low, high = zip(*map(by_value.__getitem__, x), strict=True)
+        wide = x[0] > 0 and x[-1] / x[0] >= WIDE
+        fig.add_scatter(
+            x=x, y=on_axis(value, unit), mode="lines+markers", marker={"color": CATEGORIES[0], "size": 9},
+            line={"color": CATEGORIES[0], "width": 2.5}, showlegend=False, row=1, col=column,
+            error_y=whiskers(value, low, high, CATEGORIES[0], unit, width=5), hoverinfo="text",
+            hovertext=[f"{one}: {with_interval(*by_value[one], unit)}" for one in x],
+        )  # fmt: skip
+        fig.update_xaxes(
+            tickvals=x, ticktext=list(map(str, x)), type="log" if wide else "linear", row=1, col=column,
+            title="value, log scale" if wide else "value",
+        )  # fmt: skip
+    return fig.update_layout(height=360)
+
+
+def distances(by_run: Mapping[str, Mapping[str, Array]], *, images: int) -> go.Figure:
+    """One panel a run: how far apart images and captions are, within a modality and between the two
+    (DIAS, Fig. 4).
+
+    Args:
+        by_run: run -> kind of pair -> distances of unit vectors, from ``experiment.compare.distances``.
+        images: how many images they are of, each with one caption.
+    """
+    return distributions(
+        by_run, of="pairs", x="Euclidean distance of unit vectors", bins=np.linspace(0, 2, 81),
+        title=f"Distances within and between modalities, {count(images, 'image')} with a caption each",
+    )  # fmt: skip
+
+
 def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure:
     """Accuracy against what it costs, one panel a cost; a run whose cost is not known is left out of that
     panel.
@@ -273,15 +322,24 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
     known = {column: heading for column, heading in times.items() if table[column].notna().any()}
     require(known, "no cost is known: the runs kept no checkpoint, and nothing was measured here")
     unit, title = unit_of(y), "Accuracy against speed"
-    fig = panels(list(known.values()), title, "milliseconds", f"{y}, {heading(unit)}", spacing=0.08)
+    # four stand two a row, so that a narrow page has room for the numbers of each axis
+    columns = len(known) if len(known) < 4 else 2
+    rows = -(-len(known) // columns)
+    fig = figure(title, height=120 + 290 * rows).set_subplots(
+        rows, columns, subplot_titles=[escape(name) for name in known.values()], shared_yaxes=True,
+        horizontal_spacing=0.06, vertical_spacing=0.44 / rows,
+    )  # fmt: skip
     for number, (name, row) in enumerate(table.iterrows()):
         style = _style(number, str(name))
-        for col, column in enumerate(known, 1):
+        for place, column in enumerate(known):
             fig.add_scatter(
                 x=[row[column]], y=on_axis(row["value"], unit), mode="markers", marker_size=12,
                 error_y=whiskers(row["value"], row["low"], row["high"], style["line_color"], unit),
-                showlegend=col == 1, row=1, col=col, **style,
+                showlegend=not place, row=place // columns + 1, col=place % columns + 1, **style,
             )  # fmt: skip
-    return fig.update_layout(height=400, margin={"b": 110}, legend={"y": -0.22}).update_xaxes(
-        rangemode="tozero"
+    return (
+        fig.update_annotations(font={"size": 13, "color": INK})
+        .update_layout(margin={"b": 110}, legend={"y": -0.3 / rows, "yanchor": "top"})
+        .update_xaxes(rangemode="tozero", title="milliseconds")
+        .update_yaxes(title=f"{y}, {heading(unit)}", col=1)
     )

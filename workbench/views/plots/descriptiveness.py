@@ -88,17 +88,19 @@ def _segments(fig: go.Figure, contributions: Sequence[Sequence[tuple[str, float]
 
 
 def distributions(
-    by_scorer: Mapping[str, Mapping[str, Array]], *, title: str, x: str, bins: int = 40
-) -> go.Figure:
+    by_scorer: Mapping[str, Mapping[str, Array]], *, title: str, x: str, of: str = "captions",
+    bins: int | Array = 40,
+) -> go.Figure:  # fmt: skip
     """One panel a scorer, in it one outline of a histogram a split, over common bins.
 
     Args:
-        by_scorer: scorer -> split -> ``(T,)`` descriptiveness.
+        by_scorer: scorer -> split -> ``(T,)`` descriptiveness; or run -> kind of pair -> distances.
         title: what the figure shows.
         x: name of the values, with their unit.
-        bins: number of equal bins of a panel.
+        of: what the values are of.
+        bins: number of equal bins of a panel, or the edges of the bins of all panels.
     """
-    fig = panels(list(by_scorer), title, x, "share of the captions")
+    fig = panels(list(by_scorer), title, x, f"share of the {of}")
     for column, splits in enumerate(by_scorer.values(), 1):
         edges = np.histogram_bin_edges(np.concatenate(list(splits.values())), bins)
         for (name, values), colour, dash in zip(splits.items(), cycle(CATEGORIES), cycle(DASHES)):

@@ -4,6 +4,7 @@ from an image to the root.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -34,31 +35,37 @@ BOX = {"lowerfence": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "upperfence": 
 # in rows of one line of text; a picture is as high as it is wide, which is about four of them
 ROW, PICTURE = 30, 4.0
 CLEAR = "rgba(0,0,0,0)"
+# how the key of a recall by level ends
+BY_LEVEL = "_R_level"
 
 
-def histogram_by_level(values: Array, level: Array, *, title: str, x: str, bins: int = 40) -> go.Figure:
-    """One outline of a histogram for each level, over common bins.
+def histogram_by_level(
+    by_name: Mapping[str, Array], level: Array, *, title: str, x: str, bins: int = 40
+) -> go.Figure:
+    """One panel a name, in it one outline of a histogram for each level, over common bins.
 
     Args:
-        values: ``(T,)`` a number of each caption, e.g. the distance from its image.
+        by_name: heading of the panel -> ``(T,)`` a number of each caption, e.g. the distance from its image.
         level: ``(T,)`` level of each caption, larger = more specific.
         title: what the figure shows.
         x: name of the values, with their unit.
-        bins: number of equal bins between the smallest and the largest value.
+        bins: number of equal bins between the smallest and the largest value of all panels.
 
     Returns:
         Figure; the vertical axis is the share of the level's captions. Dotted lines stand at the medians.
     """
-    fig = figure(title, x, "share of the level's captions")
-    edges = np.histogram_bin_edges(values, bins)
+    fig = panels(list(by_name), title, x, "share of the level's captions")
+    edges = np.histogram_bin_edges(np.concatenate([*by_name.values()]), bins)
     levels = np.unique(level).tolist()
-    for one in levels:
-        chosen, colour = values[level == one], level_colour(one, levels)
-        steps(
-            fig, chosen, edges, {"color": colour}, name=_level_name(one, levels), fill="tozeroy",
-            fillcolor=_pale(colour),
-        )  # fmt: skip
-        fig.add_vline(x=float(np.median(chosen)), line={"color": colour, "dash": "dot", "width": 1.5})
+    for column, values in enumerate(by_name.values(), 1):
+        for one in levels:
+            chosen, colour = values[level == one], level_colour(one, levels)
+            steps(
+                fig, chosen, edges, {"color": colour}, name=_level_name(one, levels), fill="tozeroy",
+                fillcolor=_pale(colour), legendgroup=str(one), showlegend=column == 1, row=1, col=column,
+            )  # fmt: skip
+            median = float(np.median(chosen))
+            fig.add_vline(x=median, line={"color": colour, "dash": "dot", "width": 1.5}, row=1, col=column)
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
@@ -86,23 +93,29 @@ def boxes_by_level(by_name: Mapping[str, Array], level: Array, *, title: str, y:
     return fig.update_xaxes(type="category").update_layout(showlegend=False)
 
 
-def recall_by_level(measurements: Sequence[Measurement]) -> go.Figure:
-    """Share of chains whose text of a level was retrieved, one group of bars a level, one bar a protocol.
+def recall_by_level(found: Mapping[str, Sequence[Measurement]]) -> go.Figure:
+    """Share of chains whose text of a level was retrieved: one panel a protocol, one group of bars a level,
+    one bar a run.
 
     Args:
-        measurements: those with keys like ``"hierarcaps_radius_R_level@1"`` are drawn, with their intervals.
+        found: run -> measurements, of which those with keys like ``"hierarcaps_radius_R_level@1"`` are drawn,
+            with their intervals.
     """
-    fig = figure("Recall by level", "level, 1 = most generic", f"images, {heading()}")
-    protocols: dict[str, list[tuple[str, Measurement]]] = {}
-    for m in measurements:
-        if m.key.metric.endswith("_R_level"):
-            protocols.setdefault(m.key.metric.removesuffix("_R_level"), []).append((str(m.key.k), m))
-    for (name, by_level), colour in zip(protocols.items(), CATEGORIES, strict=False):
-        value, low, high = ([getattr(m, end) for _, m in by_level] for end in ("value", "low", "high"))
-        fig.add_bar(
-            x=[level for level, _ in by_level], y=on_axis(value), error_y=whiskers(value, low, high, INK),
-            name=escape(name), marker={"color": colour},
-        )  # fmt: skip
+    by_protocol: dict[str, dict[str, list[Measurement]]] = {}
+    for run, several in found.items():
+        for m in (m for m in several if m.key.metric.endswith(BY_LEVEL)):
+            name = m.key.metric.removesuffix(BY_LEVEL)
+            by_protocol.setdefault(name, {}).setdefault(run, []).append(m)
+    title, x = "Recall by level", "level, 1 = most generic"
+    fig = panels(list(by_protocol), title, x, f"images, {heading()}")
+    for column, by_run in enumerate(by_protocol.values(), 1):
+        for (run, by_level), colour in zip(by_run.items(), cycle(CATEGORIES)):
+            value, low, high = ([getattr(m, end) for m in by_level] for end in ("value", "low", "high"))
+            fig.add_bar(
+                x=[str(m.key.k) for m in by_level], y=on_axis(value), marker={"color": colour},
+                error_y=whiskers(value, low, high, INK), name=escape(run), legendgroup=run,
+                showlegend=column == 1, row=1, col=column,
+            )  # fmt: skip
     return fig.update_yaxes(rangemode="tozero").update_xaxes(type="category").update_layout(barmode="group")
 
 
@@ -124,7 +137,7 @@ def share_by_value(
     edges = np.unique(np.quantile(values, np.linspace(0, 1, groups + 1)))
     _, group = np.unique(np.searchsorted(edges[1:-1], values, side="right"), return_inverse=True)
     sizes = np.bincount(group)
-    for (name, found), colour, symbol in zip(answered.items(), CATEGORIES, MARKERS, strict=False):
+    for (name, found), colour, symbol in zip(answered.items(), cycle(CATEGORIES), cycle(MARKERS)):
         share = np.bincount(group, found) / sizes
         fig.add_scatter(
             x=np.bincount(group, values) / sizes, y=on_axis(share), name=escape(name), mode="lines+markers",
@@ -151,12 +164,14 @@ class Path:
         texts: retrieved texts in order, without the root.
         levels: the level of each text in the image's chain, 0 = another image's text.
         true: whether each text is true of the image.
+        run: written below the image; empty = there is one run only.
     """
 
     image: Image.Image | None
     texts: Sequence[str]
     levels: Sequence[int]
     true: Sequence[bool]
+    run: str = ""
 
 
 def traversal(paths: Sequence[Path], *, levels: Sequence[int] = (1, 2, 3, 4)) -> go.Figure:
@@ -206,6 +221,10 @@ def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) ->
             fig, path.image, 112, xref="x", yref="y", x=-0.03, y=top + 0.5, sizex=0.2, sizey=PICTURE,
             xanchor="right", yanchor="top",
         )  # fmt: skip
+    if path.run:
+        fig.add_annotation(
+            x=-0.13, y=top + 0.5 - PICTURE, text=f"<b>{escape(path.run)}</b>", showarrow=False, yanchor="top"
+        )
     return top - max(float(heights.sum()), PICTURE) - 1
 
 

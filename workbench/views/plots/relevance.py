@@ -23,26 +23,32 @@ def recall_by_m(
     binary: Mapping[str, Mapping[str, float]],
     true: Mapping[str, Array],
     *,
+    hits: Mapping[str, Mapping[str, Array]],
     k: int,
+    about: str = "",
 ) -> go.Figure:
     """Semantic Recall as the relevant set grows, beside binary recall, which does not know of m; one panel a
-    direction.
+    direction (SAM, Fig. 3).
 
     Args:
         ms: ``(n,)`` sizes of the relevant set.
         recall: model -> direction -> ``(n,)`` Semantic Recall at k.
-        binary: model -> direction -> R@k.
+        binary: model -> direction -> R@k; empty where own pairs were left out.
         true: direction -> ``(n,)`` share of the m best by phi that are truly relevant; empty = not known.
+        hits: model -> direction -> ``(n,)`` share of queries with one of the m best among k.
         k: how many items are retrieved; no recall of m items can exceed ``k / m``.
+        about: ends the title.
     """
-    fig = panels(list(DIRECTIONS.values()), f"Recall at {k}", "", heading(), spacing=0.06)
+    fig = panels(list(DIRECTIONS.values()), f"Recall at {k}{about}", "", heading(), spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         place = {"x": list(ms), "mode": "lines", "row": 1, "col": column, "showlegend": column == 1}
         for (name, by_side), colour in zip(recall.items(), CATEGORIES, strict=False):
             for label, values, look in (
                 ("Semantic Recall", by_side[side], {"width": 2.5}),
-                (f"R@{k}", [binary[name][side]] * len(ms), {"width": 1.5, "dash": "dash"}),
-            ):
+                ("one of the m best", hits[name][side], {"width": 1.5, "dash": "dashdot"}),
+                *((f"R@{k}", [of[side]] * len(ms), {"width": 1.5, "dash": "dash"})
+                  for of in ([binary[name]] if name in binary else [])),
+            ):  # fmt: skip
                 fig.add_scatter(
                     y=on_axis(values), line={"color": colour, **look}, name=escape(f"{name}, {label}"),
                     legendgroup=name, **place,

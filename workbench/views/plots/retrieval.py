@@ -57,6 +57,8 @@ def sheet(
     *,
     direction: Literal["i2t", "t2i"] = "t2i",
     grade: Grade | None = None,
+    phi: Grade | None = None,
+    said: Sequence[str] = (),
     k: int = 5,
 ) -> str:
     """Each query with a line for every run: the rank of its own item, and the ``k`` best items with
@@ -72,6 +74,11 @@ def sheet(
         direction: image to text or text to image.
         grade: ``(n,)`` image rows and ``(m,)`` caption rows -> ``(n, m)`` grades in [0, 1]; ``None`` =
             nothing but "its own".
+        phi: graded relevance of at least 0, asked like ``grade``: the border of an item is as wide and strong
+            as its phi, the widest that of the best item of the gallery (SAM, Fig. 1); ``None`` = borders say
+            what an item is.
+        said: ``(T,)`` what stands below a caption, e.g. how descriptive it is (DITM, Fig. 6); empty =
+            nothing.
         k: items shown; among equal scores the lower row first.
 
     Returns:
@@ -81,11 +88,11 @@ def sheet(
     blocks = [
         {
             "why": why,
-            "asked": _item(split, query, direction[0]),
+            "asked": _item(split, query, direction[0], said),
             "lines": [
                 {"run": name, "rank": fixed(answers.ranks[query], 0),
-                 "items": [{"shown": _item(split, item, direction[-1]), "kind": kind, "note": note}
-                           for item, kind, note in _items(answers.scores, query, split, direction, grade, k)]}
+                 "items": [{"shown": _item(split, item, direction[-1], said), **what} for item, what
+                           in _items(answers.scores, query, split, direction, grade, phi, k)]}
                 for name, answers in runs.items()
             ],
         }
@@ -98,25 +105,34 @@ def sheet(
 
 
 def _items(
-    scores: Array, query: int, split: Split, direction: str, grade: Grade | None, k: int
-) -> list[tuple[int, str, str]]:
-    """The best items of a query, what each is, and what is said below it."""
-    line = scores[:, query] if direction == "t2i" else scores[query]
-    items, one = np.argsort(-line, kind="stable")[:k], np.array([query])
-    images, captions = (items, one) if direction == "t2i" else (one, items)
-    grades = np.zeros(len(items)) if grade is None else np.asarray(grade(images, captions)).ravel()
-    found = []
-    for item, is_own, value in zip(items.tolist(), split.own[captions] == images, grades.tolist()):
+    scores: Array, query: int, split: Split, direction: str, grade: Grade | None, phi: Grade | None, k: int
+) -> list[tuple[int, dict[str, Any]]]:
+    """The best items of a query: what each is, what is said below it, and its phi as a share of the best."""
+    line, one = scores[:, query] if direction == "t2i" else scores[query], np.array([query])
+    every = np.argsort(-line, kind="stable")
+
+    def pairs(items: Rows) -> tuple[Rows, Rows]:
+        return (items, one) if direction == "t2i" else (one, items)
+
+    def graded(by: Grade | None, items: Rows) -> Array:
+        return np.zeros(len(items)) if by is None else np.asarray(by(*pairs(items))).ravel()
+
+    images, captions = pairs(every[:k])
+    grades, worth = graded(grade, every[:k]), graded(phi, every)
+    found, ways = [], zip(every[:k].tolist(), split.own[captions] == images, grades.tolist(), worth.tolist())
+    for item, is_own, value, of_phi in ways:
         kind = "own" if is_own else "true" if value >= 1 else "partly" if value >= 0.5 else ""
         note = MARKS[kind]
         if kind in ("partly", ""):
             note = "✕ another's" if grade is None else f"{note}, {shown(value)} % holds"
-        found.append((item, kind, f"{note}, {fixed(line[item], 3)}"))
+        note += "" if phi is None else f", phi {fixed(of_phi, 2)}"
+        share = None if phi is None else of_phi / (worth.max() or 1)
+        found.append((item, {"kind": kind, "note": f"{note}, {fixed(line[item], 3)}", "share": share}))
     return found
 
 
-def _item(split: Split, row: int, kind: str) -> dict[str, Any]:
+def _item(split: Split, row: int, kind: str, said: Sequence[str]) -> dict[str, Any]:
     """What a page shows of an image (``"i"``) or a caption (``"t"``)."""
     if kind == "t":
-        return {"image": None, "text": split.captions[row]}
-    return {"image": picture(split, row), "text": f"image {split.image_ids[row]}"}
+        return {"image": None, "text": split.captions[row], "said": said[row] if len(said) else ""}
+    return {"image": picture(split, row), "text": f"image {split.image_ids[row]}", "said": ""}

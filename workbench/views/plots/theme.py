@@ -137,8 +137,8 @@ def whiskers(
     """
     middle, below, above = (np.array(on_axis(one, unit)) for one in (value, low, high))
     return {
-        "type": "data", "color": colour, "thickness": 2, "array": np.nan_to_num(above - middle),
-        "arrayminus": np.nan_to_num(middle - below), **look,
+        "type": "data", "color": colour, "thickness": 2, "array": np.nan_to_num(above - middle).tolist(),
+        "arrayminus": np.nan_to_num(middle - below).tolist(), **look,
     }  # fmt: skip
 
 

@@ -1,0 +1,170 @@
+"""Runs and grids of which something dies, hangs or has no room: each ends with its status."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import psutil
+import pytest
+
+from workbench.execution import grid
+from workbench.execution.notebook import NOTEBOOK, run_notebook
+from workbench.experiment import runs
+from workbench.views.pages import leaderboard
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
+
+# what the second, third, ... attempt of a run does is told by the lines of a file beside the notebook
+ATTEMPT = """import os, pathlib, time
+notes = pathlib.Path({notes!r})
+with notes.open("a") as file:
+    file.write(f"{{os.getpid()}}\\n")
+attempt = notes.read_text().count("\\n")"""
+
+
+def started(notes: Path, attempts: int, process: subprocess.Popen) -> int:
+    """Wait for the kernel of an attempt; its process number."""
+    while not notes.is_file() or notes.read_text().count("\n") < attempts:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.1)
+    return int(notes.read_text().split()[-1])
+
+
+def gone(number: int) -> bool:
+    """Whether a process ends within some seconds."""
+    for _ in range(300):
+        if not psutil.pid_exists(number) or psutil.Process(number).status() == psutil.STATUS_ZOMBIE:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_run_is_interrupted_killed_and_then_gone_on_with_in_its_own_folder(make_notebook, tmp_path):
+    notes, root = tmp_path / "notes", tmp_path / "runs"
+    path = make_notebook(ATTEMPT.format(notes=str(notes)), "time.sleep(600 if attempt < 3 else 0)")
+    command = [sys.executable, "-m", "workbench", "run", str(path), "--root", str(root)]
+
+    def start() -> subprocess.Popen:
+        return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+
+    first = start()
+    kernel = started(notes, 1, first)
+    first.send_signal(signal.SIGTERM)
+    said = first.communicate()[1]
+    assert first.returncode == 143, said
+    assert "interrupted" in said
+    assert "cell 5 of 6" in said
+    assert gone(kernel)
+    assert [run.status for run in runs.list_runs(root)] == ["interrupted"]
+    second = start()
+    kernel = started(notes, 2, second)
+    second.kill()
+    second.communicate()
+    assert gone(kernel)
+    assert [run.status for run in runs.list_runs(root)] == ["unfinished"]
+    third = start()
+    said = third.communicate()[1]
+    assert third.returncode == 0, said
+    assert [(run.status, run.results) for run in runs.list_runs(root)] == [("ok", {"seed": 0})]
+    assert not [file for file in root.rglob(".*") if not file.name.endswith(".lock")]
+
+
+def test_a_notebook_that_hangs_is_ended_at_its_time_limit(make_notebook, tmp_path):
+    notes = tmp_path / "notes"
+    path = make_notebook(ATTEMPT.format(notes=str(notes)), "time.sleep(600)")
+    result = run_notebook(path, root=tmp_path / "runs", time_limit=20)
+    assert (result.status, result.exit_code) == ("timeout", 124)
+    assert "after the time limit of 20 seconds" in result.error
+    assert gone(int(notes.read_text()))
+    assert runs.read(result.folder).status == "timeout"
+
+
+def test_a_full_disk_leaves_no_torn_notebook_and_is_told_in_one_line(make_notebook, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True)
+    if made.returncode:
+        pytest.skip(f"a small disk cannot be mounted here: {made.stderr.decode().strip()}")
+    try:
+        result = run_notebook(make_notebook("print('x' * 2_000_000)"), root=disk)
+        assert (result.status, result.exit_code) == ("failed:4", 1)
+        assert "No space left on device" in result.error
+        assert "\n" not in result.error
+        nbformat.read(result.folder / NOTEBOOK, 4)
+        assert runs.read(result.folder).status == "failed:4"
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+DOES = """import os, pathlib, time
+file = pathlib.Path({folder!r}) / f"{{objective}}{{seed}}"
+first = not file.exists()
+file.touch()
+if (objective, seed) == ("raises", 1):
+    1 / 0
+if (objective, seed) == ("hangs", 1):
+    time.sleep(600)
+if (objective, seed) == ("dies", 1) and first:
+    os.kill(os.getppid(), 9)"""
+PUBLISHES = 'runs.publish(out, {"objective": objective, "seed": seed, "metrics": {"rsum": 1.0}}, seed)'
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("local", {"jobs": 2}),
+        ("submitit", {"timeout_min": 30}),
+        ("dask", {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}),
+    ],
+)
+def test_twelve_runs_end_of_which_one_raises_one_hangs_and_ones_worker_is_killed(
+    make_notebook, tmp_path, name, options
+):
+    parameters = 'objective: str = ""  # objective\nseed: int = 0  # seed\nout: str = ""  # run folder'
+    does = DOES.format(folder=str(tmp_path))
+    path = make_notebook(does, PUBLISHES, parameters=parameters, publishes=False)
+    described = {"grid": {"objective": ["fine", "raises", "hangs", "dies"], "seed": [0, 1, 2]}}
+    arms, root, said = grid.plan(path, described), tmp_path / "runs", []
+    options = {**options, "time_limit": 90}
+    done = grid.run_grid(
+        path, arms, root=root, name="twelve", executor=name, options=options, say=said.append
+    )
+    found = {one.label: one for one in done}
+    bad = {label: one.status for label, one in found.items() if one.exit_code}
+    assert bad == {"objective=raises, seed=1": "failed:4", "objective=hangs, seed=1": "timeout"}, said
+    traceback = found["objective=raises, seed=1"].traceback
+    assert "ZeroDivisionError: division by zero" in traceback
+    assert "1 / 0" in traceback
+    assert sum("try 2 of 3" in line for line in said) == 1
+    assert len(runs.list_runs(root)) == 12
+    assert leaderboard.build(root).runs == 10
+    assert not [
+        child for child in psutil.Process().children(recursive=True) if "ipykernel" in child.cmdline()
+    ]
+
+
+def test_a_killed_grid_leaves_no_process_and_repeats_no_arm_when_started_again(make_notebook, tmp_path):
+    notes, root = tmp_path / "notes", tmp_path / "runs"
+    path = make_notebook(ATTEMPT.format(notes=str(notes)), "time.sleep(3)")
+    (tmp_path / "grid.json").write_text(json.dumps({"grid": {"seed": [1, 2, 3, 4]}}))
+    words = ["grid", str(path), str(tmp_path / "grid.json"), "--jobs", "2", "--skip-existing"]
+    command = [sys.executable, "-m", "workbench", *words, "--root", str(root)]
+    first = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    started(notes, 3, first)
+    children = psutil.Process(first.pid).children(recursive=True)
+    first.kill()
+    first.communicate()
+    assert children
+    assert all(gone(child.pid) for child in children)
+    again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    found = runs.list_runs(root)
+    assert sorted(run.params["seed"] for run in found) == [1, 2, 3, 4]
+    assert {run.status for run in found} == {"ok"}

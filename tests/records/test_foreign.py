@@ -1,0 +1,78 @@
+"""Content that others wrote is understood, or refused under its name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from workbench.records.foreign import read_json, read_options, read_text, understood
+
+
+def test_whatever_goes_wrong_in_the_block_names_the_file():
+    for error in (
+        KeyError("x"),
+        RecursionError(),
+        ZeroDivisionError("by 0"),
+        MemoryError(),
+        TypeError("a\n b"),
+    ):
+        with (
+            pytest.raises(ValueError, match=r"^a.json is not whole: .+$"),
+            understood("a.json", "is not whole"),
+        ):
+            raise error
+    with pytest.raises(FileNotFoundError), understood("a.json"):
+        raise FileNotFoundError("no a.json")
+
+
+def test_a_text_that_is_not_in_utf8_is_named(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfred")
+    assert read_text(tmp_path / "a.txt") == "red"
+    (tmp_path / "a.txt").write_bytes(b"caf\xe9")
+    with pytest.raises(ValueError, match=r"a.txt is not a text in UTF-8: .* byte 0xe9 in position 3"):
+        read_text(tmp_path / "a.txt")
+
+
+def test_options_keep_what_yaml_has_for_them(tmp_path):
+    file = tmp_path / "a.yaml"
+    file.write_text("base: &base {a: 1, b: [x, y]}\nmore: {<<: *base, a: 2}\nsame: *base\n")
+    base = {"a": 1, "b": ["x", "y"]}
+    assert read_options(file) == {"base": base, "more": {**base, "a": 2}, "same": base}
+
+
+LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.yaml", "seed: 1\nseed: 2", "cannot be read: 'seed' stands twice in one place"),
+        ("a.json", '{"a": {"seed": 1, "seed": 2}}', "cannot be read: 'seed' stands twice in one place"),
+        ("a.yaml", "on: 1", "the name True is no text; write it in quotes"),
+        ("a.yaml", "grid: {margin: [0.1, .nan]}", r"grid.margin\[1\]: nan is no value"),
+        ("a.json", '{"lr": NaN}', "lr: nan is no value"),
+        ("a.yaml", "a: &a {b: *a}", "more than 50 levels or 100000 values"),
+        ("a.yaml", LAUGHS, "more than 50 levels or 100000 values"),
+        ("a.yaml", f"a: {'[' * 500}{']' * 500}", "cannot be read: maximum recursion"),
+        ("a.json", "[" * 100_000, "cannot be read: maximum recursion"),
+        ("a.yaml", "a: !!bool maybe", "cannot be read: maybe"),
+        ("a.yaml", "a: 2001-99-99", "cannot be read: month must be in"),
+        ("a.yaml", "a: \x07", "cannot be read: unacceptable character"),
+        ("a.yaml", "[1, 2]", r" holds \[1, 2\]; write names with their values"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_by_file_and_place(tmp_path, name, text, said):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=rf"{name}.*{said}"):
+        read_options(tmp_path / name)
+
+
+def test_json_of_a_reader_is_whole_and_has_each_name_once(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps({"a": [1, None]}))
+    assert read_json(tmp_path / "a.json") == {"a": [1, None]}
+    (tmp_path / "a.json").write_text('{"a": 1')
+    with pytest.raises(ValueError, match=r"a.json cannot be read: Expecting"):
+        read_json(tmp_path / "a.json")

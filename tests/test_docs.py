@@ -1,0 +1,72 @@
+"""The guides can be followed, and the site is built without a warning and has no broken link."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import typer
+
+from workbench.cli import app
+
+ROOT = Path(__file__).parent.parent
+GUIDES = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "guides").glob("*.md")}
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SAVED = re.compile(r"Save this as\s`(\w+)\.py`")
+
+
+@pytest.mark.parametrize("name", [name for name, text in GUIDES.items() if "```python" in text])
+def test_the_python_of_a_guide_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = [body for kind, body in BLOCK.findall(GUIDES[name]) if kind == "python"]
+    saved = SAVED.search(" ".join(GUIDES[name].split("\n")))
+    assert saved, "a guide says what its file is called"
+    (tmp_path / f"{saved[1]}.py").write_text(blocks[0], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, saved[1], raising=False)
+    names: dict[str, object] = {"__name__": name}
+    for body in blocks:
+        exec(compile(body, f"{name}.md", "exec"), names)
+
+
+def test_the_encoder_of_the_guide_is_one_that_a_configuration_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from workbench import encoders
+
+    _, body = BLOCK.findall(GUIDES["encoder"])[0]
+    (tmp_path / "my_average.py").write_text(body, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert encoders.load("my_average:Average", in_dim=4, embed_dim=3).embed_dim == 3
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_the_commands_of_a_guide_are_ones_that_the_program_takes(name: str) -> None:
+    group = typer.main.get_command(app)
+    lines = [
+        line for kind, body in BLOCK.findall(GUIDES[name]) if kind == "bash" for line in body.splitlines()
+    ]
+    for words in (shlex.split(line)[1:] for line in lines if line.startswith("workbench ")):
+        group.commands[words[0]].make_context(words[0], words[1:])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("myst_parser") is None, reason="the extra `docs` is not installed")
+def test_the_site_is_built_without_a_warning_and_its_links_lead_somewhere(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    broken = []
+    for page in tmp_path.rglob("*.html"):
+        for link in re.findall(r'(?:href|src)="([^"#?:]+)"', page.read_text(encoding="utf-8")):
+            if not (page.parent / link).exists() and not link.startswith("../tour/"):
+                broken.append(f"{page.relative_to(tmp_path)}: {link}")
+    assert broken == []
+    pages = (path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.html"))
+    assert not [
+        src for page in pages for src in re.findall(r'<(?:script|link|img)[^>]+"(https?:[^"]+)"', page)
+    ]

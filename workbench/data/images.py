@@ -1,0 +1,93 @@
+"""The one place where an image file is opened: what becomes of its pixels, and what is refused.
+
+A picture comes out in RGB with eight bits a channel, upright by its EXIF orientation. Of sixteen bits the
+upper eight are kept, so that 65,535 is white, as it is meant. Floats are shares of white, 0 to 1. What is
+transparent lies on white paper. CMYK is converted by its plain formula, without the file's colour profile. Of
+several frames or pages the first is taken. A picture of more than 64 million pixels is refused before it is
+decoded, since a file of 200 kB may hold half a gigabyte; ``WORKBENCH_MEGAPIXELS`` allows more.
+"""
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from workbench.records import require
+from workbench.records.foreign import understood
+from workbench.records.shown import count
+
+VARIABLE, MEGAPIXELS = "WORKBENCH_MEGAPIXELS", "64"
+# no format whose reader starts another program, as that of EPS does
+FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "TIFF", "GIF", "BMP", "PPM", "JPEG2000", "AVIF")
+# what Pillow has beside the usual errors; its warnings where somebody has made them errors
+PILLOW = (Image.DecompressionBombError, Warning)
+WHITE16 = 2**16 - 1
+
+
+def read_image(source: Path | bytes, where: str, *, small: bool = False) -> Image.Image:
+    """An image in RGB, upright, read to its last byte; for its pixels see above.
+
+    ``PIL.Image.verify`` would be faster for a check, but it takes a JPEG that is cut off for a whole one.
+
+    Args:
+        source: the file, or what it holds.
+        where: what names it in messages: file and row, or what a person calls the content.
+        small: at an eighth of its size where the format allows it, for a check.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is no image, is cut off, holds numbers that are no colours, or has more pixels than are
+            allowed; all messages name file and row.
+    """
+    if isinstance(source, Path):
+        require_file(source, where)
+    file, name = (io.BytesIO(source), where) if isinstance(source, bytes) else (source, f"{where}: {source}")
+    Image.init()
+    known = [one for one in FORMATS if one in Image.OPEN]
+    with understood(name, "is not a readable image", *PILLOW), Image.open(file, formats=known) as image:
+        _check_size(image)
+        if small:
+            image.draft(None, (max(image.width // 8, 1), max(image.height // 8, 1)))
+        return _in_rgb(ImageOps.exif_transpose(image))
+
+
+def require_file(path: Path, where: str) -> None:
+    """Raise ``FileNotFoundError``, naming file and row, where there is no such file."""
+    # unlike Path.is_file it takes a name that is too long for one that is not there
+    require(os.path.isfile(path), f"{where}: there is no image file {path}", FileNotFoundError)
+
+
+def _check_size(image: Image.Image) -> None:
+    said = os.environ.get(VARIABLE) or MEGAPIXELS
+    if not said.isdecimal():
+        raise ValueError(f"{VARIABLE} is {said!r}; give a whole number of millions of pixels, such as 64")
+    require(
+        image.width * image.height <= int(said) * 10**6,
+        f"it has {count(image.width)} x {count(image.height)} pixels, more than {said} million; make it "
+        f"smaller, or set {VARIABLE} to as many millions as your memory holds",
+    )
+
+
+def _in_rgb(image: Image.Image) -> Image.Image:
+    """Eight bits a channel, without transparency."""
+    if image.mode == "F" or image.mode.startswith("I"):
+        return _from_numbers(image)
+    if image.has_transparency_data:
+        over = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", over.size, "white"), over).convert("RGB")
+    return image.convert("RGB")
+
+
+def _from_numbers(image: Image.Image) -> Image.Image:
+    """Grey of one float or of more than eight bits a pixel."""
+    values, most = np.asarray(image), 1 if image.mode == "F" else WHITE16
+    low, high = float(values.min()), float(values.max())
+    require(
+        low >= 0 and high <= most,
+        f"its pixels are numbers from {low} to {high}, and 0 to {most} is black to white; scale them",
+    )
+    grey = np.rint(values * 255) if most == 1 else values >> 8
+    paper = values == image.info.get("transparency", -1)
+    return Image.fromarray(np.where(paper, 255, grey).astype(np.uint8)).convert("RGB")

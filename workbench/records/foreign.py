@@ -1,0 +1,200 @@
+"""Content that others wrote: whatever is wrong with it, the error names the file and says what was expected.
+
+Libraries raise some thirty kinds of errors on damaged files. A reader of ours has one, ``ValueError``, beside
+``FileNotFoundError`` where there is no file at all.
+"""
+
+import csv
+import gzip
+import json
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from lzma import LZMAError
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from workbench.records._checks import Array, require
+
+# what the standard library, and others after it, raise on damaged content; who has kinds of its own is named
+# where it is called
+DAMAGED: tuple[type[Exception], ...] = (
+    ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError,
+    RuntimeError, SyntaxError, TypeError, ValueError, BadZipFile, LZMAError, TokenError, csv.Error,
+    struct.error, zlib.error,
+)  # fmt: skip
+# values of a file of options, an anchor counted as often as it is used; and how deep they may lie
+VALUES, DEPTH = 100_000, 50
+
+
+@contextmanager
+def understood(name: Path | str, fails: str = "cannot be read", *own: type[Exception]) -> Iterator[None]:
+    """Whatever is raised in the block about the content of a file becomes a ``ValueError`` that names it.
+
+    Args:
+        name: of the file, with the place in it where that is known.
+        fails: what is wrong with it, e.g. ``"is not a readable image"``.
+        own: further errors that the library which reads it has.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: anything else.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (*DAMAGED, *own) as error:
+        ours = type(error).__module__.partition(".")[0] in ("builtins", "workbench")
+        if ours and isinstance(error, ValueError) and str(name) in str(error):
+            raise  # it says so already
+        told = error.args[0] if isinstance(error, KeyError) and error.args else error
+        said = " ".join(str(told).split()) or type(error).__name__
+        raise ValueError(f"{name} {fails}: {said:.1000}") from error
+
+
+def read_text(file: Path | str) -> str:
+    """A text in UTF-8, with or without the mark that spreadsheet programs put before it.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is not in UTF-8.
+    """
+    with understood(file, "is not a text in UTF-8"):
+        return Path(file).read_text(encoding="utf-8-sig")
+
+
+def parse_json(text: str | bytes, name: Path | str, fails: str = "cannot be read") -> Any:
+    """JSON in which no name stands twice in one object, since one of the two values would be lost.
+
+    Args:
+        text: the content.
+        name: of the file, for messages.
+        fails: what is then wrong with it, see ``understood``.
+
+    Raises:
+        ValueError: it breaks off, is nested too deeply, or a name stands twice.
+    """
+    with understood(name, fails):
+        found = json.loads(text, object_pairs_hook=_once)
+        if (b"\\ud" if isinstance(text, bytes) else "\\ud") in text.lower():  # type: ignore[operator]
+            json.dumps(found, ensure_ascii=False).encode()  # half of a pair of surrogates is no letter
+        return found
+
+
+def read_json(file: Path | str) -> Any:
+    """A file of JSON; see ``parse_json``."""
+    return parse_json(read_text(file), file)
+
+
+def read_options(path: Path | str) -> dict[str, Any]:
+    """Names and values from a JSON or YAML file.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: it cannot be read, or it holds something else: a name twice, a name that is no text, NaN,
+            or more than ``VALUES`` values, as few anchors that hold one another can make.
+    """
+    require(Path(path).is_file(), f"no file {path}", FileNotFoundError)
+    text = read_text(path)
+    values = (
+        _checked(parse_json(text, path), path) if Path(path).suffix == ".json" else parse_yaml(text, path)
+    )
+    if not isinstance(values, dict):
+        raise ValueError(f"{path} holds {values!r:.60}; write names with their values, such as seed: 1")
+    return values
+
+
+def parse_yaml(text: str, name: Path | str) -> Any:
+    """YAML of plain values, names that are texts, none twice in one mapping.
+
+    Args:
+        text: the content.
+        name: of the file, for messages.
+
+    Raises:
+        ValueError: it cannot be read, or holds something else; see ``read_options``.
+    """
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Refuses a name that stands twice; one that replaces what ``<<`` brings is no second one."""
+
+        def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+            node: yaml.MappingNode = super().compose_mapping_node(anchor)
+            given = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            _once([(key, None) for key in given if key != "<<"])
+            return node
+
+    with understood(name, "cannot be read", yaml.YAMLError):
+        return _checked(yaml.load(text, Loader), name)
+
+
+def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(
+            f"{next(name for name in names if names.count(name) > 1)!r} stands twice in one place"
+        )
+    return found
+
+
+def _checked(values: Any, path: Path | str) -> Any:
+    """The values; what no option can be is refused, by its place."""
+    places: list[tuple[str, int, Any]] = [("", 0, values)]
+    for place, depth, value in places:  # it grows while it is read
+        if depth > DEPTH or len(places) > VALUES:
+            raise ValueError(f"{path}: {place:.60}: more than {DEPTH} levels or {VALUES} values")
+        if value != value:
+            raise ValueError(f"{path}: {place}: nan is no value")
+        if isinstance(value, Mapping):
+            for key in value:
+                if not isinstance(key, str):
+                    raise ValueError(f"{path}: {place}: the name {key!r:.60} is no text; write it in quotes")
+            places += [(f"{place}.{key}".lstrip("."), depth + 1, inner) for key, inner in value.items()]
+        elif isinstance(value, list | tuple | set):
+            places += [(f"{place}[{n}]", depth + 1, inner) for n, inner in enumerate(value)]
+    return values
+
+
+def read_array(file: Path, fails: str = "cannot be read") -> Array:
+    """The numbers of an ``.npy`` file, memory-mapped.
+
+    Args:
+        file: it holds integers or floats.
+        fails: see ``understood``.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is damaged or empty, or holds something else.
+    """
+    with understood(file.name, fails):
+        return numbers(np.load(file, mmap_mode="r"))
+
+
+def numbers(found: Any) -> Array:
+    """An array of a file, if it holds integers or floats and is not empty; else a ``ValueError``."""
+    require(found.dtype.kind in "fiu" and found.size, f"expected numbers, found {found.dtype} {found.shape}")
+    held: Array = found
+    return held
+
+
+def read_rows(file: Path) -> Iterator[list[str]]:
+    """The rows of a CSV in UTF-8, which gzip may have packed; those without any field are left out.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it breaks off, or is no such file.
+    """
+    opener: Any = gzip.open if file.suffix == ".gz" else open
+    with (
+        understood(file.name, "cannot be read to its end"),
+        opener(file, "rt", encoding="utf-8", newline="") as lines,
+    ):
+        yield from filter(None, csv.reader(lines, strict=True))
