@@ -9,7 +9,6 @@ import torch
 from PIL import Image
 
 from workbench.encoders._open_clip import build, describe
-from workbench.execution import lab
 from workbench.experiment import outside
 from workbench.views.explorer import Explorer
 
@@ -117,15 +116,3 @@ def test_a_folder_without_pictures_is_named(tmp_path: Path):
         Explorer(model=ByColour(), images=tmp_path / "nowhere")
     with pytest.raises(ValueError, match="not both"):
         Explorer([object()], model=ByColour(), images=tmp_path)
-
-
-def test_the_notebook_of_a_model_opens_it(folder: Path, tmp_path: Path):
-    (tmp_path / "tiny.json").write_text(json.dumps(TINY))
-    path = lab.of_model(str(tmp_path / "tiny.json"), "", str(folder), root=str(tmp_path / "runs"))
-    (cell,) = [one for one in json.loads(path.read_text())["cells"] if one["cell_type"] == "code"]
-    source = "".join(cell["source"])
-    assert source.startswith("from workbench import Explorer\n\nExplorer(model=")
-    assert str(folder.resolve()) in source
-    compile(source, "cell", "exec")
-    with pytest.raises(FileNotFoundError, match="--images"):
-        lab.of_model("ViT-B-32", "", str(tmp_path / "nowhere"))

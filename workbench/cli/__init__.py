@@ -68,9 +68,6 @@ SkipExisting = Annotated[
     bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
 ]
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
-Foreign = Annotated[str, typer.Option("--model", help="A model made elsewhere: open_clip name or JSON file.")]
-Pretrained = Annotated[str, typer.Option(help="Its weights: a tag or a file; empty = random ones.")]
-Pictures = Annotated[str, typer.Option(help="Folder of pictures for --model.")]
 
 NOTHING = "does not say what to record; name numbers, as in record: [rsum]"
 # What is wrong with words, values, files and packages.
@@ -207,30 +204,18 @@ def explore(
     run: Annotated[
         list[str] | None, typer.Argument(help="Runs of one data set; none takes the shipped encoder.")
     ] = None,
-    model: Foreign = "",
-    pretrained: Pretrained = "",
-    images: Pictures = "",
     root: Root = "runs",
     prepare: Annotated[bool, typer.Option("--prepare", help="Write the notebook, open nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Open JupyterLab on the retrieval explorer.
 
-    Several runs of one data set stand side by side. With --model and --images: a model made elsewhere on a
-    folder of pictures, without a run.
+    Several runs of one data set stand side by side.
     """
     from workbench.execution import lab
 
     with usage():
-        require(
-            bool(model) == bool(images) and not (model and run),
-            "--model and --images go together, without RUN",
-        )
-        path = (
-            lab.of_model(model, pretrained, images, root=root)
-            if model
-            else lab.explorer(run or [], root=root)
-        )
+        path = lab.explorer(run or [], root=root)
     emit({"notebook": str(path)}, as_json, [str(path)])
     if not prepare:
         raise typer.Exit(lab.open_lab(path))
@@ -504,21 +489,8 @@ def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJs
 
 
 @app.command(epilog="Example: workbench doctor")
-def doctor(
-    model: Foreign = "", pretrained: Pretrained = "", images: Pictures = "", as_json: AsJson = False
-) -> None:
-    """Look whether this machine has what a first run needs.
-
-    With --model and --images: whether the explorer can ask that model.
-    """
-    if model or images:
-        from workbench.experiment import outside
-
-        with usage():
-            require(bool(model and images), "--model and --images go together")
-            told = outside.check(model, images, pretrained=pretrained)
-        emit(told, as_json, columns(told.items()))
-        return
+def doctor(as_json: AsJson = False) -> None:
+    """Look whether this machine has what a first run needs."""
     found = examine()
     emit([asdict(f) for f in found], as_json, columns((f.state, f.name, f.detail) for f in found))
     raise typer.Exit(any(f.state == "missing" for f in found))
