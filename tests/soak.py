@@ -58,7 +58,7 @@ def notebook(path: Path, cell: str, results: str) -> Path:
 def commands(home: Path, root: Path) -> dict[str, list[str]]:
     """What is disturbed: the words after ``workbench``, by name."""
     (home / "config.json").write_text(json.dumps(CONFIG))
-    (home / "grid.json").write_text(json.dumps({"grid": {"seed": [1, 2, 3, 4]}}))
+    (home / "grid.yaml").write_text(json.dumps({"grid": {"seed": [1, 2, 3, 4]}}))
     trains = notebook(home / "trains.ipynb", TRAINS, "result.as_dict(), seed=seed")
     sleeps = notebook(home / "sleeps.ipynb", SLEEPS, "values, seed=seed")
     out = root / "train" / "one"
@@ -66,7 +66,7 @@ def commands(home: Path, root: Path) -> dict[str, list[str]]:
     return {
         "train": ["train", str(home / "config.json"), "--out", str(out), *resume],
         "run": ["run", str(trains), "--root", str(root), "-p", f"settings={json.dumps(CONFIG)}"],
-        "grid": ["grid", str(sleeps), str(home / "grid.json"), "--jobs", "2", "--skip-existing",
+        "grid": ["grid", str(sleeps), str(home / "grid.yaml"), "--jobs", "2", "--skip-existing",
                  "--root", str(root)],
     }  # fmt: skip
 
