@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -100,23 +99,3 @@ def test_a_full_disk_leaves_no_torn_notebook_and_is_told_in_one_line(make_notebo
         assert runs.read(result.folder).status == "failed:4"
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
-
-
-def test_a_killed_grid_leaves_no_process_and_repeats_no_arm_when_started_again(make_notebook, tmp_path):
-    notes, root = tmp_path / "notes", tmp_path / "runs"
-    path = make_notebook(ATTEMPT.format(notes=str(notes)), "time.sleep(3)")
-    (tmp_path / "grid.yaml").write_text(json.dumps({"grid": {"seed": [1, 2, 3, 4]}}))
-    words = ["grid", str(path), str(tmp_path / "grid.yaml"), "--jobs", "2", "--skip-existing"]
-    command = [sys.executable, "-m", "workbench", *words, "--root", str(root)]
-    first = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    started(notes, 3, first)
-    children = psutil.Process(first.pid).children(recursive=True)
-    first.kill()
-    first.communicate()
-    assert children
-    assert all(gone(child.pid) for child in children)
-    again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert again.returncode == 0, again.stderr
-    found = runs.list_runs(root)
-    assert sorted(run.params["seed"] for run in found) == [1, 2, 3, 4]
-    assert {run.status for run in found} == {"ok"}
