@@ -11,6 +11,7 @@ import timm
 import torch
 from PIL import Image
 
+from tests.damage import KINDS, damage
 from workbench import data
 from workbench.encoders import backbones
 from workbench.encoders._open_clip import build, describe
@@ -83,10 +84,30 @@ def test_other_images_ids_weights_or_preparation_make_another_file(tiny, tmp_pat
     assert backbone.identity() == backbones.load(tiny).identity() != turned.identity()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_features_are_made_again_and_said_to_be(tiny, tmp_path, kind):
+    first = np.array(extract(photographs(), tiny, cache=tmp_path / "cache"))
+    (file,) = (tmp_path / "cache").glob("*.npy")
+    damage(file, kind)
+    with pytest.warns(UserWarning, match=f"{file.name} .*it is made again"):
+        again = extract(photographs(), tiny, cache=tmp_path / "cache")
+    assert np.array_equal(again, first)
+    assert np.array_equal(extract(photographs(), tiny, cache=tmp_path / "cache"), first)
+
+
+def test_images_exchanged_under_one_id_make_another_file(tiny, tmp_path):
+    sizes = list(range(40))
+    split = replace(photographs(count=40), stamp=lambda row: sizes[row])
+    before, known = backbones.key(split, backbones.load(tiny)), split.identity()
+    sizes[UNPROBED], sizes[UNPROBED + 1] = sizes[UNPROBED + 1], sizes[UNPROBED]
+    assert backbones.key(split, backbones.load(tiny)) != before
+    assert split.identity() != known
+
+
 def test_the_name_of_a_split_makes_no_other_file(tiny, tmp_path):
     extract(photographs(), tiny, cache=tmp_path / "cache")
     extract(photographs(name="toy/all"), tiny, cache=tmp_path / "cache")
-    assert len(list((tmp_path / "cache").iterdir())) == 1
+    assert len(list((tmp_path / "cache").glob("*.npy"))) == 1
 
 
 def test_an_image_that_cannot_be_read_leaves_no_file(tiny, tmp_path):
@@ -139,7 +160,7 @@ def test_a_feature_beyond_half_precision_is_refused(tiny, tmp_path, monkeypatch)
 def test_the_cache_lies_where_the_environment_says(tiny, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "named"))
     extract(photographs(), tiny)
-    assert len(list((tmp_path / "named").iterdir())) == 1
+    assert len(list((tmp_path / "named").glob("*.npy"))) == 1
 
 
 def test_a_tower_of_open_clip_gives_its_tokens(tmp_path):

@@ -9,6 +9,7 @@ import torch
 
 from workbench import text
 from workbench.records import SceneGraph
+from workbench.records.sealed import SealError
 from workbench.text.scene_graph import store
 from workbench.text.scene_graph.store import stored
 
@@ -119,7 +120,34 @@ def test_a_caption_is_parsed_once_and_then_read_from_disk(tmp_path, monkeypatch)
     stored(parser, tmp_path, ["a"])
     assert parser.asked[-1] == "a"
     with closing(sqlite3.connect(tmp_path / "scene_graphs-first.sqlite")) as database:
-        assert database.execute("SELECT count(*) FROM graphs").fetchone() == (3,)
+        assert database.execute("SELECT count(*) FROM kept").fetchone() == (3,)
+
+
+@pytest.mark.parametrize("kind", ["flip", "swap", "truncation"])
+def test_a_damaged_database_is_refused_by_name(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(store, "parser_identity", lambda: "one")
+    captions = [f"caption {n}" for n in range(200)]
+    stored(Parser(), tmp_path, captions)
+    (file,) = tmp_path.iterdir()
+    content = bytearray(file.read_bytes())
+    if kind == "swap":
+        with closing(sqlite3.connect(file)) as database, database:
+            found = dict(
+                database.execute("SELECT text, made FROM kept WHERE text IN ('caption 1', 'caption 2')")
+            )
+            other = {"caption 1": found["caption 2"], "caption 2": found["caption 1"]}
+            database.executemany(
+                "UPDATE kept SET made = ? WHERE text = ?", [(v, k) for k, v in other.items()]
+            )
+    elif kind == "flip":
+        content[content.index(b'[["caption 150') + 4] ^= 1
+        file.write_bytes(content)
+    else:
+        file.write_bytes(content[: len(content) // 2])
+    with pytest.raises(SealError, match=r"scene_graphs-one\.sqlite .*delete it, it is made again"):
+        stored(Parser(), tmp_path, captions)
+    file.unlink()
+    assert len(stored(Parser(), tmp_path, captions)) == 200
 
 
 def test_many_captions_are_read_back_in_their_order(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.damage import KINDS, damage
 from tests.tiny_bert import make
 from workbench import text
 from workbench.assets import text_models
@@ -61,6 +62,30 @@ def test_a_second_maker_reads_the_cache_and_runs_no_encoder(folder, tmp_path, mo
     monkeypatch.setattr(module.WordFeatures, "_ids", None)
     second = load(folder, cache=str(tmp_path)).of(CAPTIONS).take(np.arange(5))
     assert torch.equal(first["values"], second["values"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("end", [".npy", ".starts.npy", ".json"])
+def test_damaged_features_are_made_again_and_said_to_be(folder, tmp_path, kind, end):
+    made = load(folder, cache=str(tmp_path)).of(CAPTIONS)
+    flat, starts = np.array(made.flat), made.starts
+    file = next(file for file in tmp_path.iterdir() if file.name.partition(".")[2] == end[1:])
+    damage(file, kind)
+    with pytest.warns(UserWarning, match=f"{file.name} .*it is made again"):
+        again = load(folder, cache=str(tmp_path)).of(CAPTIONS)
+    assert np.array_equal(again.flat, flat)
+    assert np.array_equal(again.starts, starts)
+
+
+def test_a_full_disk_is_an_error_before_the_first_caption_is_read(folder, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full)
+    monkeypatch.setattr(module.WordFeatures, "_fill", None)
+    with pytest.raises(OSError, match="No space left"):
+        load(folder, cache=str(tmp_path)).of(CAPTIONS)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_other_captions_another_length_and_other_weights_have_other_files(folder, tmp_path):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.training import normed
 from tests.training.ranks import gradients
 from tests.training.test_batches import source
 from workbench import objectives
@@ -42,21 +43,36 @@ def test_one_process_encodes_the_batch_itself():
     assert processes.gather(embedding) is embedding
 
 
-@pytest.fixture(scope="module", params=[2, 3])
-def of_several(request, tmp_path_factory):
-    path, world = tmp_path_factory.mktemp("ranks") / "made.pt", request.param
+def ran(module, path, world):
+    """What the last of several processes leaves, each of which is this program."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     common = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
     started = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.training.ranks", path], cwd=ROOT, env={**common, "RANK": str(rank)}
-        )
+        subprocess.Popen([sys.executable, "-m", module, path], cwd=ROOT, env={**common, "RANK": str(rank)})
         for rank in range(world)
     ]
     assert [process.wait() for process in started] == [0] * world
     return torch.load(path)
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def of_several(request, tmp_path_factory):
+    return ran("tests.training.ranks", tmp_path_factory.mktemp("ranks") / "made.pt", request.param)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", [2, 3])
+def test_batch_norms_of_several_processes_are_those_of_one(tmp_path, world):
+    losses, state = normed.trained()
+    found, found_state = ran("tests.training.normed", tmp_path / "made.pt", world)
+    assert losses[-1] < losses[0]
+    np.testing.assert_allclose(found, losses, rtol=0, atol=1e-9)
+    assert sum("running" in name for name in state) == 8
+    # a bias before a norm has no gradient but rounding, which Adam divides by its size
+    for name, value in state.items():
+        torch.testing.assert_close(found_state[name], value, rtol=0, atol=1e-7)
 
 
 @pytest.mark.slow

@@ -11,8 +11,10 @@ features, and those features, extracted once and read from disk.
   from timm's hub; otherwise it is a checkpoint's path, or ``random``.
 
 The name of a file of features says what it was made from: the backbone's weights and preparation, the ids of
-the images, and the pixels of a few of them. It appears under that name when it is complete, never before.
-Where images are exchanged under the same ids, the cache must be emptied by hand.
+the images, the sizes of their files, and the pixels of a few of them. It appears under that name when it is
+complete, never before, by one process at a time; a seal beside it holds its checksum (see
+``records.sealed``), and features that are damaged, or that an older version left without a seal, are made
+again with a warning.
 """
 
 import hashlib
@@ -38,7 +40,7 @@ from tqdm.auto import tqdm
 
 from workbench.assets import path
 from workbench.encoders.recognition import SIDE, Recognition
-from workbench.records import Split
+from workbench.records import Split, sealed
 from workbench.records.mapping import mapped
 from workbench.records.writing import replacing
 from workbench.registry import did_you_mean
@@ -284,14 +286,20 @@ def extract(
 
     Raises:
         ValueError: an image cannot be read, or a feature does not fit into half precision.
+        OSError: the disk is full.
     """
     model = load(backbone)
     folder = cache_folder() if cache is None else Path(cache)
     file = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', backbone)[-60:]}-{key(split, model)}.npy"
-    if not file.exists():
+
+    def make() -> None:
         model.network.to(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+        facts = {"backbone": backbone, "weights": model.identity(), "images": len(split.image_ids)}
         with replacing(file) as temporary:
             _write(temporary, split, model, batch_size, progress)
+            sealed.seal(file.with_suffix(".json"), {file.name: temporary}, facts)
+
+    sealed.made_once(make, file.with_suffix(".json"), file)
     features: Features = np.load(file, mmap_mode="r")
     return features
 
@@ -318,8 +326,10 @@ _kept = lru_cache(maxsize=2)(load)
 def key(split: Split, backbone: Backbone) -> str:
     """What tells these features from others: 24 hexadecimal digits."""
     digest = hashlib.sha256(backbone.identity().encode())
-    for image_id in split.image_ids:
+    for row, image_id in enumerate(split.image_ids):
         digest.update(f"{len(image_id)}:{image_id}".encode())
+        if split.stamp:
+            digest.update(f":{split.stamp(row)}".encode())
     for row in np.unique(np.linspace(0, len(split.image_ids) - 1, PROBES).astype(int)):
         digest.update(backbone.preparation(split.open_image(int(row))).numpy().tobytes())
     return digest.hexdigest()[:24]

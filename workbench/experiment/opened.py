@@ -13,16 +13,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.experiment import runs
+from workbench.experiment import runs, sealing
 from workbench.experiment.evaluation import chooser
 from workbench.experiment.model import WHOLE, Model, scored
 from workbench.experiment.target import Target
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import ranks_of
 from workbench.records import Array, Embedding, Measurement, Split, Values
-from workbench.records.writing import replacing
+from workbench.records.writing import only_writer, replacing
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
+
+# the weights are sealed in themselves
+KEPT = (runs.STATES, runs.RESULTS, "*.parquet", f"{runs.VALUES}/*", "embeddings/*")
 
 
 class Contents(NamedTuple):
@@ -155,12 +158,12 @@ class OpenRun:
         # as categories, since a million queries have ten million ids; one id may name an image and a caption
         known = pd.Index(dict.fromkeys((*ids[0], *ids[1])))
         sides = tuple(known.get_indexer(pd.Index(one)) for one in ids)
-        tables = []
+        ways, tables = pd.Index(["i2t", "t2i"]), []
         for way, (rows, (query, item)) in enumerate(((scores, sides), (scores.T, sides[::-1]))):
             found, items = best(rows, min(k, len(item)))
             at = (np.repeat(np.arange(len(items)), items.shape[1]), items.ravel())
             values = {
-                "direction": pd.Categorical.from_codes(np.full(len(at[0]), way, np.int8), ["i2t", "t2i"]),
+                "direction": pd.Categorical.from_codes(np.full(len(at[0]), way, np.int8), ways),
                 "query_id": pd.Categorical.from_codes(query[at[0]], known),
                 "rank": np.tile(np.arange(1, items.shape[1] + 1, dtype=np.int32), len(items)),
                 "item_id": pd.Categorical.from_codes(item[at[1]], known),
@@ -208,18 +211,30 @@ class OpenRun:
         runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
         runs.write_json(path / runs.ENV, runs.environment(self.config["seed"]))
         runs.write_results(path, self.as_dict())
+        sealing.seal_files(path, KEPT, {"config": self.config, "target": self.target.as_dict()})
         return runs.write_status(path, "ok").parent
 
     def save(self, folder: str | Path) -> Path:
         """Write numbers, values by query, rankings, embeddings and the checkpoint into a run folder.
 
         Returns:
-            The path of ``results.json``, which is written last.
+            The path of ``results.json``; after it, only the seal of the files is written.
+
+        Raises:
+            BlockingIOError: another process writes into the folder.
         """
-        path, split, model = Path(folder), self.split, self.model
+        with only_writer(folder):
+            results = self._save(Path(folder))
+            sealing.seal_files(Path(folder), KEPT, {"config": self.config, "split": self.split.identity()})
+        return results
+
+    def _save(self, path: Path) -> Path:
+        split, model = self.split, self.model
         runs.write_json(path / runs.CONFIG, self.config)
         runs.write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})
-        checkpoint.write(path / runs.MODEL, checkpoint.weights(model.pair, model.objective), {})
+        checkpoint.write(
+            path / runs.MODEL, checkpoint.weights(model.pair, model.objective), {"config": self.config}
+        )
         runs.write_table(path / "rankings.parquet", self.rankings())
         runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
         for side, embedding, ids in (

@@ -21,17 +21,20 @@ from workbench.experiment.config import Config
 from workbench.experiment.evaluation import calibrate, chooser, evaluate, validate
 from workbench.experiment.model import Model
 from workbench.experiment.opened import Contents, OpenRun
-from workbench.experiment.runs import CONFIG, MODEL, STATES, code_hash
+from workbench.experiment.runs import CONFIG, MODEL, STATES
+from workbench.experiment.sealing import SEAL, code_hash, intact
 from workbench.experiment.target import Target
 from workbench.objectives.base import Objective
-from workbench.records import Judgements, LazyJudgements, Rows, Split
+from workbench.records import Judgements, LazyJudgements, Rows, Split, require
+from workbench.records.foreign import read_options
 from workbench.records.lazy_judgements import Computed
-from workbench.records.sealed import flat
+from workbench.records.sealed import SealError, flat
 from workbench.records.writing import only_writer
 from workbench.training import checkpoint, fit, seed_everything
 from workbench.training.batches import Source
 from workbench.training.processes import leads
 from workbench.training.samplers import k_means, mean_regions
+from workbench.training.settings import changed
 
 HOW_TO_GIVE = {
     "log_var": "set log_var=true in the options of both encoders",
@@ -321,6 +324,24 @@ def _judged(name: str, train: Split, wanted: str) -> Judgements | Computed:
     return judged.relevance(name) if isinstance(judged, LazyJudgements) else judged[name]
 
 
+def kept_config(folder: Path) -> Config:
+    """The configuration of a finished run.
+
+    Raises:
+        FileNotFoundError: the folder keeps none.
+        SealError: the run's weights or its other files were made with another one.
+    """
+    file = folder / CONFIG
+    remedy = f"{folder} keeps no model; name the folder of a finished training run"
+    require(file.is_file(), remedy, FileNotFoundError)
+    said = read_options(file)
+    weights = checkpoint.facts(folder / MODEL) if (folder / MODEL).is_file() else {}
+    for other, facts in {MODEL: weights, SEAL: intact(folder)}.items():
+        differ = "; ".join(changed(facts.get("config", said), said).values())
+        require(not differ, f"{file} is not the configuration of {other}: {differ}; restore it", SealError)
+    return Config(**said)
+
+
 def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
     """The model of a finished run; without a folder, the shipped pre-trained encoder of the embedded world.
 
@@ -330,6 +351,7 @@ def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
 
     Raises:
         FileNotFoundError: the folder holds no checkpoint.
+        SealError: a file of it is damaged, or is that of another run; the message names it.
     """
     if not str(folder):
         model = build(Config(start="scenes"), ())
@@ -339,7 +361,8 @@ def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
             raise FileNotFoundError(
                 f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
             )
-        config = Config.read(path / CONFIG)
+        config = kept_config(path)
+        intact(path, path / STATES)
         model = build(config, (), json.loads((path / STATES).read_text(encoding="utf-8")))
         checkpoint.load_weights(model.pair, model.objective, checkpoint.read(path / MODEL)[0])
     for module in (model.pair, model.objective):

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from workbench.records import MetricKey, Rows, Values, require
+from workbench.experiment.sealing import PACKAGE, SEAL, code_hash, intact
+from workbench.records import MetricKey, Rows, Values, require, sealed
 from workbench.records.foreign import understood
 from workbench.records.sealed import flat as flat
 from workbench.records.writing import replacing
@@ -42,7 +43,6 @@ EVALUATIONS = "evaluations"
 # what a run keeps of its model: the resolved configuration, what the signal makers learnt, the weights
 CONFIG, STATES, MODEL = "config.json", "text.json", "model.safetensors"
 SCRAP = "application/scrapbook.scrap.json+json"
-PACKAGE = Path(__file__).parent.parent
 # how a run may end without a cell to blame
 ENDS = ("ok", "killed", "interrupted", "timeout")
 UNREADABLE = "unreadable"
@@ -118,6 +118,8 @@ def read(folder: Path | str) -> Run:
     status = _status(path / STATUS) or ("unwatched" if results else "unfinished")
     others = sorted((path / EVALUATIONS).glob(f"*/{RESULTS}"))
     evaluations = {file.parent.name: load(file) for file in others}
+    for file in (path / RESULTS, *others):
+        intact(file.parent, *([file] if file.is_file() else []))
     return Run(path, path.parent.name, path.name, status, params, results, env, evaluations, arms)
 
 
@@ -222,21 +224,27 @@ class ByQuery:
         Raises:
             ValueError: a table is truncated or foreign; the message names it.
         """
-        tables = {path.stem: _table(path) for path in sorted((Path(folder) / VALUES).glob("*.parquet"))}
+        files = sorted((Path(folder) / VALUES).glob("*.parquet"))
+        intact(Path(folder), *files)
+        tables = {path.stem: _table(path) for path in files}
         if not {"i2t", "t2i"} <= tables.keys():
             return None
         import pandas as pd
 
         images, captions = tables["i2t"]["id"], tables["t2i"]
         values = {name: table[name].to_numpy() for table in tables.values() for name in table.columns[2:]}
-        own = pd.Index(images).get_indexer(pd.Index(captions["image"]))
-        return cls(tuple(images), tuple(captions["id"]), own, values)
+        with understood(
+            Path(folder) / VALUES / "t2i.parquet", "does not fit i2t.parquet", pd.errors.InvalidIndexError
+        ):
+            own = pd.Index(images).get_indexer(pd.Index(captions["image"]))
+            return cls(tuple(images), tuple(captions["id"]), own, values)
 
 
 def _table(path: Path) -> "pd.DataFrame":
     import pandas as pd
+    import pyarrow
 
-    with understood(path):
+    with understood(path, "cannot be read", pyarrow.ArrowException):
         table = pd.read_parquet(path)
     require([*table.columns[:2]] == ["id", "image"], f"{path} cannot be read: it holds no values by query")
     return table
@@ -422,7 +430,10 @@ def write_results(folder: Path | str, results: Mapping[str, Any]) -> Path:
     Raises:
         ValueError: a number is NaN or infinite.
     """
-    return write_json(Path(folder) / RESULTS, results)
+    path = write_json(Path(folder) / RESULTS, results)
+    if (seal := path.with_name(SEAL)).exists():
+        sealed.renew(seal, path)
+    return path
 
 
 def name_arm(folder: Path | str, arms: Mapping[str, str]) -> None:
@@ -445,14 +456,6 @@ def write_status(folder: Path | str, status: str) -> Path:
     known = status in ENDS or status.startswith("failed:")
     require(known, f"status {status!r} is none of {', '.join(ENDS)}, failed:<cell>")
     return write_text(Path(folder) / STATUS, status + "\n")
-
-
-def code_hash(code: str = "") -> str:
-    """Hash of the package's sources and of ``code`` (a notebook's cells): 64 hex digits."""
-    digest = hashlib.sha256(code.encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
 
 
 def environment(seed: int | None = None) -> dict[str, Any]:

@@ -18,11 +18,21 @@ from workbench.experiment.config import Config
 from workbench.experiment.evaluation import ensemble, evaluate, measure
 from workbench.experiment.model import Model
 from workbench.experiment.opened import Contents, OpenRun
-from workbench.experiment.running import Prepared, load_model, load_split, load_target, made_from, run
+from workbench.experiment.running import (
+    Prepared,
+    kept_config,
+    load_model,
+    load_split,
+    load_target,
+    made_from,
+    run,
+)
+from workbench.experiment.sealing import intact
 from workbench.experiment.target import Target
 from workbench.metrics import hierarchy
 from workbench.metrics.chains import Chains
 from workbench.records import Embedding, Measurement, Split, require
+from workbench.records.sealed import SealError
 from workbench.records.writing import only_writer
 from workbench.training import checkpoint
 from workbench.training.processes import leads as leads
@@ -118,7 +128,7 @@ def evaluate_run(
         FileNotFoundError: a folder holds no checkpoint.
         ValueError: the runs read different images or captions, or cannot read the other data.
     """
-    configs = [_config(folder) for folder in folders]
+    configs = [kept_config(Path(folder)) for folder in folders]
     splits = [load_target(one, target) if target else load_split(one, split) for one in configs]
     pairs = zip(map(load_model, folders), splits, strict=True)
     members = [(model, model.source(one, every_signal=False)) for model, one in pairs]
@@ -141,7 +151,7 @@ def evaluate_on(folder: Path | str, target: Target) -> OpenRun:
         FileNotFoundError: the folder holds no checkpoint, or the data are not there.
         ValueError: the model cannot read the data, see ``load_target``.
     """
-    config = _config(folder)
+    config = kept_config(Path(folder))
     model, split = load_model(folder), load_target(config, target)
     source = model.source(split, every_signal=False)
     measurements, values, *embedded = evaluate(model, source, optional=config.metrics)
@@ -162,18 +172,6 @@ def _in_chains(model: Model, split: Split, image: Embedding, text: Embedding) ->
         return []
     root = model.embed_texts([""]).mean[0]
     return hierarchy.measure(Chains.of(split, image.mean.numpy(), text.mean.numpy(), root.numpy()))
-
-
-def _config(folder: Path | str) -> Config:
-    """The configuration of a finished run.
-
-    Raises:
-        FileNotFoundError: the folder keeps none.
-    """
-    file = Path(folder) / runs.CONFIG
-    remedy = f"{folder} keeps no model; name the folder of a finished training run"
-    require(file.is_file(), remedy, FileNotFoundError)
-    return Config.read(file)
 
 
 def open_runs(
@@ -238,7 +236,7 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
 
 def _open(name: str, root: str, images: int, device: str, target: Target | None, features: str) -> OpenRun:
     found = runs.find(name, root) if name else None
-    config = _config(found.folder) if found else Config(start="scenes")
+    config = kept_config(found.folder) if found else Config(start="scenes")
     config = config.replace(test_images=images) if images else config
     config = config.model_copy(update={"features": features or config.features})
     if target:
@@ -268,15 +266,23 @@ def _contents(folder: Path | None, split: Split, device: str, own: bool = True) 
     model, kept = load_model(folder or "", device=device), []
     if folder and own and not model.objective.reads:
         sides = (("image", split.image_ids), ("text", split.caption_ids))
-        kept = [found for side, ids in sides if (found := _of_side(folder, side, ids))]
+        kept = [found for side, ids in sides if (found := _of_side(model, folder, side, ids))]
     return Contents(
         model, *(kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False)))
     )
 
 
-def _of_side(folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
+def _of_side(model: Model, folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
     table, vectors = (folder / "embeddings" / f"{side}{end}" for end in ("_ids.parquet", ".npy"))
     if not (table.is_file() and vectors.is_file()):
         return None
-    rows = pd.Index(pd.read_parquet(table)["id"]).get_indexer(pd.Index(ids))
-    return Embedding(torch.from_numpy(np.load(vectors)[rows])) if (rows >= 0).all() else None
+    intact(folder, table, vectors)
+    known, found = pd.Index(pd.read_parquet(table)["id"]), np.load(vectors)
+    shape = (len(known), model.pair.image.embed_dim)
+    require(
+        found.shape == shape and np.isfinite(found).all(),
+        f"{vectors} holds {found.shape} numbers, expected {shape}, all finite; delete it, the model embeds",
+        SealError,
+    )
+    rows = known.get_indexer(pd.Index(ids))
+    return Embedding(torch.from_numpy(found[rows])) if (rows >= 0).all() else None

@@ -22,16 +22,16 @@ cosine with an image's captions judges pairs, and soft-best, are ours.
 
 import hashlib
 import json
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from workbench.records import Array, Mask, Rows, require
+from workbench.records.foreign import read_options
 from workbench.registry import Positive
+from workbench.text._kept import keep, known
 from workbench.text.signal import Relevance, RelevanceMaker, image_rows
 from workbench.text.word_features import PACKAGE, WordFeatures
 
@@ -44,7 +44,6 @@ UNKNOWN = "whether the encoder was trained on captions stands in its own model c
 # its images, by the best cosine)
 RIGHT_FROM = 0.65
 CELLS = 16 * 2**20  # cosines held at once, 64 MiB
-WAIT = 120.0
 
 
 class SentenceRelevance(Relevance):
@@ -192,18 +191,24 @@ class Sentence(RelevanceMaker):
     def vectors(self, captions: Sequence[str]) -> Array:
         """``(T, D)`` float32 unit vectors of texts; each distinct text is read once, and from the cache where
         it lies there.
+
+        Raises:
+            SealError: the cache is damaged; the message names it and the remedy.
         """
         place = {caption: row for row, caption in enumerate(dict.fromkeys(captions))}
         distinct = list(place)
-        known = self._kept(distinct)
-        new = [caption for caption in distinct if caption not in known]
+        file = self._database(self.cache) if self.cache else None
+        held = {
+            one: np.frombuffer(v, np.float32) for one, v in (known(file, distinct) if file else {}).items()
+        }
+        new = [caption for caption in distinct if caption not in held]
         made = dict(zip(new, self._encoded(new), strict=True))
-        if self.cache and made:
-            self._keep(made)
-        known |= made
+        if file and made:
+            keep(file, {caption: vector.tobytes() for caption, vector in made.items()})
+        held |= made
         if not distinct:
             return np.zeros((0, 1), dtype=np.float32)
-        return np.stack([known[caption] for caption in distinct])[[place[caption] for caption in captions]]
+        return np.stack([held[caption] for caption in distinct])[[place[caption] for caption in captions]]
 
     def _encoded(self, captions: Sequence[str]) -> list[Array]:
         out: list[Array] = [np.zeros(0, dtype=np.float32)] * len(captions)
@@ -217,31 +222,10 @@ class Sentence(RelevanceMaker):
                 out[row] = vector
         return out
 
-    def _kept(self, captions: Sequence[str]) -> dict[str, Array]:
-        if self.cache is None:
-            return {}
-        asked = "SELECT caption, vector FROM vectors WHERE caption IN (SELECT value FROM json_each(?))"
-        with closing(self._database()) as database:
-            found = database.execute(asked, [json.dumps(list(captions))]).fetchall()
-        return {caption: np.frombuffer(vector, dtype=np.float32) for caption, vector in found}
-
-    def _keep(self, made: dict[str, Array]) -> None:
-        rows = [(caption, vector.tobytes()) for caption, vector in made.items()]
-        with closing(self._database()) as database, database:
-            database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
-
-    def _database(self) -> sqlite3.Connection:
-        """The vectors of these weights, which several processes may share; open it for as long as is needed
-        to read or write.
-        """
-        assert self.cache is not None
-        self.cache.mkdir(parents=True, exist_ok=True)
+    def _database(self, cache: Path) -> Path:
+        """The vectors of these weights, which several processes may share."""
         weights = hashlib.sha256(json.dumps(self.state()).encode()).hexdigest()[:24]
-        database = sqlite3.connect(self.cache / f"sentence-{weights}.sqlite", timeout=WAIT)
-        database.execute(
-            "CREATE TABLE IF NOT EXISTS vectors (caption TEXT PRIMARY KEY, vector BLOB NOT NULL)"
-        )
-        return database
+        return cache / f"sentence-{weights}.sqlite"
 
 
 def _check_pooling(source: str | Path, pooling: str) -> None:
@@ -249,7 +233,7 @@ def _check_pooling(source: str | Path, pooling: str) -> None:
     file = Path(source) / "1_Pooling" / "config.json"
     if not file.is_file():
         return
-    stated = json.loads(file.read_text(encoding="utf-8"))
+    stated = read_options(file)
     on = [way.removeprefix("pooling_mode_") for way, value in stated.items() if value is True]
     ours = {"mean_tokens": "mean", "cls_token": "first"}
     require(

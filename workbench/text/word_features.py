@@ -2,7 +2,8 @@
 
 A token is what the model's own tokenizer makes of a caption, its start and end signs included. Features are
 kept in half precision, end to end without padding, in a memory-mapped file whose name is a hash of the
-captions, the model and its revision.
+captions, the model and its revision. A seal beside it holds its checksum (see ``records.sealed``); features
+that are damaged are made again with a warning.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +21,7 @@ import torch
 from tqdm.auto import tqdm
 
 from workbench.assets import text_models
-from workbench.records import Array, Mask, Rows, require
+from workbench.records import Array, Mask, Rows, require, sealed
 from workbench.records.mapping import mapped
 from workbench.records.writing import replacing
 from workbench.registry import Count, Natural
@@ -124,11 +125,13 @@ class WordFeatures(SignalMaker):
         key = json.dumps([self.revision, self.max_length])
         key += "".join(f"{len(caption)}:{caption}" for caption in captions)
         file = self.cache / f"{self.name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.npy"
-        if not file.exists():
-            self._write(file, captions)
-        return WordFeatureSignal(np.load(file, mmap_mode="r"), np.load(file.with_suffix(".starts.npy")))
+        starts = file.with_suffix(".starts.npy")
+        sealed.made_once(
+            partial(self._write, file, starts, captions), file.with_suffix(".json"), file, starts
+        )
+        return WordFeatureSignal(np.load(file, mmap_mode="r"), np.load(starts))
 
-    def _write(self, file: Path, captions: Sequence[str]) -> None:
+    def _write(self, file: Path, offsets: Path, captions: Sequence[str]) -> None:
         began = time.perf_counter()
         ids, starts = self._ids(captions)
         with replacing(file) as temporary:
@@ -136,7 +139,7 @@ class WordFeatures(SignalMaker):
             self._fill(flat, ids, starts)
             flat.flush()
             # The features are moved to their place last: where they lie, all that belongs to them lies too.
-            with replacing(file.with_suffix(".starts.npy")) as beside:
+            with replacing(offsets) as beside:
                 np.save(beside, starts)
             facts = {
                 "model": self.model,
@@ -145,8 +148,7 @@ class WordFeatures(SignalMaker):
                 "tokens": int(starts[-1]),
                 "captions_per_second": len(captions) / (time.perf_counter() - began),
             }
-            with replacing(file.with_suffix(".json")) as beside:
-                beside.write_text(json.dumps(facts), encoding="utf-8")
+            sealed.seal(file.with_suffix(".json"), {file.name: temporary, offsets.name: offsets}, facts)
 
     @property
     def _width(self) -> int:
@@ -186,6 +188,10 @@ class WordFeatures(SignalMaker):
     def _fill(self, flat: Array, ids: Rows, starts: Rows) -> None:
         """Write the features of all tokens into an array."""
         for rows, made, mask in self._states(ids, starts):
+            require(
+                np.abs(made[mask]).max(initial=0) <= np.finfo(np.float16).max,
+                f"{self.name}: {self.model!r} gives features that are no numbers or overflow half precision",
+            )
             for row, vectors, length in zip(rows, made, mask.sum(axis=1), strict=True):
                 flat[starts[row] : starts[row + 1]] = vectors[:length]
 

@@ -158,7 +158,7 @@ class _Run:
 
     def encode(self, pair: Pair, share: Share) -> tuple[Embedding, Embedding]:
         """Embed the share; the result is the whole batch, in float32."""
-        with self.accelerator.autocast():
+        with self.accelerator.autocast(), processes.whole_statistics():
             made = pair.image.images(share.images), pair.text.texts(share.captions)
         # Half precision ends here: softmax, hinges and logarithms of ratios are computed in float32.
         image, text = (processes.gather(one.in_float32(self.device)) for one in made)

@@ -2,12 +2,15 @@
 
 The batch is global. A process encodes a slice of its images and a slice of its captions; the embeddings are
 gathered with their gradient, so that each process computes the objective on the whole batch, negatives,
-memory and all, exactly as one process would. No objective knows of it. The gradient of the encoders is then
-the sum over processes, that of the objective's own parameters the mean, since every process has it whole.
+memory and all, exactly as one process would. No objective knows of it. Batch norms take their statistics over
+the whole batch too, so that what rank 0 keeps of them is what every process has. The gradient of the encoders
+is then the sum over processes, that of the objective's own parameters the mean, since every process has it
+whole.
 """
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -17,6 +20,7 @@ import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from torch import Tensor, distributed
+from torch.overrides import TorchFunctionMode
 from torch.utils.data import DataLoader, Dataset
 
 from workbench.records import Batch, Embedding, Rows
@@ -124,6 +128,63 @@ def gather(embedding: Embedding) -> Embedding:
             for name, value in given.items()
         }
     )
+
+
+def whole_statistics() -> AbstractContextManager[Any]:
+    """In this block, batch norms that train take mean and variance over the shares of all processes, with
+    gradient, whatever the class of the module; with one process nothing changes.
+    """
+    return nullcontext() if world() == 1 else _WholeStatistics()
+
+
+class _WholeStatistics(TorchFunctionMode):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        called = _batch_norm if func is torch.nn.functional.batch_norm else func
+        return called(*args, **(kwargs or {}))
+
+
+def _batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """``torch.nn.functional.batch_norm``; a share may be empty. Half precision is summed in float32."""
+    if not training:
+        return torch.nn.functional.batch_norm(
+            input, running_mean, running_var, weight, bias, False, momentum, eps
+        )
+    wide = input.to(torch.promote_types(input.dtype, torch.float32))
+    axes, shape = [0, *range(2, input.ndim)], (1, -1, *[1] * (input.ndim - 2))
+    count = _Sum.apply(wide.new_tensor(input.numel() // input.shape[1]))
+    mean = _Sum.apply(wide.sum(axes)) / count
+    centred = wide - mean.view(shape)
+    variance = _Sum.apply(centred.square().sum(axes)) / count
+    if running_mean is not None and running_var is not None:
+        with torch.no_grad():
+            running_mean.lerp_(mean.to(running_mean.dtype), momentum)
+            running_var.lerp_((variance * count / (count - 1)).to(running_var.dtype), momentum)
+    made = centred * (variance + eps).rsqrt().view(shape)
+    made = made if weight is None else made * weight.view(shape)
+    return (made if bias is None else made + bias.view(shape)).to(input.dtype)
+
+
+class _Sum(torch.autograd.Function):
+    """The sum over all processes. What each of them makes of it counts into the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor) -> Tensor:
+        distributed.all_reduce(whole := value.clone())
+        return whole
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        distributed.all_reduce(whole := gradient.clone())
+        return whole
 
 
 def average_gradients(encoders: Iterable[Tensor], objective: Iterable[Tensor]) -> None:

@@ -4,17 +4,14 @@ them a second.
 
 import hashlib
 import json
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from workbench import assets
 from workbench.records import SceneGraph
+from workbench.text._kept import keep, known
 from workbench.text.scene_graph import SceneGraphs, tree
-
-WAIT = 120.0
 
 
 @cache
@@ -38,26 +35,18 @@ def stored(parser: SceneGraphs, folder: Path, captions: Sequence[str]) -> tuple[
         parser: makes the graphs.
         folder: of the database.
         captions: any texts.
+
+    Raises:
+        SealError: the database is damaged; the message names it and the remedy.
     """
+    file = folder / f"scene_graphs-{parser_identity()}.sqlite"
     distinct = list(dict.fromkeys(captions))
-    with _opened(folder) as database:
-        question = "SELECT caption, graph FROM graphs WHERE caption IN (SELECT value FROM json_each(?))"
-        known = dict(database.execute(question, [json.dumps(distinct)]))
-    new = [caption for caption in distinct if caption not in known]
+    held = known(file, distinct)
+    # the database is closed while the parser works: no process waits for another's parser
+    new = [caption for caption in distinct if caption not in held]
     graphs = parser.of(new).graphs if new else ()
     texts = (json.dumps([graph.objects, graph.attributes, graph.relations]) for graph in graphs)
-    made = dict(zip(new, texts, strict=True))
-    with _opened(folder) as database:
-        database.executemany("INSERT OR IGNORE INTO graphs VALUES (?, ?)", made.items())
-    known.update(made)
-    return tuple(SceneGraph.of(*json.loads(known[caption])) for caption in captions)
-
-
-@contextmanager
-def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
-    """The database, closed before the parser starts: no process waits for another's parser."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"scene_graphs-{parser_identity()}.sqlite"
-    with closing(sqlite3.connect(file, timeout=WAIT)) as database, database:
-        database.execute("CREATE TABLE IF NOT EXISTS graphs (caption TEXT PRIMARY KEY, graph TEXT NOT NULL)")
-        yield database
+    made = {caption: text.encode() for caption, text in zip(new, texts, strict=True)}
+    keep(file, made)
+    held.update(made)
+    return tuple(SceneGraph.of(*json.loads(held[caption])) for caption in captions)

@@ -327,7 +327,7 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
     rows = -(-len(known) // columns)
     fig = figure(title, height=120 + 290 * rows).set_subplots(
         rows, columns, subplot_titles=[escape(name) for name in known.values()], shared_yaxes=True,
-        horizontal_spacing=0.06, vertical_spacing=0.3 / rows,
+        horizontal_spacing=0.06, vertical_spacing=0.44 / rows,
     )  # fmt: skip
     for number, (name, row) in enumerate(table.iterrows()):
         style = _style(number, str(name))

@@ -1,0 +1,49 @@
+"""What speaks for the files of a run, and for the code that made them. Nothing here needs torch."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.records.sealed import check, checksum, seal
+
+SEAL = "seal.json"
+PACKAGE = Path(__file__).parent.parent
+DECIDING = (".py", ".safetensors", ".json", ".jsonl", ".toml", ".tsv", ".gz")
+
+
+def seal_files(folder: Path, patterns: Iterable[str], facts: Mapping[str, Any]) -> None:
+    """Seal files of a run, see ``records.sealed``.
+
+    Args:
+        folder: of the run.
+        patterns: of their places in it; files that begin with a dot are left out.
+        facts: what the files were made from, as JSON values.
+    """
+    files = [file for pattern in patterns for file in folder.glob(pattern) if not file.name.startswith(".")]
+    seal(folder / SEAL, {file.relative_to(folder).as_posix(): file for file in files}, facts)
+
+
+def intact(folder: Path, *files: Path) -> dict[str, Any]:
+    """Refuse files of a run that are not what it wrote.
+
+    Returns:
+        What they were made from; nothing for a run of a version that sealed nothing.
+
+    Raises:
+        SealError: the message names the file.
+    """
+    if not (folder / SEAL).exists():
+        return {}
+    return check(folder / SEAL, *files, remedy="restore it, or make the run again")
+
+
+def code_hash(code: str = "") -> str:
+    """Hash of ``code`` (a notebook's cells) and of every file of the package that a number may depend on:
+    sources, shipped weights, word lists and tables, but not what grids have recorded. 64 hex digits.
+    """
+    digest = hashlib.sha256(code.encode())
+    for path in sorted(PACKAGE.rglob("*")):
+        if path.suffix in DECIDING and path.parent.name != "results":
+            digest.update(f"{path.relative_to(PACKAGE).as_posix()} {checksum(path)}\n".encode())
+    return digest.hexdigest()
