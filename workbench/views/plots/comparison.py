@@ -263,9 +263,12 @@ def _style(number: int, name: str) -> dict[str, Any]:
 
 
 def over_parameter(
-    by_parameter: Mapping[str, Mapping[float, tuple[float, float | None, float | None]]], *, title: str,
-    y: str, unit: str,
-) -> go.Figure:  # fmt: skip
+    by_parameter: Mapping[str, Mapping[float, tuple[float | None, float | None, float | None]]],
+    *,
+    title: str,
+    y: str,
+    unit: str,
+) -> go.Figure:
     """One panel a parameter: a number over it, with intervals; a wide range is drawn by its logarithm.
 
     Args:
