@@ -31,9 +31,13 @@ ids = tuple(f"i{{i}}" for i in range(40)), tuple(f"c{{i}}" for i in range(80))
 own, level = np.repeat(np.arange(40), 2), np.tile([1, 2], 40)
 paint = lambda row: Image.new("RGB", (40, 30), (row * 6, 90, 40))
 split = Split("toy/test", ids[0], texts, ids[1], own, paint, level=level, chain=own)
+class Model:
+    def __init__(self, vectors): self.vectors = vectors
+    def embed_texts(self, texts): return Embedding(torch.from_numpy(self.vectors[40:41]))
+    def scores(self, image, text): return (image.mean @ text.mean.T).numpy()
 def space(name, vectors):
     sides = [Embedding(torch.from_numpy(part)) for part in (vectors[:40], vectors[40:])]
-    return OpenRun(name, split, lambda: (None, *sides))
+    return OpenRun(name, split, lambda: (Model(vectors), *sides))
 maps = map_runs([space("one", vectors), space("<b>two</b>", vectors[:, ::-1].copy())], Settings(steps=400))
 live, second = EmbeddingMap(maps), EmbeddingMap(maps[0], colour="descriptiveness")
 live.link(second)
@@ -46,6 +50,13 @@ SELECTED = """async () => {
   const future = kernel.requestExecute({ code });
   future.onIOPub = message => { if (message.header.msg_type === 'stream') said += message.content.text; };
   await future.done; return said.trim();
+}"""
+
+# Where the question lies there is a red star.
+STAR = """() => {
+  const canvas = document.querySelector('.wbm-over');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  return data.some((value, i) => i % 4 === 0 && value > 220 && data[i + 1] < 20 && data[i + 3] > 250);
 }"""
 
 # The rings of the selection are drawn in the ink of the theme.
@@ -108,6 +119,11 @@ def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab) -> None:
     assert card.is_visible()
     card.get_by_test_id("map-picture").and_(page.locator("[src^='data:image/png']")).wait_for()
     page.screenshot(path=lab.folder / "map.png")
+
+    live.get_by_test_id("map-search").fill("a dog")
+    page.keyboard.press("Enter")
+    other.get_by_text("12 selected: 12 images, 0 captions").wait_for()
+    page.wait_for_function(STAR, polling=200)
 
     live.get_by_test_id("map-category").first.click()
     live.get_by_test_id("map-colour").select_option("level")

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from tests.browser.conftest import ARGUMENTS, CHROMIUM
+from workbench.views.maps.widget import SCRIPTS
 
-MAPS = Path(__file__).parents[2] / "workbench" / "maps"
+MAPS = Path(__file__).parents[2] / "workbench" / "views" / "maps"
 START = """async ([source, config]) => {
   const bytes = text => new DataView(Uint8Array.from(atob(text), sign => sign.charCodeAt(0)).buffer);
   const opened = (_, value) => value && value.base64 ? bytes(value.base64) : value;
@@ -122,7 +123,8 @@ def main(points: int, k: int) -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         page.set_content(f"<style>{(MAPS / 'map.css').read_text()}</style><div id='map'></div>")
-        made = page.evaluate(START, [(MAPS / "map.js").read_text(), json.dumps(config(points, k))])
+        script = "\n".join((MAPS / name).read_text() for name in SCRIPTS)
+        made = page.evaluate(START, [script, json.dumps(config(points, k))])
         found = page.evaluate(MEASURE)
         browser.close()
     lines = [

@@ -88,6 +88,15 @@ def test_boxes_come_with_region_features_and_paper_stands_in_for_a_photograph(tr
     assert one.picture.getpixel((5, 5)) == (200, 200, 200)
 
 
+def test_parts_that_are_no_words_are_numbered(trained, monkeypatch):
+    def none(self, captions):
+        raise NotImplementedError
+
+    monkeypatch.setattr(type(trained.model), "spelt", none)
+    (one,) = weights.of_run(trained, [1])
+    assert [word for word, _ in one.captions[0]][:2] == ["part 1", "part 2"]
+
+
 def test_a_run_whose_encoders_pool_without_weights_says_nothing(trained):
     few = {"train_images": 16, "val_images": 8, "test_images": 8, "epochs": 0, "device": "cpu"}
     mean = {"image_options": {"fusion": {"pooling": "mean"}}}

@@ -42,8 +42,12 @@ def recorded(table: str | Path) -> "pd.DataFrame":
 
     Raises:
         FileNotFoundError: there is no such table.
+        ValueError: it cannot be read.
     """
     import pandas as pd  # slow to import, and most of what is read here is no table
 
     where = path(f"results/{table}.tsv") if isinstance(table, str) and not Path(table).suffix else table
-    return pd.read_csv(where, sep="\t", comment="#")
+    try:
+        return pd.read_csv(where, sep="\t", comment="#")
+    except ValueError as error:
+        raise ValueError(f"{where} is no table with tabs between its columns: {error}") from error

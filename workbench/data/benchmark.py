@@ -11,7 +11,6 @@ Sources: A. Karpathy, L. Fei-Fei, "Deep visual-semantic alignments for generatin
 papers use, by P. Anderson et al., "Bottom-up and top-down attention", CVPR 2018.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ import numpy as np
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
 from workbench.data.region_files import locate
 from workbench.records import Array, Split, require
+from workbench.records.foreign import parse_json, read_array, read_text
 from workbench.records.shown import count, fixed
 from workbench.registry import require_known
 
@@ -72,13 +72,8 @@ def read_karpathy(
 
 
 def _images(file: Path) -> list[Any]:
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"{file.name} is not whole: expected JSON to its end, found "
-            f"{count(file.stat().st_size, 'byte')} and {error}"
-        ) from error
+    fails = f"is not whole: expected JSON to its end, found {count(file.stat().st_size, 'byte')}"
+    content = parse_json(file.read_bytes(), file.name, fails)
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list):
         raise ValueError(
@@ -92,10 +87,13 @@ def _sentences(record: dict[str, Any], image: str, where: str, captions: int | N
     if not isinstance(sentences, list) or len(sentences) < (captions or 1):
         found = len(sentences) if isinstance(sentences, list) else "none"
         raise ValueError(f"{image} has too few sentences: expected at least {captions or 1}, found {found}")
-    ids = [sentence.get("sentid") for sentence in sentences]
+    if wrong := [one for one in sentences if not isinstance(one, dict) or _id(one) is None]:
+        raise ValueError(f"{image}: expected sentences with a sentid each, found {wrong[0]!r:.60}")
+    ids = [_id(sentence) for sentence in sentences]
     if record.get("sentids", ids) != ids:
         raise ValueError(
-            f"{image} has the sentences of another image: expected sentids {record['sentids']}, found {ids}"
+            f"{image} has the sentences of another image: expected sentids {record['sentids']!r:.60}, "
+            f"found {ids!r:.60}"
         )
     for sentence in sentences[:captions]:
         if sentence.get("imgid") != record.get("imgid"):
@@ -106,10 +104,15 @@ def _sentences(record: dict[str, Any], image: str, where: str, captions: int | N
         yield Row(where, image, " ".join(_text(sentence, "raw").split()), str(sentence["sentid"]))
 
 
+def _id(sentence: dict[str, Any]) -> int | str | None:
+    found = sentence.get("sentid")
+    return found if isinstance(found, int | str) else None
+
+
 def _text(record: Any, key: str) -> str:
     value = record.get(key) if isinstance(record, dict) else None
     if not isinstance(value, str):
-        raise ValueError(f"expected a text {key!r}, found {value!r}")
+        raise ValueError(f"expected a text {key!r}, found {value!r:.60}")
     return value
 
 
@@ -148,7 +151,7 @@ def read_precomp(folder: Path, part: str) -> tuple[list[Row], Array]:
 
 def _lines(file: Path) -> list[str]:
     # only the end of a line ends it: captions hold other characters that splitlines would take for one
-    lines = file.read_text(encoding="utf-8").split("\n")
+    lines = read_text(file).split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
@@ -176,10 +179,7 @@ def _image_ids(ids: list[str], captions: int, name: str) -> list[str]:
 
 def _regions(file: Path, captions: int) -> Array:
     """``(I, K, D)`` regions, a view of the file."""
-    try:
-        features: Array = np.load(file, mmap_mode="r")
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{file.name} is not whole: expected an array (N, K, D), found {error}") from error
+    features = read_array(file, "is not whole: expected an array (N, K, D)")
     images = captions // EACH
     require(
         features.ndim == 3 and len(features) in (images, captions),

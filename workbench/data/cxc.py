@@ -5,7 +5,6 @@ Source: Parekh, Baldridge, Cer, Waters, Yang, "Crisscrossed captions: extended i
 semantic similarity judgments for MS-COCO", EACL 2021.
 """
 
-import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from workbench.data.coco import coco as load_coco
 from workbench.data.reading import find_root
 from workbench.records import Judgements, Split, require
+from workbench.records.foreign import read_rows
 from workbench.records.shown import count
 
 REMEDY = (
@@ -121,25 +121,24 @@ def _judgements(
 
 def _ratings(file: Path, name: str) -> Iterator[Rating]:
     """The rows of a table: two ids, a rating, and how the pair was sampled, which is not used."""
-    with file.open(encoding="utf-8", newline="") as lines:
-        table = csv.reader(lines)
-        if (header := next(table, []))[2:3] != ["agg_score"]:
+    table = read_rows(file)
+    if (header := next(table, []))[2:3] != ["agg_score"]:
+        raise ValueError(
+            f"{file.name}: expected the columns of {name}, two ids, agg_score, sampling_method; "
+            f"found {header}"
+        )
+    for number, row in enumerate(table, start=1):
+        where = f"{file.name} row {number}"
+        try:
+            first, second, score, _ = row
+            rating = float(score)
+        except ValueError as error:
             raise ValueError(
-                f"{file.name}: expected the columns of {name}, two ids, agg_score, sampling_method; "
-                f"found {header}"
-            )
-        for number, row in enumerate(table, start=1):
-            where = f"{file.name} row {number}"
-            try:
-                first, second, score, _ = row
-                rating = float(score)
-            except ValueError as error:
-                raise ValueError(
-                    f"{where}: expected two ids, a rating and a sampling method, found {row}; {error}"
-                ) from error
-            if not 0 <= rating <= 5:
-                raise ValueError(f"{where}: expected a rating from 0 to 5, found {score}")
-            yield where, (first, second), rating
+                f"{where}: expected two ids, a rating and a sampling method, found {row}; {error}"
+            ) from error
+        if not 0 <= rating <= 5:
+            raise ValueError(f"{where}: expected a rating from 0 to 5, found {score}")
+        yield where, (first, second), rating
 
 
 def _row(where: str, kind: str, item: str, rows: Mapping[str, int]) -> int:

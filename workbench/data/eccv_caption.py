@@ -5,7 +5,6 @@ machine-and-human-verified image-caption associations for MS-COCO", ECCV 2022. T
 package ``eccv-caption``.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,6 +16,7 @@ import numpy as np
 
 from workbench.data.coco import coco
 from workbench.records import Judgements, Split, require
+from workbench.records.foreign import read_json, understood
 from workbench.records.shown import count
 
 REMEDY = "install the positives of ECCV Caption, which come as a package: pip install 'itm-workbench[eccv]'"
@@ -99,18 +99,21 @@ def _package() -> Path:
 
 
 def _positives(folder: Path, name: str) -> Positives:
-    sides = [
-        json.loads((folder / f"{name}_{direction}.json").read_text(encoding="utf-8"))
-        for direction in ("image_to_caption", "caption_to_image")
-    ]
-    counts = (*(sum(map(len, side.values())) for side in sides), *map(len, sides))
+    image, caption = (
+        _side(folder / f"{name}_{direction}.json") for direction in ("image_to_caption", "caption_to_image")
+    )
+    counts = (*(sum(map(len, side.values())) for side in (image, caption)), len(image), len(caption))
     require(
         counts == PUBLISHED[name],
         f"{name}_*.json of the package: expected {PUBLISHED[name]} pairs and queries of images and "
         f"captions, found {counts}",
     )
-    image, caption = ({int(one): [*map(int, items)] for one, items in side.items()} for side in sides)
     return image, caption
+
+
+def _side(file: Path) -> dict[int, list[int]]:
+    with understood(file.name, "does not hold lists of ids by id"):
+        return {int(one): [*map(int, items)] for one, items in read_json(file).items()}
 
 
 def _pairs(found: Positives) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ from annotated_types import Interval
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
 from workbench.records import Judgements, Split, require
+from workbench.records.foreign import read_text, understood
 from workbench.registry import Count
 
 CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
@@ -73,7 +74,7 @@ def flickr8k(
     needed = [CAPTIONS, LISTS[split], IMAGES, *([HUMAN] if split == "test" else [])]
     folder = find_root("flickr8k", root, needed, REMEDY)
     path, problems = (folder / IMAGES).joinpath, Problems(on_error)
-    listed = (folder / LISTS[split]).read_text(encoding="utf-8").split()
+    listed = read_text(folder / LISTS[split]).split()
     absent: tuple[str, ...] = ()
     if ABSENT in listed and not path(ABSENT).is_file():
         listed.remove(ABSENT)
@@ -87,6 +88,7 @@ def flickr8k(
         rated = (folder / EXPERTS).is_file()
         return found | ({"expert": experts(folder / EXPERTS, images, captions)} if rated else {})
 
+    require(kept, f"flickr8k: {LISTS[split]} and {CAPTIONS} hold no usable row. {' '.join(problems.notes())}")
     if complete and on_error == "raise":
         check_counts(f"flickr8k/{split}", kept, COUNTS[split])
     kept, note = share_of(kept, split, share, seed)
@@ -96,7 +98,7 @@ def flickr8k(
 def _of_split(images: list[str], file: Path, problems: Problems) -> list[Row]:
     """The captions of these images, in the order of the images; a row is ``image#k<TAB>caption``."""
     rows: dict[str, list[Row]] = {image: [] for image in images}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
         where = f"{file.name} row {number}"
         caption_id, tab, caption = line.partition("\t")
         image, mark, _ = caption_id.rpartition("#")
@@ -176,7 +178,7 @@ def _rated(
     """
     expected, of = f"expected image, caption id, {grade[0]}", grade[1]
     pairs: list[tuple[int, int, float]] = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
         try:
             image, caption_id, *fields = line.split("\t")
             given = of(*fields)
@@ -185,17 +187,18 @@ def _rated(
         if image in images and caption_id in captions:
             pairs.append((images[image], captions[caption_id], given))
     table = np.array(pairs, dtype=np.float64).reshape(-1, 3)
-    return Judgements(
-        name=name,
-        rule=rule,
-        shape=(len(images), len(captions)),
-        images=table[:, 0].astype(np.int64),
-        captions=table[:, 1].astype(np.int64),
-        grades=table[:, 2].astype(np.float32),
-        relevant_from=relevant_from,
-        unlisted=None,
-        source=f"{file.name}; Hodosh, Young, Hockenmaier 2013",
-    )
+    with understood(file.name, "holds no judgements"):
+        return Judgements(
+            name=name,
+            rule=rule,
+            shape=(len(images), len(captions)),
+            images=table[:, 0].astype(np.int64),
+            captions=table[:, 1].astype(np.int64),
+            grades=table[:, 2].astype(np.float32),
+            relevant_from=relevant_from,
+            unlisted=None,
+            source=f"{file.name}; Hodosh, Young, Hockenmaier 2013",
+        )
 
 
 MEMBER = flickr8k

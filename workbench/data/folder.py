@@ -7,7 +7,6 @@ path decides: 80 % train, 10 % val, 10 % test.
 """
 
 import csv
-import json
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from typing import Any, Literal
 from workbench.data.reading import Problems, Row, find_root, good, to_split
 from workbench.data.region_files import locate
 from workbench.records import Split, require
+from workbench.records.foreign import parse_json, understood
 
 Record = dict[str, Any]
 
@@ -68,21 +68,19 @@ def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
         for number, line in enumerate((line for line in lines if line.strip()), start=1):
             where = f"{file.name} row {number}"
             try:
-                if isinstance(record := json.loads(line), dict):
-                    yield where, record
-                else:
-                    problems.add("malformed row", f"{where}: expected an object, found {line.strip()[:60]}")
-            except json.JSONDecodeError as error:
-                problems.add("malformed row", f"{where}: not JSON ({error})")
+                record = parse_json(line, f"{where}:", "not JSON")
+                require(isinstance(record, dict), f"{where}: expected an object, found {line.strip()[:60]}")
+            except ValueError as error:
+                problems.add("malformed row", error)
+            else:
+                yield where, record
 
 
 def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     import pyarrow.parquet
 
-    try:
+    with understood(file.name, "is not a Parquet file", pyarrow.ArrowException):
         records = pyarrow.parquet.read_table(file).to_pylist()
-    except pyarrow.ArrowInvalid as error:
-        raise ValueError(f"{file.name} is not a Parquet file: {error}") from error
     yield from ((f"{file.name} row {n}", record) for n, record in enumerate(records, start=1))
 
 
@@ -91,6 +89,8 @@ POSITIVES = ("own",)
 SPLITS = ("train", "val", "test")
 # the split of an image by the last digit of its checksum
 TENTHS = ("test", "val", *["train"] * 8)
+# below it a float tells every whole number from the next
+LARGEST = 2**53
 COLUMNS = ["image", "caption", "id", "split", "level", "chain"]
 TABLES = ["captions.csv", "captions.jsonl", "captions.parquet"]
 REMEDY = (
@@ -226,9 +226,11 @@ def _whole(record: Record, name: str) -> int | None:
         return None
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         number = 0.5
-    require(number.is_integer(), f"{name} is {value!r}; expected a whole number")
+    require(
+        number.is_integer() and abs(number) < LARGEST, f"{name} is {value!r:.60}; expected a whole number"
+    )
     return int(number)
 
 

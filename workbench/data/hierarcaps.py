@@ -5,14 +5,13 @@ The last text of a chain is a caption that a person wrote for MS-COCO; the other
 language models.
 """
 
-import csv
-import gzip
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
-from workbench.records import Split
+from workbench.records import Split, require
+from workbench.records.foreign import read_rows
 
 CHAINS, EXPANDED, IMAGES = "hierarcaps_test.csv", "hierarcaps_test_expanded.csv.gz", "images"
 LEVELS, ARROW = 4, " => "
@@ -66,6 +65,7 @@ def hierarcaps(
     rows = list(_rows(folder / file, column, first, problems))
     needed: Callable[[str], Path] = path if texts == "chains" or check_images else lambda image: folder / file
     kept = good(rows, needed, problems, check_images=check_images)
+    require(kept, f"hierarcaps: {file} holds no usable row. {' '.join(problems.notes())}")
     name = f"hierarcaps/{split}" if texts == "chains" else f"hierarcaps/{split}, {texts}"
     if complete and on_error == "raise":
         check_counts(name, kept, COUNTS[texts])
@@ -94,12 +94,9 @@ def _rows(file: Path, column: str, first: int, problems: Problems) -> Iterator[R
 
 
 def _records(file: Path) -> Iterator[dict[str, str]]:
-    reader = gzip.open if file.suffix == ".gz" else open
-    try:
-        with reader(file, "rt", encoding="utf-8", newline="") as lines:
-            yield from csv.DictReader(lines, strict=True)
-    except (csv.Error, UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{file.name} cannot be read to its end: {error}") from error
+    rows = read_rows(file)
+    header = next(rows, [])
+    yield from (dict(zip(header, row, strict=False)) for row in rows)
 
 
 MEMBER = hierarcaps

@@ -55,7 +55,8 @@ def read_image(source: Path | bytes, where: str, *, small: bool = False) -> Imag
 
 def require_file(path: Path, where: str) -> None:
     """Raise ``FileNotFoundError``, naming file and row, where there is no such file."""
-    require(path.is_file(), f"{where}: there is no image file {path}", FileNotFoundError)
+    # unlike Path.is_file it takes a name that is too long for one that is not there
+    require(os.path.isfile(path), f"{where}: there is no image file {path}", FileNotFoundError)
 
 
 def _check_size(image: Image.Image) -> None:

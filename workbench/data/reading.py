@@ -12,6 +12,7 @@ import numpy as np
 
 from workbench.data.images import read_image, require_file
 from workbench.records import Judgements, Rows, Split, require
+from workbench.records.foreign import understood
 from workbench.records.shown import count
 
 VARIABLE = "WORKBENCH_DATA"
@@ -145,24 +146,28 @@ def to_split(
         path: id of an image -> its file.
         judge: ``(row of each image id, row of each caption id)`` -> judgements besides ``"own"``.
         notes: facts worth printing.
+
+    Raises:
+        ValueError: the rows do not fit together.
     """
     first = {row.image: row.where for row in reversed(rows)}
     images = {image: number for number, image in enumerate(dict.fromkeys(row.image for row in rows))}
     captions = {row.id: number for number, row in enumerate(rows)}
     places = [(path(image), first[image]) for image in images]
-    return Split(
-        name=name,
-        image_ids=tuple(images),
-        captions=tuple(row.caption for row in rows),
-        caption_ids=tuple(captions),
-        own=np.array([images[row.image] for row in rows], dtype=np.int64),
-        open_image=lambda row: read_image(*places[row]),
-        stamp=lambda row: places[row][0].stat().st_size,
-        level=_column([row.level for row in rows]),
-        chain=_column([row.chain for row in rows]),
-        judgements=judge(images, captions) if judge else {},
-        notes=notes,
-    )
+    with understood(rows[0].where.split()[0], "gives no split"):
+        return Split(
+            name=name,
+            image_ids=tuple(images),
+            captions=tuple(row.caption for row in rows),
+            caption_ids=tuple(captions),
+            own=np.array([images[row.image] for row in rows], dtype=np.int64),
+            open_image=lambda row: read_image(*places[row]),
+            stamp=lambda row: places[row][0].stat().st_size,
+            level=_column([row.level for row in rows]),
+            chain=_column([row.chain for row in rows]),
+            judgements=judge(images, captions) if judge else {},
+            notes=notes,
+        )
 
 
 def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list[Row], tuple[str, ...]]:

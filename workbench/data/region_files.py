@@ -12,13 +12,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from workbench.records import Array, require
+from workbench.records.foreign import numbers, read_array, understood
 
 ENDINGS = (".npy", ".npz")
+FAILS = "cannot be read as regions"
 FEATURES, BOXES, SIZE = ("features", "x", "feat"), ("boxes", "bbox"), ("image_w", "image_h")
 
 
@@ -56,11 +57,12 @@ class RegionFiles:
         """
         if self.files[row].suffix != ".npz":
             return None
-        with np.load(self.files[row]) as held:
+        with understood(self.files[row].name, FAILS), np.load(self.files[row]) as held:
             found: Array | None = next(
-                (np.asarray(held[name], dtype=float) for name in BOXES if name in held), None
+                (numbers(held[name]).astype(float) for name in BOXES if name in held), None
             )
-            sides = [float(held[name]) for name in SIZE if name in held]
+            sides = [float(numbers(held[name])) for name in SIZE if name in held]
+            require(min(sides, default=1) > 0, f"its image has the sides {sides}")
         if found is None or found.shape != (self.shape[1], 4):
             return None
         if len(sides) == len(SIZE):
@@ -107,15 +109,13 @@ def _file(folder: Path, image: str) -> Path:
 
 def _features(file: Path) -> Array:
     """``(K, D)`` of a file; those of an ``.npy`` are a view of it."""
-    try:
+    with understood(file.name, FAILS):
         if file.suffix == ".npy":
-            found: Array = np.load(file, mmap_mode="r")
+            found = read_array(file, FAILS)
         else:
             with np.load(file) as held:
                 name = next((one for one in FEATURES if one in held), "")
                 require(name, f"it holds {', '.join(held.files)}, and none of {', '.join(FEATURES)}")
-                found = held[name]
-        require(found.ndim == 2 and found.size, f"expected features (K, D), found {found.shape}")
-    except (OSError, EOFError, BadZipFile, ValueError) as error:
-        raise ValueError(f"{file.name} cannot be read as regions: {error}") from error
+                found = numbers(held[name])
+        require(found.ndim == 2, f"expected features (K, D), found {found.shape}")
     return found

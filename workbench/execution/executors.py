@@ -12,7 +12,6 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import SimpleNamespace
@@ -122,7 +121,7 @@ class Processes:
         self._threads.shutdown()
 
 
-def _answer(there: Connection, parent: int, function: Callable[[], Any]) -> None:
+def _answer(there: Any, parent: int, function: Callable[[], Any]) -> None:
     try:
         there.send((_followed(parent, function), None))
     except KeyboardInterrupt as stop:

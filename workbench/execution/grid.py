@@ -32,7 +32,7 @@ from workbench.execution.library import find
 from workbench.execution.notebook import FAILED, KILLED, RunResult, check, code, run_notebook, silent
 from workbench.experiment import runs
 from workbench.records import MetricKey, require
-from workbench.records.foreign import read_options
+from workbench.records.foreign import read_options, understood
 from workbench.records.shown import fixed
 from workbench.registry import merge, require_known
 
@@ -83,7 +83,7 @@ def read_grid(path: Path | str) -> dict[str, Any]:
         for name, part in {key: within or value, **within}.items():
             require(
                 key in ("notebook", "record") or isinstance(part or {}, Mapping),
-                f"{path}: {name} must be a mapping of names, got {part!r}",
+                f"{path}: {name} must be a mapping of names, got {part!r:.200}",
                 parameters.ParameterError,
             )
     require(
@@ -91,16 +91,19 @@ def read_grid(path: Path | str) -> dict[str, Any]:
         f"{path}: no arm; give `arms` (label -> values) or `grid` (name -> list of values)",
         parameters.ParameterError,
     )
-    for name, values in found.get("grid", {}).items():
+    for name, values in (found.get("grid") or {}).items():
         require(
             isinstance(values, list) and values,
             f"{path}: grid: {name} must be a list of values",
             parameters.ParameterError,
         )
     if not isinstance(keys := found.get("record", []), list):
-        raise parameters.ParameterError(f"{path}: record must be a list of names of numbers, got {keys!r}")
-    for key in keys:
-        MetricKey.parse(str(key).removeprefix(VALIDATION))
+        raise parameters.ParameterError(
+            f"{path}: record must be a list of names of numbers, got {keys!r:.200}"
+        )
+    with understood(path, "asks to record what is no number"):
+        for key in keys:
+            MetricKey.parse(str(key).removeprefix(VALIDATION))
     return found
 
 

@@ -143,7 +143,7 @@ class Execution:
                 send(pid, number)
 
 
-class _Client(PapermillNotebookClient):
+class _Client(PapermillNotebookClient):  # type: ignore[misc]  # it has no types
     before: Callable[[list[Any], int], None]
 
     def execute_cell(self, cell: Any, cell_index: int) -> Any:
@@ -151,7 +151,7 @@ class _Client(PapermillNotebookClient):
         return super().execute_cell(cell, cell_index)
 
 
-class _Engine(Engine):
+class _Engine(Engine):  # type: ignore[misc]
     @classmethod
     def execute_managed_notebook(
         cls, nb_man: Any, kernel_name: str, *, execution: Execution, **options: Any

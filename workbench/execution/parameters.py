@@ -6,7 +6,6 @@ ill-typed value is refused.
 
 import ast
 import io
-import json
 import tokenize
 from collections.abc import Container, Mapping
 from contextlib import suppress
@@ -16,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import yaml
 
 from workbench.records import require
+from workbench.records.foreign import parse_json, parse_yaml, understood
 from workbench.registry import merge, require_known
 
 TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
@@ -53,7 +52,7 @@ class Parameter:
             return float(value)
         require(
             type(value) is TYPES[self.type],
-            f"parameter {self.name} is {self.type}, got {value!r} ({type(value).__name__})",
+            f"parameter {self.name} is {self.type}, got {value!r:.200} ({type(value).__name__})",
             ParameterError,
         )
         return value
@@ -70,9 +69,10 @@ class Parameter:
         with suppress(ValueError):  # YAML 1.1 reads 1e-3 as a string
             if self.type == "float":
                 return float(text)
-        with suppress(yaml.YAMLError):
-            return self.check(yaml.safe_load(text))
-        return self.check(text)
+        value: Any = text
+        with suppress(ValueError):
+            value = parse_yaml(text, self.name)
+        return self.check(value)
 
 
 def inspect(path: Path | str) -> dict[str, Parameter]:
@@ -84,25 +84,27 @@ def inspect(path: Path | str) -> dict[str, Parameter]:
     Raises:
         FileNotFoundError: no such notebook.
         ParameterError: not exactly one cell is tagged ``parameters``, or a line is not ``name: type =
-            literal``.
+            literal``; another ValueError: it is no notebook, or no Python.
     """
     require(Path(path).is_file(), f"no notebook {path}", FileNotFoundError)
-    cells = [cell for cell in nbformat.read(path, 4).cells if "parameters" in cell.metadata.get("tags", [])]
+    with understood(path, "is no notebook", nbformat.ValidationError):
+        cells = [one for one in nbformat.read(path, 4).cells if "parameters" in one.metadata.get("tags", [])]
     require(
         len(cells) == 1,
         f"{path}: exactly one cell must be tagged 'parameters', found {len(cells)}",
         ParameterError,
     )
-    source = cells[0].source
-    comments = {
-        token.start[0]: token.string.lstrip("# ")
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
-        if token.type == tokenize.COMMENT
-    }
-    found = [
-        _parameter(line, comments.get(line.end_lineno or 0, ""), f"{path}, parameters line {line.lineno}")
-        for line in ast.parse(source).body
-    ]
+    with understood(path, "has a cell of parameters that cannot be read"):
+        source = cells[0].source
+        comments = {
+            token.start[0]: token.string.lstrip("# ")
+            for token in tokenize.generate_tokens(io.StringIO(source).readline)
+            if token.type == tokenize.COMMENT
+        }
+        found = [
+            _parameter(line, comments.get(line.end_lineno or 0, ""), f"{path}, parameters line {line.lineno}")
+            for line in ast.parse(source).body
+        ]
     return {parameter.name: parameter for parameter in found}
 
 
@@ -117,10 +119,13 @@ def _parameter(statement: ast.stmt, comment: str, place: str) -> Parameter:
     require(kind in TYPES, f"{place}: type {kind} is none of {', '.join(TYPES)}", ParameterError)
     try:
         default = ast.literal_eval(statement.value)
-    except ValueError:
+    except (TypeError, ValueError):
         raise ParameterError(f"{place}: `{ast.unparse(statement.value)}` is not a literal") from None
     parameter = Parameter(statement.target.id, kind, default, comment)
-    parameter.check(default)
+    try:
+        parameter.check(default)
+    except ParameterError as error:
+        raise ParameterError(f"{place}: {error}") from None
     return parameter
 
 
@@ -160,10 +165,10 @@ def spelt(known: Mapping[str, Parameter], words: Mapping[str, str]) -> dict[str,
 
 
 def _literal(text: str) -> Any:
-    with suppress(json.JSONDecodeError):
-        return json.loads(text)
-    with suppress(yaml.YAMLError):
-        return yaml.safe_load(text) if text.startswith(("[", "{")) else text
+    with suppress(ValueError):
+        return parse_json(text, text)
+    with suppress(ValueError):
+        return parse_yaml(text, text) if text.startswith(("[", "{")) else text
     return text
 
 

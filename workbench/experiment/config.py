@@ -13,7 +13,7 @@ from workbench import data, encoders, metrics, objectives, text
 from workbench.encoders import backbones
 from workbench.experiment.evaluation import chooser
 from workbench.objectives import Objective
-from workbench.records.foreign import read_options
+from workbench.records.foreign import read_options, understood
 from workbench.registry import Count, check_options, merge
 from workbench.training import Settings
 
@@ -111,9 +111,11 @@ class Config(Settings):
         """Build from a JSON or YAML file.
 
         Raises:
-            FileNotFoundError, ValueError: as ``read_options``; else as the class.
+            FileNotFoundError: no such file.
+            ValueError: as ``read_options``, or what the class refuses, with the file's name before it.
         """
-        return cls(**read_options(path))
+        with understood(path, "holds no configuration"):
+            return cls(**read_options(path))
 
     def as_dict(self) -> dict[str, Any]:
         """All fields as JSON values."""

@@ -158,12 +158,12 @@ class OpenRun:
         # as categories, since a million queries have ten million ids; one id may name an image and a caption
         known = pd.Index(dict.fromkeys((*ids[0], *ids[1])))
         sides = tuple(known.get_indexer(pd.Index(one)) for one in ids)
-        tables = []
+        ways, tables = pd.Index(["i2t", "t2i"]), []
         for way, (rows, (query, item)) in enumerate(((scores, sides), (scores.T, sides[::-1]))):
             found, items = best(rows, min(k, len(item)))
             at = (np.repeat(np.arange(len(items)), items.shape[1]), items.ravel())
             values = {
-                "direction": pd.Categorical.from_codes(np.full(len(at[0]), way, np.int8), ["i2t", "t2i"]),
+                "direction": pd.Categorical.from_codes(np.full(len(at[0]), way, np.int8), ways),
                 "query_id": pd.Categorical.from_codes(query[at[0]], known),
                 "rank": np.tile(np.arange(1, items.shape[1] + 1, dtype=np.int32), len(items)),
                 "item_id": pd.Categorical.from_codes(item[at[1]], known),

@@ -233,14 +233,18 @@ class ByQuery:
 
         images, captions = tables["i2t"]["id"], tables["t2i"]
         values = {name: table[name].to_numpy() for table in tables.values() for name in table.columns[2:]}
-        own = pd.Index(images).get_indexer(pd.Index(captions["image"]))
-        return cls(tuple(images), tuple(captions["id"]), own, values)
+        with understood(
+            Path(folder) / VALUES / "t2i.parquet", "does not fit i2t.parquet", pd.errors.InvalidIndexError
+        ):
+            own = pd.Index(images).get_indexer(pd.Index(captions["image"]))
+            return cls(tuple(images), tuple(captions["id"]), own, values)
 
 
 def _table(path: Path) -> "pd.DataFrame":
     import pandas as pd
+    import pyarrow
 
-    with understood(path):
+    with understood(path, "cannot be read", pyarrow.ArrowException):
         table = pd.read_parquet(path)
     require([*table.columns[:2]] == ["id", "image"], f"{path} cannot be read: it holds no values by query")
     return table

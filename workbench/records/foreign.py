@@ -4,18 +4,29 @@ Libraries raise some thirty kinds of errors on damaged files. A reader of ours h
 ``FileNotFoundError`` where there is no file at all.
 """
 
+import csv
+import gzip
 import json
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from lzma import LZMAError
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
+from zipfile import BadZipFile
 
-# what libraries raise on damaged content; those with kinds of their own are named where they are called
-DAMAGED = (
+import numpy as np
+
+from workbench.records._checks import Array, require
+
+# what the standard library, and others after it, raise on damaged content; who has kinds of its own is named
+# where it is called
+DAMAGED: tuple[type[Exception], ...] = (
     ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError,
-    RuntimeError, SyntaxError, TypeError, ValueError, struct.error, zlib.error,
+    RuntimeError, SyntaxError, TypeError, ValueError, BadZipFile, LZMAError, TokenError, csv.Error,
+    struct.error, zlib.error,
 )  # fmt: skip
 # values of a file of options, an anchor counted as often as it is used; and how deep they may lie
 VALUES, DEPTH = 100_000, 50
@@ -39,8 +50,12 @@ def understood(name: Path | str, fails: str = "cannot be read", *own: type[Excep
     except FileNotFoundError:
         raise
     except (*DAMAGED, *own) as error:
-        said = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{name} {fails}: {said:.400}") from error
+        ours = type(error).__module__.partition(".")[0] in ("builtins", "workbench")
+        if ours and isinstance(error, ValueError) and str(name) in str(error):
+            raise  # it says so already
+        told = error.args[0] if isinstance(error, KeyError) and error.args else error
+        said = " ".join(str(told).split()) or type(error).__name__
+        raise ValueError(f"{name} {fails}: {said:.1000}") from error
 
 
 def read_text(file: Path | str) -> str:
@@ -66,7 +81,10 @@ def parse_json(text: str | bytes, name: Path | str, fails: str = "cannot be read
         ValueError: it breaks off, is nested too deeply, or a name stands twice.
     """
     with understood(name, fails):
-        return json.loads(text, object_pairs_hook=_once)
+        found = json.loads(text, object_pairs_hook=_once)
+        if (b"\\ud" if isinstance(text, bytes) else "\\ud") in text.lower():  # type: ignore[operator]
+            json.dumps(found, ensure_ascii=False).encode()  # half of a pair of surrogates is no letter
+        return found
 
 
 def read_json(file: Path | str) -> Any:
@@ -82,25 +100,25 @@ def read_options(path: Path | str) -> dict[str, Any]:
         ValueError: it cannot be read, or it holds something else: a name twice, a name that is no text, NaN,
             or more than ``VALUES`` values, as few anchors that hold one another can make.
     """
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"no file {path}")
+    require(Path(path).is_file(), f"no file {path}", FileNotFoundError)
     text = read_text(path)
-    values = parse_json(text, path) if Path(path).suffix == ".json" else parse_yaml(text, path)
-    _check_values(path, values)
+    values = (
+        _checked(parse_json(text, path), path) if Path(path).suffix == ".json" else parse_yaml(text, path)
+    )
     if not isinstance(values, dict):
         raise ValueError(f"{path} holds {values!r:.60}; write names with their values, such as seed: 1")
     return values
 
 
 def parse_yaml(text: str, name: Path | str) -> Any:
-    """YAML of plain values in which no name stands twice in one mapping.
+    """YAML of plain values, names that are texts, none twice in one mapping.
 
     Args:
         text: the content.
         name: of the file, for messages.
 
     Raises:
-        ValueError: it cannot be read.
+        ValueError: it cannot be read, or holds something else; see ``read_options``.
     """
     import yaml
 
@@ -114,7 +132,7 @@ def parse_yaml(text: str, name: Path | str) -> Any:
             return node
 
     with understood(name, "cannot be read", yaml.YAMLError):
-        return yaml.load(text, Loader)
+        return _checked(yaml.load(text, Loader), name)
 
 
 def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
@@ -127,8 +145,8 @@ def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     return found
 
 
-def _check_values(path: Path | str, values: Any) -> None:
-    """Refuse what no option can be, by its place."""
+def _checked(values: Any, path: Path | str) -> Any:
+    """The values; what no option can be is refused, by its place."""
     places: list[tuple[str, int, Any]] = [("", 0, values)]
     for place, depth, value in places:  # it grows while it is read
         if depth > DEPTH or len(places) > VALUES:
@@ -142,3 +160,41 @@ def _check_values(path: Path | str, values: Any) -> None:
             places += [(f"{place}.{key}".lstrip("."), depth + 1, inner) for key, inner in value.items()]
         elif isinstance(value, list | tuple | set):
             places += [(f"{place}[{n}]", depth + 1, inner) for n, inner in enumerate(value)]
+    return values
+
+
+def read_array(file: Path, fails: str = "cannot be read") -> Array:
+    """The numbers of an ``.npy`` file, memory-mapped.
+
+    Args:
+        file: it holds integers or floats.
+        fails: see ``understood``.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is damaged or empty, or holds something else.
+    """
+    with understood(file.name, fails):
+        return numbers(np.load(file, mmap_mode="r"))
+
+
+def numbers(found: Any) -> Array:
+    """An array of a file, if it holds integers or floats and is not empty; else a ``ValueError``."""
+    require(found.dtype.kind in "fiu" and found.size, f"expected numbers, found {found.dtype} {found.shape}")
+    held: Array = found
+    return held
+
+
+def read_rows(file: Path) -> Iterator[list[str]]:
+    """The rows of a CSV in UTF-8, which gzip may have packed; those without any field are left out.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it breaks off, or is no such file.
+    """
+    opener: Any = gzip.open if file.suffix == ".gz" else open
+    with (
+        understood(file.name, "cannot be read to its end"),
+        opener(file, "rt", encoding="utf-8", newline="") as lines,
+    ):
+        yield from filter(None, csv.reader(lines, strict=True))

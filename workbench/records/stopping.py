@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 # seconds between being asked and being killed; schedulers most often allow 30
 GRACE = 20.0
@@ -53,7 +54,7 @@ def held() -> Iterator[None]:
 @contextmanager
 def _handled(handlers: Mapping[signal.Signals, Handler]) -> Iterator[None]:
     """Other handlers within the block; Python hears signals in the main thread alone."""
-    before = {}
+    before: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread():
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:

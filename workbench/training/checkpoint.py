@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from workbench.records import require
+from workbench.records.foreign import DAMAGED
 from workbench.records.sealed import SealError
 from workbench.records.writing import replacing
 from workbench.training.settings import changed
@@ -99,8 +100,9 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         header = file.metadata()
         found = json.loads(header["facts"])
-    # older files have no checksum, and nothing in its place
-    if header.keys() != {"facts"} and header.get("sha256") != _checksum(tensors, header["facts"]):
+        # older files have no checksum, and nothing in its place
+        whole = header.keys() == {"facts"} or header.get("sha256") == _checksum(tensors, header["facts"])
+    if not whole:
         raise SealError(f"{path} is damaged: its checksum is another; choose a new folder and train again")
     return tensors, found
 
@@ -121,7 +123,7 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         with safe_open(path, framework="pt") as file:
             yield file
-    except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
+    except (*DAMAGED, SafetensorError) as error:
         raise SealError(f"{path} is not a checkpoint of this workbench: {error}") from error
 
 

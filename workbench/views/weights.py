@@ -68,8 +68,11 @@ def of_run(run: OpenRun, images: Sequence[int]) -> list[PartWeights]:
         given = batches.to(source.of_images(np.array([row])), model.device)
         regions = image.image_weights(given)[0][0].float().cpu().numpy()
         words, real = text.text_weights(batches.to(source.of_captions(own), model.device))
-        texts = model.spelt([split.captions[caption] for caption in own.tolist()])
         of_words = [one[seen].tolist() for one, seen in zip(words.float().cpu(), real.cpu(), strict=True)]
+        try:
+            texts = model.spelt([split.captions[caption] for caption in own.tolist()])
+        except NotImplementedError:  # what the encoder reads are no words
+            texts = [[f"part {n + 1}" for n in range(len(one))] for one in of_words]
         # an encoder that reads a sign of its own at the front may give it no part
         captions = [
             list(zip(said[-len(one) :], one, strict=True)) for said, one in zip(texts, of_words, strict=True)

@@ -13,6 +13,8 @@ from PIL import Image
 
 from tests.views.explorer.toys import toy_spaces
 from workbench.views.explorer.explorer import Explorer
+from workbench.views.explorer.pictures import SIDE
+from workbench.views.maps import EmbeddingMap, coordinates, map_runs
 
 QUESTION = {
     "terms": [{"kind": "text", "value": "a red bus", "sign": 1, "name": ""}],
@@ -50,7 +52,7 @@ def test_a_question_is_answered_under_its_number_with_the_pictures_that_it_shows
     assert (content["kind"], content["number"]) == ("answer", "v1-1")
     shown = {item["thumbnail"] for item in content["answer"]["items"]}
     assert set(content["keys"]) == shown
-    assert all(Image.open(io.BytesIO(blob)).size[0] <= 160 for blob in blobs)
+    assert all(Image.open(io.BytesIO(blob)).size[0] <= SIDE for blob in blobs)
     json.dumps(content, allow_nan=False)
 
 
@@ -151,6 +153,19 @@ def test_linked_widgets_select_the_same(explorer):
         explorer.link(traitlets.HasTraits())
 
 
+def test_a_map_of_the_same_runs_is_linked_and_shows_where_the_question_lies(explorer, monkeypatch):
+    monkeypatch.setitem(coordinates.METHODS, "tsne", lambda vectors, settings, start: vectors[:, :2])
+    runs = [asker.run for asker in explorer.engine.askers]
+    live = EmbeddingMap(map_runs(runs, k=4, clusters=3))
+    explorer.link(live)
+    live.selected_rows = [3, 5]
+    assert explorer.selected_idx == [3, 5]
+    ask(explorer)
+    assert live.asked["text"] == "a red bus"
+    assert len(live.asked["near"]) == 2
+    assert live.selected_rows == [3, 5], "to ask selects nothing"
+
+
 @pytest.mark.parametrize(
     ("name", "read"), [("a.csv", pd.read_csv), ("a.json", pd.read_json), ("a.parquet", pd.read_parquet)]
 )
@@ -192,3 +207,23 @@ def test_the_static_page_holds_the_last_answer_and_its_pictures(explorer, tmp_pa
     assert "a red bus" in page
     assert page.count("data:image/jpeg;base64,") >= 4
     assert set(explorer.answer.keys) == set(explorer.static()[0].thumbnails)
+
+
+def test_more_of_a_column_follows_what_was_shown(explorer):
+    first = ask(explorer)[0]["answer"]
+    more = ask(explorer, skip=4, k=5)[0]["answer"]
+    whole = ask(explorer, k=9)[0]["answer"]
+    both = tuple((*a, *b) for a, b in zip(first["columns"], more["columns"], strict=True))
+    assert both == whole["columns"]
+    ask(explorer)
+    ask(explorer, skip=4, k=5)
+    assert explorer.answer.columns == whole["columns"]
+    assert len(explorer.table()) == 2 * 9
+
+
+def test_disagreements_come_with_the_pictures_of_their_images(explorer):
+    content, blobs = say(explorer, kind="disagreements", by="rank", page="p", number="v1-disagreements")
+    assert content["keys"] == list(dict.fromkeys(one["thumbnail"] for one in content["found"]))
+    assert len(blobs) == len(content["keys"])
+    json.dumps(content, allow_nan=False)
+    assert say(explorer, kind="disagreements", by="taste", page="p", number="v")[0]["kind"] == "error"

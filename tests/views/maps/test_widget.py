@@ -136,3 +136,36 @@ def test_maps_of_different_items_and_unknown_colours_are_refused(maps, space):
         EmbeddingMap(maps, colour="levl")
     with pytest.raises(ValueError, match="there is no map"):
         EmbeddingMap([])
+
+
+class Words:
+    """A text lies where the first caption of image 3 does."""
+
+    def __init__(self, run):
+        self.run = run
+
+    def embed_texts(self, texts):
+        return self.run.text.take(np.array([6]))
+
+    def scores(self, image, text):
+        return (image.mean @ text.mean.T).numpy()
+
+
+def test_a_sentence_lies_amid_its_nearest_and_selects_what_is_found(maps):
+    maps = [
+        replace(one, run=replace(one.run, load=lambda one=one: (Words(one.run), one.run.image, one.run.text)))
+        for one in maps
+    ]
+    live = EmbeddingMap(maps)
+    live.ask("a ship")
+    cosines = maps[1].vectors @ maps[1].run.text.mean[6].numpy()
+    assert live.asked["text"] == "a ship"
+    assert live.asked["near"][1] == np.argsort(-cosines)[:5].tolist()
+    assert live.asked["near"][0][0] == 12 + 6
+    found = maps[0].run.image.mean @ maps[0].run.text.mean[6]
+    assert live.selected_rows == found.argsort(descending=True).tolist()[:12]
+    live.selected_rows = [1]
+    live.ask("a ship", select=False)
+    assert live.selected_rows == [1]
+    with pytest.raises(ValueError, match="needs words"):
+        live.ask(" ")

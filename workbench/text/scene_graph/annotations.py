@@ -1,6 +1,5 @@
 """How well parsed scene graphs agree with the annotated ones that the package ships."""
 
-import csv
 import hashlib
 import json
 import os
@@ -11,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from workbench import assets
 from workbench.records import SceneGraph
+from workbench.records.foreign import read_json, read_rows, read_text, understood
 from workbench.text.tuple_f1 import PARTS, TupleScore, tuple_scores
 
 TEXTS = {
@@ -77,20 +77,22 @@ def texts(path: Path, source: str) -> dict[str, str]:
 
     Raises:
         FileNotFoundError: the file is absent.
+        ValueError: it is damaged, or something else.
     """
     if not path.is_file():
         raise FileNotFoundError(f"annotated captions: no {path}; the texts of {source} are looked up there")
-    if source == "coco":
-        return {
-            str(one["id"]): one["caption"].strip()
-            for one in json.loads(path.read_text(encoding="utf-8"))["annotations"]
-        }
-    if source == "hierarcaps":
-        with path.open(encoding="utf-8", newline="") as lines:
-            chains = [(row["id"], row["captions"].split(" => ")) for row in csv.DictReader(lines)]
-        return {f"{row}#{level}": text.strip() for row, chain in chains for level, text in enumerate(chain)}
-    pairs = (line.split("\t", 1) for line in path.read_text(encoding="utf-8").splitlines() if "\t" in line)
-    return {name: caption.strip() for name, caption in pairs}
+    with understood(path, f"does not hold the texts of {source}"):
+        if source == "coco":
+            return {str(one["id"]): one["caption"].strip() for one in read_json(path)["annotations"]}
+        if source == "hierarcaps":
+            names, *rows = read_rows(path)
+            at = [names.index(name) for name in ("id", "captions")]
+            chains = [(row[at[0]], row[at[1]].split(" => ")) for row in rows]
+            return {
+                f"{row}#{level}": text.strip() for row, chain in chains for level, text in enumerate(chain)
+            }
+        pairs = (line.split("\t", 1) for line in read_text(path).splitlines() if "\t" in line)
+        return {name: caption.strip() for name, caption in pairs}
 
 
 def _checked(row: dict[str, Any], texts: dict[str, str]) -> str:

@@ -22,6 +22,7 @@ from workbench.experiment.runs import write_text
 from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.table import Evidence, Metric, measure
 from workbench.records import Array, Judgements, Rows, Split, require
+from workbench.records.foreign import parse_json, read_text, understood
 from workbench.records.writing import replacing
 from workbench.views.audit.false_negatives import Direction
 from workbench.views.audit.labels import INVALID, VALID, Pair
@@ -194,7 +195,7 @@ def read_qrels(
         ValueError: a line has not four fields, an id is not in the split, a pair comes twice.
     """
     path = Path(path)
-    lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    lines = [line.split() for line in read_text(path).splitlines() if line.strip()]
     for number, fields in enumerate(lines, 1):
         require(
             len(fields) == 4,
@@ -202,16 +203,17 @@ def read_qrels(
         )
     queries, items = [fields[0] for fields in lines], [fields[2] for fields in lines]
     images, captions = (items, queries) if direction == "t2i" else (queries, items)
-    return Judgements(
-        name or path.stem,
-        f"qrels, relevant from grade {relevant_from}",
-        (len(split.image_ids), len(split.caption_ids)),
-        rows_of(images, split.image_ids, "image"),
-        rows_of(captions, split.caption_ids, "caption"),
-        np.array([float(fields[3]) for fields in lines], dtype=np.float32),
-        relevant_from,
-        source=path.name,
-    )
+    with understood(path, "holds no judgements of this split"), np.errstate(over="ignore"):
+        return Judgements(
+            name or path.stem,
+            f"qrels, relevant from grade {relevant_from}",
+            (len(split.image_ids), len(split.caption_ids)),
+            rows_of(images, split.image_ids, "image"),
+            rows_of(captions, split.caption_ids, "caption"),
+            np.array([float(fields[3]) for fields in lines], dtype=np.float32),
+            relevant_from,
+            source=path.name,
+        )
 
 
 def write_parquet(path: Path | str, judgements: Judgements, split: Split) -> Path:
@@ -250,25 +252,27 @@ def read_parquet(path: Path | str, split: Split) -> Judgements:
     Raises:
         ValueError: the file lacks a column or its rule, or an id is not in the split.
     """
+    import pyarrow
     from pyarrow import parquet
 
-    table = parquet.read_table(Path(path))
-    metadata: dict[bytes, bytes] = table.schema.metadata or {}
-    require(
-        {"image", "caption", "grade"} <= set(table.column_names) and KEY in metadata,
-        f"{path} has {table.column_names}; judgements have image, caption and grade, and their rule",
-    )
-    about: dict[str, Any] = json.loads(metadata[KEY])
-    queries = about.pop("queries")
-    rows: dict[str, Any] = {
-        name: None if queries[name] is None else rows_of(queries[name], getattr(split, ids), kind)
-        for name, (ids, kind) in ROWS.items()
-    }
-    return Judgements(
-        shape=(len(split.image_ids), len(split.caption_ids)),
-        images=rows_of(table["image"].to_pylist(), split.image_ids, "image"),
-        captions=rows_of(table["caption"].to_pylist(), split.caption_ids, "caption"),
-        grades=table["grade"].to_numpy().astype(np.float32),
-        **about,
-        **rows,
-    )
+    with understood(path, "holds no judgements of this split", pyarrow.ArrowException):
+        table = parquet.read_table(Path(path))
+        metadata: dict[bytes, bytes] = table.schema.metadata or {}
+        require(
+            {"image", "caption", "grade"} <= set(table.column_names) and KEY in metadata,
+            f"{path} has {table.column_names}; judgements have image, caption and grade, and their rule",
+        )
+        about: dict[str, Any] = parse_json(metadata[KEY], path)
+        queries = about.pop("queries")
+        rows: dict[str, Any] = {
+            name: None if queries[name] is None else rows_of(queries[name], getattr(split, ids), kind)
+            for name, (ids, kind) in ROWS.items()
+        }
+        return Judgements(
+            shape=(len(split.image_ids), len(split.caption_ids)),
+            images=rows_of(table["image"].to_pylist(), split.image_ids, "image"),
+            captions=rows_of(table["caption"].to_pylist(), split.caption_ids, "caption"),
+            grades=table["grade"].to_numpy().astype(np.float32),
+            **about,
+            **rows,
+        )

@@ -6,7 +6,6 @@ annotators may share a file: a change waits for the others' (by a lock file besi
 system and on shared disks) and starts from what is on the disk.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
@@ -18,6 +17,7 @@ from filelock import FileLock
 
 from workbench.experiment.runs import write_json
 from workbench.records import require
+from workbench.records.foreign import parse_json, read_text, understood
 
 VALID, INVALID, UNSURE = LABELS = ("valid", "invalid", "unsure")
 FORMAT = "workbench labels 1"
@@ -42,6 +42,8 @@ class Decision:
     at: str
 
     def __post_init__(self) -> None:
+        texts = all(isinstance(value, str) for value in vars(self).values())
+        require(texts, f"a label is made of texts, not of {vars(self)}")
         require(self.label in LABELS, f"label {self.label!r} is none of {', '.join(LABELS)}")
         require(self.annotator.strip(), "a label needs the name of its annotator")
 
@@ -165,17 +167,8 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def _read(path: Path) -> list[Decision]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        require(
-            isinstance(content, dict) and content.get("format") == FORMAT,
-            f"it has no format {FORMAT!r}",
-        )
-    except ValueError as error:
-        raise ValueError(f"{path} is not a file of labels: {error}; name another file") from error
-    try:
+    fails = f"is not a file of labels of the format {FORMAT!r}; name another file"
+    content = parse_json(read_text(path), path, fails)
+    require(isinstance(content, dict) and content.get("format") == FORMAT, f"{path} {fails}")
+    with understood(path, "holds a label that cannot be read; mend it, or move the file away"):
         return [Decision(**one) for one in content["decisions"]]
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{path} holds a label that cannot be read: {error}; mend it, or move the file away"
-        ) from error

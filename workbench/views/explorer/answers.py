@@ -8,7 +8,7 @@ from 1 and are places in the whole gallery: a filter hides items and never moves
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import pandas as pd
@@ -156,6 +156,8 @@ class Answer:
         thumbnails: key -> data URL; filled for static pages only.
         truth: of how many images the question is true, where the data know, and the words that they or a
             model do not know, in a line.
+        partners: the items that are paired with the question in the data, wherever they stand.
+        skip: how many items were left out at the head of each column.
     """
 
     query: Query
@@ -174,10 +176,18 @@ class Answer:
     note: str = ""
     thumbnails: Mapping[str, str] = field(default_factory=dict)
     truth: str = ""
+    partners: tuple[Item, ...] = ()
+    skip: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """The answer as JSON values."""
         return asdict(self)
+
+    def with_more(self, more: "Answer") -> "Answer":
+        """The answer with the columns of the same question that come after it."""
+        items = {item.row: item for item in (*self.items, *more.items)}
+        columns = tuple((*old, *new) for old, new in zip(self.columns, more.columns, strict=True))
+        return replace(self, columns=columns, items=tuple(items.values()))
 
     def table(self) -> pd.DataFrame:
         """One line for each run and item: query, run, rank, id, score, grade, mark, captions, and whether the
@@ -198,7 +208,7 @@ class Answer:
         """Keys of the thumbnails that a page of this answer shows, each once."""
         named = [
             self.query.image,
-            *(item.thumbnail for item in self.items),
+            *(item.thumbnail for item in (*self.items, *self.partners)),
             *(step.thumbnail for step in self.way),
         ]
         return tuple(dict.fromkeys(key for key in named if key))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding, SceneGraph
+from workbench.views.explorer import disagreements as disagree
 from workbench.views.explorer import questions, truths
 from workbench.views.explorer.answers import Answer, Edit, Item, Query, Step, Word, thumbnail_key
 from workbench.views.explorer.gallery import Entities, Gallery, Grader, cosines, first, places
@@ -215,6 +216,7 @@ class Engine:
         self.grader = Grader(self.gallery, grades)
         self.askers = tuple(Asker(run, number, entities) for number, run in enumerate(runs))
         self._scores: dict[Any, tuple[Scores, ...]] = {}
+        self._disagreements: dict[disagree.By, tuple[disagree.Disagreement, ...]] = {}
 
     def answer(self, question: Question) -> Answer:
         """What every run answers.
@@ -231,7 +233,8 @@ class Engine:
             len(self.gallery.ids(question.seeks)),
             self._passes(question),
         )
-        columns = tuple(tuple(first(one, question.k, passes).tolist()) for one in scores)
+        upto = question.skip + question.k
+        columns = tuple(tuple(first(one, upto, passes)[question.skip :].tolist()) for one in scores)
         best = [column[0] for column in columns if column]
         watched = next(iter(best), None) if question.watched is None else question.watched
         rows = list(dict.fromkeys([*question.pins, *(row for column in columns for row in column)]))
@@ -247,8 +250,17 @@ class Engine:
             watched,
             note=self._note(question),
             truth=self._told(question, asked),
+            partners=self._partners(question, scores),
+            skip=question.skip,
         )
         return replace(answer, **self._extras(question, asked, watched))
+
+    def disagreements(self, by: disagree.By = "rank") -> tuple[disagree.Disagreement, ...]:
+        """The captions on which the runs disagree, most different first; they are looked for once."""
+        if by not in self._disagreements:
+            runs = [asker.run for asker in self.askers]
+            self._disagreements[by] = disagree.disagreements(runs, self.gallery, by)
+        return self._disagreements[by]
 
     def scores(self, question: Question) -> tuple[Scores, ...]:
         """``(N,)`` scores of the whole gallery, one array a run; the last questions are remembered."""
@@ -295,6 +307,12 @@ class Engine:
             )
             for row, grade, mark, places_of_row in zip(rows, grades, marks, ranks, strict=True)
         )
+
+    def _partners(self, question: Question, scores: tuple[Scores, ...]) -> tuple[Item, ...]:
+        """What the data pair with the question, the best of the first run first."""
+        about = self.grader.about(question)
+        rows = self.gallery.partners(about, question.seeks)
+        return self._items(question, sorted(rows, key=lambda row: -float(scores[0][row])), scores)
 
     def _told(self, question: Question, asked: Question) -> str:
         """What is true of the images, and which words nobody knows here."""

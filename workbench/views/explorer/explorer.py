@@ -7,6 +7,7 @@ is seen is made by ``explorer.js`` and ``explorer.css``, which ask nothing of an
 
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -15,9 +16,11 @@ import numpy as np
 import pandas as pd
 import traitlets
 
+from workbench.experiment import compare
 from workbench.experiment.opened import OpenRun
+from workbench.experiment.outside import Encodes, open_model
 from workbench.experiment.runs import write_table
-from workbench.records import require
+from workbench.records import Split, require
 from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer, image_row
 from workbench.views.explorer.engine import Engine
@@ -26,16 +29,21 @@ from workbench.views.explorer.questions import MARKS, Kind, Question, Seeks, Ter
 from workbench.views.photographs import picture
 
 HERE = Path(__file__).parent
+# one module for the browser, in this order; what the first ones make is seen by the last
+SCRIPTS = ("parts.js", "kernel.js", "panels.js", "gallery.js", "explorer.js")
 
 
 class Explorer(anywidget.AnyWidget):
-    """Ask several runs the same question, side by side.
+    """Ask several runs, or a model of one's own, the same question, side by side.
 
     Args:
         runs: over one split, see ``workbench.open_runs``.
         k: items a column.
         grades: name of the split's judgements that colour the answers; ``""`` = the densest that it has.
         start: the first question; ``""`` = the longest caption of the first image.
+        model, pretrained, images: instead of runs, a model that was made elsewhere (an open_clip name, or an
+            object with ``encode_image`` and ``encode_text``) on a folder of pictures or a split; see
+            ``experiment.outside.open_model``.
         folder: below it the page's field "Export to" may write files that are not there yet; the working
             directory if not given.
 
@@ -48,25 +56,32 @@ class Explorer(anywidget.AnyWidget):
         answer: what was answered last.
     """
 
-    _esm = HERE / "explorer.js"
+    _esm = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     _css = HERE / "explorer.css"
     selected_idx = traitlets.List(traitlets.Int()).tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,
-        runs: Sequence[OpenRun],
+        runs: Sequence[OpenRun] = (),
         *,
         k: int = 12,
         grades: str = "",
         start: str = "",
         folder: Path | str = "",
+        model: str | Encodes | None = None,
+        pretrained: str = "",
+        images: Split | Path | str = "",
     ) -> None:
         self.folder = Path(folder).resolve()
+        if model is not None:
+            require(not runs, "give runs, or a model with images, not both")
+            runs = [open_model(model, images, pretrained=pretrained)]
         self.engine = Engine(runs, grades=grades)
         self.pictures = Pictures(self.engine.split)
         self.uploads: list[Any] = []
         self.answer: Answer | None = None
+        self._map: Any = None
         split, gallery, self._k = self.engine.split, self.engine.gallery, k
         super().__init__()
         self.config = {
@@ -77,6 +92,7 @@ class Explorer(anywidget.AnyWidget):
             "levels": [] if split.level is None else np.unique(split.level).tolist(),
             "sizes": {seeks: len(gallery.ids(seeks)) for seeks in get_args(Seeks)},
             "k": k,
+            "graded": compare.grader(split) is not None,
             "start": start or gallery.captions("images", 0)[0],
         }
         self.on_msg(self._on_message)
@@ -158,7 +174,8 @@ class Explorer(anywidget.AnyWidget):
         return made
 
     def link(self, other: traitlets.HasTraits) -> None:
-        """Keep ``selected_idx`` the same here and in another explorer or map over the same split.
+        """Keep ``selected_idx`` the same here and in another explorer or map over the same split; a map also
+        marks where the sentence that is asked here lies.
 
         Raises:
             ValueError: the other has no ``selected_idx``.
@@ -166,6 +183,8 @@ class Explorer(anywidget.AnyWidget):
         if not other.has_trait("selected_idx"):
             raise ValueError(f"{type(other).__name__} has no selected_idx to link with")
         traitlets.link((self, "selected_idx"), (other, "selected_idx"))
+        if other.has_trait("asked"):
+            self._map = other
 
     def export(self, path: Path | str, *, overwrite: bool = False) -> Path:
         """Write the last answer as a table, one line for each item and run; the file appears whole or not at
@@ -245,6 +264,8 @@ class Explorer(anywidget.AnyWidget):
             elif kind == "export":
                 written = self._export_below(str(message["path"]), message.get("overwrite") is True)
                 reply = {"kind": "exported", "path": str(written.relative_to(self.folder))}
+            elif kind == "disagreements":
+                reply, blobs = self._differing(message)
             elif kind == "open":
                 row = int(message["row"])
                 reply, blobs = {"kind": "opened", "row": row}, [self.pictures.large(row)]
@@ -256,7 +277,16 @@ class Explorer(anywidget.AnyWidget):
 
     def _asked(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         question = asked_by(message["question"], self.uploads, self.engine.split)
-        answer = self.ask(question)
+        answer, before = self.engine.answer(question), self.answer
+        follows = question.skip and before and before.query == answer.query
+        self.answer = before.with_more(answer) if before and follows else answer
+        if self._map and answer.query.text and answer.query.text != self._map.asked.get("text"):
+            self._map.ask(answer.query.text, select=False)
         keys, blobs = self.pictures.new_to(str(message["page"]), answer.keys)
         words = self.engine.gallery.vocabulary if "graph" in question.extras else None
         return {"kind": "answer", "answer": answer.as_dict(), "keys": keys, "vocabulary": words}, blobs
+
+    def _differing(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+        found = self.engine.disagreements(message["by"])
+        keys, blobs = self.pictures.new_to(str(message["page"]), [one.thumbnail for one in found])
+        return {"kind": "disagreements", "found": [asdict(one) for one in found], "keys": keys}, blobs

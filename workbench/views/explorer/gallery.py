@@ -29,6 +29,8 @@ BLOCK = 65_536
 SAMPLE = 300
 OFFERED = 200
 TRUTHS = 16
+# above so many places one sort of all scores costs less than counting for each
+SORTED = 64
 
 
 class Entities:
@@ -113,6 +115,18 @@ class Gallery:
         counts = np.bincount(self.split.own, minlength=len(self.split.image_ids))
         return np.split(np.argsort(self.split.own, kind="stable"), np.cumsum(counts)[:-1])
 
+    def partners(self, about: tuple[str, int] | None, seeks: Seeks) -> list[int]:
+        """Rows of the items that the data pair with a caption or an image; none of an entity.
+
+        Args:
+            about: kind and row of what is asked, as ``Grader.about`` gives it.
+            seeks: what is looked for.
+        """
+        if about is None or seeks == "entities":
+            return []
+        image = int(self.split.own[about[1]]) if about[0] == "caption" else about[1]
+        return [image] if seeks == "images" else self.captions_of[image].tolist()
+
     def passes(self, seeks: Seeks, filters: Filters) -> NDArray[np.bool_]:
         """``(N,)`` which items pass the filters of captions. An entity is filtered by its words."""
         wanted, asked = filters.text.lower(), replace(filters, marks=()) != Filters()
@@ -123,6 +137,8 @@ class Gallery:
             kept &= np.isin(self.split.level, filters.levels)
         if filters.low > 0 or filters.high < 1:
             kept &= (self.descriptiveness >= filters.low) & (self.descriptiveness <= filters.high)
+        if filters.images:
+            kept &= np.isin(self.split.own, filters.images)
         if wanted:
             kept &= np.array([wanted in caption for caption in self._lower])
         images = np.bincount(self.split.own[kept], minlength=len(self.split.image_ids)) > 0
@@ -313,7 +329,11 @@ def places(scores: NDArray[Any], rows: Sequence[int]) -> list[int | None]:
     >>> places(np.array([0.1, 0.9, np.nan, 0.9]), [0, 1, 2, 3])
     [3, 1, None, 2]
     """
-    before = [int((scores > scores[row]).sum() + (scores[:row] == scores[row]).sum()) for row in rows]
+    if len(rows) > SORTED:
+        order = np.argsort(-scores, kind="stable")
+        before = np.argsort(order)[list(rows)].tolist()
+    else:
+        before = [int((scores > scores[row]).sum() + (scores[:row] == scores[row]).sum()) for row in rows]
     return [None if np.isnan(scores[row]) else 1 + rank for row, rank in zip(rows, before, strict=True)]
 
 

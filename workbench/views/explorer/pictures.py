@@ -22,7 +22,7 @@ from workbench.records.shown import fixed
 from workbench.views import photographs
 from workbench.views.explorer.answers import Answer, image_row
 
-SIDE = 160
+SIDE = 224
 LARGE = 512
 MEMORY = 64_000_000
 WORKERS = 2

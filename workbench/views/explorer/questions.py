@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from workbench.records import SceneGraph, Split
-from workbench.registry import Natural, Share, check_options
+from workbench.registry import Count, Natural, Share, check_options
 
 Kind = Literal["text", "image", "caption", "picture", "embedding"]
 Seeks = Literal["images", "captions", "entities"]
@@ -100,6 +100,7 @@ class Filters:
         levels: levels of the caption; empty = all.
         low, high: least and greatest descriptiveness of the caption, on the pool's scale of 0 to 1.
         marks: what the grade may mean; empty = anything.
+        images: rows of images, e.g. those that are selected; empty = all.
     """
 
     text: str = ""
@@ -107,6 +108,7 @@ class Filters:
     low: float = 0.0
     high: float = 1.0
     marks: tuple[Mark, ...] = ()
+    images: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ class Question:
         terms: summands; a single one that is added is scored by the objective, a sum by cosine.
         seeks: ``"images"``, ``"captions"`` or ``"entities"``.
         k: items a column.
+        skip: items at the head of each column that are left out, since a page has them already.
         filters: what is shown.
         walk: how far to move towards the root, in [0, 1].
         pins: rows that are answered whether or not they are among the first.
@@ -152,11 +155,14 @@ class Question:
     watched: int | None = None
     changes: tuple[Change, ...] = ()
     extras: frozenset[Extra] = frozenset()
+    skip: Count = 0
 
     def __post_init__(self) -> None:
         if not any(term.sign > 0 for term in self.terms):
             raise ValueError("nothing is asked: give a text, an image, a caption or an embedding")
-        check_options("a question", Question, {"seeks": self.seeks, "k": self.k, "walk": self.walk})
+        check_options(
+            "a question", Question, {"seeks": self.seeks, "k": self.k, "walk": self.walk, "skip": self.skip}
+        )
 
     @property
     def words(self) -> str:
@@ -199,12 +205,14 @@ def asked_by(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Q
             float(chosen["low"]),
             float(chosen["high"]),
             tuple(chosen["marks"]),
+            tuple(int(row) for row in chosen.get("images", ())),
         ),
         float(message["walk"]),
         tuple(int(row) for row in message["pins"]),
         None if watched is None else int(watched),
         tuple(Change(one["part"], int(one["index"]), str(one["word"])) for one in message["changes"]),
         frozenset(message["extras"]),
+        int(message.get("skip", 0)),
     )
 
 

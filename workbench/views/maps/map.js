@@ -1,377 +1,4 @@
-// A map of images and captions. Points are drawn by this file into a plain canvas, since not every browser has a graphics card;
-// neighbours are those of the full space, sent by the kernel. All words of the data are set as text, never as markup.
-
-const SHAPES = ["circle", "triangle-up", "square", "diamond", "cross", "x", "star", "pentagon", "hexagram"];
-const NEAR = 10; // css pixels within which a point answers to the mouse
-const LISTED = 50; // selected items that are listed and ringed
-const LINES = 8; // selected items whose neighbours are drawn
-const FAINT = 84; // opacity of what is not selected, of 255
-const KEYS = "Arrow keys: nearest point in that direction · N: nearest neighbour in the full space · Enter or Space: select · "
-  + "Escape: clear · + and −: zoom · 0: whole map";
-
-function make(tag, properties = {}, ...children) {
-  const { dataset, aria, ...rest } = properties;
-  const element = Object.assign(document.createElement(tag), rest);
-  Object.assign(element.dataset, dataset);
-  for (const [name, value] of Object.entries(aria || {})) element.setAttribute(name === "role" ? name : `aria-${name}`, value);
-  element.append(...children);
-  return element;
-}
-
-const typed = (Type, view) => new Type(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
-
-/** "#rrggbb" as a pixel; canvases hold red in the lowest byte. */
-function pixel(colour) {
-  const [r, g, b] = [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16));
-  return ((b << 16) | (g << 8) | r) >>> 0;
-}
-
-/** 256 pixels along a ramp of colours. */
-function ramp(colours) {
-  const ends = colours.map(pixel);
-  return Uint32Array.from({ length: 256 }, (_, i) => {
-    const at = (i / 255) * (ends.length - 1), low = Math.min(Math.floor(at), ends.length - 2), share = at - low;
-    const mixed = shift => Math.round(((ends[low] >> shift) & 255) * (1 - share) + ((ends[low + 1] >> shift) & 255) * share);
-    return ((mixed(16) << 16) | (mixed(8) << 8) | mixed(0)) >>> 0;
-  });
-}
-
-const polygon = (corners, inner) => Array.from({ length: inner ? 2 * corners : corners }, (_, i) => {
-  const angle = (i * 2 * Math.PI) / (inner ? 2 * corners : corners) - Math.PI / 2, radius = inner && i % 2 ? inner : 1;
-  return [radius * Math.cos(angle), radius * Math.sin(angle)];
-});
-const OUTLINES = {
-  "triangle-up": polygon(3), diamond: polygon(4), pentagon: polygon(5), star: polygon(5, 0.42), hexagram: polygon(6, 0.55),
-  square: [[-0.8, -0.8], [0.8, -0.8], [0.8, 0.8], [-0.8, 0.8]],
-};
-
-function trace(context, shape, radius) {
-  context.beginPath();
-  if (shape === "circle") context.arc(0, 0, 0.85 * radius, 0, 2 * Math.PI);
-  else if (shape === "cross" || shape === "x") {
-    const thick = 0.3 * radius, long = 0.95 * radius;
-    context.save();
-    if (shape === "x") context.rotate(Math.PI / 4);
-    context.rect(-thick, -long, 2 * thick, 2 * long);
-    context.rect(-long, -thick, 2 * long, 2 * thick);
-    context.restore();
-  } else OUTLINES[shape].forEach(([x, y], i) => (i ? context.lineTo(x * radius, y * radius) : context.moveTo(x * radius, y * radius)));
-  context.closePath();
-}
-
-/** How far each pixel of a mark is covered, 0 to 255, as offsets that can be added to a place in the picture. */
-function stamp(shape, radius) {
-  const side = 2 * Math.ceil(radius) + 3, canvas = Object.assign(document.createElement("canvas"), { width: side, height: side });
-  const context = canvas.getContext("2d", { willReadFrequently: true });
-  context.translate(side / 2, side / 2);
-  trace(context, shape, radius);
-  context.fill();
-  const data = context.getImageData(0, 0, side, side).data, found = { x: [], y: [], cover: [] };
-  for (let i = 0; i < side * side; i += 1) {
-    if (data[4 * i + 3] < 8) continue;
-    found.x.push((i % side) - (side >> 1));
-    found.y.push(Math.floor(i / side) - (side >> 1));
-    found.cover.push(data[4 * i + 3] > 247 ? 255 : data[4 * i + 3]);
-  }
-  return { x: Int16Array.from(found.x), y: Int16Array.from(found.y), cover: Uint8Array.from(found.cover), reach: side };
-}
-
-/** Which points lie near a place: rows sorted by the cell of a square grid over [-1, 1]. */
-class Grid {
-  constructor(xy) {
-    this.xy = xy;
-    const count = xy.length / 2, side = (this.side = Math.max(1, Math.ceil(Math.sqrt(count / 2))));
-    const cells = new Int32Array(count), start = (this.start = new Int32Array(side * side + 1));
-    for (let i = 0; i < count; i += 1) {
-      cells[i] = this.cell(xy[2 * i + 1]) * side + this.cell(xy[2 * i]);
-      start[cells[i] + 1] += 1;
-    }
-    for (let i = 0; i < side * side; i += 1) start[i + 1] += start[i];
-    const next = start.slice(0, -1);
-    this.rows = new Int32Array(count);
-    for (let i = 0; i < count; i += 1) this.rows[next[cells[i]]++] = i;
-  }
-
-  cell(value) {
-    return Math.max(0, Math.min(this.side - 1, Math.floor(((value + 1) / 2) * this.side)));
-  }
-
-  /** The nearest row within a radius that is shown, or -1. */
-  nearest(x, y, radius, shown) {
-    const { xy, side, start, rows } = this;
-    let best = -1, least = radius * radius;
-    for (let v = this.cell(y - radius); v <= this.cell(y + radius); v += 1) {
-      const end = start[v * side + this.cell(x + radius) + 1];
-      for (let i = start[v * side + this.cell(x - radius)]; i < end; i += 1) {
-        const row = rows[i], dx = xy[2 * row] - x, dy = xy[2 * row + 1] - y, distance = dx * dx + dy * dy;
-        if (distance < least && shown[row]) [best, least] = [row, distance];
-      }
-    }
-    return best;
-  }
-}
-
-/** Places moved and scaled into [-1, 1]; up is up. */
-function fitted(points) {
-  const low = [Infinity, Infinity], high = [-Infinity, -Infinity], xy = new Float32Array(points.length);
-  points.forEach((value, i) => { low[i % 2] = Math.min(low[i % 2], value); high[i % 2] = Math.max(high[i % 2], value); });
-  const half = Math.max(high[0] - low[0], high[1] - low[1]) / 1.84 || 1;
-  points.forEach((value, i) => { xy[i] = ((i % 2 ? -1 : 1) * (value - (low[i % 2] + high[i % 2]) / 2)) / half; });
-  return xy;
-}
-
-function inside(corners, x, y) {
-  let odd = false;
-  for (let i = 0, j = corners.length - 1; i < corners.length; j = i, i += 1) {
-    const [ax, ay] = corners[i], [bx, by] = corners[j];
-    if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) odd = !odd;
-  }
-  return odd;
-}
-
-/** One map: its canvas, what is drawn on it, and what the mouse does there. */
-class Panel {
-  constructor(view, number) {
-    this.view = view;
-    this.base = make("canvas");
-    this.over = make("canvas", { tabIndex: 0, className: "wbm-over", dataset: { testid: `map-canvas-${number}` } });
-    this.title = make("div", { className: "wbm-title" });
-    this.frame = make("div", { className: "wbm-frame" }, this.base, this.over);
-    this.el = make("section", { className: "wbm-panel" }, this.title, this.frame);
-    this.grids = view.maps.map(() => null);
-    this.middle = [0, 0];
-    this.zoom = 1;
-    this.listen();
-    this.show(number);
-  }
-
-  show(number) {
-    const { maps } = this.view;
-    [this.number, this.map] = [number, maps[number]];
-    this.grid = this.grids[number] ||= new Grid(this.map.xy);
-    this.title.replaceChildren();
-    if (maps.length > 2) {
-      const chooser = make("select", { onchange: () => { this.show(chooser.selectedIndex); this.view.refresh(); } });
-      chooser.setAttribute("aria-label", "run on this map");
-      chooser.append(...maps.map(one => make("option", { textContent: one.name })));
-      chooser.selectedIndex = number;
-      this.title.append(chooser);
-    } else this.title.append(make("strong", { textContent: this.map.name }));
-    this.title.append(make("span", { textContent: this.map.about }));
-    this.over.setAttribute("role", "application");
-    this.over.setAttribute("aria-label", `Map of ${this.map.name}. ${KEYS}`);
-  }
-
-  /** Take the size of the page; pixels are those of the screen. */
-  fit() {
-    const sharp = Math.min(window.devicePixelRatio || 1, 2), width = this.frame.clientWidth, height = this.frame.clientHeight;
-    if (!width || !height) return;
-    for (const canvas of [this.base, this.over]) {
-      canvas.width = Math.round(width * sharp);
-      canvas.height = Math.round(height * sharp);
-    }
-    this.sharp = sharp;
-    this.picture = this.base.getContext("2d").createImageData(this.base.width, this.base.height);
-    this.pixels = new Uint32Array(this.picture.data.buffer);
-  }
-
-  get scale() { return (this.zoom * Math.min(this.base.width, this.base.height)) / 2; }
-
-  toScreen(row) {
-    const { xy } = this.map;
-    return [this.base.width / 2 + (xy[2 * row] - this.middle[0]) * this.scale, this.base.height / 2 + (xy[2 * row + 1] - this.middle[1]) * this.scale];
-  }
-
-  toMap(event) {
-    const box = this.over.getBoundingClientRect(), ratio = this.base.width / box.width;
-    return [((event.clientX - box.left) * ratio - this.base.width / 2) / this.scale + this.middle[0],
-      ((event.clientY - box.top) * ratio - this.base.height / 2) / this.scale + this.middle[1]];
-  }
-
-  draw() {
-    if (!this.pixels) return;
-    const { view, map } = this, count = view.size, looks = view.looksOf(this.number), shown = view.shownOn(this.number);
-    const start = count > 20000 ? 1.8 : count > 5000 ? 2.6 : 4;
-    const radius = Math.min(9, start * Math.sqrt(Math.sqrt(this.zoom))) * this.sharp, stamps = view.stamps(radius);
-    const { width, height } = this.base, { scale, pixels } = this, { xy } = map, { selected } = view;
-    const left = width / 2 - this.middle[0] * scale, top = height / 2 - this.middle[1] * scale, reach = stamps[0].reach;
-    pixels.fill(0);
-    for (let pass = 0; pass < 2; pass += 1) {
-      const chosen = pass === 1, alpha = view.chosen.length && !chosen ? FAINT : 255;
-      if (chosen && !view.chosen.length) break;
-      for (let row = 0; row < count; row += 1) {
-        if (!shown[row] || (selected[row] === 1) !== chosen) continue;
-        const x = (left + xy[2 * row] * scale) | 0, y = (top + xy[2 * row + 1] * scale) | 0;
-        if (x < reach || y < reach || x >= width - reach || y >= height - reach) continue;
-        const one = stamps[looks.shapes[row]], colour = looks.colours[row], { cover } = one;
-        for (let i = 0; i < cover.length; i += 1) {
-          const at = (y + one.y[i]) * width + x + one.x[i], a = alpha === 255 ? cover[i] : (cover[i] * alpha) >> 8, under = pixels[at];
-          if (a === 255) pixels[at] = (0xff000000 | colour) >>> 0;
-          else if (under === 0) pixels[at] = ((a << 24) | colour) >>> 0;
-          else {
-            const b = 255 - a, opaque = under >>> 24, alphaOut = a + ((opaque * b) >> 8);
-            const red = ((colour & 255) * a + (under & 255) * b) >> 8, green = (((colour >> 8) & 255) * a + ((under >> 8) & 255) * b) >> 8;
-            const blue = (((colour >> 16) & 255) * a + ((under >> 16) & 255) * b) >> 8;
-            pixels[at] = ((Math.max(alphaOut, opaque) << 24) | (blue << 16) | (green << 8) | red) >>> 0;
-          }
-        }
-      }
-    }
-    this.base.getContext("2d").putImageData(this.picture, 0, 0);
-    this.drawOver();
-  }
-
-  /** What changes with every move of the mouse: rings, lines to neighbours, the lasso. */
-  drawOver() {
-    if (!this.pixels) return;
-    const { view } = this, context = this.over.getContext("2d"), ink = getComputedStyle(this.el).color;
-    context.clearRect(0, 0, this.over.width, this.over.height);
-    Object.assign(context, { strokeStyle: ink, lineWidth: 1.2 * this.sharp });
-    const ringed = view.current >= 0 ? [view.current] : view.chosen.length <= LISTED ? view.chosen : [];
-    const centres = ringed.length <= LINES ? ringed : [];
-    if (view.lines) {
-      context.globalAlpha = 0.75;
-      context.beginPath();
-      for (const row of centres) {
-        for (const other of view.neighbours(this.number, row)) {
-          context.moveTo(...this.toScreen(row));
-          context.lineTo(...this.toScreen(other));
-        }
-      }
-      context.stroke();
-      context.globalAlpha = 1;
-    }
-    for (const row of ringed) this.ring(context, row, row === view.current ? 9 : 7);
-    if (this.lasso) {
-      context.setLineDash([5 * this.sharp, 4 * this.sharp]);
-      context.beginPath();
-      this.lasso.forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](this.base.width / 2 + (x - this.middle[0]) * this.scale, this.base.height / 2 + (y - this.middle[1]) * this.scale));
-      context.stroke();
-      context.setLineDash([]);
-    }
-  }
-
-  ring(context, row, radius) {
-    context.lineWidth = 2 * this.sharp;
-    context.beginPath();
-    context.arc(...this.toScreen(row), radius * this.sharp, 0, 2 * Math.PI);
-    context.stroke();
-  }
-
-  zoomBy(factor, x = this.middle[0], y = this.middle[1]) {
-    const zoom = Math.max(0.5, Math.min(200, this.zoom * factor)), share = this.zoom / zoom;
-    this.middle = [x + (this.middle[0] - x) * share, y + (this.middle[1] - y) * share];
-    this.zoom = zoom;
-    this.view.later(this);
-  }
-
-  whole() {
-    [this.middle, this.zoom] = [[0, 0], 1];
-    this.view.later(this);
-  }
-
-  /** Bring a row into the middle if it cannot be seen. */
-  reveal(row) {
-    const [x, y] = this.toScreen(row), edge = 20 * (this.sharp || 1);
-    if (x > edge && y > edge && x < this.base.width - edge && y < this.base.height - edge) return;
-    this.middle = [this.map.xy[2 * row], this.map.xy[2 * row + 1]];
-    this.view.later(this);
-  }
-
-  listen() {
-    const { over } = this;
-    over.addEventListener("pointerdown", event => this.press(event));
-    over.addEventListener("pointermove", event => this.move(event));
-    over.addEventListener("pointerup", event => this.release(event));
-    over.addEventListener("pointercancel", () => { this.drag = this.lasso = null; });
-    over.addEventListener("pointerleave", () => { if (!this.drag) this.view.point(-1); });
-    over.addEventListener("dblclick", () => this.whole());
-    over.addEventListener("wheel", event => {
-      event.preventDefault();
-      this.zoomBy(Math.exp(-event.deltaY / 400), ...this.toMap(event));
-    }, { passive: false });
-    over.addEventListener("keydown", event => this.key(event));
-  }
-
-  press(event) {
-    if (event.button) return;
-    this.over.setPointerCapture(event.pointerId);
-    this.drag = { x: event.clientX, y: event.clientY, middle: this.middle, moved: false };
-    if (this.view.tool === "lasso") this.lasso = [this.toMap(event)];
-  }
-
-  move(event) {
-    if (!this.drag) {
-      const [x, y] = this.toMap(event);
-      this.view.point(this.grid.nearest(x, y, (NEAR * this.sharp) / this.scale, this.view.shownOn(this.number)), this, event);
-      return;
-    }
-    this.drag.moved ||= Math.hypot(event.clientX - this.drag.x, event.clientY - this.drag.y) > 3;
-    if (this.lasso) {
-      this.lasso.push(this.toMap(event));
-      this.drawOver();
-    } else if (this.drag.moved) {
-      const ratio = this.sharp / this.scale;
-      this.middle = [this.drag.middle[0] - (event.clientX - this.drag.x) * ratio, this.drag.middle[1] - (event.clientY - this.drag.y) * ratio];
-      this.view.later(this);
-    }
-  }
-
-  release(event) {
-    const { drag, lasso } = this;
-    this.drag = this.lasso = null;
-    if (!drag) return;
-    if (!drag.moved) {
-      const [x, y] = this.toMap(event), row = this.grid.nearest(x, y, (NEAR * this.sharp) / this.scale, this.view.shownOn(this.number));
-      if (row >= 0) this.view.toggle(row);
-    } else if (lasso) this.view.select(this.within(lasso), event.shiftKey);
-    this.drawOver();
-  }
-
-  within(corners) {
-    const { xy } = this.map, shown = this.view.shownOn(this.number), found = [];
-    const [xs, ys] = [corners.map(one => one[0]), corners.map(one => one[1])];
-    const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    for (let row = 0; row < this.view.size; row += 1) {
-      const x = xy[2 * row], y = xy[2 * row + 1];
-      if (shown[row] && x >= left && x <= right && y >= top && y <= bottom && inside(corners, x, y)) found.push(row);
-    }
-    return found;
-  }
-
-  key(event) {
-    const { view } = this, ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-    const others = {
-      n: () => this.go(view.neighbours(this.number, view.current)[0] ?? -1), N: () => others.n(),
-      Enter: () => view.toggle(view.current), " ": () => view.toggle(view.current), Escape: () => view.select([]),
-      "+": () => this.zoomBy(1.4), "=": () => this.zoomBy(1.4), "-": () => this.zoomBy(1 / 1.4), 0: () => this.whole(),
-    };
-    if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in ways || event.key in others)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    if (event.key in ways) this.go(this.beside(...ways[event.key]));
-    else others[event.key]();
-  }
-
-  go(row) {
-    if (row < 0) return;
-    this.reveal(row);
-    this.view.point(row, this, null);
-  }
-
-  /** The nearest shown point in a direction; where no point is current, the one nearest to the middle of the panel. */
-  beside(dx, dy) {
-    const { xy } = this.map, shown = this.view.shownOn(this.number), { current } = this.view;
-    if (current < 0) return this.grid.nearest(...this.middle, 4, shown);
-    let best = -1, least = Infinity;
-    for (let row = 0; row < this.view.size; row += 1) {
-      const x = xy[2 * row] - xy[2 * current], y = xy[2 * row + 1] - xy[2 * current + 1], along = x * dx + y * dy;
-      const aside = Math.abs(x * dy - y * dx), distance = along * along + 4 * aside * aside;
-      if (row !== current && shown[row] && along > 0 && aside <= along && distance < least) [best, least] = [row, distance];
-    }
-    return best;
-  }
-}
+// The widget of the maps: what its panels share.
 
 /** The whole widget: tools, panels, legend, the card of the current item, and the list of what is selected. */
 export class MapView {
@@ -391,7 +18,7 @@ export class MapView {
     this.panels = this.maps.slice(0, 2).map((_, number) => new Panel(this, number));
     this.build();
     el.append(this.root);
-    this.listeners = [["change:selected_rows", () => this.take(model.get("selected_rows"))], ["msg:custom", message => this.receive(message)]];
+    this.listeners = [["change:selected_rows", () => this.take(model.get("selected_rows"))], ["change:asked", () => this.takeAsked()], ["msg:custom", message => this.receive(message)]];
     this.listeners.forEach(([name, listener]) => model.on(name, listener));
     this.resizing = new ResizeObserver(() => { this.panels.forEach(panel => panel.fit()); this.redraw(); });
     this.panels.forEach(panel => this.resizing.observe(panel.frame));
@@ -399,6 +26,7 @@ export class MapView {
     this.theme = new MutationObserver(() => this.drawInNewInk(getComputedStyle(this.root).color, 100));
     this.theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light"] });
     this.take(model.get("selected_rows") || []);
+    this.takeAsked();
   }
 
   /** The theme's style sheet arrives some time after its name: draw now, and again when the colour has changed. */
@@ -433,8 +61,26 @@ export class MapView {
     this.status = make("p", { className: "wbm-status", dataset: { testid: "map-status" }, aria: { role: "status" } });
     this.list = make("ul", { className: "wbm-list", dataset: { testid: "map-list" }, aria: { label: "Selected items" } });
     const keys = make("details", {}, make("summary", { textContent: "Keys" }), make("p", { textContent: KEYS }));
-    this.root.append(this.tools, make("div", { className: "wbm-panels" }, ...this.panels.map(panel => panel.el)), this.legend, keys, this.status, this.list, this.card);
+    this.root.append(this.searchBar(), this.tools, make("div", { className: "wbm-panels" }, ...this.panels.map(panel => panel.el)), this.legend, keys, this.status, this.list, this.card);
     this.explain();
+  }
+
+  /** A sentence is asked of the kernel: its place is marked, and the images that the first run finds are selected. */
+  searchBar() {
+    this.search = make("input", { type: "search", placeholder: "find images by a sentence", dataset: { testid: "map-search" }, aria: { label: "Find images by a sentence" } });
+    const bar = make("form", { className: "wbm-search", aria: { role: "search" } }, this.search, make("button", { textContent: "Find" }));
+    bar.onsubmit = event => {
+      event.preventDefault();
+      if (this.search.value.trim()) this.model.send({ kind: "search", text: this.search.value.trim() });
+    };
+    return bar;
+  }
+
+  takeAsked() {
+    const asked = this.model.get("asked");
+    this.asked = asked?.near ? asked : null;
+    if (this.asked) this.search.value = this.asked.text;
+    this.drawOver();
   }
 
   use(name) {
@@ -603,6 +249,7 @@ export class MapView {
   }
 
   receive(message) {
+    if (message.kind === "said") this.say(message.text);
     if (message.kind !== "thumbnail") return;
     this.thumbnails.set(message.image, message.src);
     if (this.current < 0 || this.own[this.current] !== message.image) return;

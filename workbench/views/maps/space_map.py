@@ -78,9 +78,9 @@ class SpaceMap:
             ValueError: as ``marks``, or fewer than four items.
         """
         rows, every = np.flatnonzero(self.items["kind"] == kind), self.marks(colour)
-        known = ([values[row] for row in rows] for values in (every.kind, every.text, every.values))
+        kinds, texts, values = ([of[row] for row in rows] for of in (every.kind, every.text, every.values))
         ids = self.items["id"].iloc[rows].tolist()
-        return coordinates.places(self.vectors[rows], ids, self.settings), Marks(*known, colour)
+        return coordinates.places(self.vectors[rows], ids, self.settings), Marks(kinds, texts, values, colour)
 
     def facts(self) -> dict[str, float]:
         """The numbers of the map, for a table or a result file.

@@ -26,7 +26,11 @@ from workbench.views.plots.embedding_map import Marks, common_ends, common_looks
 from workbench.views.plots.theme import INK, LEVELS
 
 HERE = Path(__file__).parent
+# one module for the browser, in this order
+SCRIPTS = ("shapes.js", "panel.js", "map.js")
 SIDE = 150
+# a question lies amid so many of its nearest; so many images are selected as found
+AMID, FOUND = 5, 12
 COLOURS = ("kind", "level", "descriptiveness", "cluster", "hubness", "gap", "moved")
 SHARED = ("id", "kind", "text", "image", "level", "descriptiveness", "cluster")
 FARTHEST = 20
@@ -49,12 +53,14 @@ class EmbeddingMap(anywidget.AnyWidget):
         selected_ids: their ids.
         selected_idx: rows of their images, each once; the same as in the explorer, and may be linked with it.
             All three may be observed and set.
+        asked: the sentence that was asked last, and the rows nearest to it on each map.
     """
 
-    _esm = HERE / "map.js"
+    _esm = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     _css = HERE / "map.css"
     config = traitlets.Dict().tag(sync=True)
     selected_rows = traitlets.List(traitlets.Int()).tag(sync=True)
+    asked = traitlets.Dict().tag(sync=True)
     selected_ids = traitlets.List(traitlets.Unicode())
     selected_idx = traitlets.List(traitlets.Int())
 
@@ -72,6 +78,31 @@ class EmbeddingMap(anywidget.AnyWidget):
         Columns that differ between runs carry the run's name: ``hubness of ditm``.
         """
         return rows(self.maps, self.selected_rows)
+
+    def ask(self, text: str, *, select: bool = True) -> None:
+        """Mark where a sentence lies, and select the images that the first run finds for it.
+
+        Its place is the mean place of the five items, images or captions, that are nearest to it in the full
+        space.
+
+        Args:
+            text: the sentence.
+            select: also select the first twelve images.
+
+        Raises:
+            ValueError: there are no words.
+        """
+        require(text.strip(), "a question needs words")
+        embedded = [one.run.model.embed_texts([text]) for one in self.maps]
+        near = [
+            np.argsort(-(one.vectors @ asked.mean[0].numpy()), kind="stable")[:AMID].tolist()
+            for one, asked in zip(self.maps, embedded, strict=True)
+        ]
+        self.asked = {"text": text, "near": near}
+        if select:
+            run = self.maps[0].run
+            scores = run.model.scores(run.image, embedded[0])[:, 0]
+            self.selected_rows = np.argsort(-scores, kind="stable")[:FOUND].tolist()
 
     def select(self, ids: Sequence[str]) -> None:
         """Select items by their ids; those that are not on the map are left out."""
@@ -125,7 +156,13 @@ class EmbeddingMap(anywidget.AnyWidget):
             self.selected_rows = [row for row in change["new"] if 0 <= row < images]
 
     def _on_message(self, _: Any, message: dict[str, Any], __: list[memoryview]) -> None:
-        """Send the thumbnail that the browser asks for."""
+        """Send the thumbnail that the browser asks for, or ask its sentence."""
+        if message["kind"] == "search":
+            try:
+                self.ask(str(message["text"]))
+            except (ValueError, RuntimeError) as error:
+                self.send({"kind": "said", "text": str(error)})
+            return
         split, image = self.maps[0].run.split, int(message["image"])
         if message["kind"] == "thumbnail" and 0 <= image < len(split.image_ids):
             self.send({"kind": "thumbnail", "image": image, "src": data_uri(picture(split, image), SIDE)})

@@ -263,9 +263,12 @@ def _style(number: int, name: str) -> dict[str, Any]:
 
 
 def over_parameter(
-    by_parameter: Mapping[str, Mapping[float, tuple[float, float | None, float | None]]], *, title: str,
-    y: str, unit: str,
-) -> go.Figure:  # fmt: skip
+    by_parameter: Mapping[str, Mapping[float, tuple[float | None, float | None, float | None]]],
+    *,
+    title: str,
+    y: str,
+    unit: str,
+) -> go.Figure:
     """One panel a parameter: a number over it, with intervals; a wide range is drawn by its logarithm.
 
     Args:
@@ -327,7 +330,7 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
     rows = -(-len(known) // columns)
     fig = figure(title, height=120 + 290 * rows).set_subplots(
         rows, columns, subplot_titles=[escape(name) for name in known.values()], shared_yaxes=True,
-        horizontal_spacing=0.06, vertical_spacing=0.3 / rows,
+        horizontal_spacing=0.06, vertical_spacing=0.44 / rows,
     )  # fmt: skip
     for number, (name, row) in enumerate(table.iterrows()):
         style = _style(number, str(name))

@@ -1,0 +1,232 @@
+"""The explorer by itself in a real browser: what stays on top, how much is shown, where runs disagree, and
+what a busy or dead kernel looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.browser.alone import Alone
+from tests.browser.conftest import trouble_on
+from tests.views.explorer.toys import toy_space
+from workbench.data import scenes
+from workbench.views.explorer import Explorer
+
+pytestmark = [pytest.mark.browser]
+IMAGES = 60
+
+
+@pytest.fixture(scope="module")
+def explorer() -> Explorer:
+    """Two runs; the first caption of the first image is asked."""
+    split = scenes.load("test", size=IMAGES, image_size=64)
+    return Explorer([toy_space(split, "one", 0), toy_space(split, "two", 1)], k=5)
+
+
+@pytest.fixture
+def alone(browser: Any, explorer: Explorer) -> Iterator[Alone]:
+    """The explorer in a page, with its first answer."""
+    explorer.selected_idx, explorer.answer = [], None
+    found = Alone(browser, explorer)
+    found.settle()
+    yield found
+    found.close()
+
+
+def ranks(page: Any, run: int = 0) -> list[int]:
+    texts = page.get_by_test_id(f"column-{run}").locator(".wbx-top b").all_text_contents()
+    return [int(text.removeprefix("#")) for text in texts]
+
+
+def top(page: Any, selector: str) -> float:
+    return float(page.locator(selector).first.evaluate("one => one.getBoundingClientRect().top"))
+
+
+def test_results_begin_high_and_the_bar_stays(alone: Alone) -> None:
+    page = alone.page
+    assert top(page, ".wbx-card") < 150
+    page.get_by_test_id("main").evaluate("main => main.scrollTo(0, 300)")
+    assert top(page, ".wbx-header") < 5
+    assert page.get_by_test_id("query").is_visible()
+    assert page.locator(".wbx-card img").first.evaluate("one => one.getBoundingClientRect().width") >= 140
+    page.get_by_test_id("size").fill("250")
+    assert page.locator(".wbx-card img").first.evaluate("one => one.getBoundingClientRect().width") >= 200
+    page.get_by_test_id("layout").click()
+    assert page.locator(".wbx-grid").count() == 1
+    page.get_by_test_id("side").click()
+    assert page.get_by_test_id("filters").is_hidden()
+
+
+def test_at_a_narrow_width_nothing_overruns_and_panels_lie_below(alone: Alone) -> None:
+    page = alone.page
+    page.set_viewport_size({"width": 620, "height": 900})
+    page.locator(".wbx-narrow").wait_for()
+    assert page.get_by_test_id("filters").is_hidden()
+    page.get_by_test_id("side").click()
+    page.get_by_test_id("unfold").click()
+    assert page.get_by_test_id("minus").is_visible()
+    assert top(page, ".wbx-side") > top(page, ".wbx-main-part")
+    wide = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.className)"
+    assert (
+        page.locator(".wbx, .wbx-header, .wbx-bar, .wbx-main-part, .wbx-column, .wbx-side").evaluate_all(wide)
+        == []
+    )
+    ends = page.locator(".wbx-column").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().right)"
+    )
+    assert max(ends) <= 620
+
+
+def test_scrolling_and_keys_fetch_more_up_to_the_whole_gallery(alone: Alone, explorer: Explorer) -> None:
+    page = alone.page
+    assert ranks(page) == [1, 2, 3, 4, 5]
+    last = page.get_by_test_id("column-0").get_by_test_id("card").last
+    last.focus()
+    page.keyboard.press("ArrowDown")
+    alone.settle()
+    assert ranks(page) == list(range(1, 30))
+    assert page.evaluate("document.activeElement.querySelector('b').textContent") == "#6"
+    page.get_by_test_id("main").evaluate("main => main.scrollTo(0, main.scrollHeight)")
+    alone.settle()
+    page.get_by_test_id("main").evaluate("main => main.scrollTo(0, main.scrollHeight)")
+    alone.settle()
+    assert ranks(page) == ranks(page, 1) == list(range(1, IMAGES + 1))
+    assert page.get_by_test_id("more").is_hidden()
+    assert len(explorer.answer.columns[0]) == IMAGES, "what is exported is what is seen"
+    page.get_by_test_id("card").first.focus()
+    page.keyboard.press("p")
+    alone.settle()
+    assert len(ranks(page)) == IMAGES, "a pin takes nothing away"
+    page.get_by_test_id("k").fill("3")
+    page.get_by_test_id("query").fill("a red bus")
+    alone.settle()
+    assert ranks(page) == [1, 2, 3]
+
+
+def test_every_column_says_where_the_own_and_the_pinned_image_stand(alone: Alone, explorer: Explorer) -> None:
+    page, split = alone.page, explorer.engine.split
+    scores = [asker.run.scores for asker in explorer.engine.askers]
+    row = max(
+        range(len(split.captions)), key=lambda row: (scores[0][:, row] > scores[0][split.own[row], row]).sum()
+    )
+    row = explorer.engine.gallery.rows[split.captions[row]]
+    page.get_by_test_id("query").fill(split.captions[row])
+    alone.settle()
+    own = [1 + int((one[:, row] > one[split.own[row], row]).sum()) for one in scores]
+    assert own[0] > 5, "it is not among those shown"
+    said = [page.get_by_test_id(f"column-{run}").get_by_test_id("own-rank").inner_text() for run in (0, 1)]
+    assert [int(text.split("#")[1]) for text in said] == own
+    page.get_by_test_id("column-1").get_by_test_id("card").nth(4).focus()
+    page.keyboard.press("p")
+    alone.settle()
+    assert page.get_by_test_id("column-1").get_by_test_id("pin-rank").inner_text() == "pin 1 #5"
+    page.get_by_test_id("column-0").get_by_test_id("own-rank").click()
+    alone.settle()
+    assert (
+        page.get_by_test_id("inspector").locator("h3 .wbx-words").inner_text()
+        == split.image_ids[split.own[row]]
+    )
+
+
+@pytest.mark.parametrize("by", ["rank", "grade"])
+def test_the_next_disagreement_is_one_key_away(alone: Alone, explorer: Explorer, by: str) -> None:
+    page, found = alone.page, explorer.engine.disagreements(by)
+    page.get_by_test_id("view-differ").click()
+    page.get_by_test_id("differ-by").select_option(by)
+    alone.settle()
+    assert page.get_by_test_id("differs").count() == len(found)
+    page.get_by_test_id("view-gallery").click()
+    page.get_by_test_id("card").first.focus()
+    for key, number in (("n", 0), ("n", 1), ("N", 0)):
+        page.keyboard.press(key)
+        alone.settle()
+        assert page.get_by_test_id("disagreement").inner_text() == f"{number + 1} of {len(found)}"
+        asked = page.get_by_test_id("query").input_value() or page.get_by_test_id("chip").inner_text()
+        assert found[number].text in asked
+        own = page.get_by_test_id("own-rank").all_inner_texts()
+        assert [int(text.split("#")[1]) for text in own] == list(found[number].ranks)
+    page.get_by_test_id("next-differs").click()
+    alone.settle()
+    assert page.get_by_test_id("disagreement").inner_text() == f"2 of {len(found)}"
+
+
+def test_a_busy_kernel_and_a_dead_one_do_not_look_like_a_live_answer(alone: Alone, axe: str) -> None:
+    page, root, strip = alone.page, alone.page.get_by_test_id("explorer"), alone.page.get_by_test_id("kernel")
+    assert (strip.inner_text(), root.get_attribute("aria-busy")) == ("kernel ready", None)
+    page.get_by_test_id("query").fill("a green tree")
+    page.evaluate("window.kernel.status = 'busy'")
+    strip.get_by_text("kernel busy for 2 s").wait_for()
+    assert root.get_attribute("aria-busy") == "true"
+    assert page.locator(".wbx-stale").count() == 1
+    assert trouble_on(page, axe, ["main"]) == []
+    page.evaluate("window.kernel.status = 'idle'")
+    alone.settle()
+    assert (root.get_attribute("aria-busy"), page.locator(".wbx-stale").count()) == (None, 0)
+    page.evaluate("window.kernel.status = 'dead'")
+    strip.get_by_text("kernel gone: rerun the cell").wait_for()
+    page.get_by_test_id("query").fill("a green house")
+    page.wait_for_timeout(500)
+    assert root.get_attribute("aria-busy") is None
+    assert page.locator(".wbx-stale").count() == 1
+    assert trouble_on(page, axe, ["main"]) == []
+
+
+def test_a_kernel_that_was_restarted_is_gone_for_this_widget(alone: Alone) -> None:
+    alone.page.evaluate("window.model.trigger('comm_live_update')")
+    alone.page.get_by_test_id("kernel").get_by_text("kernel gone").wait_for()
+    assert "Run the cell again" in alone.page.get_by_test_id("error").inner_text()
+
+
+def test_words_without_a_meaning_are_named_under_the_question(alone: Alone) -> None:
+    page = alone.page
+    page.get_by_test_id("query").fill("a red unicorn")
+    alone.settle()
+    assert "no word for: “unicorn”" in page.get_by_test_id("truth").inner_text()
+    assert top(page, ".wbx-truth") < top(page, ".wbx-column")
+
+
+def test_the_gallery_shows_what_is_selected_elsewhere(alone: Alone) -> None:
+    page = alone.page
+    page.evaluate("window.model.set('selected_idx', [7, 9])")
+    page.get_by_test_id("only-selected").check()
+    alone.settle()
+    rows = page.get_by_test_id("column-0").locator(".wbx-item")
+    assert sorted(rows.evaluate_all("all => all.map(one => Number(one.dataset.row))")) == [7, 9]
+    page.evaluate("window.model.set('selected_idx', [3])")
+    alone.settle()
+    assert rows.evaluate_all("all => all.map(one => Number(one.dataset.row))") == [3]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_state_has_a_serious_violation(browser: Any, explorer: Explorer, axe: str, scheme: str) -> None:
+    explorer.selected_idx = []
+    found = Alone(browser, explorer, color_scheme=scheme)
+    found.settle()
+    page = found.page
+    page.get_by_test_id("card").first.focus()
+    page.keyboard.press("p")
+    page.keyboard.press("Enter")
+    for panel in ("filters", "graph", "way", "words"):
+        page.locator(f"details[data-testid={panel}] > summary").click()
+        found.settle()
+        assert trouble_on(page, axe, ["main"]) == [], panel
+    for view in ("differ", "pins"):
+        page.get_by_test_id(f"view-{view}").click()
+        found.settle()
+        assert trouble_on(page, axe, ["main"]) == [], view
+    page.set_viewport_size({"width": 620, "height": 900})
+    page.get_by_test_id("view-gallery").click()
+    assert trouble_on(page, axe, ["main"]) == []
+    found.close()
+
+
+def test_one_run_has_no_disagreements_to_offer(browser: Any, explorer: Explorer) -> None:
+    split = replace(explorer.engine.split)
+    found = Alone(browser, Explorer([toy_space(split, "alone")], k=4))
+    found.settle()
+    assert found.page.get_by_test_id("next-differs").count() == 0
+    assert found.page.locator(".wbx-grid").count() == 1
+    found.close()

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from workbench.encoders._open_clip import build, describe
+from workbench.experiment import outside
+from workbench.views.explorer import Explorer
+
+COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255)}
+TINY = {
+    "embed_dim": 20,
+    "vision_cfg": {"image_size": 32, "layers": 1, "width": 24, "head_width": 8, "patch_size": 8},
+    "text_cfg": {"context_length": 12, "width": 16, "heads": 2, "layers": 1},
+}
+
+
+class ByColour:
+    """Three dimensions: how red, green and blue a picture is, or which of these words a text holds."""
+
+    def encode_image(self, images):
+        return np.array([np.asarray(image).mean(axis=(0, 1)) for image in images])
+
+    def encode_text(self, texts):
+        return torch.tensor([[0.1 + (name in text.split()) for name in COLOURS] for text in texts])
+
+
+class Wide(ByColour):
+    """Texts have one dimension more than images."""
+
+    def encode_text(self, texts):
+        return torch.ones(len(texts), 4).cumsum(0)
+
+
+class Same(ByColour):
+    """All pictures look alike to it."""
+
+    def encode_image(self, images):
+        return np.ones((len(images), 3))
+
+
+class Flat(ByColour):
+    """Gives one number an image."""
+
+    def encode_image(self, images):
+        return np.ones(len(images))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a picture of each colour, one of them deeper, and a file that is none."""
+    (tmp_path / "pictures" / "deep").mkdir(parents=True)
+    for name, colour in COLOURS.items():
+        place = tmp_path / "pictures" / ("deep" if name == "blue" else "") / f"a_{name} thing.png"
+        Image.new("RGB", (20, 10), colour).save(place)
+    (tmp_path / "pictures" / "notes.txt").write_text("no picture")
+    return tmp_path / "pictures"
+
+
+def test_an_object_with_two_methods_is_asked_in_one_line_by_hand(folder: Path):
+    explorer = Explorer(model=ByColour(), images=folder, k=2)
+    found = explorer.query(text="something red")
+    assert found[0]["id"] == "a_red thing.png"
+    # (1.1, 0.1, 0.1) at length 1 with (1, 0, 0)
+    assert found[0]["similarity"] == pytest.approx(1.1 / np.sqrt(1.1**2 + 0.02), abs=1e-5)
+    assert found[0]["caption"] == "a red thing"
+    assert explorer.query(image=Image.new("RGB", (4, 4), "blue"), k=1)[0]["id"] == "deep/a_blue thing.png#0"
+    assert explorer.config["runs"] == ["ByColour"]
+
+
+def test_an_untrained_open_clip_model_is_opened_from_its_file(folder: Path, tmp_path: Path):
+    (tmp_path / "tiny.json").write_text(json.dumps(TINY))
+    network = build(describe(str(tmp_path / "tiny.json")), "")
+    torch.save(network.state_dict(), tmp_path / "tiny.pt")
+    run = outside.open_model(str(tmp_path / "tiny.json"), folder, pretrained=str(tmp_path / "tiny.pt"))
+    again = outside.open_model(str(tmp_path / "tiny.json"), folder, pretrained=str(tmp_path / "tiny.pt"))
+    assert run.image.mean.shape == run.text.mean.shape == (3, 20)
+    assert torch.equal(run.image.mean, again.image.mean), "the weights are those of the file"
+    own = run.model.embed_images([run.split.open_image(1)]).mean
+    assert torch.allclose(own[0], run.image.mean[1], atol=1e-6)
+    explorer = Explorer([run], k=3)
+    assert len(explorer.query(text="a dog")) == 3
+
+
+def test_a_dry_check_says_shapes_lengths_directions_and_time(folder: Path):
+    said = outside.check(ByColour(), folder)
+    assert said["images"] == "(3, 3), length 1.000"
+    assert said["texts"] == "(6, 3), length 1.000"
+    assert said["scores"].startswith("3 images by 6 texts")
+    assert "ms" in said["an image"]
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "said"),
+    [
+        (Wide(), ValueError, "images have 3 dimensions and texts 4"),
+        (Same(), ValueError, "all images have the same vector"),
+        (Flat(), ValueError, r"encode_image\(\) of 3 gave shape \(3,\)"),
+        (object(), TypeError, "object has no encode_image"),
+    ],
+)
+def test_what_a_model_lacks_is_named(folder: Path, model: object, kind: type[Exception], said: str):
+    with pytest.raises(kind, match=said):
+        outside.check(model, folder)
+
+
+def test_a_folder_without_pictures_is_named(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="holds no picture"):
+        outside.of_folder(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        Explorer(model=ByColour(), images=tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="not both"):
+        Explorer([object()], model=ByColour(), images=tmp_path)

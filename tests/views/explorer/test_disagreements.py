@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.views.explorer.toys import hand_space, toy_spaces
+from workbench.experiment import compare
+from workbench.views.explorer.engine import Engine
+from workbench.views.explorer.questions import Filters, Question, Term
+
+
+def test_captions_are_in_the_order_of_the_comparison_with_their_ranks():
+    engine = Engine(toy_spaces())
+    runs = [asker.run for asker in engine.askers]
+    ranks = compare.ranks(runs, "t2i")
+    expected = [row for _, row in compare.chosen(ranks, engine.split, "t2i", (), 100)]
+    found = engine.disagreements()
+    assert [one.row for one in found] == expected
+    assert all(one.ranks == tuple(ranks[:, one.row]) for one in found)
+    assert found is engine.disagreements(), "they are looked for once"
+
+
+def test_the_first_is_the_worst_ratio_by_hand():
+    # of caption 0 the runs see their image first and last of three; of the others alike
+    one = hand_space([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+    other = hand_space([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+    turned = one.with_embeddings("turned", one.image, other.text.take(np.array([1, 1, 2])))
+    (found,) = Engine([one, turned]).disagreements()
+    assert (found.row, found.ranks, found.thumbnail, found.kind) == (0, (1, 3), "i0", "text")
+
+
+def test_by_grade_the_first_images_have_different_truth():
+    engine = Engine(toy_spaces())
+    grade = compare.grader(engine.split)
+    found = engine.disagreements("grade")
+    gaps = [max(one.grades) - min(one.grades) for one in found]
+    assert gaps == sorted(gaps, reverse=True)
+    assert min(gaps) > 0
+    for one in found[:5]:
+        first = np.array([asker.run.scores[:, one.row].argmax() for asker in engine.askers])
+        assert one.grades == pytest.approx(grade(first, np.array([one.row]))[:, 0])
+    assert len({one.thumbnail for one in found}) == len(found), "one caption an image"
+
+
+def test_what_cannot_be_compared_is_said():
+    with pytest.raises(ValueError, match="disagrees with nobody"):
+        Engine(toy_spaces(runs=1)).disagreements()
+    one = hand_space([[1.0, 0.0], [0.0, 1.0]])
+    with pytest.raises(ValueError, match="by rank"):
+        Engine([one, one]).disagreements("grade")
+
+
+def test_partners_stand_beside_the_answer_wherever_they_are():
+    engine = Engine(toy_spaces())
+    answer = engine.answer(Question((Term("caption", 7),), k=1))
+    scores = engine.askers[1].run.scores[:, 7]
+    (own,) = answer.partners
+    assert own.row == engine.split.own[7]
+    assert own.ranks[1] == 1 + (scores > scores[own.row]).sum()
+    captions = engine.answer(Question((Term("image", 3),), "captions", k=1)).partners
+    assert {one.row for one in captions} == set(np.flatnonzero(engine.split.own == 3))
+    assert captions[0].scores[0] == max(one.scores[0] for one in captions)
+    assert engine.answer(Question((Term("text", "a purple submarine"),))).partners == ()
+
+
+def test_a_filter_of_images_keeps_those():
+    engine = Engine(toy_spaces())
+    question = Question((Term("text", "a dog"),), k=30, filters=Filters(images=(4, 2)))
+    assert sorted(engine.answer(question).columns[0]) == [2, 4]
+    rows = engine.answer(
+        Question((Term("image", 4),), "captions", k=99, filters=Filters(images=(2,)))
+    ).columns[0]
+    assert rows
+    assert set(engine.split.own[list(rows)]) == {2}
+
+
+def test_ranks_by_one_sort_are_those_by_counting():
+    from workbench.views.explorer.gallery import SORTED, places
+
+    scores = np.round(np.random.default_rng(0).normal(size=300), 1).astype(np.float32)
+    scores[5] = np.nan
+    rows = list(range(SORTED + 20))
+    assert places(scores, rows) == [places(scores, [row])[0] for row in rows]
