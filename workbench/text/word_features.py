@@ -125,11 +125,10 @@ class WordFeatures(SignalMaker):
         key = json.dumps([self.revision, self.max_length])
         key += "".join(f"{len(caption)}:{caption}" for caption in captions)
         file = self.cache / f"{self.name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.npy"
-        starts = file.with_suffix(".starts.npy")
-        sealed.made_once(
-            partial(self._write, file, starts, captions), file.with_suffix(".json"), file, starts
-        )
-        return WordFeatureSignal(np.load(file, mmap_mode="r"), np.load(starts))
+        offsets = file.with_suffix(".starts.npy")
+        make = partial(self._write, file, offsets, captions)
+        sealed.made_once(make, file.with_suffix(".json"), file, offsets)
+        return WordFeatureSignal(np.load(file, mmap_mode="r"), np.load(offsets))
 
     def _write(self, file: Path, offsets: Path, captions: Sequence[str]) -> None:
         began = time.perf_counter()

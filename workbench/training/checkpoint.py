@@ -28,6 +28,7 @@ from workbench.records.writing import replacing
 from workbench.training.settings import changed
 
 LAST, MADE_FROM = "last.safetensors", "made_from"
+UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, SafetensorError)
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         with safe_open(path, framework="pt") as file:
             yield file
-    except (*DAMAGED, SafetensorError) as error:
+    except UNREADABLE as error:
         raise SealError(f"{path} is not a checkpoint of this workbench: {error}") from error
 
 
@@ -131,7 +132,7 @@ def _checksum(tensors: Mapping[str, Tensor], facts: str) -> str:
     digest = hashlib.sha256(facts.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"\n{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-        digest.update(tensor.flatten().view(torch.uint8).numpy())
+        digest.update(tensor.flatten().view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

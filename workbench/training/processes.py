@@ -168,7 +168,7 @@ def _batch_norm(
         with torch.no_grad():
             running_mean.lerp_(mean.to(running_mean.dtype), momentum)
             running_var.lerp_((variance * count / (count - 1)).to(running_var.dtype), momentum)
-    made = centred * (variance + eps).rsqrt().view(shape)
+    made: Tensor = centred * (variance + eps).rsqrt().view(shape)
     made = made if weight is None else made * weight.view(shape)
     return (made if bias is None else made + bias.view(shape)).to(input.dtype)
 

@@ -29,6 +29,7 @@ WORKERS = 2
 LINE = 24
 PAGES = 8
 LIMIT = 32_000_000
+UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, *PILLOW)
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -81,7 +82,7 @@ class Thumbnails:
     def _made(self, row: int) -> bytes:
         try:
             picture = scaled(photographs.picture(self.split, row), self.side)
-        except (*DAMAGED, *PILLOW) as error:
+        except UNREADABLE as error:
             self.failed[row] = f"{type(error).__name__}: {error}"
             picture = placeholder(self.failed[row], self.side)
         # JPEG and not WebP: it is made eight times faster, and a page waits for it

@@ -78,7 +78,9 @@ class SpaceMap:
             ValueError: as ``marks``, or fewer than four items.
         """
         rows, every = np.flatnonzero(self.items["kind"] == kind), self.marks(colour)
-        kinds, texts, values = ([of[row] for row in rows] for of in (every.kind, every.text, every.values))
+        kinds, texts, values = (
+            [of[row] for row in rows.tolist()] for of in (every.kind, every.text, every.values)
+        )
         ids = self.items["id"].iloc[rows].tolist()
         return coordinates.places(self.vectors[rows], ids, self.settings), Marks(kinds, texts, values, colour)
 

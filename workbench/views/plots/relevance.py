@@ -4,6 +4,7 @@ against truth.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,12 +44,13 @@ def recall_by_m(
     for column, side in enumerate(DIRECTIONS, start=1):
         place = {"x": list(ms), "mode": "lines", "row": 1, "col": column, "showlegend": column == 1}
         for (name, by_side), colour in zip(recall.items(), CATEGORIES, strict=False):
-            for label, values, look in (
+            lines: list[tuple[str, Any, dict[str, Any]]] = [
                 ("Semantic Recall", by_side[side], {"width": 2.5}),
                 ("one of the m best", hits[name][side], {"width": 1.5, "dash": "dashdot"}),
-                *((f"R@{k}", [of[side]] * len(ms), {"width": 1.5, "dash": "dash"})
-                  for of in ([binary[name]] if name in binary else [])),
-            ):  # fmt: skip
+            ]
+            if name in binary:
+                lines.append((f"R@{k}", [binary[name][side]] * len(ms), {"width": 1.5, "dash": "dash"}))
+            for label, values, look in lines:
                 fig.add_scatter(
                     y=on_axis(values), line={"color": colour, **look}, name=escape(f"{name}, {label}"),
                     legendgroup=name, **place,
