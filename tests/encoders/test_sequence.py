@@ -187,7 +187,7 @@ def test_the_glove_package_knows_common_words():
     [
         ("dog 1 2\nruns 1\n", r"vectors have widths \[1, 2\]"),
         ("cat 1 2\n", "no word of the vocabulary has a vector"),
-        ("dog 1 two\n", "glove.txt row 1: could not convert"),
+        ("dog 1 two\n", "glove.txt row 1 cannot be read: could not convert"),
     ],
 )
 def test_bad_word_vectors_are_named(tmp_path, content, message):

@@ -152,8 +152,9 @@ def test_the_columns_and_keys_of_a_recorded_table_are_those_of_its_grid(name):
     described = grid.read_grid(library.find(name, "grid"))
     assert set(table.key) == {*described["record"], "seconds"}
     axes = [axis.removeprefix("settings.") for axis in described["grid"]]
-    assert list(table) == [*axes, "key", "value"]
-    assert table.groupby(axes).ngroups == len(grid.expand(described))
+    names = list(dict.fromkeys(["objective", *axes]))
+    assert list(table) == [*names, "key", "value"]
+    assert table.groupby(names).ngroups == len(grid.expand(described))
 
 
 @pytest.mark.slow

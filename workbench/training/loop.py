@@ -78,8 +78,10 @@ def fit(
                 run.save()
                 bar.set_postfix({"val rsum": shown(found["rsum"], "sum")})
         except KeyboardInterrupt:
+            # raised inside a step and by no signal, it leaves half a step: then the last checkpoint stands
             with stopping.held():
-                run.save()
+                if not run.stepping:
+                    run.save()
             raise
     run.finish()
     return run.history
@@ -110,7 +112,7 @@ class _Run:
         self.backbone = [p for parameters in backbone for p in parameters if p.requires_grad]
         self.momentum = Momentum(model, objective.momentum) if objective.momentum else None
         self.steps_per_epoch = len(self._order(0))
-        self.step = 0
+        self.step, self.stepping = 0, False
         self.history: History = []
         self.sums: dict[str, float] = {}
         self.kept: dict[str, Tensor] = {}
@@ -144,9 +146,10 @@ class _Run:
         order = self._order(number)[self.step - number * self.steps_per_epoch :]
         for share in processes.loader(self.source, order, workers=s.workers, mix=s.mix, seed=s.seed):
             with stopping.held():
+                self.stepping = True
                 for name, value in self.one_step(share.to(self.device)).items():
                     self.sums[name] = self.sums.get(name, 0.0) + value
-                self.step += 1
+                self.step, self.stepping = self.step + 1, False
             bar.update()
             if (
                 s.checkpoint_every

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from workbench.records import Split
-from workbench.views.explorer.pictures import Thumbnails, placeholder
+from workbench.views.explorer.pictures import SIDE, Thumbnails, placeholder
 
 SIZES = [(640, 480), (100, 900), (12, 9), (300, 300)]
 
@@ -62,7 +62,7 @@ def test_what_was_not_used_for_long_leaves_the_memory():
 def test_an_image_that_cannot_be_read_shows_the_reason():
     thumbnails = Thumbnails(split_of(Opener()))
     picture = opened(thumbnails.get([3])[3])
-    assert picture.size == (160, 120)
+    assert picture.size == (SIDE, SIDE * 3 // 4)
     assert thumbnails.failed[3].startswith("OSError: image file is truncated")
     # dark letters on light grey
     assert np.array(placeholder(thumbnails.failed[3]).convert("L")).min() < 90
