@@ -95,7 +95,9 @@ def load(file: Path) -> dict[str, Any]:
         found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     parts = {"": found}
     if file.name == RESULTS and isinstance(found, dict):
-        parts |= {name: found.get(name, {}) for name in ("metrics", "contracts", "split", "validation")}
+        # notebooks that measure captions alone name their split by a word
+        of_model = ("split", "validation") if "objective" in found else ()
+        parts |= {name: found.get(name, {}) for name in ("metrics", "contracts", *of_model)}
     for name, part in parts.items():
         what = f"{name or 'it'} holds {type(part).__name__} and no mapping of names"
         require(isinstance(part, dict), f"{file} cannot be read: {what}")
