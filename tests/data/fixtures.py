@@ -152,7 +152,7 @@ def photographs(place, images=12):
     for n in range(images):
         pixels = rng.integers(0, 255, (24, 32, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(place / f"{n}.png")
-        rows += [f"{n}.png,a red thing number {n}", f"{n}.png,two birds beside thing {n}"]
+        rows += [f"{n}.png,a red thing number {n}", f"{n}.png,two small birds beside thing {n}"]
     (place / "captions.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return place
 

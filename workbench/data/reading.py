@@ -162,7 +162,8 @@ def to_split(
             caption_ids=tuple(captions),
             own=np.array([images[row.image] for row in rows], dtype=np.int64),
             open_image=lambda row: read_image(*places[row]),
-            stamp=lambda row: places[row][0].stat().st_size,
+            # 0 = no such file, as where region features stand for photographs
+            stamp=lambda row: places[row][0].stat().st_size if places[row][0].is_file() else 0,
             level=_column([row.level for row in rows]),
             chain=_column([row.chain for row in rows]),
             judgements=judge(images, captions) if judge else {},
