@@ -197,7 +197,7 @@ def test_run_ends_with_the_code_of_the_notebook(notebook: Path, tmp_path: Path) 
     assert from_file.exit_code == 0
     assert runs.read(json.loads(from_file.stdout)["folder"]).results == {"seed": -7}
     negative = call("run", notebook, "--root", tmp_path / "runs", "-p", "seed", "-2")
-    assert (negative.exit_code, negative.output.split()[0]) == (0, "ok")
+    assert (negative.exit_code, negative.stdout.split()[0]) == (0, "ok")
     failed = call("run", notebook, "--root", tmp_path / "runs")
     assert failed.exit_code == 1
     assert "ZeroDivisionError" in failed.output
