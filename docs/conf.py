@@ -60,8 +60,8 @@ def with_tour(app: Sphinx, error: Exception | None) -> None:
 
 
 def apart(_: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Lists and examples of a docstring apart from the sentence before them; formulas as they are typed, since
-    what draws them is loaded from elsewhere.
+    """Lists and examples of a docstring apart from the sentence before them; formulas as they are typed,
+    since what draws them is loaded from elsewhere.
     """
     out, inside = list[str](), False
     for line in FORMULA.sub(r"``\1``", "\n".join(lines)).split("\n"):
