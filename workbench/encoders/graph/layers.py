@@ -2,8 +2,10 @@ r"""The graphs of a batch end to end, and attention along their edges.
 
 The nodes of all captions lie in one tensor, and edges name their rows.
 
-.. math:: \alpha_{ij} = \mathrm{softmax}_j\, a_h^\top \mathrm{LeakyReLU}(W_t x_i + W_s x_j) + b_h, \qquad
-   y_i = \mathrm{ReLU}(\mathrm{LayerNorm}(W_t x_i + \sum_j \alpha_{ij} W_v x_j))
+::
+
+    \alpha_{ij} = \mathrm{softmax}_j\, a_h^\top \mathrm{LeakyReLU}(W_t x_i + W_s x_j) + b_h, \qquad
+    y_i = \mathrm{ReLU}(\mathrm{LayerNorm}(W_t x_i + \sum_j \alpha_{ij} W_v x_j))
 
 Sources: Brody et al., "How attentive are graph attention networks?", ICLR 2022, Eq. 7; Pham et al.,
 "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024, section 3.3, and the
