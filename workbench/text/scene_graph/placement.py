@@ -186,7 +186,7 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
         over = tree.heads[tree.heads[head]]
         moves = name in known.animate | known.portable and (tree.verb(over) or tree.animate(over))
         has = name in known.body and tree.name(head) in known.clothes
-        if (has and tree.animate(over)) or (moves and tree.name(head) in known.places):
+        if (has and tree.animate(over)) or (moves and (_own(tree, target) or tree.name(head) in known.places)):
             tree.hang(i, over, "prep")
     if tree.deps[head] == "dobj" and name in known.animate and tree.root(tree.heads[head]) in known.light:
         # "doing a trick | with a dog"

@@ -339,8 +339,10 @@ def passive(tree: Tree, verb: int) -> bool:
 def phrase(tree: Tree, verb: int) -> str:
     """The verb's dictionary form, with its particle and its negation."""
     particles = [tree.given(c) for c in tree.below(verb, "prt") if not tree.below(c, "pobj")]
-    after = [c for c in tree.below(verb, "advmod") if c == verb + 1 and tree.given(c) in known.particles]
-    words = [tree.root(verb), *(particles or map(tree.given, after))]
+    ends = [verb, *(t for t in tree.below(verb, "dobj") if not tree.below(t, "prep", "acl", "relcl", "conj"))]
+    after = [c for c in tree.below(verb, "advmod") if c - 1 in ends and tree.given(c) in known.particles]
+    first = [tree.given(c) for c in tree.below(verb, "compound") if c < verb]
+    words = [*first, tree.root(verb), *(particles or map(tree.given, after))]
     return " ".join(["not", *words] if _negated(tree, verb) else words)
 
 

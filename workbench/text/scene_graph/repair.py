@@ -26,6 +26,9 @@ def repaired(tree: Tree) -> Tree:
         _participle,
         _after_noun,
         _of_doing,
+        _bare_verb,
+        _sport,
+        _held_so,
     )
     lists = (_second_subject, _second_clause, _lost_verb, _pair, _list, _measures)
     for i in range(len(tree.words)):
@@ -56,6 +59,10 @@ def _tagged(tree: Tree, i: int) -> None:
         tree.deps[i] = "acl" if tree.noun(tree.heads[i]) else "advcl"
     for noun in tree.below(i, "pobj") if tree.verb(i) and tree.deps[i] != "prep" else ():
         tree.deps[noun] = "dobj"
+    if tree.tags[i] == "VBZ" and tree.deps[i] in ("dobj", "pobj") and not tree.below(i, "nsubj"):
+        tree.tags[i] = "NNS"
+    if tree.deps[i] == "amod" and tree.tags[tree.heads[i]] == "IN" and not tree.below(tree.heads[i], "pobj"):
+        tree.tags[i], tree.deps[i] = "NN", "pobj"
     if tree.deps[i] == "acomp" and tree.tags[i] == "NN" and not tree.children[i]:
         tree.tags[i] = "JJ"
     if (
@@ -184,6 +191,39 @@ def _participle(tree: Tree, i: int) -> None:
             tree.hang(i, above, "conj")
 
 
+def _bare_verb(tree: Tree, i: int) -> None:
+    """What several do besides, read as a thing: "two people stand in a city and | hug"."""
+    listed = tree.tags[i] == "NN" and tree.deps[i] == "conj" and not tree.children[i]
+    deed = tree.given(i) in known.deeds | known.moving | known.postures
+    if not (listed and deed and tree.given(i - 1) == "and"):
+        return
+    above = tree.heads[i]
+    while tree.heads[above] != above and not tree.verb(above):
+        above = tree.heads[above]
+    if tree.tags[above] in ("VBP", "VB") and tree.below(above, "nsubj"):
+        tree.tags[i] = "VBP"
+        tree.hang(i, above, "conj")
+
+
+def _sport(tree: Tree, i: int) -> None:
+    """A verb with a noun before it, read as a thing that someone is: "a man is rock | climbing"."""
+    be = tree.heads[i]
+    if tree.tags[i] == "VBG" and tree.deps[i] == "attr" and tree.below(be, "nsubj") and tree.below(i, "compound"):
+        above = {i: (i, "ROOT")} if tree.heads[be] == be else {i: (tree.heads[be], tree.deps[be])}
+        tree.put({c: (i, tree.deps[c]) for c in tree.children[be]} | above | {be: (i, "aux")})
+
+
+def _held_so(tree: Tree, i: int) -> None:
+    """What was done to a thing, read as the verb of who has it: "a woman holding a phone | tucked in a bag"."""
+    subjects = tree.below(i, "nsubj") if tree.tags[i] in ("VBN", "VBD") and tree.heads[i] == i else []
+    own = known.postures | known.settled | known.clothing | known.filling | known.beginnings
+    if not subjects or tree.root(i) in own or tree.below(i, "dobj", "aux", "auxpass"):
+        return
+    for verb in tree.below(subjects[0], "acl"):
+        if tree.tags[verb] == "VBG" and i - 1 in tree.below(verb, "dobj") and not tree.animate(i - 1):
+            tree.put({subjects[0]: (subjects[0], "ROOT"), i: (i - 1, "acl")})
+
+
 def _second_subject(tree: Tree, i: int) -> None:
     """Of two subjects the one after "and" goes on a list: "with a red shirt and long hair is"; where one is
     and not several are, the list is not that of the subject: "a boat with paddles and no passengers is".
@@ -219,8 +259,13 @@ def _lost_verb(tree: Tree, i: int) -> None:
     one: "a person in skis flies".
     """
     alone = tree.noun(i) and tree.heads[i] == i
-    if alone and tree.tags[i] == "NNS" and tree.root(i) in known.hardly_nouns and tree.below(i, "nsubj"):
+    doers = [s for s in tree.below(i, "nsubj", "dep") if s < i and tree.noun(s)] if alone else []
+    bare = not tree.below(i, "det", "amod", "compound", "nummod", "cc") and tree.root(i) in known.verbs
+    several = bool(doers) and tree.tags[doers[0]] == "NNS"
+    agrees = tree.tags[i] == ("NN" if several else "NNS")
+    if doers and agrees and (tree.root(i) in known.hardly_nouns or (bare and tree.animate(doers[0]))):
         tree.tags[i] = "VBZ"
+        tree.put({doers[0]: (i, "nsubj")})
         return
     for subject in [s for s in tree.below(i, "nsubj") if s < i and tree.noun(s)][:1] if alone else ():
         for conjunction in _conjunctions(tree, subject, i)[-1:]:
@@ -282,8 +327,18 @@ def _of_doing(tree: Tree, i: int) -> None:
 def _list(tree: Tree, i: int) -> None:
     """A list goes on where it began: "a man with overalls and a hat"."""
     head = tree.heads[i]
+    if tree.deps[i] == "appos" and tree.below(i, "conj") and tree.name(head) in known.places:
+        # "a kitchen with a stove, | a sink and an oven"
+        inner = [t for p in tree.below(head, "prep") if tree.given(p) == "with" for t in tree.below(p, "pobj")]
+        if inner and inner[-1] < i and not tree.animate(i):
+            tree.hang(i, inner[-1], "conj")
+        return
     if tree.deps[i] != "conj" or not tree.noun(i):
         return
+    ands = tree.below(head, "cc") if tree.verb(head) and not tree.below(i, "nsubj", "det") else []
+    for noun in [a - 1 for a in ands if head < a < i and tree.noun(a - 1)][-1:]:
+        # "next to a man with a cap | and shirt"
+        tree.hang(i, noun, "conj")
     agents = [
         t for c in tree.below(head, "acl") for by in tree.below(c, "agent") for t in tree.below(by, "pobj")
     ]

@@ -32,6 +32,8 @@ _ENDS = known.stoppers | known.followers | known.relatives
 _BEFORE = known.stoppers | known.articles
 _NOT_FIRST = _BEFORE | known.be | known.animate | known.particles
 _TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
+# "with it's head" is meant as its head.
+_ITS = re.compile(r"\b(\w+ing|with|in|on|of|from|out|off|over|by|at) it's (?!(?:an?|the|not|\w+ing)\b)(?=\w)")
 _STOPS = frozenset(".!?;")
 _APOSTROPHE = re.compile(r"^(.+?)('s|n't|'re|'ve|'ll|'d)$")
 
@@ -61,7 +63,8 @@ def tokens(text: str) -> list[str]:
     """Lower-cased words and the punctuation that shapes a sentence; everything else (symbols, control
     characters) is left out.
     """
-    found = _TOKEN.findall(unicodedata.normalize("NFKC", text).lower().replace("’", "'"))
+    plain = unicodedata.normalize("NFKC", text).lower().replace("’", "'")
+    found = _TOKEN.findall(_ITS.sub(r"\1 its ", plain))
     clitics = ((token, _APOSTROPHE.match(token)) for token in found)
     return [part for token, clitic in clitics for part in (clitic.groups() if clitic else (token,))]
 
@@ -181,8 +184,13 @@ def _one(gathers: str) -> str:
 
 
 def _shade(words: list[str], at: int) -> Folded:
-    """One adjective of two words: "dark blue"; a colour that may be a noun is given as one that may not."""
+    """One adjective of two words: "dark blue"; a colour that may be a noun is given as one that may not, and
+    no comma stands in "a brown, white, and black dog".
+    """
     first, second = (*words[at : at + 2], "")[:2]
+    colour = {words[at - 1], *words[at + 1 : at + 3]} - {"and"} if first == "," and at else {""}
+    if colour <= known.colours:
+        return 1, []
     inside = at + 2 < len(words)
     # "a snow topped mountain", but not "a pizza topped with cheese"
     named = inside and words[at + 2] not in _ENDS
