@@ -29,6 +29,7 @@ def reread(tree: Tree) -> list[Word] | None:
     for i, word in enumerate(tree.words):
         inside = 0 < i < len(tree.words) - 1 and not word.says
         doubtful = inside and (tree.noun(i) or _merged(tree, i))
+        doubtful &= made[-1:] == [tree.words[i - 1]]  # of two words in a row one at most is such a verb
         verb = (doubtful and (_finite(tree, i) or _gerund(tree, i))) or (inside and _after_look(tree, i))
         made += verb or [word]
     return made if len(made) > len(tree.words) else None
@@ -40,8 +41,13 @@ def _merged(tree: Tree, i: int) -> bool:
         return False
     loose = tree.deps[i] in ("pobj", "dobj", "conj", "compound", "ROOT") or (tree.tags[i] == "VBZ" and i > 1)
     into = loose and i - 1 in tree.below(i, "compound", "nmod", "amod")
+    into |= tree.tags[i] == "VBZ" and tree.deps[i] == tree.deps[i - 1] == "dobj"
     # "one person | having food", "a woman in white | playing tennis", "man | squirts water"
     parts = ("compound", "amod", "nmod") if tree.root(i) in known.acting or tree.tags[i] == "VBZ" else ()
+    # "at the stove | cooking green beans", "child | squirting paint"
+    plain = tree.tags[i] == "VBG" and tree.given(i) not in known.sports | known.participles
+    if plain and ((tree.adjective(i + 1) and tree.noun(i - 1)) or tree.animate(i - 1)):
+        parts = ("compound", "amod", "nmod")
     between = tree.deps[i] in parts and tree.noun(tree.heads[i]) and i < tree.heads[i]
     told = tree.noun(i - 1) or tree.said(i - 1) in known.colours
     return into or (between and told)
@@ -72,6 +78,8 @@ def _finite(tree: Tree, i: int) -> list[Word]:
     one = before not in known.one and any(tree.given(c) in known.one for c in tree.below(i, "det"))
     # A plural after "a" or "one" is no noun.
     clash = one and noun != word and noun not in known.animate
+    # "people | board train"
+    followed |= several and tree.animate(i - 1) and word == root and tree.noun(i + 1) and not _verbs_before(tree, i)
     may = followed and (several or word.endswith("s")) and (clash or root in known.verbs)
     if word == root and not several and followed and root in known.verbs:
         return _seen(tree, i) or _together(tree, i)
@@ -153,4 +161,10 @@ def _gerund(tree: Tree, i: int) -> list[Word]:
     doing |= tree.tags[i] == "VBG" and tree.deps[i] == "pobj"
     acting = doing and tree.root(i) in known.acting and tree.noun(i + 1)
     followed = tree.given(i + 1) in (known.followers if doing else known.openers) or acting
+    # "at the stove | cooking green beans", "child | squirting paint"; but not "horse riding"
+    plain = word not in known.sports and tree.deps[i] in ("amod", "compound", "nmod")
+    followed |= plain and (tree.adjective(i + 1) or (tree.animate(i - 1) and tree.noun(i + 1)))
+    # "standing in snow | barking"
+    placed = tree.name(i - 1) in known.places and tree.tags[i + 1] in (".", "CC")
+    followed |= placed and word not in known.sports and any(tree.tags[j] == "VBG" for j in range(i))
     return [Word("who"), Word("is"), Word(word)] if verb and subject and followed else []
