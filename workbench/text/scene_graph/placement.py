@@ -39,7 +39,9 @@ def _move_phrase(tree: Tree, i: int) -> None:
         sees = tree.verb(head) and (tree.root(head) in known.seeing or tree.root(head) == "have")
         at = [p for p in tree.below(head, "prep") if p < i and tree.given(p) == "at"]
         seen = [*tree.below(head, "dobj"), *(t for p in at for t in tree.below(p, "pobj"))]
-        people = any(tree.name(s) in known.persons for s in tree.below(head, "nsubj")) or tree.deps[head] == "acl"
+        people = (
+            any(tree.name(s) in known.persons for s in tree.below(head, "nsubj")) or tree.deps[head] == "acl"
+        )
         dish = tree.verb(head) and _in_a_dish(tree, i, targets[0]) and tree.root(head) not in known.putting
         sees |= dish and people and not any(tree.deps[c] == "prep" for c in tree.children[head] if c < i)
         for thing in [t for t in seen if t < i][-1:] if sees and tree.given(i) in known.placing else ():
@@ -204,7 +206,9 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
         over = tree.heads[tree.heads[head]]
         moves = name in known.animate | known.portable and (tree.verb(over) or tree.animate(over))
         has = name in known.body and tree.name(head) in known.clothes
-        if (has and tree.animate(over)) or (moves and (_own(tree, target) or tree.name(head) in known.places)):
+        if (has and tree.animate(over)) or (
+            moves and (_own(tree, target) or tree.name(head) in known.places)
+        ):
             tree.hang(i, over, "prep")
     if tree.deps[head] == "dobj" and name in known.animate and tree.root(tree.heads[head]) in known.light:
         # "doing a trick | with a dog"

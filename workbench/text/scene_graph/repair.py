@@ -226,13 +226,18 @@ def _bare_verb(tree: Tree, i: int) -> None:
 def _sport(tree: Tree, i: int) -> None:
     """A verb with a noun before it, read as a thing that someone is: "a man is rock | climbing"."""
     be = tree.heads[i]
-    if tree.tags[i] == "VBG" and tree.deps[i] == "attr" and tree.below(be, "nsubj") and tree.below(i, "compound"):
+    if (
+        tree.tags[i] == "VBG"
+        and tree.deps[i] == "attr"
+        and tree.below(be, "nsubj")
+        and tree.below(i, "compound")
+    ):
         above = {i: (i, "ROOT")} if tree.heads[be] == be else {i: (tree.heads[be], tree.deps[be])}
         tree.put({c: (i, tree.deps[c]) for c in tree.children[be]} | above | {be: (i, "aux")})
 
 
 def _held_so(tree: Tree, i: int) -> None:
-    """What was done to a thing, read as the verb of who has it: "a woman holding a phone | tucked in a bag"."""
+    """What was done to a thing, read as the verb of who has it: "holding a phone | tucked in a bag"."""
     subjects = tree.below(i, "nsubj") if tree.tags[i] in ("VBN", "VBD") and tree.heads[i] == i else []
     own = known.postures | known.settled | known.clothing | known.filling | known.beginnings
     if not subjects or tree.root(i) in own or tree.below(i, "dobj", "aux", "auxpass"):
@@ -282,7 +287,12 @@ def _lost_verb(tree: Tree, i: int) -> None:
     several = bool(doers) and tree.tags[doers[0]] == "NNS"
     agrees = tree.tags[i] == ("NN" if several else "NNS")
     told = bare and tree.animate(doers[0]) if doers else False
-    told |= bool(doers) and tree.deps[doers[0]] == "nsubj" and not _conjunctions(tree, doers[0], i) and not several
+    told |= (
+        bool(doers)
+        and tree.deps[doers[0]] == "nsubj"
+        and not _conjunctions(tree, doers[0], i)
+        and not several
+    )
     if doers and agrees and (tree.root(i) in known.hardly_nouns or told):
         tree.tags[i] = "VBZ"
         tree.put({doers[0]: (i, "nsubj")})
@@ -348,10 +358,10 @@ def _list(tree: Tree, i: int) -> None:
     """A list goes on where it began: "a man with overalls and a hat"."""
     head = tree.heads[i]
     room = tree.deps[i] in ("appos", "conj") and tree.below(i, "conj") and tree.name(head) in known.places
-    for inner in _things_there(tree, head)[-1:] if room else ():
+    for thing in _things_there(tree, head)[-1:] if room else ():
         # "a kitchen with a stove, | a sink and an oven"
-        if inner < i and not tree.animate(i):
-            tree.hang(i, inner, "conj")
+        if thing < i and not tree.animate(i):
+            tree.hang(i, thing, "conj")
             return
     if tree.deps[i] != "conj" or not tree.noun(i):
         return

@@ -79,7 +79,9 @@ def _finite(tree: Tree, i: int) -> list[Word]:
     # A plural after "a" or "one" is no noun.
     clash = one and noun != word and noun not in known.animate
     # "people | board train"
-    followed |= several and tree.animate(i - 1) and word == root and tree.noun(i + 1) and not _verbs_before(tree, i)
+    followed |= (
+        several and tree.animate(i - 1) and word == root and tree.noun(i + 1) and not _verbs_before(tree, i)
+    )
     may = followed and (several or word.endswith("s")) and (clash or root in known.verbs)
     if word == root and not several and followed and root in known.verbs:
         return _seen(tree, i) or _together(tree, i)
