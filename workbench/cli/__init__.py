@@ -26,7 +26,7 @@ from workbench.execution.doctor import examine
 from workbench.experiment import runs
 from workbench.records import readable, require, stopping
 from workbench.records.foreign import read_options
-from workbench.records.sealed import SealError
+from workbench.records.sealed import SealError, flat
 from workbench.records.shown import fixed
 
 # read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
@@ -306,16 +306,17 @@ def train(
     from workbench import experiment
     from workbench.execution import parameters
     from workbench.experiment import standalone
+    from workbench.training import processes
 
     with usage():
         values = read_options(library.find(config, "configuration")) if config else {}
         standalone.check_folder(out, resume)
         chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
         writable(out or "runs")
-        ready = experiment.prepare(chosen, progress=standalone.leads())
+        ready = experiment.prepare(chosen, progress=processes.leads())
     with usage((SealError, BlockingIOError)):
         folder = standalone.train(ready, out=out, resume=resume)
-    if standalone.leads():
+    if processes.leads():
         found = runs.read(folder)
         emit(facts(found), as_json, [*numbers(found.results), f"{found.status}  {found.folder}"])
 
@@ -411,7 +412,7 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     """
     found = runs.find(run, root)
     parameters = columns((f"  {name}", value) for name, value in found.params.items())
-    about = columns((f"  {name}", value) for name, value in runs.flat(found.env).items()) if every else []
+    about = columns((f"  {name}", value) for name, value in flat(found.env).items()) if every else []
     lines = numbers(found.results, every=every)
     for results in found.evaluations.values():
         lines += [_about(results), *numbers(results, every=every)]

@@ -11,14 +11,13 @@ import torch
 from PIL import Image
 from torch.nn.functional import normalize
 
-from workbench.data.images import read_image
+from workbench.data.images import endings, read_image
 from workbench.experiment.config import Config
 from workbench.experiment.opened import Contents, OpenRun
 from workbench.experiment.running import build
 from workbench.records import Array, Embedding, Split, require
 from workbench.records.shown import fixed
 
-PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 AT_ONCE = 64
 TRIED = 8
 
@@ -109,9 +108,9 @@ def of_folder(folder: str | Path, images: int = 0) -> Split:
     """
     root = Path(folder)
     require(root.is_dir(), f"there is no folder {folder}", FileNotFoundError)
-    files = sorted(path for path in root.rglob("*") if path.suffix.lower() in PICTURES)
-    files = files[: images or None]
-    require(files, f"{folder} holds no picture ({', '.join(PICTURES)})", FileNotFoundError)
+    known = endings()
+    files = sorted(path for path in root.rglob("*") if path.suffix.lower() in known)[: images or None]
+    require(files, f"{folder} holds no picture ({', '.join(known)})", FileNotFoundError)
     ids = tuple(path.relative_to(root).as_posix() for path in files)
     names = tuple(" ".join(path.stem.replace("_", " ").split()) or path.name for path in files)
     return Split(

@@ -199,12 +199,9 @@ class _Run:
         self.objective.after_step(image, text, batch)
         return values
 
+    @stopping.held()
     def close_epoch(self, terms: Mapping[str, float], found: Mapping[str, float], smaller: bool) -> None:
         """Note the epoch and keep the weights that the run is for."""
-        with stopping.held():
-            self._close_epoch(terms, found, smaller)
-
-    def _close_epoch(self, terms: Mapping[str, float], found: Mapping[str, float], smaller: bool) -> None:
         row = {
             "epoch": float(self.epoch),
             "steps": float(self.step),

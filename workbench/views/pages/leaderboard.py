@@ -15,6 +15,7 @@ from workbench.experiment import runs
 from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey, require
 from workbench.records.readable import headline, of_results, readable
+from workbench.records.sealed import flat
 from workbench.records.shown import count
 from workbench.views.pages import page
 
@@ -128,10 +129,8 @@ def _row(run: runs.Run) -> dict[str, Any]:
 
 def _options(alike: Sequence[runs.Run]) -> list[str]:
     """Of every run the parameters in which the runs differ, other than those that have a column."""
-    resolved = [runs.flat(runs.load(run.folder / runs.CONFIG)) for run in alike]
-    given = [
-        {name.removeprefix("settings."): one for name, one in runs.flat(run.params).items()} for run in alike
-    ]
+    resolved = [flat(runs.load(run.folder / runs.CONFIG)) for run in alike]
+    given = [{name.removeprefix("settings."): one for name, one in flat(run.params).items()} for run in alike]
     differ = {}
     for name in dict.fromkeys(name for one in given for name in one if name not in (*ABOUT, *PLACES)):
         values = [config.get(name, one.get(name)) for config, one in zip(resolved, given, strict=True)]
