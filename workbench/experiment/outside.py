@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 from torch.nn.functional import normalize
 
+from workbench.data import scenes
 from workbench.data.images import endings, read_image
 from workbench.experiment.config import Config
 from workbench.experiment.opened import Contents, OpenRun
@@ -104,9 +105,11 @@ def of_folder(folder: str | Path, images: int = 0) -> Split:
         images: the first so many; 0 = all.
 
     Raises:
+        ValueError: no folder is named.
         FileNotFoundError: there is no such folder, or no picture in it.
     """
     root = Path(folder)
+    require(folder, "name a folder of pictures")
     require(root.is_dir(), f"there is no folder {folder}", FileNotFoundError)
     known = endings()
     files = sorted(path for path in root.rglob("*") if path.suffix.lower() in known)[: images or None]
@@ -149,8 +152,13 @@ def open_model(
     return OpenRun(called, split, load)
 
 
-def check(model: str | Encodes, images: Split | str | Path, *, pretrained: str = "") -> dict[str, str]:
+def check(model: str | Encodes, images: Split | str | Path = "", *, pretrained: str = "") -> dict[str, str]:
     """A dry check of a model on a few pictures: what it gives, in words, before a folder is embedded.
+
+    Args:
+        model: see ``opened``.
+        images: a folder of pictures, or a split; ``""`` = drawings of the embedded world.
+        pretrained: see ``opened``.
 
     Returns:
         What was looked at and what was found: the shapes of both sides, whether different pictures and texts
@@ -160,7 +168,8 @@ def check(model: str | Encodes, images: Split | str | Path, *, pretrained: str =
         KeyError, FileNotFoundError, ValueError, TypeError: as ``open_model`` raises them; also where images
         and texts have different widths, or all images or all texts the same vector.
     """
-    split = images if isinstance(images, Split) else of_folder(images, TRIED)
+    drawn = images or scenes.load("test", size=TRIED)
+    split = drawn if isinstance(drawn, Split) else of_folder(drawn, TRIED)
     rows = range(min(TRIED, len(split.image_ids)))
     texts = ["", *(split.captions[row] for row in rows), "a dog", "a red car in the snow"]
     made, said = opened(model, pretrained), {}
