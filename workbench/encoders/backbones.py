@@ -18,7 +18,6 @@ again with a warning.
 """
 
 import hashlib
-import os
 import re
 import warnings
 from collections import deque
@@ -42,7 +41,7 @@ from workbench.encoders.recognition import SIDE, Recognition
 from workbench.records import Split, sealed
 from workbench.records.mapping import mapped
 from workbench.records.watched import bar
-from workbench.records.writing import replacing
+from workbench.records.writing import cache_folder, replacing
 from workbench.registry import did_you_mean
 
 RESIZES = ("shortest", "squash", "longest")
@@ -253,13 +252,8 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
     )
 
 
-VARIABLE, PROBES, THREADS, AHEAD = "WORKBENCH_CACHE", 8, 2, 4
+PROBES, THREADS, AHEAD = 8, 2, 4
 Features = NDArray[np.float16]
-
-
-def cache_folder() -> Path:
-    """Where features go: ``WORKBENCH_CACHE``, or a folder in the user's cache."""
-    return Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "itm-workbench")
 
 
 def extract(
