@@ -174,10 +174,7 @@ def _group(key: Any, part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
         "names": [*ABOUT, *labels],
         "families": _families(part, found, lines, labels),
         "data": {
-            "runs": [
-                {"name": str(line["about"][1]), "curves": _curves(run)}
-                for line, run in zip(lines, found, strict=True)
-            ],
+            "runs": [{"name": run.id, "about": _named(run), "curves": _curves(run)} for run in found],
             "pairs": {f"{one} {other}": _told(of) for (one, other), of in compared.items() if of},
         },
     }
@@ -268,6 +265,11 @@ def _curves(run: runs.Run) -> dict[str, list[tuple[int, float]]]:
                 told = f"{name}, {heading(unit)}" if unit else name
                 curves.setdefault(told, []).append((int(row["epoch"]), round(value, 3)))
     return curves
+
+
+def _named(run: runs.Run) -> str:
+    """A run in the key of the curves."""
+    return f"{run.results['objective']}, seed {run.results.get('seed', '')}, {run.id}"
 
 
 def _link(run: runs.Run, page_folder: Path) -> str:
