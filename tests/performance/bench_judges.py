@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from workbench import assets, data, text
+from workbench.experiment import runs
 from workbench.metrics import correlation
 from workbench.records import Judgements, Split
 from workbench.text.tuple_f1 import package_parser
@@ -95,8 +96,7 @@ def main() -> None:
             sys.stdout.write(f"{source}: {title} ({took:.1f} s): {shown}\n")
             sys.stdout.flush()
     file = assets.path("results") / "judges.tsv"
-    lines = pd.DataFrame(table).to_csv(sep="\t", index=False)
-    file.write_text(f"# python -m tests.performance.bench_judges\n{lines}", encoding="utf-8")
+    runs.write_recorded(file, pd.DataFrame(table), "python -m tests.performance.bench_judges")
 
 
 if __name__ == "__main__":
