@@ -1,6 +1,7 @@
-"""Every figure of README.md, made from what is recorded: ``python -m tests.numbers`` writes them anew.
+"""Every figure of README.md and of the guide to speed, made from what is recorded: ``python -m tests.numbers``
+writes them anew.
 
-README holds blocks between ``<!-- recorded: NAME -->`` and ``<!-- end -->``; each is one function below. A
+They hold blocks between ``<!-- recorded: NAME -->`` and ``<!-- end -->``; each is one function below. A
 test holds the blocks to these functions, and the text around them to have no figure of its own.
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from tests.performance.recorded import read
 from workbench import assets
+from workbench.execution import bench
 from workbench.metrics import published, seeds
 from workbench.records.shown import count, fixed, shown
 from workbench.tour.findings import headline
@@ -110,12 +112,25 @@ def held() -> str:
     return "\n".join(["| what | held to |", "|---|---|", *lines])
 
 
+def machine() -> str:
+    """The short table of the machine that this was last measured on."""
+    found = read("machine")
+    head, *rows = bench.lines([bench.Figure(**row) for row in found["rows"]])
+    gpu = "no GPU" if found["gpu"] == "none" else found["gpu"]
+    about = f"{found['machine']['cores']} cores ({found['machine']['processor']}), {gpu}, PyTorch {found['torch']}:"
+    table = [" | ".join(cells) for cells in (head, ["---"] * len(head), *rows)]
+    return "\n".join([about, "", *(f"| {line} |" for line in table)])
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "tour": tour,
     "comparison": comparison,
     "photographs": photographs,
     "held": held,
+    "machine": machine,
 }
+# files with blocks
+FILES = ("README.md", "docs/guides/benchmarks.md")
 BLOCK = re.compile(r"(<!-- recorded: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -125,5 +140,6 @@ def rewritten(text: str) -> str:
 
 
 if __name__ == "__main__":
-    readme = ROOT / "README.md"
-    readme.write_text(rewritten(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    for name in FILES:
+        path = ROOT / name
+        path.write_text(rewritten(path.read_text(encoding="utf-8")), encoding="utf-8")

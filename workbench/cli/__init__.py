@@ -488,9 +488,20 @@ def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJs
     emit(asdict(made), as_json, [f"{made.runs} runs  {made.html}", str(made.csv)])
 
 
-@app.command(epilog="Example: workbench doctor")
-def doctor(as_json: AsJson = False) -> None:
-    """Look whether this machine has what a first run needs."""
+@app.command(epilog="Example: workbench doctor --bench")
+def doctor(
+    bench: Annotated[
+        bool, typer.Option("--bench", help="Measure what it does, beside references; minutes.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Look whether this machine has what a first run needs, or how fast it is."""
+    if bench:
+        from workbench.execution.bench import figures, lines
+
+        rows = list(figures())
+        emit([asdict(row) for row in rows], as_json, columns(lines(rows)))
+        return
     found = examine()
     emit([asdict(f) for f in found], as_json, columns((f.state, f.name, f.detail) for f in found))
     raise typer.Exit(any(f.state == "missing" for f in found))
