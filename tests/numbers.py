@@ -1,5 +1,6 @@
-"""Every figure of README.md and of the guide to speed, made from what is recorded: ``python -m tests.numbers``
-writes them anew.
+"""Every figure of README.md and of the guide to speed, made from what is recorded.
+
+``python -m tests.numbers`` writes them anew.
 
 They hold blocks between ``<!-- recorded: NAME -->`` and ``<!-- end -->``; each is one function below. A
 test holds the blocks to these functions, and the text around them to have no figure of its own.
@@ -117,7 +118,8 @@ def machine() -> str:
     found = read("machine")
     head, *rows = bench.lines([bench.Figure(**row) for row in found["rows"]])
     gpu = "no GPU" if found["gpu"] == "none" else found["gpu"]
-    about = f"{found['machine']['cores']} cores ({found['machine']['processor']}), {gpu}, PyTorch {found['torch']}:"
+    of = found["machine"]
+    about = f"{of['cores']} cores ({of['processor']}), {gpu}, PyTorch {found['torch']}:"
     table = [" | ".join(cells) for cells in (head, ["---"] * len(head), *rows)]
     return "\n".join([about, "", *(f"| {line} |" for line in table)])
 

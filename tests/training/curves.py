@@ -35,7 +35,7 @@ TABLE = Path(__file__).with_suffix(".tsv")
 STEPS, SIZE, EVERY, STOP = 20, 7, 3, 11
 SETTINGS = {
     "train_images": 36, "val_images": 4, "test_images": 4, "device": "cpu", "batch_size": SIZE, "epochs": 2,
-    "checkpoint_every": EVERY, "clusters": 9, "clusters_per_batch": 7,
+    "checkpoint_every": EVERY, "clusters": 9, "clusters_per_batch": 7, "lr": 1e-4,
 }  # fmt: skip
 
 
