@@ -94,6 +94,15 @@ def test_a_chunk_drops_the_same_each_time_and_another_one_something_else():
         torch.testing.assert_close(one, parameter.grad, rtol=0, atol=1e-9)
 
 
+def test_an_encoder_that_stands_still_takes_no_gradient():
+    encoder = Dropping().requires_grad_(False).eval()
+    batch = Batch(list("ab"), [], torch.empty(0, dtype=torch.long), {"pixels": torch.ones(2, 4)})
+    made = Chunks(encoder, encoder.images, [batch, batch], CPU)
+    made.embedding.mean.sum().backward()
+    made.backward()
+    assert [one.grad for one in encoder.parameters()] == [None] * 4
+
+
 def test_a_run_of_chunks_is_the_run_of_the_whole_and_goes_on_bit_for_bit(tmp_path, monkeypatch):
     straight, _ = toy.train(None, chunk_size=5, epochs=2, schedule="constant")
     toy.train(tmp_path, chunk_size=5, epochs=1, schedule="constant")

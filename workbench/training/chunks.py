@@ -67,7 +67,9 @@ class Chunks:
                     sums = [one if more is None else one + more for one, more in both]
                 norms.gradients[last] = [summed(one) for one in sums]
             for number in numbers:
-                torch.autograd.backward(*self._to_go_back(number))
+                made, gradients = self._to_go_back(number)
+                if made:  # nothing in an encoder that stands still
+                    torch.autograd.backward(made, gradients)
 
     def _embedded(self) -> list[Embedding]:
         """The embeddings of the chunks that come to the end of the encoder."""

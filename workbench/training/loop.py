@@ -178,6 +178,7 @@ class _Run:
         """
 
         def encoded(encode: Callable[[Batch], Embedding], batch: Batch) -> Embedding:
+            encode = torch.compile(encode) if self.settings.compile else encode
             with self.accelerator.autocast():
                 # Half precision ends here: softmax, hinges and logarithms of ratios are computed in float32.
                 return encode(batch).in_float32(self.device)
