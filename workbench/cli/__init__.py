@@ -22,7 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 from workbench.cli import papers, shelves
 from workbench.cli.lines import changed, columns, numbers
 from workbench.execution import executors, library
-from workbench.execution.doctor import examine
+from workbench.execution.doctor import examine, speed
 from workbench.experiment import runs
 from workbench.records import readable, require, stopping
 from workbench.records.foreign import read_options
@@ -52,6 +52,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 
+Bench = Annotated[bool, typer.Option("--bench", help="How fast it is, beside references; minutes.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Pairs = Annotated[
     list[str] | None, typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set one; repeatable.")
@@ -489,19 +490,11 @@ def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJs
 
 
 @app.command(epilog="Example: workbench doctor --bench")
-def doctor(
-    bench: Annotated[
-        bool, typer.Option("--bench", help="Measure what it does, beside references; minutes.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Look whether this machine has what a first run needs, or how fast it is."""
+def doctor(bench: Bench = False, as_json: AsJson = False) -> None:
+    """Look whether this machine has what a first run needs, or measure how fast it is."""
     if bench:
-        from workbench.execution.bench import figures, lines
-
-        rows = list(figures())
-        emit([asdict(row) for row in rows], as_json, columns(lines(rows)))
-        return
+        rows, lines = speed()
+        return emit(rows, as_json, columns(lines))
     found = examine()
     emit([asdict(f) for f in found], as_json, columns((f.state, f.name, f.detail) for f in found))
     raise typer.Exit(any(f.state == "missing" for f in found))
