@@ -4,7 +4,6 @@ Pages are the repository's own texts where they lie, the guides of this folder, 
 docstrings, the list of the papers' tables, and the pages of the tour where ``runs/tour`` holds one.
 """
 
-import re
 import shutil
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from workbench.execution import table
 
 ROOT = Path(__file__).parent.parent
 TOUR = ROOT / "runs" / "tour"
-FORMULA = re.compile(r":math:`([^`]*)`")
 
 project, author, release = "itm-workbench", "the itm-workbench authors", __version__
 copyright, smartquotes = author, False
@@ -60,11 +58,9 @@ def with_tour(app: Sphinx, error: Exception | None) -> None:
 
 
 def apart(_: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Lists and examples of a docstring apart from the sentence before them; formulas as they are typed,
-    since what draws them is loaded from elsewhere.
-    """
+    """Lists and examples of a docstring apart from the sentence before them."""
     out, inside = list[str](), False
-    for line in FORMULA.sub(r"``\1``", "\n".join(lines)).split("\n"):
+    for line in lines:
         begins = line.lstrip().startswith(("- ", ">>> "))
         out += [""] if begins and not inside and out and out[-1].strip() else []
         inside = bool(line.strip()) and (begins or inside)

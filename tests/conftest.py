@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Features and scene graphs are kept for the session alone, unless a folder is named."""
     with pytest.MonkeyPatch.context() as patch:
         if not os.environ.get("WORKBENCH_CACHE"):
@@ -49,6 +50,27 @@ def real_tour(tmp_path_factory: pytest.TempPathFactory) -> TourResult:
             kept.write_text(json.dumps(made, default=str))
         found = json.loads(kept.read_text())
     return TourResult(**{**found, "index": Path(found["index"])})
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With ``--dist loadgroup`` a process takes the tests of a file, or a single slow one where its file's
+    tests share no fixture. All that read the tour are one group, so that no process waits for it, and it
+    begins first.
+    """
+    tour = pytest.mark.xdist_group("tour")
+    for item in items:
+        if "real_tour" in getattr(item, "fixturenames", ()):
+            item.add_marker(tour)
+        together = _shares_fixtures(item.path) or not item.get_closest_marker("slow")
+        if together and tour.mark not in item.iter_markers():
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+    items.sort(key=lambda item: tour.mark not in item.iter_markers())
+
+
+@cache
+def _shares_fixtures(path: Path) -> bool:
+    return 'scope="module"' in path.read_text(encoding="utf-8")
 
 
 def pytest_configure(config: pytest.Config) -> None:

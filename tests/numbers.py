@@ -14,13 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.performance.recorded import read
-from workbench import assets
+from workbench import assets, data
 from workbench.execution import bench
+from workbench.experiment import compare
 from workbench.metrics import published, seeds
 from workbench.records.shown import count, fixed, shown
 from workbench.tour.findings import headline
 from workbench.views.audit import judge_advice
-from workbench.views.plots.comparison import chosen, told_apart
+from workbench.views.plots.comparison import against_same_list, chosen, told_apart
 
 ROOT = Path(__file__).parent.parent
 TITLES = {
@@ -64,11 +65,14 @@ def comparison() -> str:
         lines.append(f"| {name} | {' | '.join(cells)} |")
     arms = seeds.arms(rows[rows.key != "seconds"])
     hours = rows[rows.key == "seconds"].value.sum() / 3600
+    same = compare.same_list(data.load("scenes", split="test"))
+    own = means.loc["own"].unstack()[ways[0]].to_dict()
     about = (
         f"Means over {count(rows.seed.nunique(), 'seed')}, mAP@R by the exact truth; {fixed(hours, 1)} hours "
         "of one core. "
         f"{chosen(seeds.choices(arms, ways[0]), ways[0])} "
-        + told_apart(seeds.pairs(rows[rows.positives == "own"], ways[0]), ways[0])
+        f"{told_apart(seeds.pairs(rows[rows.positives == 'own'], ways[0]), ways[0])} With binary labels: "
+        + against_same_list({ways[0]: own}, same)
     )
     return "\n".join([*lines, "", *textwrap.wrap(about, 130)])
 

@@ -207,6 +207,7 @@ def test_ls_lists_runs_oldest_first_with_their_first_number(root: Path) -> None:
     lines = [line.split() for line in call("ls", "--root", root).output.splitlines()]
     assert lines[0] == [
         "when",
+        "took",
         "run",
         "notebook",
         "status",
@@ -376,6 +377,15 @@ MISTAKES = [
     ("run 03_train -p objectiv ditm", "did you mean objective"),
     ("evaluate nothing_here --root .", "nothing_here"),
     ("explore nothing_here --prepare --root .", "nothing_here"),
+    ("explore some_run --model ViT-B-32", "give runs, or --model with --images, not both"),
+    ("explore --images photos", "--pretrained and --images belong to --model"),
+    ("explore --model ViT-B-32", "--model ViT-B-32 needs --images"),
+    ("explore --model ViT-B-32 --images photos", "there is no folder photos"),
+    ("explore --model ViT-B-32 --images .", ". holds no picture"),
+    ("doctor --model ViT-B-31", "did you mean ViT-B-32"),
+    ("doctor --model ViT-B-32 --pretrained mine.pt", "no checkpoint at mine.pt"),
+    ("doctor --model broken.json", "broken.json"),
+    ("doctor --pretrained mine.pt", "--pretrained and --images belong to --model"),
 ]
 
 

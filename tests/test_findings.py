@@ -22,6 +22,17 @@ def test_the_headline_names_both_winners_where_the_labels_mislead():
     assert "C is best with 69.8 percent, where A has 29.3: RSUM would have misled." in said
 
 
+def test_the_headline_says_who_is_below_one_list_for_all_images():
+    results = compared((4.168, 3.819, 2.0), (0.293, 0.223, 0.698))
+    said = headline(
+        results | {"same_list": {"exact:i2t/map_at_r": 0.338, "exact:t2i/map_at_r": 0.04}}, TITLES
+    )
+    assert said.endswith(
+        "One list of captions for every image, the most often true first, has 33.8 percent mAP@R without "
+        "reading a query; below it are A and B."
+    )
+
+
 def test_the_headline_says_so_where_both_choose_the_same_model():
     said = headline(compared((4.168, 3.819, 2.0), (0.8, 0.223, 0.698)), TITLES)
     assert said.endswith("chooses the same model.")

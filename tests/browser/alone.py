@@ -15,7 +15,7 @@ from workbench.views.explorer import Explorer
 PAGE = """<!DOCTYPE html><html lang="en"><head><title>explorer</title><style>body { margin: 0; }</style>
 <style>%s</style></head><body><main id="root"></main></body></html>"""
 START = """([source, config]) => {
-  const heard = {}, state = { config, selected_idx: [] };
+  const heard = {}, state = { config, selected_idx: [], saved: [] };
   window.sent = [];
   window.kernel = { status: "idle" };
   window.model = {

@@ -3,8 +3,10 @@ what a busy or dead kernel looks like."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +31,7 @@ def explorer() -> Explorer:
 @pytest.fixture
 def alone(browser: Any, explorer: Explorer) -> Iterator[Alone]:
     """The explorer in a page, with its first answer."""
-    explorer.selected_idx, explorer.answer = [], None
+    explorer.selected_idx, explorer.saved, explorer.answer = [], [], None
     found = Alone(browser, explorer)
     found.settle()
     yield found
@@ -200,6 +202,44 @@ def test_the_gallery_shows_what_is_selected_elsewhere(alone: Alone) -> None:
     assert rows.evaluate_all("all => all.map(one => Number(one.dataset.row))") == [3]
 
 
+def test_questions_are_saved_found_again_and_carried_in_one_file(
+    alone: Alone, explorer: Explorer, tmp_path: Path
+) -> None:
+    page, query = alone.page, alone.page.get_by_test_id("query")
+    page.locator("details[data-testid=questions] > summary").click()
+    query.fill("a red bus")
+    page.get_by_test_id("k").fill("7")
+    alone.settle()
+    page.get_by_test_id("save-name").fill("buses")
+    page.get_by_test_id("save-tags").fill("colour, vehicles")
+    page.get_by_test_id("save").click()
+    query.fill("a green tree")
+    page.get_by_test_id("k").fill("4")
+    alone.settle()
+    asked = page.get_by_test_id("history").locator("li").all_inner_texts()
+    assert asked[:2] == ["a green tree", "a red bus"]
+    with page.expect_download() as download:
+        page.get_by_test_id("export-questions").click()
+    download.value.save_as(tmp_path / "questions.json")
+    page.get_by_role("button", name="forget buses").click()
+    assert page.get_by_test_id("saved").locator("li").count() == 0
+    page.get_by_test_id("load-questions").set_input_files(tmp_path / "questions.json")
+    saved = page.get_by_test_id("saved").locator("li")
+    saved.wait_for()
+    assert saved.locator(".wbx-tag").all_inner_texts() == ["colour", "vehicles"]
+    page.get_by_test_id("save-find").fill("vehic")
+    saved.get_by_role("button").first.focus()
+    page.keyboard.press("Enter")
+    alone.settle()
+    assert (query.input_value(), ranks(page)) == ("a red bus", list(range(1, 8)))
+    explorer.saved = page.evaluate("window.model.get('saved')")
+    (question,) = explorer.questions("vehicles")
+    assert (question.words, question.k) == ("a red bus", 7)
+    (tmp_path / "other.json").write_text(json.dumps({"format": "another"}))
+    page.get_by_test_id("load-questions").set_input_files(tmp_path / "other.json")
+    page.get_by_test_id("error").get_by_text("no file of questions").wait_for()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_state_has_a_serious_violation(browser: Any, explorer: Explorer, axe: str, scheme: str) -> None:
     explorer.selected_idx = []
@@ -209,7 +249,7 @@ def test_no_state_has_a_serious_violation(browser: Any, explorer: Explorer, axe:
     page.get_by_test_id("card").first.focus()
     page.keyboard.press("p")
     page.keyboard.press("Enter")
-    for panel in ("filters", "graph", "way", "words"):
+    for panel in ("filters", "graph", "way", "words", "questions"):
         page.locator(f"details[data-testid={panel}] > summary").click()
         found.settle()
         assert trouble_on(page, axe, ["main"]) == [], panel

@@ -52,6 +52,13 @@ SELECTED = """async () => {
   await future.done; return said.trim();
 }"""
 
+# Where the question lies there is a red star.
+STAR = """() => {
+  const canvas = document.querySelector('.wbm-over');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  return data.some((value, i) => i % 4 === 0 && value > 220 && data[i + 1] < 20 && data[i + 3] > 250);
+}"""
+
 # The rings of the selection are drawn in the ink of the theme.
 INK_IS_LIGHT = """() => {
   const canvas = document.querySelector('.wbm-over');
@@ -112,6 +119,11 @@ def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab) -> None:
     assert card.is_visible()
     card.get_by_test_id("map-picture").and_(page.locator("[src^='data:image/png']")).wait_for()
     page.screenshot(path=lab.folder / "map.png")
+
+    live.get_by_test_id("map-search").fill("a dog")
+    page.keyboard.press("Enter")
+    other.get_by_text("12 selected: 12 images, 0 captions").wait_for()
+    page.wait_for_function(STAR, polling=200)
 
     live.get_by_test_id("map-category").first.click()
     live.get_by_test_id("map-colour").select_option("level")

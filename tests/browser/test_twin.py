@@ -4,6 +4,7 @@ of it runs."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,25 @@ def test_a_pinned_item_shows_its_rank_in_every_run_and_in_the_next_question(open
     assert "#1 (0.900)" in pins.inner_text()
     page.get_by_role("button", name="unpin", exact=True).click()
     assert pins.count() == 0
+
+
+def test_the_address_keeps_question_and_pins_and_columns_say_the_own_rank(
+    browser: Any, tmp_path: Path
+) -> None:
+    asked = answer("a dog", (2, 1, 5))
+    far = replace(asked.items[0], row=40, mark="own", ranks=(17, 31))
+    path = twin.write(tmp_path / "twin.html", [answer("a red dog"), replace(asked, partners=(far,))])
+    found = Opened(browser, path)
+    page = found.page
+    page.locator("[data-testid=twin-next]").click()
+    page.locator("[data-row='5']").first.click()
+    assert page.locator("[data-testid=twin-own]").all_inner_texts() == ["● own #17", "● own #31"]
+    page.goto(page.url)
+    page.reload()
+    assert page.locator("h3").first.inner_text() == "a dog"
+    assert page.locator("[data-row='5'][aria-pressed=true]").count() == 2
+    assert found.trouble == []
+    found.context.close()
 
 
 def test_the_walk_and_the_edits_are_read_beside_the_answer(opened: Opened) -> None:

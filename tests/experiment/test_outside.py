@@ -3,11 +3,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 import torch
 from PIL import Image
+from typer.testing import CliRunner
 
+from workbench.cli import app
 from workbench.encoders._open_clip import build, describe
 from workbench.experiment import outside
 from workbench.views.explorer import Explorer
@@ -73,12 +76,19 @@ def test_an_object_with_two_methods_is_asked_in_one_line_by_hand(folder: Path):
     assert explorer.config["runs"] == ["ByColour"]
 
 
-def test_an_untrained_open_clip_model_is_opened_from_its_file(folder: Path, tmp_path: Path):
+@pytest.fixture
+def untrained(tmp_path: Path) -> tuple[str, str]:
+    """Configuration and weights of an untrained open_clip model, as files."""
     (tmp_path / "tiny.json").write_text(json.dumps(TINY))
     network = build(describe(str(tmp_path / "tiny.json")), "")
     torch.save(network.state_dict(), tmp_path / "tiny.pt")
-    run = outside.open_model(str(tmp_path / "tiny.json"), folder, pretrained=str(tmp_path / "tiny.pt"))
-    again = outside.open_model(str(tmp_path / "tiny.json"), folder, pretrained=str(tmp_path / "tiny.pt"))
+    return str(tmp_path / "tiny.json"), str(tmp_path / "tiny.pt")
+
+
+def test_an_untrained_open_clip_model_is_opened_from_its_file(folder: Path, untrained: tuple[str, str]):
+    model, weights = untrained
+    run = outside.open_model(model, folder, pretrained=weights)
+    again = outside.open_model(model, folder, pretrained=weights)
     assert run.image.mean.shape == run.text.mean.shape == (3, 20)
     assert torch.equal(run.image.mean, again.image.mean), "the weights are those of the file"
     own = run.model.embed_images([run.split.open_image(1)]).mean
@@ -116,3 +126,40 @@ def test_a_folder_without_pictures_is_named(tmp_path: Path):
         Explorer(model=ByColour(), images=tmp_path / "nowhere")
     with pytest.raises(ValueError, match="not both"):
         Explorer([object()], model=ByColour(), images=tmp_path)
+
+
+def one_command(untrained: tuple[str, str], images: Path, root: Path) -> Explorer:
+    """What the cell of the notebook makes that ``workbench explore`` writes."""
+    model, weights = untrained
+    own = ["--model", model, "--pretrained", weights, "--images", str(images)]
+    checked = CliRunner().invoke(app, ["doctor", *own])
+    assert checked.exit_code == 0, checked.output
+    assert [line.split("  ")[0] for line in checked.output.splitlines()][:3] == ["images", "texts", "scores"]
+    written = CliRunner().invoke(app, ["explore", *own, "--prepare", "--root", str(root), "--json"])
+    assert written.exit_code == 0, written.output
+    book = nbformat.read(json.loads(written.output)["notebook"], 4)
+    made: dict[str, Explorer] = {}
+    exec(book.cells[-1].source.replace("explorer.show()", ""), made)
+    return made["explorer"]
+
+
+def test_one_command_checks_a_model_and_one_writes_the_notebook_that_explores_it(
+    folder: Path, untrained: tuple[str, str], tmp_path: Path
+):
+    explorer = one_command(untrained, folder, tmp_path / "runs")
+    assert len(explorer.query(text="a dog", k=3)) == 3
+    assert CliRunner().invoke(app, ["doctor", "--model", untrained[0]]).output.startswith("images    (8, 20)")
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_photographs_are_explored_with_an_untrained_model(
+    real_data: Path, untrained: tuple[str, str], tmp_path: Path
+):
+    (tmp_path / "photographs").mkdir()
+    photographs = sorted((real_data / "flickr8k" / "images").glob("*.jpg"))[:40]
+    for file in photographs:
+        (tmp_path / "photographs" / file.name).symlink_to(file)
+    explorer = one_command(untrained, tmp_path / "photographs", tmp_path / "runs")
+    found = explorer.query(text="a dog in the snow", k=40)
+    assert sorted(one["id"] for one in found) == [file.name for file in photographs]

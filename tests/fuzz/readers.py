@@ -375,6 +375,9 @@ READERS: dict[str, Reader] = {
     "csv": Reader(_table_of(".csv"), _load("folder", split="all", check_images=False)),
     "json lines": Reader(_table_of(".jsonl"), _load("folder", split="all", check_images=False)),
     "parquet": Reader(_table_of(".parquet"), _load("folder", split="all", check_images=False)),
+    "tar shard": Reader(
+        _fixture("shards", "train-0.tar"), lambda folder: _load("shards", split="train")(folder).open_image(0)
+    ),
     "cxc": Reader(_fixture("cxc", "cxc/sits_test.csv"), _load("cxc", source="captions", complete=False)),
     "hierarcaps": Reader(_hierarcaps("hierarcaps_test.csv"), _load("hierarcaps", complete=False)),
     "hierarcaps, packed": Reader(

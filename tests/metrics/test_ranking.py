@@ -8,6 +8,7 @@ from tests.metrics.families import map_at_r, r_precision, ranking
 from tests.oracles import metrics as oracle
 from workbench import metrics
 from workbench.metrics.grades import Lists, grade_rows
+from workbench.metrics.map_at_r import same_list
 from workbench.metrics.ranks import rank
 from workbench.records import Judgements
 
@@ -161,3 +162,15 @@ def test_binary_judgements_can_be_measured_without_the_graded_metrics():
     assert [m.key.local for m in found] == [
         f"{d}/{key}" for d in ("i2t", "t2i") for key in ("map_at_r", "r_precision", "R@1")
     ]
+
+
+@pytest.mark.parametrize("direction", ["i2t", "t2i"])
+def test_one_list_for_all_queries_is_their_order_by_how_often_they_are_relevant(direction):
+    relevant = np.random.default_rng(3).random((30, 50)) < np.linspace(0.02, 0.6, 50)
+    asked = relevant if direction == "i2t" else relevant.T
+    common = sorted(range(asked.shape[1]), key=lambda item: (-asked[:, item].sum(), item))
+    by_hand = []
+    for row in asked[asked.any(axis=1)]:
+        hits = [place for place, item in enumerate(common[: row.sum()], 1) if row[item]]
+        by_hand.append(sum(n / place for n, place in enumerate(hits, 1)) / row.sum())
+    assert_allclose(same_list(relevant, direction), np.mean(by_hand), atol=1e-12)

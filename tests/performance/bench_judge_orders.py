@@ -8,7 +8,6 @@ of them are true is known and not asked. ``08_relevance`` holds the orders again
 
 from __future__ import annotations
 
-import json
 import sys
 
 import pandas as pd
@@ -16,6 +15,7 @@ import pandas as pd
 from workbench import assets, data, experiment, text
 from workbench.execution import grid
 from workbench.execution.library import find
+from workbench.execution.table import runs_of
 from workbench.experiment import runs
 from workbench.metrics import load, table
 
@@ -26,18 +26,17 @@ K = 10
 def main(root: str = "runs") -> None:
     """Measure every run of the comparison and record its numbers by judge."""
     arms = grid.plan("03_train", grid.read_grid(find("comparison_scenes", "grid")))
-    asked = {label: json.dumps(runs.plain(values, label), sort_keys=True) for label, values in arms.items()}
-    good = [run for run in runs.list_runs(root, "03_train") if run.status == "ok"]
-    there = {json.dumps(run.params, sort_keys=True): run.folder for run in good}
-    if missing := [label for label, params in asked.items() if params not in there]:
-        raise SystemExit(f"{len(missing)} of {len(asked)} runs are not below {root}, first {missing[0]!r}")
+    found = runs_of(arms, runs.list_runs(root, "03_train"))
+    there = {label: str(run.folder) for label, run in found.items() if run and run.status == "ok"}
+    if missing := [label for label in arms if label not in there]:
+        raise SystemExit(f"{len(missing)} of {len(arms)} runs are not below {root}, first {missing[0]!r}")
     split = data.load("scenes", split="test")
     pool = (split.captions, split.own)
     # grades that lie in memory: a relevance that computes them again for every run takes minutes a run
     phis = {title: text.load(name).fit(*pool).of(*pool).dense() for title, name in JUDGES.items()}
     rows = []
     for label, values in arms.items():
-        space = experiment.open_runs([str(there[asked[label]])])[0]
+        space = experiment.open_runs([there[label]])[0]
         about = {name: values[name] for name in ("objective", "seed")}
         about |= {"positives": values["settings"]["positives"]}
         for title, phi in phis.items():
@@ -50,9 +49,8 @@ def main(root: str = "runs") -> None:
                 ]
         sys.stdout.write(f"{len(rows)} numbers, {label}\n")
         sys.stdout.flush()
-    lines = pd.DataFrame(rows).to_csv(sep="\t", index=False)
-    command = "# python -m tests.performance.bench_judge_orders"
-    (assets.path("results") / "judge_orders.tsv").write_text(f"{command}\n{lines}", encoding="utf-8")
+    file = assets.path("results") / "judge_orders.tsv"
+    runs.write_recorded(file, pd.DataFrame(rows), "python -m tests.performance.bench_judge_orders")
 
 
 if __name__ == "__main__":

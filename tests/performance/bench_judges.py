@@ -3,7 +3,8 @@ tests.performance.bench_judges``.
 
 People: the crowd's ratings of Flickr8k, of the half of the images that was not looked at when the judges'
 parameters were fixed. Truth: the share of a caption's statements that hold of a scene of the embedded world,
-for own pairs and three random others a caption; no encoder was trained on these captions. Both over pairs
+for own pairs and three random others a caption; no encoder was trained on these captions. Levels: of the
+texts of HierarCaps' chains, generic to specific, and of wrong ones, none of them own. All over pairs
 that are not own, where binary labels say nothing, and over all; the intervals draw images with all their
 pairs. The bars: sentence above symbolic above CIDEr-D, with people.
 """
@@ -19,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from workbench import assets, data, text
+from workbench.experiment import runs
 from workbench.metrics import correlation
 from workbench.records import Judgements, Split
 from workbench.text.tuple_f1 import package_parser
@@ -54,11 +56,17 @@ def halves(split: Split, rated: Judgements, seed: int = 0) -> tuple[Judgements, 
 
 
 def read() -> dict[str, Pairs]:
-    """Ratings by name: ``people`` and ``truth``."""
+    """Ratings by name: ``people``, ``truth`` and ``levels``."""
     crowd = data.load("flickr8k", split="test")
     world = data.load("scenes", split="test").first(500)
     exact = correlation.judged_sample(world.judgements["graded"], world.own, 3, np.random.default_rng(0))
-    return {"people": (crowd, halves(crowd, crowd.judgements["human"])[1]), "truth": (world, exact)}
+    people = halves(crowd, crowd.judgements["human"])[1]
+    chains = data.load("hierarcaps", texts="levels")
+    return {
+        "people": (crowd, people),
+        "truth": (world, exact),
+        "levels": (chains, chains.judgements["levels"]),
+    }
 
 
 def main() -> None:
@@ -77,7 +85,8 @@ def main() -> None:
             pool = (split.captions, split.own)
             values = correlation.at_pairs(text.load(name, **options).fit(*pool).of(*pool), rated)
             took = time.perf_counter() - began
-            found = correlation.measure(values, rated, split.own, rows=("pearson", "spearman"), rounds=ROUNDS)
+            rows = ("pearson", "spearman", *([correlation.TauC()] if source == "levels" else []))
+            found = correlation.measure(values, rated, split.own, rows=rows, rounds=ROUNDS)
             for m in found:
                 pairs = not_own if m.key.subset else len(rated.grades)
                 about = {"judge": title, "data": source, "key": m.key.local, "pairs": pairs}
@@ -87,8 +96,7 @@ def main() -> None:
             sys.stdout.write(f"{source}: {title} ({took:.1f} s): {shown}\n")
             sys.stdout.flush()
     file = assets.path("results") / "judges.tsv"
-    lines = pd.DataFrame(table).to_csv(sep="\t", index=False)
-    file.write_text(f"# python -m tests.performance.bench_judges\n{lines}", encoding="utf-8")
+    runs.write_recorded(file, pd.DataFrame(table), "python -m tests.performance.bench_judges")
 
 
 if __name__ == "__main__":

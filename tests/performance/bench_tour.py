@@ -19,7 +19,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         result = tour(folder, say=lambda line: sys.stdout.write(line + "\n"))
         compared = runs.read(Path(folder) / "tour" / "07_compare").results
-    found = {name: compared[name] for name in ("models", "metrics")}
+    found = {name: compared[name] for name in ("models", "metrics", "same_list")}
     record("tour", {"seconds": result.seconds, "stops": len(result.stops), "titles": TITLES, **found})
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from workbench.experiment import runs
+from workbench.records.shown import with_interval
 from workbench.views.pages import leaderboard
 
 SPLIT = {"name": "scenes/test", "images": 10, "captions": 50}
@@ -122,3 +125,53 @@ def test_a_run_without_rsum_is_there_with_its_arm_and_what_differs(tmp_path):
 def test_runs_without_any_rsum_make_a_table_too(tmp_path):
     make(tmp_path, "aaaa0000", 0.0, metrics={"t2i/R@1": 0.25})
     assert "aaaa0000" in leaderboard.build(tmp_path).html.read_text()
+
+
+def family(root, rsums):
+    """Runs of one configuration over seeds, with curves and values by query; RSUM by seed."""
+    ids, own = tuple("abcdefghijklmnopqrst"), np.arange(20)
+    for seed, rsum in enumerate(rsums):
+        history = [{"epoch": epoch, "loss": 3.0 - epoch, "val/rsum": rsum - 1 + epoch} for epoch in (0, 1)]
+        folder = make(root, f"aaaa000{seed}", rsum, seed=seed, history=history)
+        runs.write_json(folder / runs.PARAMS, {"epochs": 1, "train_images": 100, "seed": seed})
+        hits = np.arange(20) < 20 * rsum / 4
+        runs.ByQuery(ids, ids, own, dict.fromkeys(("i2t/R@1", "t2i/R@1"), hits.astype(float))).write(folder)
+
+
+def test_seeds_stand_under_their_mean_with_students_interval_by_hand(tmp_path):
+    family(tmp_path, (1.0, 2.0, 3.0))
+    make(tmp_path, "bbbb0000", 2.5, objective="vsepp")
+    page = leaderboard.build(tmp_path).html.read_text()
+    # 2 -+ 4.302653 * 1 / sqrt(3), in the field's hundredths
+    assert '<tr class="seeds">' in page
+    assert "200.0 (-48.4 to 448.4)" in page
+    assert page.count('<tr class="member">') == 3
+    # the single run is better than the mean of the seeds
+    assert page.index("bbbb0000") < page.index('<tr class="seeds">') < page.index("aaaa0002")
+    assert ">3 seeds<" in page
+    assert ">0, 1, 2<" in page
+
+
+def test_any_two_of_the_best_are_held_against_each_other_and_curves_are_kept(tmp_path):
+    family(tmp_path, (1.0, 2.0, 3.0))
+    page = leaderboard.build(tmp_path).html.read_text()
+    data = json.loads(page.split('<script type="application/json">')[1].split("</script>")[0])
+    assert [one["name"][-8:] for one in data["runs"]] == ["aaaa0002", "aaaa0001", "aaaa0000"]
+    assert data["runs"][0]["curves"] == {
+        "loss": [[0, 3.0], [1, 2.0]],
+        "val/rsum, of 600": [[0, 200.0], [1, 300.0]],
+    }
+    assert sorted(data["pairs"]) == ["0 1", "0 2", "1 2"]
+    (found,) = [line for line in data["pairs"]["1 2"] if line[0] == "t2i/R@1"]
+    one, other = (runs.find(name, tmp_path) for name in ("aaaa0001", "aaaa0000"))
+    (told,) = runs.differences(one, other, ["t2i/R@1"])
+    difference = with_interval(told.value, told.low, told.high, told.unit, sign=True)
+    assert found[1:] == [difference, "percent", f"{told.mark} {told.verdict}"]
+    assert found[1].startswith("-25.0 (")
+
+
+def test_a_run_leads_to_its_notebook(tmp_path):
+    folder = make(tmp_path / "runs", "aaaa0000", 2.0)
+    (folder / "notebook.html").write_text("<p>report</p>")
+    page = leaderboard.build(tmp_path / "runs", out=tmp_path / "public").html.read_text()
+    assert f'<a href="../runs/03_train/{folder.name}/notebook.html">{folder.name}</a>' in page

@@ -54,3 +54,8 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
             values = shown(a, unit), shown(b, unit), with_interval(value, low, high, unit, sign=True)
             rows.append((label, *values, heading(unit), verdict))
     return columns(rows) if len(rows) > 1 else [], {label: one.row() for label, one in paired.items()}
+
+
+def evaluated(results: Mapping[str, Any]) -> str:
+    """What an evaluation on other data is."""
+    return f"measured on {results['split']['name']}, trained on {results['training']}"

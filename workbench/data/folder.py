@@ -7,14 +7,13 @@ path decides: 80 % train, 10 % val, 10 % test.
 """
 
 import csv
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
-from workbench.data.reading import Problems, Row, find_root, good, to_split
+from workbench.data.reading import SPLITS, Problems, Row, find_root, good, split_of, to_split
 from workbench.data.region_files import locate
 from workbench.records import Split, require
 from workbench.records.foreign import parse_json, understood
@@ -86,9 +85,6 @@ def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
-SPLITS = ("train", "val", "test")
-# the split of an image by the last digit of its checksum
-TENTHS = ("test", "val", *["train"] * 8)
 # below it a float tells every whole number from the next
 LARGEST = 2**53
 COLUMNS = ["image", "caption", "id", "split", "level", "chain"]
@@ -175,7 +171,7 @@ def _of_split(
     home: dict[str, str] = {}
     for where, record in records:
         image = str(record.get("image", ""))
-        name = record["split"] if "split" in record else TENTHS[zlib.crc32(image.encode()) % 10]
+        name = record["split"] if "split" in record else split_of(image)
         if name not in SPLITS:
             problems.add("unknown split", f"{where}: split {name!r} is not one of {', '.join(SPLITS)}")
         elif (before := home.setdefault(image, name)) != name:

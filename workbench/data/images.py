@@ -53,6 +53,12 @@ def read_image(source: Path | bytes, where: str, *, small: bool = False) -> Imag
         return _in_rgb(ImageOps.exif_transpose(image))
 
 
+def endings() -> tuple[str, ...]:
+    """How the names of image files that are read end, e.g. ``".jpg"``."""
+    Image.init()
+    return tuple(sorted(end for end, one in Image.EXTENSION.items() if one in FORMATS))
+
+
 def require_file(path: Path, where: str) -> None:
     """Raise ``FileNotFoundError``, naming file and row, where there is no such file."""
     # unlike Path.is_file it takes a name that is too long for one that is not there

@@ -3,6 +3,7 @@ name an image and a caption become a split.
 """
 
 import os
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,14 @@ from workbench.records.foreign import understood
 from workbench.records.shown import count
 
 VARIABLE = "WORKBENCH_DATA"
+SPLITS = ("train", "val", "test")
+# the split of an image by the last digit of its checksum
+TENTHS = ("test", "val", *["train"] * 8)
+
+
+def split_of(image: str) -> str:
+    """The split of an image where nobody says it: by a checksum of its id, 80, 10 and 10 %."""
+    return TENTHS[zlib.crc32(image.encode()) % 10]
 
 
 def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -> Path:

@@ -22,6 +22,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from workbench import assets
+from workbench.records.foreign import read_options
 from workbench.registry import did_you_mean
 
 SHIPPED = ("scenes", "scenes_binary")
@@ -75,7 +76,7 @@ def _read(path: Path, name: str) -> Description:
         raise FileNotFoundError(
             f"towers: no model configuration at {path}; give the path of a JSON file or an open_clip name"
         )
-    content = json.loads(path.read_text(encoding="utf-8"))
+    content = read_options(path)
     architecture = content.get(
         "model_cfg", {k: v for k, v in content.items() if k not in ("preprocess_cfg", "vocabulary")}
     )

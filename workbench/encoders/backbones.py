@@ -18,7 +18,6 @@ again with a warning.
 """
 
 import hashlib
-import os
 import re
 import warnings
 from collections import deque
@@ -36,13 +35,13 @@ from numpy.typing import NDArray
 from PIL import Image
 from safetensors.torch import load_file
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from workbench.assets import path
 from workbench.encoders.recognition import SIDE, Recognition
 from workbench.records import Split, sealed
 from workbench.records.mapping import mapped
-from workbench.records.writing import replacing
+from workbench.records.watched import bar
+from workbench.records.writing import cache_folder, replacing
 from workbench.registry import did_you_mean
 
 RESIZES = ("shortest", "squash", "longest")
@@ -253,13 +252,8 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
     )
 
 
-VARIABLE, PROBES, THREADS, AHEAD = "WORKBENCH_CACHE", 8, 2, 4
+PROBES, THREADS, AHEAD = 8, 2, 4
 Features = NDArray[np.float16]
-
-
-def cache_folder() -> Path:
-    """Where features go: ``WORKBENCH_CACHE``, or a folder in the user's cache."""
-    return Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "itm-workbench")
 
 
 def extract(
@@ -337,9 +331,8 @@ def key(split: Split, backbone: Backbone) -> str:
 
 def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progress: bool) -> None:
     out: Any = None
-    name = f"{backbone.name} on {split.name}"
-    bar = tqdm(total=len(split.image_ids), desc=name, unit=" images", disable=None if progress else True)
-    with bar, torch.inference_mode():
+    shown = bar(len(split.image_ids), f"{backbone.name} on {split.name}", " images", progress=progress)
+    with shown, torch.inference_mode():
         for start, pixels in _pixels(split, backbone, batch_size):
             made = backbone.features(pixels).to(torch.float16).cpu().numpy()
             if not np.isfinite(made).all():
@@ -350,7 +343,7 @@ def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progre
             if out is None:
                 out = mapped(file, (len(split.image_ids), *made.shape[1:]), np.float16)
             out[start : start + len(made)] = made
-            bar.update(len(made))
+            shown.update(len(made))
     out.flush()
 
 

@@ -24,7 +24,7 @@ from workbench.experiment.running import prepare
 from workbench.metrics.table import Evidence, measure
 from workbench.objectives import contract
 from workbench.records import Embedding, Judgements, Split
-from workbench.records.shown import fixed
+from workbench.records.shown import count, fixed
 from workbench.retrieval import Index
 from workbench.text.scene_graph import tree
 from workbench.training import batches, fit, samplers
@@ -85,7 +85,7 @@ def figures() -> Iterator[Figure]:
     step, losses = vit_step(SLICE) / SLICE, {name: loss(name, PAIRS) for name in objectives.names()}
     slowest = max(losses, key=losses.__getitem__)
     for name, pairs in ((slowest, PAIRS), ("infonce", PAIRS), ("infonce", MANY), ("ditm", MANY)):
-        what = f"loss at batch {pairs:,}, {name}{', the slowest' * (name == slowest)}"
+        what = f"loss at batch {count(pairs)}, {name}{', the slowest' * (name == slowest)}"
         taken = losses[name] if pairs == PAIRS else loss(name, pairs)
         yield Figure(what, taken, "a training step of ViT-B/32", step * pairs)
     split = data.load("scenes", split="train", size=IMAGES)
@@ -210,7 +210,7 @@ def evaluation(split: Split) -> Figure:
                 found[:, :k].any(1).mean()
 
     ours = seconds(lambda: measure(Evidence(scores, own), ["R", "rsum"]))
-    name = f"RSUM with intervals, {images:,} images x {captions:,} captions"
+    name = f"RSUM with intervals, {count(images, 'image')} x {count(captions, 'caption')}"
     return Figure(name, ours, "numpy without intervals", seconds(sort))
 
 
@@ -231,7 +231,7 @@ def cider(split: Split) -> Figure:
     began = time.perf_counter()  # once, since a second call would count the references again
     scorer.compute_score()
     reference = (time.perf_counter() - began) * captions
-    name = f"CIDEr-D of {images:,} x {captions:,} pairs"
+    name = f"CIDEr-D of {count(images)} x {count(captions)} pairs"
     return Figure(name, seconds(every, 1), "pycocoevalcap, pair by pair", reference)
 
 
@@ -254,4 +254,4 @@ def search() -> Figure:
         return best[np.argsort(-scores[best])]
 
     ours = seconds(lambda: index.top_k(query, 10), 9)
-    return Figure(f"search, 1 of {GALLERY[0]:,}", ours, "numpy", seconds(plain, 9))
+    return Figure(f"search, 1 of {count(GALLERY[0])}", ours, "numpy", seconds(plain, 9))

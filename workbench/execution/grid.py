@@ -33,6 +33,7 @@ from workbench.execution.notebook import FAILED, KILLED, RunResult, check, code,
 from workbench.experiment import runs
 from workbench.records import MetricKey, require
 from workbench.records.foreign import read_options, understood
+from workbench.records.sealed import flat
 from workbench.records.shown import fixed
 from workbench.registry import merge, require_known
 
@@ -271,14 +272,16 @@ def run_grid(
     for label, key in keys.items():
         if name and key in there:
             runs.name_arm(there[key], {name: label})
-    return [
-        Outcome(
-            label, done.folder, done.status, done.exit_code, error=done.error, traceback=done.traceback
-        )
-        if (done := ended.get(label))
-        else Outcome(label, there[key], "ok", 0, skipped=True)
+    made = {
+        label: Outcome(label, one.folder, one.status, one.exit_code, False, one.error, one.traceback)
+        for label, one in ended.items()
+    }
+    before = {
+        label: Outcome(label, there[key], "ok", 0, skipped=True)
         for label, key in keys.items()
-    ]  # fmt: skip
+        if label not in made
+    }
+    return [(made | before)[label] for label in keys]
 
 
 def _arm(
@@ -343,7 +346,7 @@ def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | st
     rows = []
     for outcome, (name, _, point) in zip(outcomes, _points(grid), strict=True):
         run = runs.read(outcome.folder)
-        given = runs.flat({**run.params, **run.params.get("settings", {})})
+        given = flat({**run.params, **run.params.get("settings", {})})
         swept = [given.get(axis, value) for axis, value in zip(axes, point.values(), strict=False)]
         checked = run.results.get("validation", {})
         found = {**run.results["metrics"], **{f"{VALIDATION}{key}": value for key, value in checked.items()}}
@@ -353,5 +356,4 @@ def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | st
             about = dict(zip([*heads, *axes], [name, *swept] if name else swept, strict=False))
             rows.append({**about, "key": key, "value": round(found[key], 6)})
     table = pd.DataFrame(rows, columns=[*heads, *axes, "key", "value"], dtype=object)
-    content = table.to_csv(sep="\t", index=False)
-    return runs.write_text(Path(path), f"# {command}\n{content}")
+    return runs.write_recorded(Path(path), table, command)

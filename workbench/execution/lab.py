@@ -9,6 +9,7 @@ import nbformat
 
 from workbench.execution import library
 from workbench.experiment import runs
+from workbench.records import require
 
 EXPLORER = "06_retrieval_explorer"
 
@@ -32,6 +33,43 @@ def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
     chosen = nbformat.v4.new_code_cell(f"runs = {folders!r}", metadata={"tags": ["injected-parameters"]})
     book.cells.insert(place + 1, chosen)
     return runs.write_text(Path(root) / "explore" / f"{EXPLORER}.ipynb", nbformat.writes(book))
+
+
+def outside_explorer(model: str, images: str, *, pretrained: str = "", root: str = "runs") -> Path:
+    """A notebook that opens the explorer on a model that was made elsewhere; the model is opened once here,
+    so that what is wrong with it is said before JupyterLab starts.
+
+    Args:
+        model: an open_clip name, or the path of a JSON configuration.
+        images: a folder of pictures.
+        pretrained: a tag or the path of a checkpoint; ``""`` = random weights.
+        root: the notebook goes to ``<root>/explore/``, and one that lies there is replaced.
+
+    Returns:
+        The path of the notebook.
+
+    Raises:
+        KeyError, FileNotFoundError, ValueError: no such model, weights or pictures.
+    """
+    from workbench.experiment import outside
+
+    require(images, f"--model {model} needs --images, a folder of pictures")
+    outside.of_folder(images, 1)
+    outside.opened(model, pretrained)
+    model, pretrained, images = (
+        str(Path(one).resolve()) if Path(one).exists() else one for one in (model, pretrained, images)
+    )
+    said = (
+        f"# {Path(model).stem} on {Path(images).name}\n\nRun the cell (Shift+Enter): the pictures are "
+        "embedded and the explorer opens. A picture's caption is the name of its file."
+    )
+    given = f"model={model!r}, pretrained={pretrained!r}, images={images!r}"
+    code = f"from workbench import Explorer\n\nexplorer = Explorer({given})\nexplorer.show()"
+    book = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_markdown_cell(said), nbformat.v4.new_code_cell(code)]
+    )
+    book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return runs.write_text(Path(root) / "explore" / "own_model.ipynb", nbformat.writes(book))
 
 
 def open_lab(path: Path) -> int:

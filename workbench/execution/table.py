@@ -285,7 +285,7 @@ def make(file: Path | str, changes: Mapping[str, Any] | None = None, *, root: Pa
     changes = {**(changes or {}), **parameters.spelt(parameters.inspect(find(notebook)), words)}
     grid = grids.over_seeds(described, changes)
     arms = grids.plan(notebook, grid, changes)
-    found = _runs(arms, runs.list_runs(root, notebook))
+    found = runs_of(arms, runs.list_runs(root, notebook))
     good = {label: run for label, run in found.items() if run and run.status == "ok"}
     require(
         good,
@@ -316,8 +316,8 @@ def _table(name: str, layout: Layout, rows: Mapping[str, str], good: Mapping[str
     return Table(f"{name}_{data}", title, units, ordered(filled, printed), parts, {}, notes, layout.curves)
 
 
-def _runs(arms: grids.Arms, there: Sequence[runs.Run]) -> dict[str, runs.Run | None]:
-    """The run of every arm: the latest good one, else the latest."""
+def runs_of(arms: grids.Arms, there: Sequence[runs.Run]) -> dict[str, runs.Run | None]:
+    """The run of every arm, found by its parameters: the latest good one, else the latest."""
     by_params: dict[str, runs.Run] = {}
     for run in sorted(there, key=lambda run: (run.status == "ok", run.id)):
         by_params[json.dumps(run.params, sort_keys=True)] = run

@@ -17,7 +17,7 @@ import torch
 from workbench import metrics
 from workbench.experiment.evaluation import measure
 from workbench.experiment.opened import OpenRun
-from workbench.metrics import comparison, published
+from workbench.metrics import comparison, map_at_r, published
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
 from workbench.metrics.table import Evidence, Metric, walk
@@ -129,6 +129,18 @@ def table(
         metrics={row.name: row for row in known},
     )  # fmt: skip
     return pd.DataFrame(contracts).set_index(["run", "label"]), pd.DataFrame([one.row() for one in told])
+
+
+def same_list(split: Split) -> dict[str, float]:
+    """mAP@R of one list for all queries by the densest judgements, see ``metrics.map_at_r.same_list``.
+
+    Returns:
+        Key -> value in both directions; nothing where a split has its own pairs alone.
+    """
+    dense = densest(split.judgements)
+    judged = split.judgements[dense]
+    ways = ("i2t", "t2i") if dense != "own" else ()
+    return {str(MetricKey("map_at_r", way, dense)): map_at_r.same_list(judged, way) for way in ways}
 
 
 def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int = 1) -> dict[str, list[str]]:

@@ -71,10 +71,12 @@ def chooser(select: str, metrics: Sequence[str] = ()) -> type[Metric]:
     Raises:
         KeyError: no such metric; the message lists the near ones.
     """
-    word, known = MetricKey.parse(select).metric, shelf.rows()
-    known |= {row.name: row for row in map(shelf.member, metrics)}
-    require_known(f"select={select!r}: no metric", word, known)
-    return known[word]
+    word, given = MetricKey.parse(select).metric, {row.name: row for row in map(shelf.member, metrics)}
+    try:
+        return given.get(word) or shelf.member(word)
+    except KeyError:
+        require_known(f"select={select!r}: no metric", word, {**shelf.rows(), **given})
+        raise
 
 
 def validate(model: Model, source: Source, select: str, metrics: Sequence[str] = ()) -> dict[str, float]:

@@ -11,14 +11,14 @@ import torch
 from PIL import Image
 from torch.nn.functional import normalize
 
-from workbench.data.images import read_image
+from workbench.data import scenes
+from workbench.data.images import endings, read_image
 from workbench.experiment.config import Config
 from workbench.experiment.opened import Contents, OpenRun
 from workbench.experiment.running import build
 from workbench.records import Array, Embedding, Split, require
 from workbench.records.shown import fixed
 
-PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 AT_ONCE = 64
 TRIED = 8
 
@@ -105,13 +105,15 @@ def of_folder(folder: str | Path, images: int = 0) -> Split:
         images: the first so many; 0 = all.
 
     Raises:
+        ValueError: no folder is named.
         FileNotFoundError: there is no such folder, or no picture in it.
     """
     root = Path(folder)
+    require(folder, "name a folder of pictures")
     require(root.is_dir(), f"there is no folder {folder}", FileNotFoundError)
-    files = sorted(path for path in root.rglob("*") if path.suffix.lower() in PICTURES)
-    files = files[: images or None]
-    require(files, f"{folder} holds no picture ({', '.join(PICTURES)})", FileNotFoundError)
+    known = endings()
+    files = sorted(path for path in root.rglob("*") if path.suffix.lower() in known)[: images or None]
+    require(files, f"{folder} holds no picture ({', '.join(known)})", FileNotFoundError)
     ids = tuple(path.relative_to(root).as_posix() for path in files)
     names = tuple(" ".join(path.stem.replace("_", " ").split()) or path.name for path in files)
     return Split(
@@ -150,8 +152,13 @@ def open_model(
     return OpenRun(called, split, load)
 
 
-def check(model: str | Encodes, images: Split | str | Path, *, pretrained: str = "") -> dict[str, str]:
+def check(model: str | Encodes, images: Split | str | Path = "", *, pretrained: str = "") -> dict[str, str]:
     """A dry check of a model on a few pictures: what it gives, in words, before a folder is embedded.
+
+    Args:
+        model: see ``opened``.
+        images: a folder of pictures, or a split; ``""`` = drawings of the embedded world.
+        pretrained: see ``opened``.
 
     Returns:
         What was looked at and what was found: the shapes of both sides, whether different pictures and texts
@@ -161,7 +168,8 @@ def check(model: str | Encodes, images: Split | str | Path, *, pretrained: str =
         KeyError, FileNotFoundError, ValueError, TypeError: as ``open_model`` raises them; also where images
         and texts have different widths, or all images or all texts the same vector.
     """
-    split = images if isinstance(images, Split) else of_folder(images, TRIED)
+    drawn = images or scenes.load("test", size=TRIED)
+    split = drawn if isinstance(drawn, Split) else of_folder(drawn, TRIED)
     rows = range(min(TRIED, len(split.image_ids)))
     texts = ["", *(split.captions[row] for row in rows), "a dog", "a red car in the snow"]
     made, said = opened(model, pretrained), {}

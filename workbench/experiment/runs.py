@@ -27,7 +27,7 @@ import numpy as np
 from workbench.experiment.sealing import PACKAGE, SEAL, code_hash, intact
 from workbench.records import MetricKey, Rows, Values, require, sealed
 from workbench.records.foreign import understood
-from workbench.records.sealed import flat as flat
+from workbench.records.sealed import flat
 from workbench.records.writing import replacing
 
 if TYPE_CHECKING:
@@ -226,14 +226,14 @@ class ByQuery:
         Raises:
             ValueError: a table is truncated or foreign; the message names it.
         """
+        import pandas as pd
+        import pyarrow
+
         files = sorted((Path(folder) / VALUES).glob("*.parquet"))
         intact(Path(folder), *files)
         tables = {path.stem: _table(path) for path in files}
         if not {"i2t", "t2i"} <= tables.keys():
             return None
-        import pandas as pd
-        import pyarrow
-
         images, captions = tables["i2t"]["id"], tables["t2i"]
         values = {name: table[name].to_numpy() for table in tables.values() for name in table.columns[2:]}
         # a text that is no UTF-8 is met where it is compared
@@ -384,6 +384,14 @@ def write_table(path: Path | str, table: "pd.DataFrame") -> Path:
     with replacing(path) as temporary:
         WRITERS[path.suffix](table, temporary)
     return path
+
+
+def write_recorded(path: Path, table: "pd.DataFrame", command: str) -> Path:
+    """Write a table with tabs, atomically; its first line says which command made it, which
+    ``assets.recorded`` skips.
+    """
+    lines = table.to_csv(sep="\t", index=False)
+    return write_text(path, f"# {command}\n{lines}")
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> Path:

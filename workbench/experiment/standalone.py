@@ -35,7 +35,7 @@ from workbench.records import Embedding, Measurement, Split, require
 from workbench.records.sealed import SealError
 from workbench.records.writing import only_writer
 from workbench.training import checkpoint
-from workbench.training.processes import leads as leads
+from workbench.training.processes import leads
 
 # a name says no more settings than these
 MOST_DIFFER = 2

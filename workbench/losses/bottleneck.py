@@ -1,5 +1,4 @@
-r"""Information bottleneck: :math:`KL(N(\mu, \sigma^2) \,\|\, N(0, 1)) = \frac12 (\mu^2 + \sigma^2 -
-\log\sigma^2 - 1)`.
+"""Information bottleneck: ``KL(N(mu, sigma^2) || N(0, 1)) = (mu^2 + sigma^2 - log sigma^2 - 1) / 2``.
 
 Source: Alemi et al., "Deep variational information bottleneck", ICLR 2017, Eq. 17; of embeddings Oh et al.,
 "Modeling uncertainty with hedged instance embedding", ICLR 2019, Sect. 3.3. PCME sums it over all entries,

@@ -1,5 +1,4 @@
-r"""Contrastive cross-entropy (InfoNCE), one direction: :math:`-\log\,(e^{S_{ip}} / \sum_c e^{S_{ic}})`, in
-log space.
+"""Contrastive cross-entropy (InfoNCE), one direction: ``-log(exp(S_ip) / sum_c exp(S_ic))``, in log space.
 
 Source: van den Oord et al., "Representation Learning with Contrastive Predictive Coding", 2018, Eq. 4; in
 both directions Radford et al., "Learning Transferable Visual Models From Natural Language Supervision", ICML

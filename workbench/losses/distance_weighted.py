@@ -1,5 +1,5 @@
-r"""Distance-weighted triplet: :math:`\sum_{(a,p)} [m - S_{ap} + S_{an}]_+` with one negative ``n`` drawn for
-every pair.
+"""Distance-weighted triplet: the sum of ``max(0, m - S_ap + S_an)`` over pairs of an anchor ``a`` and its
+positive ``p``, with one negative ``n`` drawn for every pair.
 
 A negative at distance ``D`` is drawn with probability proportional to ``1 / q(D)``, where
 ``q(D) = D^(n-2) (1 - D^2/4)^((n-3)/2)`` is how often random points of the unit sphere in ``n`` dimensions lie

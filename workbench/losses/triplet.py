@@ -1,5 +1,5 @@
-r"""Hinge triplet: :math:`\sum_{(a,p)} \mathrm{agg}_n\,[m - S_{ap} + S_{an}]_+` over pairs of an anchor and
-its positive.
+"""Hinge triplet: the sum of ``agg_n max(0, m - S_ap + S_an)`` over pairs of an anchor ``a`` and its positive
+``p``.
 
 ``agg`` is the sum over the anchor's negatives ``n``, or the value at the hardest of them.
 

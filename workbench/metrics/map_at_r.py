@@ -4,7 +4,8 @@
 R." ``r_precision``: "the share of relevant items among the R best". So mAP@R <= R-Precision.
 
 A tie counts against the model (``ranks``). A query with nothing relevant does not count, and how many there
-were is reported. Pairs that nobody judged are irrelevant.
+were is reported. Pairs that nobody judged are irrelevant. ``same_list`` is what is reached without reading
+the query at all.
 
 Source: K. Musgrave et al., A metric learning reality check, ECCV 2020; S. Chun et al., ECCV Caption, ECCV
 2022 (the same for image-text retrieval).
@@ -12,9 +13,9 @@ Source: K. Musgrave et al., A metric learning reality check, ECCV 2020; S. Chun 
 
 import numpy as np
 
-from workbench.metrics.ranks import Ranks
+from workbench.metrics.ranks import Ranks, Relevant, rank
 from workbench.metrics.table import Metric
-from workbench.records import Values
+from workbench.records import Judgements, Mask, Values
 
 
 def map_at_r(found: Ranks, k: int | None = None) -> Values:
@@ -43,6 +44,29 @@ def r_precision(found: Ranks, k: int | None = None) -> Values:
     [0.5]
     """
     return found.mean(found.rank <= found.counts[found.query])
+
+
+def same_list(pairs: Judgements | Mask, direction: str) -> float:
+    """mAP@R of one list for all queries: what is relevant to most of them first.
+
+    A model below it has learnt less from its queries than how common each item is.
+
+    Args:
+        pairs: judgements, or a matrix ``(images, captions)`` of truth values.
+        direction: ``"i2t"`` or ``"t2i"``.
+
+    Returns:
+        In [0, 1]; NaN where nothing is relevant.
+
+    >>> pairs = np.array([[True, True, False], [True, False, True], [True, False, False]])
+    >>> round(same_list(pairs, "i2t"), 6)  # (1 + 1/2 + 1) / 3: the first caption, the second, the third
+    0.833333
+    """
+    relevant = Relevant.of(pairs) if direction == "i2t" else Relevant.of(pairs).T
+    common = np.bincount(relevant.item, minlength=relevant.shape[1])
+    places = np.empty(len(common))
+    places[np.argsort(-common, kind="stable")] = np.arange(len(common))
+    return float(np.nanmean(map_at_r(rank(np.broadcast_to(-places, relevant.shape), relevant))))
 
 
 MEMBER = tuple(

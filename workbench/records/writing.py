@@ -15,6 +15,11 @@ from pathlib import Path
 LOCK, WRITER = ".lock", ".writer.json"
 
 
+def cache_folder() -> Path:
+    """Where caches go: ``WORKBENCH_CACHE``, or a folder in the user's cache."""
+    return Path(os.environ.get("WORKBENCH_CACHE") or Path.home() / ".cache" / "itm-workbench")
+
+
 @contextmanager
 def replacing(path: Path | str) -> Iterator[Path]:
     """A temporary path beside ``path`` that takes its place when the block ends well, and is removed when it

@@ -18,11 +18,11 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from tqdm.auto import tqdm
 
 from workbench.assets import text_models
 from workbench.records import Array, Mask, Rows, require, sealed
 from workbench.records.mapping import mapped
+from workbench.records.watched import bar
 from workbench.records.writing import replacing
 from workbench.registry import Count, Natural
 from workbench.text.signal import SignalMaker, offsets, padded
@@ -173,7 +173,7 @@ class WordFeatures(SignalMaker):
     def _states(self, ids: Rows, starts: Rows) -> Iterator[tuple[Rows, Array, Mask]]:
         tokenizer, model = self._encoder
         order = np.argsort(np.diff(starts), kind="stable")[::-1]
-        with tqdm(total=len(order), desc=self.name, unit=" captions", disable=None) as bar:
+        with bar(len(order), self.name, " captions") as shown:
             for first in range(0, len(order), self.batch_size):
                 rows = order[first : first + self.batch_size]
                 values, mask = padded(ids, starts, rows)
@@ -182,7 +182,7 @@ class WordFeatures(SignalMaker):
                 with torch.inference_mode():
                     made = model(input_ids=read, attention_mask=seen).last_hidden_state
                 yield rows, made.float().cpu().numpy(), mask
-                bar.update(len(rows))
+                shown.update(len(rows))
 
     def _fill(self, flat: Array, ids: Rows, starts: Rows) -> None:
         """Write the features of all tokens into an array."""

@@ -6,6 +6,7 @@ from typing import Any
 from workbench.metrics.agreement import TRUTH
 from workbench.records import MetricKey
 from workbench.records.shown import fixed, shown
+from workbench.views.plots.comparison import against_same_list
 
 Results = Mapping[str, Any]
 # how 06_retrieval_explorer calls the number
@@ -42,15 +43,16 @@ def headline(results: Results, titles: Sequence[str]) -> str:
     best = {key: max(range(len(titles)), key=values.__getitem__) for key, values in numbers.items()}
     field, truth = best[RSUM], best[TRUE["i2t"]]
     sums = ", ".join(f"{shown(value, 'sum')} for {title}" for value, title in zip(numbers[RSUM], titles))
-    found = numbers[TRUE["i2t"]]
+    found = numbers[key := TRUE["i2t"]]
     said = f"By RSUM, the sum by which the field ranks its models, {titles[field]} is best ({sums})."
     if field == truth:
         return f"{said} The exact truth, which is known here, chooses the same model."
+    below = against_same_list({key: dict(zip(titles, found))}, results.get("same_list", {}))
     return (
         f"{said} Asked how many of the captions that are true of an image it puts first (mAP@R by the exact "
         f"truth), {titles[truth]} is best with {shown(found[truth])} percent, where {titles[field]} has "
-        f"{shown(found[field])}: RSUM would have misled."
-    )
+        f"{shown(found[field])}: RSUM would have misled. {below}"
+    ).rstrip()
 
 
 def _by_model(results: Results, key: str) -> list[float]:

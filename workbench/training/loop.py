@@ -3,8 +3,6 @@ trackers are accelerate's; everything that a reader wants to see in a step is he
 """
 
 import math
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -14,12 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
-from tqdm.auto import tqdm
 
 from workbench.encoders.base import Pair, ParameterGroup
 from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding, stopping
 from workbench.records.shown import shown
+from workbench.records.watched import bar
 from workbench.training import averaging, checkpoint, norms, processes, samplers
 from workbench.training.averaging import Momentum
 from workbench.training.batches import Source
@@ -75,12 +73,13 @@ def fit(
     run.resume()
     if not run.history and settings.epochs:
         run.close_epoch({}, validate(), smaller)
-    with stopping.heard(), _bar(settings.epochs * run.steps_per_epoch, run.step, progress) as bar:
+    steps = bar(settings.epochs * run.steps_per_epoch, "training", "step", done=run.step, progress=progress)
+    with stopping.heard(), steps:
         try:
             while 0 < len(run.history) <= settings.epochs:
-                run.close_epoch(run.one_epoch(bar), found := validate(), smaller)
+                run.close_epoch(run.one_epoch(steps), found := validate(), smaller)
                 run.save()
-                bar.set_postfix({"val rsum": shown(found["rsum"], "sum")})
+                steps.set_postfix({"val rsum": shown(found["rsum"], "sum")})
         except KeyboardInterrupt:
             # raised inside a step and by no signal, it leaves half a step: then the last checkpoint stands
             with stopping.held():
@@ -232,12 +231,9 @@ class _Run:
                 raise NonFiniteLossError(f"{', '.join(bad)} at {where}")
             self.sums |= {name: self.sums.get(name, 0.0) + value for name, value in named.items()}
 
+    @stopping.held()
     def close_epoch(self, terms: Mapping[str, float], found: Mapping[str, float], smaller: bool) -> None:
         """Note the epoch and keep the weights that the run is for."""
-        with stopping.held():
-            self._close_epoch(terms, found, smaller)
-
-    def _close_epoch(self, terms: Mapping[str, float], found: Mapping[str, float], smaller: bool) -> None:
         row = {
             "epoch": float(self.epoch),
             "steps": float(self.step),
@@ -309,14 +305,6 @@ class _Run:
     def _freeze_image_backbone(self, frozen: bool) -> None:
         for parameter in self.backbone:
             parameter.requires_grad_(not frozen)
-
-
-def _bar(total: int, done: int, progress: bool) -> Any:
-    """A bar where somebody watches (a terminal or a live notebook), and none in batch."""
-    live = sys.stderr.isatty() or ("ipykernel" in sys.modules and not os.environ.get("WORKBENCH_BATCH"))
-    return tqdm(
-        total=total, initial=done, desc="training", unit="step", disable=not (progress and live), leave=False
-    )
 
 
 def parameter_groups(

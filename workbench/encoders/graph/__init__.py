@@ -23,7 +23,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders.backbones import cache_folder
 from workbench.encoders.base import Encoder
 from workbench.encoders.graph.concepts import FrozenVectors, TextTower, WordGru
 from workbench.encoders.graph.layers import (
@@ -39,6 +38,7 @@ from workbench.encoders.graph.layers import (
 from workbench.encoders.pooling import PoolingName, pool, position_code
 from workbench.encoders.towers import Towers
 from workbench.records import Batch, Embedding
+from workbench.records.writing import cache_folder
 from workbench.registry import Count, Dropped, Group, Natural, Share
 
 

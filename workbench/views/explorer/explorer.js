@@ -12,12 +12,15 @@ class View {
     this.root = h("section", { class: "wbx", "aria-label": "Retrieval explorer", "data-testid": "explorer", "data-view": "gallery", onkeydown: event => this.onKey(event) });
     this.kernel = new Kernel(model, this.root, () => this.onLost());
     [this.gallery, this.inspector, this.differ] = [new Gallery(this), new Inspector(this), new Disagreements(this)];
+    [this.filters, this.questions] = [new Filters(this), new Questions(this)];
     this.panels = { graph: new GraphPanel(this), way: new WayPanel(this), words: new WordsPanel(this) };
     this.build();
     this.onMessage = (message, buffers) => this.receive(message, buffers);
     this.onSelection = () => this.drawSelection(true);
     model.on("msg:custom", this.onMessage);
+    this.onSaved = () => this.questions.draw();
     model.on("change:selected_idx", this.onSelection);
+    model.on("change:saved", this.onSaved);
     this.sizing = new ResizeObserver(() => this.fit());
     this.sizing.observe(this.root);
     this.text.value = this.config.start;
@@ -27,6 +30,7 @@ class View {
   close() {
     this.model.off("msg:custom", this.onMessage);
     this.model.off("change:selected_idx", this.onSelection);
+    this.model.off("change:saved", this.onSaved);
     this.kernel.close();
     this.sizing.disconnect();
     clearTimeout(this.timer);
@@ -44,7 +48,7 @@ class View {
     this.main = h("div", { class: "wbx-main-part", tabindex: 0, role: "region", "aria-label": "Answers", "data-testid": "main", onscroll: more, onwheel: more },
       this.gallery.pins, this.note, this.gallery.columns, this.gallery.more, this.differ.box);
     this.aside = h("aside", { class: "wbx-side", id: `${this.name}-side`, "aria-label": "Filters and panels" },
-      this.runBar(), this.filterBar(), this.whyPanels(), this.footer());
+      this.runBar(), this.filters.box, this.whyPanels(), this.questions.box, this.footer());
     this.root.append(h("header", { class: "wbx-header" }, this.queryBar(), this.viewBar(), this.chipBox, this.trouble,
       h("div", { class: "wbx-strip" }, this.kernel.strip, this.status, this.truth)),
     h("div", { class: "wbx-body" }, this.aside, this.main, this.inspector.box));
@@ -91,39 +95,15 @@ class View {
       inline("k", this.k), inline("size", this.size), this.layoutButton, this.onlyLabel);
   }
 
-  filterBar() {
-    const { levels, marks } = this.config;
-    const ranged = (name, value, testid) => h("input", {
-      type: "range", min: 0, max: 1, step: 0.01, value, "aria-label": name, "data-testid": testid, oninput: () => this.onRange(testid),
-    });
-    const check = (name, value, kind) => h("label", { class: "wbx-check" },
-      h("input", { type: "checkbox", value, "data-kind": kind, "data-testid": `${kind}-${value}`, onchange: () => this.ask() }), name);
-    this.low = ranged("least descriptiveness", 0, "low");
-    this.high = ranged("greatest descriptiveness", 1, "high");
-    this.range = h("output", {}, "0.00 to 1.00");
-    this.filterText = h("input", { type: "text", "data-testid": "filter-text", dir: "auto", autocomplete: "off", oninput: () => this.askLater() });
-    this.filters = h("details", { class: "wbx-filters", "data-testid": "filters" },
-      h("summary", {}, "Filters"),
-      h("div", { class: "wbx-panel-body" },
-        h("label", { class: "wbx-field" }, h("span", {}, "Caption contains"), this.filterText),
-        h("div", { class: "wbx-field", role: "group", "aria-label": "Descriptiveness of the caption" },
-          h("span", {}, "Descriptiveness ", this.range), h("span", { class: "wbx-ranges" }, this.low, this.high)),
-        levels.length ? h("fieldset", {}, h("legend", {}, "Level"), levels.map(level => check(String(level), level, "level"))) : null,
-        h("fieldset", {}, h("legend", {}, `Grade (${this.config.grades})`),
-          Object.keys(marks).map(mark => { const made = check(MARK_NAMES[mark], mark, "mark"); made.insertBefore(shape(mark), made.lastChild); made.title = marks[mark]; return made; })),
-        h("button", { type: "button", "data-testid": "clear", onclick: () => this.clearFilters() }, "Clear filters")));
-    return this.filters;
-  }
-
   runBar() {
+    this.runBoxes = this.config.runs.map((_, i) => h("input", { type: "checkbox", checked: true, "data-testid": `run-${i}`, onchange: event => this.showRun(i, event.target.checked) }));
     if (this.config.runs.length < 2) return null;
-    const shown = this.config.runs.map((run, i) => h("label", { class: "wbx-check" },
-      h("input", { type: "checkbox", checked: true, "data-testid": `run-${i}`, onchange: event => this.showRun(i, event.target.checked) }), words(run)));
-    const base = h("select", { "data-testid": "base", onchange: event => { this.base = Number(event.target.value); this.draw(); } },
+    const shown = this.config.runs.map((run, i) => h("label", { class: "wbx-check" }, this.runBoxes[i], words(run)));
+    this.baseChoice = h("select", { "data-testid": "base", onchange: event => { this.base = Number(event.target.value); this.draw(); } },
       this.config.runs.map((run, i) => h("option", { value: i }, run)));
     return h("details", { open: true, "data-testid": "runs" }, h("summary", {}, "Runs"), h("div", { class: "wbx-panel-body" },
       h("div", { class: "wbx-runs", role: "group", "aria-label": "Runs that are shown" }, shown),
-      h("label", { class: "wbx-field" }, h("span", {}, "Compare ranks with"), base)));
+      h("label", { class: "wbx-field" }, h("span", {}, "Compare ranks with"), this.baseChoice)));
   }
 
   whyPanels() {
@@ -178,7 +158,7 @@ class View {
     // what was asked before keeps as many answers as it has
     if (same === this.same) question.k = Math.max(question.k, this.shown);
     else this.main.scrollTop = 0;
-    Object.assign(this, { again: false, last: question, same });
+    Object.assign(this, { again: false, last: question, same, looks: this.state() });
     this.put(question);
   }
 
@@ -212,14 +192,40 @@ class View {
   }
 
   question(terms) {
-    const ticked = kind => [...this.filters.querySelectorAll(`input[data-kind=${kind}]:checked`)].map(box => box.value);
     const textAlone = terms.length === 1 && ["text", "caption"].includes(terms[0].kind), { graph, way } = this.panels;
     return {
       terms, seeks: this.seeks.value, k: Math.max(1, Math.round(Number(this.k.value)) || this.config.k), skip: 0, walk: this.open.has("way") ? way.walk : 0,
       pins: this.pins, watched: this.watched, changes: textAlone && this.open.has("graph") ? graph.changes : [], extras: [...this.open],
-      filters: { text: this.filterText.value.trim(), levels: ticked("level").map(Number), low: Number(this.low.value), high: Number(this.high.value), marks: ticked("mark"),
-        images: this.only.checked ? this.selected() : [] },
+      filters: { ...this.filters.values(), images: this.only.checked ? this.selected() : [] },
     };
+  }
+
+  /** What is asked and how it is looked at, so that it can be kept and asked again. */
+  state() {
+    return {
+      text: this.text.value, minus: this.minus.value, seeks: this.seeks.value, k: this.k.value, size: this.size.value, layout: this.layout, base: this.base, hidden: [...this.hiddenRuns],
+      chips: this.chips.filter(chip => chip.kind !== "upload").map(({ thumbnail, ...chip }) => chip), pins: this.pins, walk: this.panels.way.walk,
+      changes: this.panels.graph.changes, open: [...this.open], filters: this.filters.values(),
+    };
+  }
+
+  restore(state) {
+    const { text, minus, seeks, k, size, layout, base, hidden, chips, pins, walk, changes, open, filters } = state;
+    [this.text.value, this.minus.value, this.seeks.value, this.k.value, this.size.value] = [text, minus, seeks, k, size];
+    Object.assign(this, { layout, base: Math.min(base, this.config.runs.length - 1), hiddenRuns: new Set(hidden), chips: chips.map(chip => ({ ...chip })), pins: [...pins], watched: null });
+    this.inspector.row = null;
+    this.panels.way.slider.value = this.panels.way.walk = walk;
+    this.panels.graph.changes = [...changes];
+    this.filters.set(filters);
+    this.only.checked = false;
+    this.root.style.setProperty("--wbx-size", `${size}px`);
+    if (this.baseChoice) this.baseChoice.value = String(this.base);
+    this.runBoxes.forEach((box, i) => { box.checked = !this.hiddenRuns.has(i); });
+    this.open = new Set(open);
+    this.aside.querySelectorAll(".wbx-panel").forEach(panel => { panel.open = this.open.has(panel.dataset.testid); });
+    this.drawChips();
+    this.show("gallery");
+    this.ask();
   }
 
   send(message, id = null, buffers = []) {
@@ -282,6 +288,7 @@ class View {
       this.answer = answer;
       this.moreThere = this.shown > 0 && this.shown < answer.passed;
       this.draw();
+      this.questions.note(answer.query.label);
     }
     this.report();
   }
@@ -455,21 +462,6 @@ class View {
   showRun(run, on) {
     on ? this.hiddenRuns.delete(run) : this.hiddenRuns.add(run);
     this.draw();
-  }
-
-  onRange(moved) {
-    const [low, high] = [Number(this.low.value), Number(this.high.value)];
-    if (low > high) (moved === "low" ? this.high : this.low).value = moved === "low" ? low : high;
-    this.range.textContent = `${Number(this.low.value).toFixed(2)} to ${Number(this.high.value).toFixed(2)}`;
-    this.askLater();
-  }
-
-  clearFilters() {
-    this.filterText.value = "";
-    this.low.value = 0;
-    this.high.value = 1;
-    this.filters.querySelectorAll("input[type=checkbox]").forEach(box => { box.checked = false; });
-    this.onRange("low");
   }
 
   // Keyboard

@@ -30,7 +30,9 @@ from workbench.views.photographs import picture
 
 HERE = Path(__file__).parent
 # one module for the browser, in this order; what the first ones make is seen by the last
-SCRIPTS = ("parts.js", "kernel.js", "panels.js", "gallery.js", "explorer.js")
+SCRIPTS = (
+    "parts.js", "kernel.js", "panels.js", "gallery.js", "filters.js", "questions.js", "explorer.js",
+)  # fmt: skip
 
 
 class Explorer(anywidget.AnyWidget):
@@ -54,11 +56,13 @@ class Explorer(anywidget.AnyWidget):
         selected_idx: rows of the images that are selected, in the order of selection; may be observed and
         linked.
         answer: what was answered last.
+        saved: questions that were saved in the widget, with name and tags; may be set.
     """
 
     _esm = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     _css = HERE / "explorer.css"
     selected_idx = traitlets.List(traitlets.Int()).tag(sync=True)
+    saved = traitlets.List(traitlets.Dict()).tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
 
     def __init__(
@@ -232,6 +236,15 @@ class Explorer(anywidget.AnyWidget):
         from IPython.display import HTML
 
         return HTML(twin.html(self.static(questions)))
+
+    def questions(self, tag: str = "") -> tuple[Question, ...]:
+        """The questions that were saved in the widget, as ``to_html`` takes them.
+
+        Args:
+            tag: only those that carry it; ``""`` = all.
+        """
+        kept = [one for one in self.saved if not tag or tag in one["tags"]]
+        return tuple(asked_by(one["question"], [], self.engine.split) for one in kept)
 
     def table(self) -> pd.DataFrame:
         """The last answer as ``export`` writes it: one line for each item and run."""

@@ -27,11 +27,20 @@
       this.view.querySelectorAll("img[data-key]").forEach(image => this.pictures.set(image.dataset.key, image.src));
       Object.assign(this, { marks: data.marks, answers: data.answers, at: 0, pins: new Map(), step: 0 });
       this.view.replaceChildren(this.bar(), this.status = h("p", { role: "status", "data-testid": "twin-status" }), this.body = h("div"));
+      const kept = this.alone ? new URLSearchParams(location.hash.slice(1)) : new URLSearchParams(), wanted = (kept.get("pins") ?? "").split(",");
       for (const answer of this.answers) {
-        answer.items.filter(item => answer.pins.includes(item.row)).forEach(item => this.pins.set(`${answer.query.seeks} ${item.row}`, item));
+        const key = item => `${answer.query.seeks} ${item.row}`;
+        answer.items.filter(item => answer.pins.includes(item.row) || wanted.includes(key(item))).forEach(item => this.pins.set(key(item), item));
       }
       this.view.addEventListener("keydown", event => this.onKey(event));
-      this.show(0);
+      this.show(Number(kept.get("question") ?? 1) - 1 || 0);
+    }
+
+    /** A page of its own keeps question and pins in its address, so that a link shows what was looked at. */
+    get alone() { return document.documentElement.classList.contains("wbt-page"); }
+
+    remember() {
+      if (this.alone) location.replace(`#${new URLSearchParams({ question: this.at + 1, pins: [...this.pins.keys()].join(",") })}`);
     }
 
     get answer() { return this.answers[this.at]; }
@@ -63,6 +72,7 @@
 
     draw() {
       const { query, note, truth } = this.answer;
+      this.remember();
       this.body.replaceChildren(
         h("div", { class: "wbt-asked" }, this.picture(query.image, "the image that was asked"), words(query.label, "h3")),
         truth ? words(truth, "p", { "data-testid": "twin-truth" }) : "", note ? words(note, "p") : "", this.pinned(), this.columns(), this.legend(), this.walk(), this.edits(), this.effects());
@@ -73,8 +83,14 @@
     columns() {
       const items = new Map(this.answer.items.map(item => [item.row, item]));
       return h("div", { class: "wbt-columns", "data-testid": "twin-columns" }, this.answer.columns.map((rows, run) =>
-        h("div", { class: "wbt-column", role: "group", "aria-label": this.answer.runs[run] }, words(this.answer.runs[run], "h4"),
+        h("div", { class: "wbt-column", role: "group", "aria-label": this.answer.runs[run] }, words(this.answer.runs[run], "h4"), this.own(run),
           h("ol", {}, rows.map(row => h("li", {}, this.card(items.get(row), run)))))));
+    }
+
+    /** Where what is paired with the question stands in a run, also beyond what is shown. */
+    own(run) {
+      const ranks = this.answer.partners.map(item => `#${item.ranks[run] ?? "–"}`).join(" ");
+      return ranks ? h("p", { class: "wbt-own-rank", "data-testid": "twin-own" }, h("span", { class: "wbt-shape wbt-own", "aria-hidden": "true" }, SHAPES.own), ` own ${ranks}`) : null;
     }
 
     card(item, run) {

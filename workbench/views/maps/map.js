@@ -67,13 +67,11 @@ export class MapView {
 
   /** A sentence is asked of the kernel: its place is marked, and the images that the first run finds are selected. */
   searchBar() {
-    this.search = make("input", { type: "search", placeholder: "find images by a sentence", dataset: { testid: "map-search" }, aria: { label: "Find images by a sentence" } });
-    const bar = make("form", { className: "wbm-search", aria: { role: "search" } }, this.search, make("button", { textContent: "Find" }));
-    bar.onsubmit = event => {
-      event.preventDefault();
-      if (this.search.value.trim()) this.model.send({ kind: "search", text: this.search.value.trim() });
-    };
-    return bar;
+    const find = () => { if (this.search.value.trim()) this.model.send({ kind: "search", text: this.search.value.trim() }); };
+    // JupyterLab stops Enter in the fields of a cell's output before a form could hear of it, not before the field does.
+    const onkeydown = event => { if (event.key === "Enter" && !event.isComposing) find(); };
+    this.search = make("input", { type: "search", onkeydown, placeholder: "find images by a sentence", dataset: { testid: "map-search" }, aria: { label: "Find images by a sentence" } });
+    return make("div", { className: "wbm-search", aria: { role: "search" } }, this.search, make("button", { type: "button", textContent: "Find", onclick: find }));
   }
 
   takeAsked() {

@@ -2,8 +2,10 @@
 splits do not compare.
 """
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,12 @@ import pandas as pd
 
 from workbench import metrics
 from workbench.experiment import runs
-from workbench.metrics.comparison import BETTER, WORSE
+from workbench.metrics.comparison import BETTER, WORSE, Difference
+from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
-from workbench.records.readable import headline, of_results, readable
-from workbench.records.shown import count
+from workbench.records.readable import headline, of_results, readable, unit_of
+from workbench.records.sealed import flat
+from workbench.records.shown import count, heading, scaled, with_interval
 from workbench.views.pages import page
 
 ABOUT = ("notebook", "run", "status", "objective", "seed", "train_images", "epochs", "arm", "options")
@@ -23,6 +27,9 @@ ABOUT = ("notebook", "run", "status", "objective", "seed", "train_images", "epoc
 PLACES = ("out", "device")
 FIRST = str(MetricKey("rsum"))
 SPLIT = ("dataset", "split", "images", "captions", "training")
+# so many of the best runs of a table are held against one another, every other against the first alone
+PAIRED = 10
+VALIDATED = "val/"
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,9 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     and those without an RSUM last, by their id; what a run measured on other data stands apart from the runs
     that were trained there. Each has the arms of grids that it is, and the parameters in which it differs
     from others of its table. It is held against the first on the same queries, where both keep values by
-    query. A run that did not end well or measured nothing is left out and named.
+    query, and so are any two of the ten best. Runs that differ in their seed alone stand under a line of
+    their means, with Student's interval. A run that did not end well or measured nothing is left out and
+    named.
 
     Args:
         root: where runs lie.
@@ -72,12 +81,12 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     for part in parts.values():
         part["options"] = _options([found[str(folder)][0] for folder in part.index])
     table = pd.concat(parts.values())
+    folder = Path(out or root)
     text = page(
         "views/pages/leaderboard.html.j2",
-        groups=[_group(key, part) for key, part in parts.items()],
+        groups=[_group(key, part, folder) for key, part in parts.items()],
         left_out=[(Path(name).name, reason) for name, reason in left_out.items()],
     )
-    folder = Path(out or root)
     return Leaderboard(
         runs.write_text(folder / "leaderboard.html", text),
         runs.write_text(folder / "leaderboard.csv", table.to_csv(index=False)),
@@ -128,10 +137,8 @@ def _row(run: runs.Run) -> dict[str, Any]:
 
 def _options(alike: Sequence[runs.Run]) -> list[str]:
     """Of every run the parameters in which the runs differ, other than those that have a column."""
-    resolved = [runs.flat(runs.load(run.folder / runs.CONFIG)) for run in alike]
-    given = [
-        {name.removeprefix("settings."): one for name, one in runs.flat(run.params).items()} for run in alike
-    ]
+    resolved = [flat(runs.load(run.folder / runs.CONFIG)) for run in alike]
+    given = [{name.removeprefix("settings."): one for name, one in flat(run.params).items()} for run in alike]
     differ = {}
     for name in dict.fromkeys(name for one in given for name in one if name not in (*ABOUT, *PLACES)):
         values = [config.get(name, one.get(name)) for config, one in zip(resolved, given, strict=True)]
@@ -143,33 +150,132 @@ def _options(alike: Sequence[runs.Run]) -> list[str]:
     ]
 
 
-def _group(key: Any, part: pd.DataFrame) -> dict[str, Any]:
-    """One test split: its name, the names of the columns, and a line a run."""
+def _group(key: Any, part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
+    """One test split: its name, the names of the columns, a line a run under the line of its seeds, and what
+    the script shows of chosen runs.
+    """
     dataset, split, images, captions, training = key
     trained = "" if training == dataset else f", trained on {training}"
-    measured = [
-        name
-        for name in map(str, part)
-        if f"{name} low" in part and _metric(name) and part[name].notna().any()
-    ]
-    usual = {name for name, row in metrics.rows().items() if row.default}
-    # the deeper ranks stand in the CSV file
-    labels = [one for one in headline(map(str, measured), usual=usual) if MetricKey.parse(one).k in (None, 1)]
-    first, *others = map(runs.read, part.index)
-    compared = [{told.key: told for told in runs.differences(first, other, labels)} for other in others]
-    verdicts = [{label: told.verdict for label, told in of.items()} for of in compared]
+    labels = _labels(part)
+    found = [runs.read(folder) for folder in part.index]
+    compared = _compared(found, labels)
+    against = [compared.get((0, other), {}) for other in range(1, len(found))]
+    verdicts = [{label: told.verdict for label, told in of.items()} for of in against]
     best = [label for label in labels if verdicts and all(of.get(label) == WORSE for of in verdicts)]
     shaded = [best, *([label for label in of if of[label] == BETTER] for of in verdicts)]
+    lines = [
+        {"about": [row[name] for name in ABOUT], "number": number, "link": _link(run, page_folder),
+         "values": [(*_value(row, label), of.get(label), label in bold) for label in labels]}
+        for number, (row, run, of, bold)
+        in enumerate(zip(part.to_dict("records"), found, [{}, *against], shaded, strict=True))
+    ]  # fmt: skip
     return {
-        "title": f"{dataset}, {split}: {count(images, 'image')}, {count(captions, 'caption')}"
-        + trained,
+        "title": f"{dataset}, {split}: {count(images, 'image')}, {count(captions, 'caption')}" + trained,
         "names": [*ABOUT, *labels],
-        "rows": [
-            {"about": [row[name] for name in ABOUT],
-             "values": [(*_value(row, label), of.get(label), label in bold) for label in labels]}
-            for row, of, bold in zip(part.to_dict("records"), [{}, *compared], shaded, strict=True)
-        ],
-    }  # fmt: skip
+        "families": _families(part, found, lines, labels),
+        "data": {
+            "runs": [{"name": run.id, "about": _named(run), "curves": _curves(run)} for run in found],
+            "pairs": {f"{one} {other}": _told(of) for (one, other), of in compared.items() if of},
+        },
+    }
+
+
+def _labels(part: pd.DataFrame) -> list[str]:
+    """The numbers of a table; the deeper ranks stand in the CSV file."""
+    names = [name for name in map(str, part) if f"{name} low" in part and _metric(name)]
+    measured = [name for name in names if part[name].notna().any()]
+    usual = {name for name, row in metrics.rows().items() if row.default}
+    return [one for one in headline(measured, usual=usual) if MetricKey.parse(one).k in (None, 1)]
+
+
+def _compared(
+    found: Sequence[runs.Run], labels: Sequence[str]
+) -> dict[tuple[int, int], dict[str, Difference]]:
+    """Every run against the first, and any two of the best, by their places in the table."""
+    pairs = dict.fromkeys(
+        [*((0, other) for other in range(1, len(found))), *combinations(range(min(PAIRED, len(found))), 2)]
+    )
+    return {
+        (one, other): {told.key: told for told in runs.differences(found[one], found[other], labels)}
+        for one, other in pairs
+    }
+
+
+def _told(of: Mapping[str, Difference]) -> list[tuple[str, str, str, str]]:
+    """Paired differences as texts: number, difference with its interval, unit, verdict."""
+    return [
+        (key, with_interval(one.value, one.low, one.high, one.unit, sign=True), heading(one.unit),
+         f"{one.mark} {one.verdict}")
+        for key, one in of.items()
+    ]  # fmt: skip
+
+
+def _families(
+    part: pd.DataFrame, found: Sequence[runs.Run], lines: Sequence[dict[str, Any]], labels: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Runs that differ in their seed alone stand together under a line of their means; the best first."""
+    alike: dict[Any, list[int]] = {}
+    for number, run in enumerate(found):
+        given = {name: one for name, one in flat(run.params).items() if name not in ("seed", *PLACES)}
+        alike.setdefault(
+            repr((run.notebook, run.results["objective"], sorted(given.items(), key=repr))), []
+        ).append(number)
+    made = []
+    for numbers in alike.values():
+        rows = part.iloc[numbers]
+        seeds = list(dict.fromkeys(rows["seed"]))
+        if len(seeds) < 2:
+            made += [
+                (rows[FIRST].iloc[at], {"lead": None, "lines": [lines[number]]})
+                for at, number in enumerate(numbers)
+            ]
+            continue
+        about = {
+            **rows.iloc[0],
+            "run": count(len(seeds), "seed"),
+            "seed": ", ".join(map(str, sorted(seeds, key=str))),
+            "arm": "",
+        }
+        lead = {
+            "about": [about[name] for name in ABOUT],
+            "link": "",
+            "values": [(*_mean(rows[label], label), None, False) for label in labels],
+        }
+        made.append((rows[FIRST].mean(), {"lead": lead, "lines": [lines[number] for number in numbers]}))
+    made.sort(key=lambda one: (np.isnan(one[0]), -one[0]))
+    return [family for _, family in made]
+
+
+def _mean(values: pd.Series, label: str) -> tuple[str, Any]:
+    """The mean over seeds as text with its interval, and what its column is sorted by."""
+    if values.isna().any():
+        return "", ""
+    low, high = t_interval(values.to_numpy(np.float64))
+    return readable(label, {"low": low, "high": high}, float(values.mean()))["value"], float(values.mean())
+
+
+def _curves(run: runs.Run) -> dict[str, list[tuple[int, float]]]:
+    """The loss after each epoch and what validation found, as they are shown."""
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for row in run.results.get("history", []):
+        for name in (name for name in row if name.startswith(VALIDATED) or name == "loss"):
+            unit = "" if name == "loss" else unit_of(name.removeprefix(VALIDATED))
+            value = scaled(row[name], unit) if unit else row[name]
+            if np.isfinite(value):
+                told = f"{name}, {heading(unit)}" if unit else name
+                curves.setdefault(told, []).append((int(row["epoch"]), round(value, 3)))
+    return curves
+
+
+def _named(run: runs.Run) -> str:
+    """A run in the key of the curves."""
+    return f"{run.results['objective']}, seed {run.results.get('seed', '')}, {run.id}"
+
+
+def _link(run: runs.Run, page_folder: Path) -> str:
+    """Where the run's report lies, seen from the page; empty where there is none."""
+    report = run.folder / "notebook.html"
+    return Path(os.path.relpath(report, page_folder)).as_posix() if report.is_file() else ""
 
 
 def _value(row: Mapping[Any, Any], label: str) -> tuple[str, Any]:

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
-from workbench.records import Array, require
+from workbench.records import Array, MetricKey, require
 from workbench.records.readable import unit_of
 from workbench.records.shown import Unit, count, fixed, heading, scaled, shown, with_interval
 from workbench.views.plots.descriptiveness import distributions
@@ -34,8 +34,10 @@ APART = {
 }
 
 
-def over_seeds(table: pd.DataFrame, *, title: str, x: str, unit: str = "share") -> go.Figure:
-    """A dot with its interval for every objective, against the line of the starting point.
+def over_seeds(
+    table: pd.DataFrame, *, title: str, x: str, unit: str = "share", lines: Mapping[str, float] | None = None
+) -> go.Figure:
+    """A dot with its interval for every objective, against the line of the starting point and others.
 
     Args:
         table: the rows of one key from ``metrics.seeds.measure``, indexed by objective: ``mean``, ``low``,
@@ -43,6 +45,7 @@ def over_seeds(table: pd.DataFrame, *, title: str, x: str, unit: str = "share") 
         title: what the figure shows.
         x: name of the number.
         unit: what the number is, of ``records.shown.UNITS``.
+        lines: name of a further line -> where it stands, as stored.
 
     Raises:
         ValueError: the table is empty.
@@ -54,10 +57,11 @@ def over_seeds(table: pd.DataFrame, *, title: str, x: str, unit: str = "share") 
     )
     for verdict, style in VERDICTS.items():
         _dots(fig, table[table["verdict"] == verdict], style)
-    for start in table["start"].dropna()[:1]:
+    starts = [("starting point", start) for start in table["start"].dropna()[:1]]
+    for name, place in [*starts, *(lines or {}).items()]:
         fig.add_vline(
-            scaled(start, unit), line=ZERO, annotation_position="bottom right",
-            annotation={"text": "starting point", "font": {"color": INK}},
+            scaled(place, unit), line=ZERO, annotation_position="bottom right",
+            annotation={"text": name, "font": {"color": INK}},
         )  # fmt: skip
     return fig.update_yaxes(categoryorder="array", categoryarray=[escape(run) for run in table["run"][::-1]])
 
@@ -148,6 +152,28 @@ def chosen(choices: pd.DataFrame, truth: str) -> str:
         f"{shown(taus[like], 'correlation')}), that by `{least}` least "
         f"({shown(taus[least], 'correlation')})."
     )
+
+
+def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[str, float]) -> str:
+    """Who stands below one list for all queries, a sentence a number; see ``metrics.map_at_r.same_list``.
+
+    Args:
+        values: key -> name of a model -> its number, as stored.
+        same: key -> that of the list; keys without ``values`` are left out.
+    """
+    said = []
+    for key, at in same.items():
+        if of := values.get(key):
+            back = MetricKey.parse(key).direction == "t2i"
+            items, query = ("images", "caption") if back else ("captions", "image")
+            below = [name for name, value in of.items() if value < at]
+            who = " and ".join(below) if len(below) < 3 else f"{len(below)} of {count(len(of), 'model')}"
+            said.append(
+                f"One list of {items} for every {query}, the most often true first, has {shown(at)} percent "
+                f"mAP@R without reading a query; below it {'is' if len(below) < 2 else 'are'} "
+                f"{who or 'no model'}."
+            )
+    return " ".join(said)
 
 
 def choosing(choices: pd.DataFrame) -> dict[str, list[str]]:

@@ -1,0 +1,184 @@
+import io
+import json
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+from PIL import Image
+
+from tests.data.fixtures import tar
+from workbench import Config, data, run
+from workbench.records.sealed import SealError
+
+CAPTIONS = [["a red square", "something red"], ["a green square"], ["a blue square", "blue", "a square"]]
+COLOURS = [(200, 0, 0), (0, 200, 0), (0, 0, 200)]
+
+
+def picture(colour, size=(12, 8)):
+    out = io.BytesIO()
+    Image.new("RGB", size, colour).save(out, "PNG")
+    return out.getvalue()
+
+
+def webdataset(file, first=0):
+    members = []
+    for n, (captions, colour) in enumerate(zip(CAPTIONS, COLOURS, strict=True), first):
+        members.append((f"{n:05d}.png", picture(colour)))
+        members.append((f"{n:05d}.json", json.dumps({"captions": captions}).encode()))
+    tar(file, members)
+
+
+def table(file, image=None, **columns):
+    pictures = image or [{"bytes": picture(colour), "path": None} for colour in COLOURS]
+    made = pyarrow.table({"image": pictures, **(columns or {"captions": CAPTIONS})})
+    pyarrow.parquet.write_table(made, file, row_group_size=2)
+
+
+def load(folder, split="all", **options):
+    return data.load("shards", split=split, root=str(folder), **options)
+
+
+@pytest.mark.parametrize(("write", "name"), [(webdataset, "a.tar"), (table, "a.parquet")])
+def test_captions_and_pixels_are_those_of_the_shard(write, name, tmp_path):
+    write(tmp_path / name)
+    split = load(tmp_path)
+    assert list(split.captions) == [one for captions in CAPTIONS for one in captions]
+    assert split.own.tolist() == [0, 0, 1, 2, 2, 2]
+    for row in (2, 0, 1):
+        assert split.open_image(row).size == (12, 8)
+        assert split.open_image(row).getpixel((3, 3)) == COLOURS[row]
+    assert split.caption_ids[4] == f"{split.image_ids[2]}#1"
+
+
+def test_both_forms_and_several_shards_are_one_split_with_ids_of_their_own(tmp_path):
+    webdataset(tmp_path / "a.tar")
+    webdataset(tmp_path / "b.tar")
+    table(tmp_path / "c.parquet")
+    split = load(tmp_path)
+    assert split.image_ids[::3] == ("a/00000", "b/00000", "c/0")
+    assert [split.open_image(row).getpixel((0, 0)) for row in range(9)] == COLOURS * 3
+
+
+def test_captions_may_be_a_text_file_beside_the_image_or_a_column_of_texts(tmp_path):
+    # img2dataset writes both a text and a json with the same caption
+    about = json.dumps({"caption": "a red square", "width": 12}).encode()
+    members = [
+        ("x/1.jpg.png", b""),
+        ("x/1.png", picture(COLOURS[0])),
+        ("x/1.txt", b"\xef\xbb\xbfa red square\n"),
+    ]
+    tar(tmp_path / "a.tar", [*members[1:], ("x/1.json", about)])
+    table(tmp_path / "b.parquet", caption=["one", "two", "three"])
+    assert load(tmp_path).captions == ("a red square", "one", "two", "three")
+
+
+def test_names_of_shards_say_the_split_else_a_checksum_of_the_key_does(tmp_path):
+    webdataset(tmp_path / "train-000.tar")
+    webdataset(tmp_path / "coco_val-000.tar", first=5)
+    assert load(tmp_path, "train").image_ids[0] == "train-000/00000"
+    assert load(tmp_path, "val").image_ids[0] == "coco_val-000/00005"
+    with pytest.raises(ValueError, match=r"names the split 'test'"):
+        load(tmp_path, "test")
+    webdataset(tmp_path / "more.tar")
+    with pytest.raises(ValueError, match=r"'more.tar'. names no split"):
+        load(tmp_path, "train")
+
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    for n in range(8):
+        webdataset(plain / f"{n}.tar")
+    parts = [load(plain, split).image_ids for split in ("train", "val", "test")]
+    assert sorted(one for part in parts for one in part) == sorted(load(plain).image_ids)
+
+
+def test_shards_are_read_once_and_again_when_one_changes(tmp_path, monkeypatch):
+    from workbench.data import shards as module
+
+    webdataset(tmp_path / "a.tar")
+    first, kept = load(tmp_path), dict(module.READERS)
+    monkeypatch.setitem(module.READERS, ".tar", lambda *given: pytest.fail("it was read again"))
+    assert load(tmp_path).captions == first.captions
+    monkeypatch.setitem(module.READERS, ".tar", kept[".tar"])
+    webdataset(tmp_path / "b.tar")
+    assert len(load(tmp_path).captions) == 12
+
+
+def test_a_damaged_index_is_made_again_with_a_warning(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
+    webdataset(tmp_path / "a.tar")
+    before = load(tmp_path)
+    index = next((tmp_path / "cache").glob("*.parquet"))
+    index.write_bytes(index.read_bytes()[:-9] + b"123456789")
+    with pytest.warns(UserWarning, match=r"made again"):
+        assert load(tmp_path).captions == before.captions
+    assert not issubclass(SealError, OSError)
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ([("1.png", picture(COLOURS[0]))], "a.tar, 1: the captions are None"),
+        ([("1.txt", b"a cat")], "a.tar, 1: none of its files is an image"),
+        ([("1.png", b"x"), ("1.txt", b"  ")], "a.tar, 1: the captions are '  '"),
+        ([("1.png", b"x"), ("1.json", b"[1]")], "1.json: expected an object"),
+        ([("1.png", b"x"), ("1.json", b"{")], "a.tar, 1"),
+        ([("1.png", b"x"), ("1.json", b'{"captions": [3]}')], r"a.tar, 1: the captions are \[3\]"),
+    ],
+)
+def test_what_is_wrong_with_a_sample_is_said_with_shard_and_key(members, said, tmp_path):
+    tar(tmp_path / "a.tar", members)
+    with pytest.raises(ValueError, match=said):
+        load(tmp_path)
+
+
+def test_bad_samples_are_left_out_and_counted_where_that_is_asked_for(tmp_path):
+    webdataset(tmp_path / "a.tar")
+    tar(tmp_path / "b.tar", [("1.png", picture(COLOURS[0])), ("2.txt", b"a cat")])
+    for _ in range(2):  # the second time from the index
+        split = load(tmp_path, on_error="skip")
+        assert len(split.image_ids) == 3
+        assert "1 x missing caption, 1 x missing image" in split.notes[0]
+
+
+def test_a_broken_image_names_shard_and_key_when_it_is_opened(tmp_path):
+    tar(tmp_path / "a.tar", [("1.png", b"no image"), ("1.txt", b"a cat")])
+    with pytest.raises(ValueError, match=r"a.tar, a/1"):
+        load(tmp_path).open_image(0)
+
+
+def test_shards_that_cannot_be_read_or_are_not_there_say_so(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"holds no .tar or .parquet"):
+        load(tmp_path)
+    (tmp_path / "a.tar").write_bytes(b"x" * 2000)
+    with pytest.raises(ValueError, match=r"a.tar is not a tar file"):
+        load(tmp_path)
+    (tmp_path / "a.tar").unlink()
+    table(tmp_path / "a.parquet", image=["x", "y", "z"], text=["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"has the columns .*image, caption are needed"):
+        load(tmp_path)
+
+
+@pytest.mark.slow
+def test_training_from_shards_is_training_from_the_same_images_in_a_folder(tmp_path):
+    shards, folder, lines = tmp_path / "shards", tmp_path / "folder", ["image,caption,split"]
+    shards.mkdir()
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for split in ("train", "val", "test"):
+        members = []
+        for n in range(8):
+            content = picture(tuple(int(c) for c in rng.integers(0, 255, 3)))
+            members += [(f"{n}.png", content), (f"{n}.txt", f"{split} number {n}".encode())]
+            (folder / f"{split}{n}.png").write_bytes(content)
+            lines.append(f"{split}{n}.png,{split} number {n},{split}")
+        tar(shards / f"{split}.tar", members)
+    (folder / "captions.csv").write_text("\n".join(lines))
+    given = {"objective": "infonce", "train_images": 0, "batch_size": 4, "epochs": 1, "device": "cpu"}
+    given |= {"captions_per_image": 1, "image_encoder": "towers", "text_encoder": "towers"}
+    results = [
+        run(Config(data=name, data_options={"root": str(root)}, **given), progress=False)
+        for name, root in (("shards", shards), ("folder", folder))
+    ]
+    assert results[0]["rsum"] == results[1]["rsum"]
+    assert results[0].history[-1]["loss"] == results[1].history[-1]["loss"]

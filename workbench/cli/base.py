@@ -1,0 +1,134 @@
+"""The command line's frame: the application, the options that verbs share, and how a verb speaks and ends."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from workbench.records import stopping
+
+# read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+class Verbs(TyperGroup):
+    """Verbs that SIGTERM stops as Ctrl-C does, with the exit code that shells give a signal."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Call the verb."""
+        try:
+            with stopping.heard():
+                return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            typer.echo("workbench: interrupted; the same command goes on (train: with --resume)", err=True)
+            raise typer.Exit(stopping.exit_code(stop)) from None
+
+
+app = typer.Typer(
+    cls=Verbs,
+    rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Pairs = Annotated[
+    list[str] | None, typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set one; repeatable.")
+]
+Every = Annotated[bool, typer.Option("--all", help="Not only the numbers to look at first.")]
+Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
+Record = Annotated[
+    Path | None, typer.Option(help="Write the numbers that the grid file records to this table.")
+]
+TimeLimit = Annotated[
+    float | None, typer.Option(min=0, metavar="SECONDS", help="End a run after so long; none by default.")
+]
+SkipExisting = Annotated[
+    bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
+]
+Root = Annotated[str, typer.Option(help="Folder of all runs.")]
+
+# What is wrong with words, values, files and packages.
+USUAL = (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError)
+
+
+class WithPairs(TyperCommand):
+    """A command whose ``-p name value`` takes two words, as papermill's; ``-p name=value`` is the same."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Join the two words before the option is read."""
+        joined, words = [], iter(args)
+        for word in words:
+            joined.append(word)
+            if word in ("-p", "--parameter"):
+                name = next(words, "")
+                joined.append(name if "=" in name else f"{name}={next(words, '')}")
+        return super().parse_args(ctx, joined)
+
+
+@contextmanager
+def usage(kinds: tuple[type[Exception], ...] = USUAL) -> Iterator[None]:
+    """A wrong word ends the verb with its message and exit code 2.
+
+    Args:
+        kinds: the errors that say so.
+    """
+    try:
+        yield
+    except BrokenPipeError:  # whoever read the lines has enough of them: `workbench list metrics | head -3`
+        raise
+    except kinds as error:
+        message = error.args[0] if isinstance(error, KeyError) else error
+        typer.echo(f"workbench: {message}", err=True)
+        raise typer.Exit(2) from None
+
+
+def writable(folder: Path | str) -> None:
+    """Refuse a folder that cannot be written, without making it.
+
+    Raises:
+        OSError: it or the nearest folder above it cannot be written.
+    """
+    place = Path(folder).absolute()
+    try:
+        TemporaryFile(dir=next(one for one in (place, *place.parents) if one.exists())).close()
+    except OSError as error:
+        raise OSError(f"cannot write to {folder} ({error.strerror}); choose another folder") from None
+
+
+def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:
+    """Print the value as JSON, or the lines."""
+    typer.echo(json.dumps(value, indent=2, default=str) if as_json else "\n".join(lines))
+
+
+def told(as_json: bool) -> Callable[[str], None]:
+    """What takes a line of progress."""
+    return lambda line: None if as_json else typer.echo(line, err=True)
+
+
+def pairs(given: list[str] | None) -> dict[str, str]:
+    """``["a=1"]`` as ``{"a": "1"}``."""
+    return {name: value for name, _, value in (pair.partition("=") for pair in given or [])}
+
+
+def facts(run: Any) -> dict[str, Any]:
+    """A run as JSON values."""
+    return {**asdict(run), "folder": str(run.folder)}
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """A notebook-first research workbench for image-text matching."""
+    if version:
+        from workbench import __version__
+
+        typer.echo(f"itm-workbench {__version__}")
+        raise typer.Exit

@@ -1,0 +1,219 @@
+"""The verbs that make something: runs, grids, tables, notebooks."""
+
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli import papers
+from workbench.cli.base import (
+    AsJson,
+    Out,
+    Pairs,
+    Record,
+    Root,
+    SkipExisting,
+    TimeLimit,
+    WithPairs,
+    app,
+    emit,
+    facts,
+    pairs,
+    told,
+    usage,
+    writable,
+)
+from workbench.cli.lines import evaluated, numbers
+from workbench.execution import executors, library
+from workbench.experiment import runs
+from workbench.records import require
+from workbench.records.foreign import read_options
+from workbench.records.sealed import SealError
+from workbench.records.shown import fixed
+
+NOTHING = "does not say what to record; name numbers, as in record: [rsum]"
+
+
+@app.command(epilog="Example: workbench tour --root runs")
+def tour(root: Root = "runs", as_json: AsJson = False) -> None:
+    """Run the notebooks and write one page that shows what came out.
+
+    They run on the embedded world; it takes minutes and downloads nothing.
+    """
+    from workbench import tour as guided
+
+    with usage():
+        guided.check_stops(root)
+        writable(root)
+    result = guided.tour(root, say=lambda line: typer.echo(line, err=as_json))
+    emit(asdict(result), as_json, [f"open {result.index}"])
+    raise typer.Exit(result.exit_code)
+
+
+@app.command(cls=WithPairs, epilog="Example: workbench run 03_train -p objective ditm -p epochs 5")
+def run(
+    notebook: str,
+    parameter: Pairs = None,
+    file: Annotated[
+        Path | None, typer.Option("-f", "--file", help="YAML or JSON file of parameters.")
+    ] = None,
+    time_limit: TimeLimit = None,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Run one notebook strictly: by path or by name.
+
+    One that was cut off is gone on with: same parameters, same code.
+    """
+    from workbench.execution import notebook as execution
+    from workbench.execution import parameters
+
+    with usage():
+        path = library.find(notebook)
+        known = parameters.inspect(path)
+        shared = read_options(library.find(file, "parameter file")) if file else {}
+        values = parameters.lay(known, shared, parameters.spelt(known, pairs(parameter)))
+        execution.check(path, values)
+        writable(root)
+    with usage((OSError,)):
+        result = execution.run_notebook(path, values, root=root, time_limit=time_limit, say=told(as_json))
+    for note in filter(None, (result.error, *result.warnings)):
+        typer.echo(note, err=True)
+    emit(asdict(result), as_json, [f"{result.status}  {fixed(result.seconds, 0)} s  {result.folder}"])
+    raise typer.Exit(result.exit_code)
+
+
+@app.command(epilog="Example: workbench notebooks mine")
+@usage()
+def notebooks(folder: Path, as_json: AsJson = False) -> None:
+    """Copy notebooks, configurations and grids, to change them."""
+    written = library.lay_out(folder)
+    emit([str(path) for path in written], as_json, [f"{len(written)} files  {folder}"])
+
+
+@app.command(cls=WithPairs, epilog="Example: workbench grid 03_train ditm_table4 --skip-existing")
+def grid(  # noqa: PLR0913 - typer reads the options from the signature
+    notebook: str,
+    file: Path,
+    parameter: Pairs = None,
+    executor: Annotated[str, typer.Option(help="local, submitit or dask.")] = "local",
+    jobs: Annotated[int, typer.Option(help="Runs at a time, with the local executor.")] = 1,
+    skip_existing: SkipExisting = False,
+    time_limit: TimeLimit = None,
+    record: Record = None,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Run one notebook once for every arm of a grid file.
+
+    What -p gives is laid over the values of all arms. A grid file that says which table of a paper it is ends
+    in that table.
+    """
+    from workbench.execution import grid as execution
+
+    with usage():
+        described, changes, arms = papers.planned(notebook, file, pairs(parameter))
+        given = {"jobs": jobs if executor == "local" else None, executors.TIME_LIMIT: time_limit}
+        options = {**(described.get("executor") or {}), **{k: v for k, v in given.items() if v is not None}}
+        executors.check(executor, options)
+        require(not record or described.get("record"), f"{file} {NOTHING}")
+        for place in (root, record.parent if record else root):
+            writable(place)
+    with usage((executors.ExecutorError,)):
+        done = execution.run_grid(
+            notebook, arms, root=root, name=library.find(file, "grid").stem, executor=executor,
+            options=options, skip_existing=skip_existing, say=told(as_json),
+        )  # fmt: skip
+    emit([asdict(outcome) for outcome in done], as_json, papers.ended(done))
+    code = max(one.exit_code for one in done)
+    if record and code:
+        typer.echo(f"{record} is not written, since an arm failed", err=True)
+    elif record:
+        words = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), "--record", str(record)]
+        with usage():
+            execution.record(described, done, record, shlex.join(["workbench", "grid", *words]))
+    good = [one.folder for one in done if not one.exit_code]
+    if good and "table" in described:
+        with usage():
+            typer.echo("\n".join(papers.write_table(file, changes, root, good)[2]), err=as_json)
+    raise typer.Exit(code)
+
+
+@app.command(cls=WithPairs, epilog="Example: workbench table ditm_table4")
+def table(file: str, parameter: Pairs = None, root: Root = "runs", as_json: AsJson = False) -> None:
+    """The table of a grid, from finished runs.
+
+    Give the -p of that grid; exit code 3: arms are missing.
+    """
+    with usage():
+        made, files, lines = papers.write_table(file, pairs(parameter), root)
+    emit({"files": {end: str(path) for end, path in files.items()}, **asdict(made)}, as_json, lines)
+    raise typer.Exit(3 if made.missing else 0)
+
+
+@app.command(cls=WithPairs, epilog="Example: workbench train -p objective=ditm --out runs/mine")
+def train(
+    config: Annotated[
+        Path | None, typer.Argument(help="JSON or YAML file of fields; none takes the defaults.")
+    ] = None,
+    parameter: Pairs = None,
+    out: Out = "",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train and evaluate one experiment.
+
+    It is described by a file of configuration fields, by -p, or by the defaults alone.
+    """
+    from workbench import experiment
+    from workbench.execution import parameters
+    from workbench.experiment import standalone
+    from workbench.training import processes
+
+    with usage():
+        values = read_options(library.find(config, "configuration")) if config else {}
+        standalone.check_folder(out, resume)
+        chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
+        writable(out or "runs")
+        ready = experiment.prepare(chosen, progress=processes.leads())
+    with usage((SealError, BlockingIOError)):
+        folder = standalone.train(ready, out=out, resume=resume)
+    if processes.leads():
+        found = runs.read(folder)
+        emit(facts(found), as_json, [*numbers(found.results), f"{found.status}  {found.folder}"])
+
+
+@app.command(cls=WithPairs, epilog="Example: workbench evaluate runs/mine --data coco --split val")
+@usage()
+def evaluate(
+    run: list[str],
+    data: Annotated[
+        str, typer.Option(help="Other data: a name, a JSON or YAML file, or {...}; -p gives options.")
+    ] = "",
+    split: Annotated[str, typer.Option(help="Of the data; empty takes the test split.")] = "",
+    parameter: Pairs = None,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Measure the model of a finished run again.
+
+    On its own data or on others, of which the numbers are kept beside the run. Several runs are measured as
+    one ensemble: the mean of their scores.
+    """
+    from workbench.execution import parameters
+    from workbench.experiment import Target, standalone
+
+    options = parameters.lay((), parameters.spelt({}, pairs(parameter)))
+    require(data or not options, "-p gives options of other data; name it with --data")
+    folders = [runs.find(name, root).folder for name in run]
+    target = Target.read(data, options, split) if data else None
+    if target and len(folders) == 1:
+        one = standalone.evaluate_on(folders[0], target)
+        kept = str(folders[0] / runs.EVALUATIONS / target.name)
+        measurements, about = one.measurements, [evaluated(one.as_dict()), kept]
+    else:
+        measurements = standalone.evaluate_run(*folders, split=split or "test", target=target)
+        about = ["an ensemble belongs to no run folder: nothing is stored"] if target else []
+    emit([m.as_dict() for m in measurements], as_json, [*numbers(measurements, every=True), *about])

@@ -1,0 +1,231 @@
+"""The verbs that look at what is there: runs, shelves, data, the explorer, this machine."""
+
+import shutil
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli import papers, shelves
+from workbench.cli.base import (
+    USUAL,
+    AsJson,
+    Every,
+    Out,
+    Pairs,
+    Root,
+    WithPairs,
+    app,
+    emit,
+    facts,
+    pairs,
+    usage,
+)
+from workbench.cli.lines import changed, columns, evaluated, numbers
+from workbench.execution import library
+from workbench.execution.doctor import examine, speed
+from workbench.experiment import runs
+from workbench.records import readable, require
+from workbench.records.sealed import flat
+
+Model = Annotated[
+    str, typer.Option(help="A model made elsewhere: an open_clip name, or the path of its JSON file.")
+]
+Pretrained = Annotated[
+    str, typer.Option(help="Its weights: a file, or a tag of open_clip; empty takes random ones.")
+]
+NO_MODEL = "--pretrained and --images belong to --model; name one"
+Images = Annotated[str, typer.Option(metavar="FOLDER", help="Pictures that it is asked about.")]
+
+
+@app.command(epilog="Example: workbench explore --model ViT-B-32 --pretrained mine.pt --images photos")
+def explore(
+    run: Annotated[
+        list[str] | None, typer.Argument(help="Runs of one data set; none takes the shipped encoder.")
+    ] = None,
+    model: Model = "",
+    pretrained: Pretrained = "",
+    images: Images = "",
+    root: Root = "runs",
+    prepare: Annotated[bool, typer.Option("--prepare", help="Write the notebook, open nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Open JupyterLab on the retrieval explorer.
+
+    Several runs of one data set stand side by side. A model that was made elsewhere needs no run: name it and
+    a folder of pictures.
+    """
+    from workbench.execution import lab
+
+    with usage():
+        require(not (run and model), "give runs, or --model with --images, not both")
+        require(model or not (pretrained or images), NO_MODEL)
+        own = {"pretrained": pretrained, "root": root}
+        path = lab.outside_explorer(model, images, **own) if model else lab.explorer(run or [], root=root)
+    emit({"notebook": str(path)}, as_json, [str(path)])
+    if not prepare:
+        raise typer.Exit(lab.open_lab(path))
+
+
+@app.command(epilog="Example: workbench params 03_train")
+@usage()
+def params(notebook: str, as_json: AsJson = False) -> None:
+    """The parameters of a notebook: name, type, default, help."""
+    from workbench.execution.parameters import inspect
+
+    found = inspect(library.find(notebook)).values()
+    emit(
+        [asdict(p) for p in found], as_json, columns((p.name, p.type, repr(p.default), p.help) for p in found)
+    )
+
+
+@app.command(epilog="Example: workbench ls --notebook 03_train")
+def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> None:
+    """List the runs, oldest first.
+
+    When, how long, what, how it ended, and the number to look at first.
+    """
+    found = runs.list_runs(root, notebook)
+    heads = ("when", "took", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
+    rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
+    bad = [f"{run.folder} is {run.status}" for run in found if run.status.startswith(runs.UNREADABLE)]
+    emit([facts(run) for run in found], as_json, [*columns([heads, *rows]), *bad])
+
+
+def _line(run: Any) -> tuple[object, ...]:
+    """A run in the list, with its first number: what the results say, else what the parameters ask for."""
+    day, clock = run.id[:8], run.id[9:13]
+    when = f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:]}" if (day + clock).isdigit() else ""
+    known = {**run.params, **run.results}
+    about = (known.get("dataset", known.get("data", "")), known.get("objective", ""), known.get("seed", ""))
+    found = dict(readable.of_results(run.results))
+    first = [readable.readable(label, found[label]) for label in readable.headline(found)[:1]]
+    shown = [(row["queries"], f"{row['number']} {row['value']} {row['in']}") for row in first]
+    ended = runs.UNREADABLE if run.status.startswith(runs.UNREADABLE) else run.status
+    seconds = run.env.get("seconds")
+    took = "" if seconds is None else str(timedelta(seconds=round(seconds)))
+    return when, took, run.id, run.notebook, ended, *about, *(shown or [("", "")])[0]
+
+
+def _line_on(run: Any) -> tuple[object, ...]:
+    """The line of an evaluation on other data, below its run."""
+    return "", "", f"  {run.folder.name}", "evaluate", *_line(run)[4:]
+
+
+@app.command(epilog="Example: workbench show runs/mine --all")
+@usage()
+def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
+    """One run: parameters, and the numbers to look at first.
+
+    Each number with its interval and the count of its queries; --all shows every number.
+    """
+    found = runs.find(run, root)
+    parameters = columns((f"  {name}", value) for name, value in found.params.items())
+    about = columns((f"  {name}", value) for name, value in flat(found.env).items()) if every else []
+    lines = numbers(found.results, every=every)
+    for results in found.evaluations.values():
+        lines += [evaluated(results), *numbers(results, every=every)]
+    arms = columns((f"  arm of {grid}", label) for grid, label in found.arms.items())
+    emit(facts(found), as_json, [f"{found.folder}  {found.status}", *arms, *parameters, *lines, *about])
+
+
+@app.command(epilog="Example: workbench diff runs/mine runs/other")
+@usage()
+def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
+    """What differs between two runs.
+
+    Parameters, and the numbers to look at first, with the paired difference where both runs kept values by
+    query; --all shows every number.
+    """
+    one, two = runs.find(first, root), runs.find(second, root)
+    found = runs.diff(one, two)
+    parts = found if every else {"params": found["params"]}
+    rows = [(f"{part}: {key}", a, b) for part, keys in parts.items() for key, (a, b) in keys.items()]
+    measured, compared = changed(one, two, every)
+    lines = [*columns(rows), *measured] if any(found.values()) else ["no difference"]
+    emit(found | {"differences": compared}, as_json, lines)
+
+
+@app.command("list", epilog="Example: workbench list objectives")
+@usage()
+def list_shelf(shelf: str, as_json: AsJson = False) -> None:
+    """The members of a shelf, one a line.
+
+    The shelves are data, encoders, metrics, objectives and text; tables are
+    the tables and figures of the papers, each with its command.
+    """
+    if shelf == "tables":
+        found, lines = papers.listed()
+    else:
+        known = ", ".join((*shelves.KINDS, "tables"))
+        require(shelf in shelves.KINDS, f"no shelf {shelf!r}; choose one of {known}", KeyError)
+        found = shelves.rows(shelf)
+        lines = shelves.lines(found, shutil.get_terminal_size().columns)
+    emit(found, as_json, lines)
+
+
+@app.command(epilog="Example: workbench explain map_at_r")
+@usage()
+def explain(name: str, as_json: AsJson = False) -> None:
+    """What a member of a shelf computes, and its options.
+
+    The name is that of a member, module:Class, or the key of a number.
+    """
+    found = shelves.explain(name)
+    emit(found, as_json, found)
+
+
+@app.command(cls=WithPairs, epilog="Example: workbench data folder -p root=photos --split train")
+@usage()
+def data(name: str, parameter: Pairs = None, split: str = "test", as_json: AsJson = False) -> None:
+    """One split of a data set: its size and its notes."""
+    from workbench import data as shelf
+    from workbench.execution import parameters
+
+    found = shelf.load(name, split=split, **parameters.lay((), parameters.spelt({}, pairs(parameter))))
+    about = {"name": found.name, **found.fingerprint(), "judgements": sorted(found.judgements)}
+    about["notes"] = list(found.notes)
+    emit(about, as_json, columns(about.items()))
+
+
+@app.command(epilog="Example: workbench build --root runs")
+@usage()
+def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJson = False) -> None:
+    """A leaderboard of all good runs: one page and one CSV file."""
+    from workbench.views.pages import leaderboard
+
+    made = leaderboard.build(root, out=out, notebook=notebook)
+    emit(asdict(made), as_json, [f"{made.runs} runs  {made.html}", str(made.csv)])
+
+
+@app.command(epilog="Example: workbench doctor --model ViT-B-32 --pretrained mine.pt --images photos")
+def doctor(
+    model: Model = "",
+    pretrained: Pretrained = "",
+    images: Images = "",
+    bench: Annotated[bool, typer.Option("--bench", help="How fast it is; takes minutes.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Look whether this machine has what a first run needs.
+
+    With --model: whether a model that was made elsewhere can be asked. A few pictures of the folder, or of
+    the embedded world, are embedded with their captions. With --bench: what the machine does, beside
+    references.
+    """
+    with usage():
+        require(model or not (pretrained or images), NO_MODEL)
+    if model:
+        from workbench.experiment import outside
+
+        with usage((*USUAL, RuntimeError)):
+            said = outside.check(model, images, pretrained=pretrained)
+        emit(said, as_json, columns(said.items()))
+        return
+    if bench:
+        rows, lines = speed()
+        emit(rows, as_json, columns(lines))
+        return
+    found = examine()
+    emit([asdict(f) for f in found], as_json, columns((f.state, f.name, f.detail) for f in found))
+    raise typer.Exit(any(f.state == "missing" for f in found))
