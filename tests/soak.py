@@ -1,7 +1,7 @@
 """Kills trainings, notebook runs and grids at random moments, and looks at what is left.
 
-Run: ``python -m tests.soak --kills 200``; the counts so far go to ``tests/soak.tsv`` after every command that
-has ended well. SIGKILL and SIGTERM go to the command or to any process that it has started (workers,
+Run: ``python -m tests.soak --kills 200``; the counts go to ``tests/soak.tsv`` after every command that has ended
+well, and a later soak goes on with them. SIGKILL and SIGTERM go to the command or to any process that it has started (workers,
 kernels); now and then the disk is full, or read-only, while it runs (where a small file system can be
 mounted). A command that was stopped is given again until it ends well. Then its results must be those of one
 that nobody disturbed, every arm must have run once, and no process, no unreadable file and no temporary file
@@ -156,11 +156,14 @@ class Soak:
         home: a folder for everything.
         seed: of the moments and of the processes.
         names: of the commands.
+        done: what was done before.
     """
 
-    def __init__(self, home: Path, seed: int, names: Sequence[str] = NAMES) -> None:
+    def __init__(
+        self, home: Path, seed: int, names: Sequence[str] = NAMES, done: Mapping[str, int] | None = None
+    ) -> None:
         self.home, self.names, self.draw = home, names, random.Random(seed)
-        self.done: Counter[str] = Counter()
+        self.done = Counter(done or {})
         self.disk = home / "disk"
         self.disk.mkdir(parents=True)
         made = subprocess.run(
@@ -238,6 +241,12 @@ class Soak:
         assert process.returncode is not None, said
 
 
+def recorded(path: Path = TABLE) -> dict[str, int]:
+    """What the table says."""
+    lines = path.read_text(encoding="utf-8").splitlines()[2:] if path.is_file() else []
+    return {what: int(times) for what, times in (line.split("\t") for line in lines)}
+
+
 def write(done: Mapping[str, int], path: Path = TABLE) -> None:
     """Write what was done, and print it."""
     rows = [f"{what}\t{times}" for what, times in sorted(done.items())]
@@ -248,12 +257,13 @@ def write(done: Mapping[str, int], path: Path = TABLE) -> None:
 def main() -> None:
     """Soak, and record what was survived."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=200, help="signals to send")
+    parser.add_argument("--kills", type=int, default=200, help="signals to send, those recorded counted")
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
     parser.add_argument("--minutes", type=float, default=600, help="after which no new command is begun")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        Soak(Path(folder) / "soak", given.seed).run(given.kills, given.minutes, write)
+        soak = Soak(Path(folder) / "soak", given.seed, done=recorded())
+        soak.run(given.kills, given.minutes, write)
 
 
 if __name__ == "__main__":

@@ -178,7 +178,7 @@ def train(
         chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
         writable(out or "runs")
         ready = experiment.prepare(chosen, progress=processes.leads())
-    with usage((SealError, BlockingIOError)):
+    with usage((SealError, OSError)):
         folder = standalone.train(ready, out=out, resume=resume)
     if processes.leads():
         found = runs.read(folder)

@@ -26,6 +26,7 @@ from workbench.registry import Natural, check_options, require_known
 EXECUTORS = {"local": "", "submitit": "submitit", "dask": "distributed"}
 # an option of every executor: seconds that a run may take
 TIME_LIMIT = "time_limit"
+DASK = {"allowed-failures": 0, "worker-saturation": 1.0}
 
 
 def _at_once(function: Callable[..., Any], *args: Any) -> SimpleNamespace:
@@ -184,10 +185,10 @@ def _open(name: str, root: Path, options: dict[str, Any]) -> AbstractContextMana
         return _local(**options)
     package = import_module(EXECUTORS[name])
     if name == "dask":
-        # the grid itself tries again what a dead worker had
+        # the grid itself tries again what a dead worker had, which is one run and none that waits for it
         from dask import config
 
-        config.set({"distributed.scheduler.allowed-failures": 0})
+        config.set({f"distributed.scheduler.{name}": n for name, n in DASK.items()})
         return closing(package.Client(**options))
     auto = package.AutoExecutor(folder=root / "submitit")
     auto.update_parameters(**{"timeout_min": 24 * 60} | options)

@@ -79,7 +79,11 @@ def require_same(path: Path, was: Mapping[str, Any], now: Mapping[str, Any]) -> 
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-    """Write tensors and JSON facts; the file appears whole or not at all."""
+    """Write tensors and JSON facts; the file appears whole or not at all.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     # The format refuses shared storage (tied weights) and strided layouts, so every tensor gets its own plain
     # copy.
     own = {
@@ -88,7 +92,10 @@ def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -
     }
     said = json.dumps(facts)
     with replacing(path) as temporary:
-        save_file(own, temporary, {"facts": said, "sha256": _checksum(own, said)})
+        try:
+            save_file(own, temporary, {"facts": said, "sha256": _checksum(own, said)})
+        except SafetensorError as error:
+            raise OSError(f"{path} could not be written: {error}") from None
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
