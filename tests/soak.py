@@ -1,11 +1,11 @@
 """Kills trainings, notebook runs and grids at random moments, and looks at what is left.
 
-Run: ``python -m tests.soak --kills 200``; the counts go to ``tests/soak.tsv`` after every command that has ended
-well, and a later soak goes on with them. SIGKILL and SIGTERM go to the command or to any process that it has started (workers,
-kernels); now and then the disk is full, or read-only, while it runs (where a small file system can be
-mounted). A command that was stopped is given again until it ends well. Then its results must be those of one
-that nobody disturbed, every arm must have run once, and no process, no unreadable file and no temporary file
-may be left.
+Run: ``python -m tests.soak --kills 200``; the counts go to ``tests/soak.tsv`` after every command that has
+ended well, and a later soak goes on with them. SIGKILL and SIGTERM go to the command or to any process that
+it has started (workers, kernels); now and then the disk is full, or read-only, while it runs (where a small
+file system can be mounted). A command that was stopped is given again until it ends well. Then its results
+must be those of one that nobody disturbed, every arm must have run once, and no process, no unreadable file
+and no temporary file may be left.
 """
 
 from __future__ import annotations

@@ -154,15 +154,6 @@ def test_an_arm_whose_worker_dies_is_tried_again_so_often_and_then_reported():
 @pytest.mark.slow
 # what these libraries leave to the garbage collector is not ours
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-def test_submitit_executes_where_there_is_no_scheduler_too(tmp_path):
-    with executor("submitit", tmp_path, {"timeout_min": 5}) as pool:
-        assert pool.submit(pow, 2, 3).result() == 8
-    assert (tmp_path / "submitit").is_dir()
-
-
-@pytest.mark.slow
-# what these libraries leave to the garbage collector is not ours
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_dask_executes_the_same_call_twice(tmp_path):
     options = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
     with executor("dask", tmp_path, options) as pool:
