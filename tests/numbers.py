@@ -122,8 +122,11 @@ def machine() -> str:
     found = read("machine")
     head, *rows = bench.lines([bench.Figure(**row) for row in found["rows"]])
     gpu = "no GPU" if found["gpu"] == "none" else found["gpu"]
-    of = found["machine"]
-    about = f"{of['cores']} cores ({of['processor']}), {gpu}, PyTorch {found['torch']}:"
+    of, threads = found["machine"], count(found["threads"], "thread")
+    about = (
+        f"{of['cores']} cores ({of['processor']}), {threads} of PyTorch {found['torch']}, "
+        f"{gpu}; other work was going on (load {fixed(of['load'], 1)}):"
+    )
     table = [" | ".join(cells) for cells in (head, ["---"] * len(head), *rows)]
     return "\n".join([about, "", *(f"| {line} |" for line in table)])
 

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from safetensors.torch import load_file
 from tests.experiment.test_experiment import SMALL, TINY
 from tests.training import curves
 from workbench import objectives
-from workbench.experiment.running import Prepared
 from workbench.experiment.runs import MODEL
 
 ALONE = [sys.executable, "-m", "workbench"]
@@ -59,21 +57,16 @@ def test_two_processes_leave_one_run_with_the_weights_of_one(tmp_path: Path) -> 
         assert (value - weights["together"][key]).abs().max() < 1e-3, key
 
 
-@pytest.fixture(scope="module")
-def alone() -> Iterator[tuple[dict[str, Prepared], dict[str, list[float]]]]:
+@pytest.mark.slow
+def test_several_processes_have_the_curve_of_one_chunk_by_chunk_and_gone_on_with(tmp_path: Path) -> None:
+    """A few steps; ``python -m tests.training.curves`` records twenty of 2 and 3 processes, whole too."""
     with curves.doubled():
         made = {name: curves.ready(name) for name in objectives.names()}
-        yield made, {name: curves.curve(one) for name, one in made.items()}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("world", "chunk"), [(2, 0), (3, 3)])
-def test_several_processes_have_the_curve_of_one_also_where_they_were_stopped(alone, tmp_path, world, chunk):
-    made, expected = alone
-    found = curves.of_several(made, world, chunk, tmp_path)
-    for name, losses in expected.items():
-        assert len(losses) == curves.STEPS
-        np.testing.assert_allclose(found[name], losses, rtol=0, atol=1e-9, err_msg=name)
+        found = curves.of_several(made, 2, 4, tmp_path, curves.FEW)
+        for name, one in made.items():
+            expected = curves.curve(one, steps=curves.FEW)
+            assert len(expected) == curves.FEW
+            np.testing.assert_allclose(found[name], expected, rtol=0, atol=1e-9, err_msg=name)
 
 
 def test_the_record_of_all_curves_keeps_the_bar() -> None:

@@ -17,7 +17,8 @@ def main() -> None:
     """Measure and record."""
     rows = [asdict(row) for row in figures()]
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
-    record("machine", {"gpu": gpu, "torch": torch.__version__, "rows": rows})
+    about = {"gpu": gpu, "torch": torch.__version__, "threads": torch.get_num_threads()}
+    record("machine", {**about, "rows": rows})
 
 
 if __name__ == "__main__":

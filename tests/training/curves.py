@@ -31,8 +31,10 @@ from workbench.records import Embedding
 from workbench.training import checkpoint, fit, seed_everything
 
 TABLE = Path(__file__).with_suffix(".tsv")
-# images or captions of a batch, which neither 2 nor 3 divides; the step before which a run is stopped
-STEPS, SIZE, EVERY, STOP = 20, 7, 3, 11
+# images or captions of a batch, which neither 2 nor 3 divides; steps, in the short form too
+SIZE, STEPS, FEW = 7, 20, 5
+# steps between checkpoints
+EVERY = 3
 SETTINGS = {
     "train_images": 36, "val_images": 4, "test_images": 4, "device": "cpu", "batch_size": SIZE, "epochs": 2,
     "checkpoint_every": EVERY, "clusters": 9, "clusters_per_batch": 7, "lr": 1e-4,
@@ -55,9 +57,14 @@ def doubled() -> Iterator[None]:
         return self
 
     torch.set_default_dtype(torch.float64)
-    with patch.object(Embedding, "in_float32", lambda self, device: self), patch.object(Pair, "train", train):
-        yield
-    torch.set_default_dtype(torch.float32)
+    try:
+        with (
+            patch.object(Embedding, "in_float32", lambda self, device: self),
+            patch.object(Pair, "train", train),
+        ):
+            yield
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 def ready(name: str) -> Prepared:
@@ -77,13 +84,14 @@ def _note(losses: list[float], _: Any, __: Any, terms: dict[str, torch.Tensor]) 
     losses.append(sum(terms.values()).item())
 
 
-def curve(made: Prepared, *, chunk: int = 0, folder: Path | None = None) -> list[float]:
+def curve(made: Prepared, *, steps: int = STEPS, chunk: int = 0, folder: Path | None = None) -> list[float]:
     """The loss of every step; with a folder the run is stopped on its way and gone on with."""
     settings = made.config.model_copy(update={"chunk_size": chunk})
     losses: list[float] = []
-    for last in ((STOP,) if folder else ()) + (STEPS,):
+    stopped = steps // 2 + 1
+    for last in (stopped, steps) if folder else (steps,):
         pair, objective = deepcopy(made.model.pair), deepcopy(made.model.objective)
-        del losses[STOP - STOP % EVERY :]
+        del losses[stopped - stopped % EVERY :]
         objective.register_forward_pre_hook(partial(_stop, losses, last))
         objective.register_forward_hook(partial(_note, losses))
         seed_everything(settings.seed)
@@ -93,17 +101,20 @@ def curve(made: Prepared, *, chunk: int = 0, folder: Path | None = None) -> list
     return losses
 
 
-def _rank(made: dict[str, Prepared], chunk: int, rank: int, folder: Path, said: Any) -> None:
+def _rank(how: tuple[dict[str, Prepared], int, int, Path], rank: int, said: Any) -> None:
+    made, steps, chunk, folder = how
     torch.set_num_threads(1)
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank))
     distributed.init_process_group("gloo")
-    found = {name: curve(one, chunk=chunk, folder=folder / name) for name, one in made.items()}
+    found = {name: curve(one, steps=steps, chunk=chunk, folder=folder / name) for name, one in made.items()}
     if rank == distributed.get_world_size() - 1:
         said.send(found)
     distributed.destroy_process_group()
 
 
-def of_several(made: dict[str, Prepared], world: int, chunk: int, folder: Path) -> dict[str, list[float]]:
+def of_several(
+    made: dict[str, Prepared], world: int, chunk: int, folder: Path, steps: int = STEPS
+) -> dict[str, list[float]]:
     """The curves that the last of several processes sees."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -111,7 +122,7 @@ def of_several(made: dict[str, Prepared], world: int, chunk: int, folder: Path) 
     ours, theirs = get_context("fork").Pipe(duplex=False)
     where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
     with patch.dict(os.environ, where):
-        given = [(made, chunk, rank, folder, theirs) for rank in range(world)]
+        given = [((made, steps, chunk, folder), rank, theirs) for rank in range(world)]
         ranks = [get_context("fork").Process(target=_rank, args=one) for one in given]
         for process in ranks:
             process.start()

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from statistics import median
 from typing import Any
@@ -130,7 +131,7 @@ def training_step() -> Figure:
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
                 image, text = pair.image.images(batch), pair.text.texts(batch)
             terms = objective(image.in_float32(device), text.in_float32(device), batch)
-            torch.stack(list(terms.values())).sum().backward()
+            torch.autograd.backward(list(terms.values()))
             optimiser.step()
             optimiser.zero_grad()
 
@@ -157,7 +158,7 @@ def vit_step(pairs: int) -> float:
     def step() -> None:
         image, text, scale = model(pixels, tokens)
         logits = scale * image @ text.T
-        (cross_entropy(logits, labels) + cross_entropy(logits.T, labels)).backward()
+        torch.autograd.backward([cross_entropy(logits, labels), cross_entropy(logits.T, labels)])
         optimiser.step()
         optimiser.zero_grad()
 
@@ -178,11 +179,12 @@ def loss(name: str, pairs: int, *, width: int = WIDTH, rounds: int = 1) -> float
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     objective.to(device).train()
     captions = pairs * objective.captions_per_image
-    unread = [one for what, several in FIELDS.items() if what not in objective.reads for one in several]
+    unread = (one for what, several in FIELDS.items() if what not in objective.reads for one in several)
+    nothing: dict[str, Any] = dict.fromkeys(unread)
 
     def embedding(count: int, parts: int) -> Embedding:
         made = contract.embedding(count, seed=count, dimensions=width, parts=parts, dtype=torch.float32)
-        return replace(made, **dict.fromkeys(unread)).in_float32(device)
+        return replace(made, **nothing).in_float32(device)
 
     image, words = embedding(pairs, PARTS), embedding(captions, WORDS)
     given = batches.to(contract.batch(torch.arange(captions) % pairs, objective=objective), device)
@@ -190,7 +192,7 @@ def loss(name: str, pairs: int, *, width: int = WIDTH, rounds: int = 1) -> float
         given = replace(given, momentum=(image, words))
 
     def once() -> None:
-        torch.stack(list(objective(image, words, given).values())).sum().backward()
+        torch.autograd.backward(list(objective(image, words, given).values()))
         objective.after_step(image, words, given)
 
     return seconds(once, rounds)
@@ -216,8 +218,6 @@ def evaluation(split: Split) -> Figure:
 
 def cider(split: Split) -> Figure:
     """CIDEr-D of all captions against all images, beside ``pycocoevalcap``, which scores a pair an image."""
-    from pycocoevalcap.cider.cider_scorer import CiderScorer
-
     images, captions = len(split.image_ids), len(split.captions)
 
     def every() -> None:
@@ -225,7 +225,7 @@ def cider(split: Split) -> Figure:
         for _ in maker.of(split.captions, split.own).blocks():
             pass
 
-    scorer = CiderScorer()
+    scorer = import_module("pycocoevalcap.cider.cider_scorer").CiderScorer()
     for row in range(images):
         scorer += (split.captions[row], [split.captions[i] for i in np.flatnonzero(split.own == row)])
     began = time.perf_counter()  # once, since a second call would count the references again

@@ -12,6 +12,7 @@ and one more back, as far as it lies in the encoder.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -49,9 +50,7 @@ class Chunks:
                 self._norms.settle(len(batches))
         if self._drew:
             _seeds(batches)  # the next step draws others
-        self._leaves = [
-            Embedding(**{name: _leaf(value) for name, value in vars(one).items()}) for one in made
-        ]
+        self._leaves = list(map(_leaf, made))
         self.embedding = Embedding.joined(self._leaves)
 
     def backward(self) -> None:
@@ -119,5 +118,9 @@ def _seeds(batches: Sequence[Batch]) -> list[int]:
     return found
 
 
-def _leaf(value: Tensor | None) -> Tensor | None:
-    return value.detach().requires_grad_() if value is not None and value.is_floating_point() else value
+def _leaf(made: Embedding) -> Embedding:
+    values: dict[str, Any] = {
+        name: value.detach().requires_grad_() if value is not None and value.is_floating_point() else value
+        for name, value in vars(made).items()
+    }
+    return Embedding(**values)
