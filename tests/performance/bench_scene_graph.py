@@ -24,6 +24,7 @@ from tempfile import TemporaryDirectory
 
 from tests.performance.recorded import record
 from workbench import text
+from workbench.execution.bench import spacy_alone
 from workbench.records import SceneGraph
 from workbench.text.scene_graph import tree
 from workbench.text.scene_graph.annotations import TEXTS, agreement, annotated, texts
@@ -53,14 +54,6 @@ def theirs(caption: str) -> SceneGraph:
         looks += [(node, word) for dep, word in modifiers if dep not in ("det", "poss", "compound")]
     relations = [(r["subject"], r["lemma_relation"].lower(), r["object"]) for r in found["relations"]]
     return SceneGraph(tuple(names), tuple(dict.fromkeys(looks)), tuple(dict.fromkeys(relations)))
-
-
-def alone(captions: list[str]) -> None:
-    """SpaCy's tagger and parser, nothing after them."""
-    nlp, _ = tree.model()
-    with nlp.select_pipes(disable="lemmatizer"):
-        for _ in nlp.pipe(captions, batch_size=tree.BATCH):
-            pass
 
 
 def in_two(captions: list[str]) -> None:
@@ -115,7 +108,7 @@ def main(root: Path, number: int) -> None:
         f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, spaCy model {tree.model()[1]}\n"
     )
     theirs(captions[0])
-    spacy = speed("spaCy alone", captions, alone)
+    spacy = speed("spaCy alone", captions, spacy_alone)
     one = ours = speed("ours", captions, lambda c: text.load("scene_graph").of(c))
     ours = max(
         ours, speed("ours, two processes", captions, lambda c: text.load("scene_graph", processes=2).of(c))

@@ -24,7 +24,7 @@ from workbench.cli.base import (
 )
 from workbench.cli.lines import changed, columns, evaluated, numbers
 from workbench.execution import library
-from workbench.execution.doctor import examine
+from workbench.execution.doctor import examine, speed
 from workbench.experiment import runs
 from workbench.records import readable, require
 from workbench.records.sealed import flat
@@ -201,12 +201,17 @@ def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJs
 
 @app.command(epilog="Example: workbench doctor --model ViT-B-32 --pretrained mine.pt --images photos")
 def doctor(
-    model: Model = "", pretrained: Pretrained = "", images: Images = "", as_json: AsJson = False
+    model: Model = "",
+    pretrained: Pretrained = "",
+    images: Images = "",
+    bench: Annotated[bool, typer.Option("--bench", help="How fast it is; takes minutes.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Look whether this machine has what a first run needs.
 
     With --model: whether a model that was made elsewhere can be asked. A few pictures of the folder, or of
-    the embedded world, are embedded with their captions.
+    the embedded world, are embedded with their captions. With --bench: what the machine does, beside
+    references.
     """
     with usage():
         require(model or not (pretrained or images), NO_MODEL)
@@ -216,6 +221,10 @@ def doctor(
         with usage((*USUAL, RuntimeError)):
             said = outside.check(model, images, pretrained=pretrained)
         emit(said, as_json, columns(said.items()))
+        return
+    if bench:
+        rows, lines = speed()
+        emit(rows, as_json, columns(lines))
         return
     found = examine()
     emit([asdict(f) for f in found], as_json, columns((f.state, f.name, f.detail) for f in found))
