@@ -1,6 +1,7 @@
-"""Every figure of README.md, made from what is recorded: ``python -m tests.numbers`` writes them anew.
+"""Every figure of README.md and of a guide, made from what is recorded: ``python -m tests.numbers`` writes
+them anew.
 
-README holds blocks between ``<!-- recorded: NAME -->`` and ``<!-- end -->``; each is one function below. A
+They hold blocks between ``<!-- recorded: NAME -->`` and ``<!-- end -->``; each is one function below. A
 test holds the blocks to these functions, and the text around them to have no figure of its own.
 """
 
@@ -11,6 +12,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.performance import bench_arms
 from tests.performance.recorded import read
 from workbench import assets, data
 from workbench.experiment import compare
@@ -114,12 +116,36 @@ def held() -> str:
     return "\n".join(["| what | held to |", "|---|---|", *lines])
 
 
+def ablations() -> str:
+    """How far the recorded arms of the papers' ablations come from chance, and which do not."""
+    rows = assets.recorded("ablation_arms")
+    rows["times"], rows["before"] = rows.rsum / rows.chance, rows.untrained / rows.chance
+    left = rows.times > bench_arms.TIMES
+    places = [
+        f"{count(len(part), 'arm')} in {'the embedded world' if name == 'scenes' else 'Flickr8k'} "
+        f"(`{'`, `'.join(sorted(set(part.grid)))}`), at least {fixed(part.times.min(), 1)} times"
+        for name, part in rows[left].groupby("data")
+    ]
+    near = [
+        f"{row.arm} of `{row.grid}` ({fixed(row.times, 1)} times after {count(row.epochs, 'epoch')})"
+        for row in rows[~left].itertuples()
+    ]
+    told = (
+        f"RSUM after training, held against an order at random: {'; '.join(places)}. Before training it is "
+        f"at most {fixed(rows.before.max(), 1)} times. Not away from chance with this budget: "
+        f"{', '.join(near) or 'none'}."
+    )
+    return "\n".join(textwrap.wrap(told, 130, break_on_hyphens=False))
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "tour": tour,
     "comparison": comparison,
     "photographs": photographs,
     "held": held,
+    "ablations": ablations,
 }
+PAGES = ("README.md", "docs/guides/tables.md")
 BLOCK = re.compile(r"(<!-- recorded: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -129,5 +155,6 @@ def rewritten(text: str) -> str:
 
 
 if __name__ == "__main__":
-    readme = ROOT / "README.md"
-    readme.write_text(rewritten(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        made = rewritten((ROOT / page).read_text(encoding="utf-8"))
+        (ROOT / page).write_text(made, encoding="utf-8")

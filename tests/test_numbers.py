@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.numbers import BLOCK, ROOT, rewritten
+from tests.numbers import BLOCK, PAGES, ROOT, rewritten
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 # A result reads like one of these: a decimal number, a percentage, a factor, a time or a size.
 RESULT = re.compile(
     r"(?<![\w.@])[-+]?\d*\.\d+(?![\w.])|\d[\d,.]*\s?(?:%|percent|times|seconds|minutes|hours|ms\b|s\b|GiB|GB|MB)"
@@ -25,11 +24,13 @@ def plain(markdown: str) -> str:
     return SET.sub("", re.sub(r"`[^`]*`|\]\([^)]*\)", "", without))
 
 
-def test_the_figures_of_the_readme_are_those_that_were_recorded():
-    assert rewritten(README) == README, "run python -m tests.numbers"
+@pytest.mark.parametrize("name", PAGES)
+def test_the_figures_of_a_page_are_those_that_were_recorded(name: str):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert rewritten(text) == text, "run python -m tests.numbers"
 
 
-@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("name", [*PAGES, "CHANGELOG.md", "CONTRIBUTING.md"])
 def test_no_figure_stands_outside_a_recorded_block(name: str):
     assert RESULT.findall(plain((ROOT / name).read_text(encoding="utf-8"))) == []
 
