@@ -74,7 +74,7 @@ def speed(what: str, captions: list[str], run: Callable[[list[str]], object]) ->
 
 
 def of_few(captions: list[str]) -> dict[str, object]:
-    """Two processes against one on few captions, by turns, and the store when it has them: what each gains."""
+    """Two processes against one on few captions, by turns, and the store that has them: what each gains."""
     turns = [
         [
             speed(f"ours, {count(processes)}", captions, text.load("scene_graph", processes=processes).of)
