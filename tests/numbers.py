@@ -1,5 +1,6 @@
-"""Every figure of README.md and of a guide, made from what is recorded: ``python -m tests.numbers`` writes
-them anew.
+"""Every figure of README.md and of two guides, made from what is recorded.
+
+``python -m tests.numbers`` writes them anew.
 
 They hold blocks between ``<!-- recorded: NAME -->`` and ``<!-- end -->``; each is one function below. A
 test holds the blocks to these functions, and the text around them to have no figure of its own.
@@ -15,6 +16,7 @@ from pathlib import Path
 from tests.performance import bench_arms
 from tests.performance.recorded import read
 from workbench import assets, data
+from workbench.execution import bench
 from workbench.experiment import compare
 from workbench.metrics import published, seeds
 from workbench.records.shown import count, fixed, shown
@@ -138,14 +140,27 @@ def ablations() -> str:
     return "\n".join(textwrap.wrap(told, 130, break_on_hyphens=False))
 
 
+def machine() -> str:
+    """The short table of the machine that this was last measured on."""
+    found = read("machine")
+    head, *rows = bench.lines([bench.Figure(**row) for row in found["rows"]])
+    gpu = "no GPU" if found["gpu"] == "none" else found["gpu"]
+    of = found["machine"]
+    about = f"{of['cores']} cores ({of['processor']}), {gpu}, PyTorch {found['torch']}:"
+    table = [" | ".join(cells) for cells in (head, ["---"] * len(head), *rows)]
+    return "\n".join([about, "", *(f"| {line} |" for line in table)])
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "tour": tour,
     "comparison": comparison,
     "photographs": photographs,
     "held": held,
     "ablations": ablations,
+    "machine": machine,
 }
-PAGES = ("README.md", "docs/guides/tables.md")
+# files with blocks
+FILES = ("README.md", "docs/guides/benchmarks.md", "docs/guides/tables.md")
 BLOCK = re.compile(r"(<!-- recorded: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -155,6 +170,6 @@ def rewritten(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for page in PAGES:
-        made = rewritten((ROOT / page).read_text(encoding="utf-8"))
-        (ROOT / page).write_text(made, encoding="utf-8")
+    for name in FILES:
+        path = ROOT / name
+        path.write_text(rewritten(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -207,6 +207,7 @@ def test_ls_lists_runs_oldest_first_with_their_first_number(root: Path) -> None:
     lines = [line.split() for line in call("ls", "--root", root).output.splitlines()]
     assert lines[0] == [
         "when",
+        "took",
         "run",
         "notebook",
         "status",

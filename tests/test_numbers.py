@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.numbers import BLOCK, PAGES, ROOT, rewritten
+from tests.numbers import BLOCK, FILES, ROOT, rewritten
 
 # A result reads like one of these: a decimal number, a percentage, a factor, a time or a size.
 RESULT = re.compile(
@@ -24,13 +24,13 @@ def plain(markdown: str) -> str:
     return SET.sub("", re.sub(r"`[^`]*`|\]\([^)]*\)", "", without))
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_the_figures_of_a_page_are_those_that_were_recorded(name: str):
+@pytest.mark.parametrize("name", FILES)
+def test_the_figures_of_a_text_are_those_that_were_recorded(name: str):
     text = (ROOT / name).read_text(encoding="utf-8")
     assert rewritten(text) == text, "run python -m tests.numbers"
 
 
-@pytest.mark.parametrize("name", [*PAGES, "CHANGELOG.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("name", [*FILES, "CHANGELOG.md", "CONTRIBUTING.md"])
 def test_no_figure_stands_outside_a_recorded_block(name: str):
     assert RESULT.findall(plain((ROOT / name).read_text(encoding="utf-8"))) == []
 

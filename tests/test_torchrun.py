@@ -6,12 +6,17 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from safetensors.torch import load_file
 
 from tests.experiment.test_experiment import SMALL, TINY
+from tests.training import curves
+from workbench import objectives
+from workbench.experiment.running import Prepared
 from workbench.experiment.runs import MODEL
 
 ALONE = [sys.executable, "-m", "workbench"]
@@ -52,3 +57,29 @@ def test_two_processes_leave_one_run_with_the_weights_of_one(tmp_path: Path) -> 
     # AdamW's division.
     for key, value in weights["alone"].items():
         assert (value - weights["together"][key]).abs().max() < 1e-3, key
+
+
+@pytest.fixture(scope="module")
+def alone() -> Iterator[tuple[dict[str, Prepared], dict[str, list[float]]]]:
+    with curves.doubled():
+        made = {name: curves.ready(name) for name in objectives.names()}
+        yield made, {name: curves.curve(one) for name, one in made.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("world", "chunk"), [(2, 0), (3, 3)])
+def test_several_processes_have_the_curve_of_one_also_where_they_were_stopped(alone, tmp_path, world, chunk):
+    made, expected = alone
+    found = curves.of_several(made, world, chunk, tmp_path)
+    for name, losses in expected.items():
+        assert len(losses) == curves.STEPS
+        np.testing.assert_allclose(found[name], losses, rtol=0, atol=1e-9, err_msg=name)
+
+
+def test_the_record_of_all_curves_keeps_the_bar() -> None:
+    rows = [line.split("\t") for line in curves.TABLE.read_text().splitlines()[2:]]
+    told = {tuple(row[:3]) for row in rows}
+    cases = (("1", "3"), ("2", "0"), ("3", "0"), ("2", "3"), ("3", "3"))
+    assert told == {(name, *case) for name in objectives.names() for case in cases}
+    assert {row[3] for row in rows} == {str(curves.STEPS)}
+    assert max(float(row[4]) for row in rows) < 1e-9

@@ -3,10 +3,12 @@ from __future__ import annotations
 import csv
 import gzip
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from workbench import data
+from workbench.metrics import correlation
 
 PLACE = "http://images.cocodataset.org/val2014/"
 PICTURES = ["COCO_val2014_000000000001.jpg", "COCO_val2014_000000000002.jpg"]
@@ -79,6 +81,40 @@ def test_the_captions_are_the_last_texts_of_the_expanded_chains_and_form_none(co
     assert split.captions == ("A cat on a rug .", "Two cats lie on a red rug.", "A jay sits in a tree.")
     assert split.level is None
     assert split.chain is None
+
+
+def test_the_levels_of_a_chain_are_ratings_beside_texts_of_a_wrong_chain(copy):
+    split = load(copy, texts="levels", on_error="skip")
+    assert split.image_ids == (PICTURES[1], f"{PICTURES[1]}#levels")
+    # A human caption that ends the rated chain is left out of those that a judge may look at.
+    assert split.captions == (
+        "A cat on a rug .",
+        *("animal", "cats", "two cats on a rug", "Two cats lie on a red rug."),
+        *("dog", "dogs", "a dog", "A dog"),
+    )
+    assert split.own.tolist() == [0] + [1] * 8
+    rated = split.judgements["levels"]
+    assert rated.images.tolist() == [0] * 8
+    assert rated.captions.tolist() == list(range(1, 9))
+    assert rated.grades.tolist() == [1, 2, 3, 4, 0, 0, 0, 0]
+    assert rated.unlisted is None
+    assert split.open_image(1).size == (20, 10)
+    assert "1 x image without other captions" in split.notes[0]
+    with pytest.raises(ValueError, match=f"csv row 2: .* has none of {PICTURES[0]}"):
+        load(copy, texts="levels")
+
+
+def test_a_judge_is_held_against_the_levels_by_kendalls_tau(copy):
+    # As 08_relevance measures judges by ``ratings: {hierarcaps:levels: {texts: levels}}``.
+    split = load(copy, texts="levels", on_error="skip")
+    values = np.zeros((2, 9))
+    values[0, 1:] = [0, 1, 1, 2, 0, 0, 0, 1]
+    found = correlation.measure(
+        values, split.judgements["levels"], split.own, rows=[correlation.TauC()], rounds=0
+    )
+    # Grades 1 2 3 4 0 0 0 0. Concordant: 5 pairs of true texts (2 and 3 tie), 0 + 3 + 3 + 4 of a true and
+    # a wrong one; discordant: the first true text against the last wrong one. 2 (15 - 1) / (64 x 2 / 3).
+    assert [m.value for m in found] == [pytest.approx(28 * 3 / 128)] * len(found)
 
 
 def test_a_photograph_of_the_expanded_chains_is_missed_when_it_is_opened_and_not_before(copy):
@@ -155,7 +191,12 @@ def test_unknown_names_list_the_known_ones(copy):
 @pytest.mark.real_data
 @pytest.mark.parametrize(
     ("texts", "images", "captions"),
-    [("chains", 1000, 4000), ("expanded", 5000, 93916), ("captions", 5000, 23479)],
+    [
+        ("chains", 1000, 4000),
+        ("expanded", 5000, 93916),
+        ("captions", 5000, 23479),
+        ("levels", 2000, 11748),
+    ],
 )
 def test_the_real_files_have_the_published_counts(real_data, texts, images, captions):
     found = data.load("hierarcaps", texts=texts, root=str(real_data / "hierarcaps"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -12,8 +13,10 @@ import nbformat
 import psutil
 import pytest
 
+from workbench.execution import grid
 from workbench.execution.notebook import NOTEBOOK, run_notebook
 from workbench.experiment import runs
+from workbench.views.pages import leaderboard
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
@@ -99,3 +102,70 @@ def test_a_full_disk_leaves_no_torn_notebook_and_is_told_in_one_line(make_notebo
         assert runs.read(result.folder).status == "failed:4"
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
+
+
+DOES = """import os, pathlib, time
+file = pathlib.Path({folder!r}) / f"{{objective}}{{seed}}"
+first = not file.exists()
+file.touch()
+if (objective, seed) == ("raises", 1):
+    1 / 0
+if (objective, seed) == ("hangs", 1):
+    time.sleep(600)
+if (objective, seed) == ("dies", 1) and first:
+    os.kill(os.getppid(), 9)"""
+PUBLISHES = 'runs.publish(out, {"objective": objective, "seed": seed, "metrics": {"rsum": 1.0}}, seed)'
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("local", {"jobs": 2}),
+        ("submitit", {"timeout_min": 30}),
+        ("dask", {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}),
+    ],
+)
+def test_twelve_runs_end_of_which_one_raises_one_hangs_and_ones_worker_is_killed(
+    make_notebook, tmp_path, name, options
+):
+    parameters = 'objective: str = ""  # objective\nseed: int = 0  # seed\nout: str = ""  # run folder'
+    does = DOES.format(folder=str(tmp_path))
+    path = make_notebook(does, PUBLISHES, parameters=parameters, publishes=False)
+    described = {"grid": {"objective": ["fine", "raises", "hangs", "dies"], "seed": [0, 1, 2]}}
+    arms, root, said = grid.plan(path, described), tmp_path / "runs", []
+    options = {**options, "time_limit": 90}
+    done = grid.run_grid(
+        path, arms, root=root, name="twelve", executor=name, options=options, say=said.append
+    )
+    found = {one.label: one for one in done}
+    bad = {label: one.status for label, one in found.items() if one.exit_code}
+    assert bad == {"objective=raises, seed=1": "failed:4", "objective=hangs, seed=1": "timeout"}, said
+    traceback = found["objective=raises, seed=1"].traceback
+    assert "ZeroDivisionError: division by zero" in traceback
+    assert "1 / 0" in traceback
+    assert sum("try 2 of 3" in line for line in said) == 1
+    assert len(runs.list_runs(root)) == 12
+    assert leaderboard.build(root).runs == 10
+    assert not [
+        child for child in psutil.Process().children(recursive=True) if "ipykernel" in child.cmdline()
+    ]
+
+
+def test_a_killed_grid_leaves_no_process_and_repeats_no_arm_when_started_again(make_notebook, tmp_path):
+    notes, root = tmp_path / "notes", tmp_path / "runs"
+    path = make_notebook(ATTEMPT.format(notes=str(notes)), "time.sleep(3)")
+    (tmp_path / "grid.yaml").write_text(json.dumps({"grid": {"seed": [1, 2, 3, 4]}}))
+    words = ["grid", str(path), str(tmp_path / "grid.yaml"), "--jobs", "2", "--skip-existing"]
+    command = [sys.executable, "-m", "workbench", *words, "--root", str(root)]
+    first = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    started(notes, 3, first)
+    children = psutil.Process(first.pid).children(recursive=True)
+    first.kill()
+    first.communicate()
+    assert children
+    assert all(gone(child.pid) for child in children)
+    again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    found = runs.list_runs(root)
+    assert sorted(run.params["seed"] for run in found) == [1, 2, 3, 4]
+    assert {run.status for run in found} == {"ok"}

@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from workbench.execution.kernel import Execution
 from workbench.execution.notebook import RunResult, run_notebook
 from workbench.execution.parameters import ParameterError
 from workbench.experiment import runs
@@ -130,3 +131,15 @@ def test_a_heavy_notebook_is_reported(make_notebook: Make, tmp_path: Path) -> No
     result = run_notebook(make_notebook('print("x" * 9_000_000)'), root=tmp_path / "runs")
     assert result.status == "ok"
     assert "9.0 MB" in result.warnings[0]
+
+
+def test_a_kernel_that_does_not_start_is_killed_and_no_failed_cell(
+    make_notebook: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Execution, values: object, time_limit: object) -> None:
+        raise RuntimeError("Kernel died before replying to kernel_info")
+
+    monkeypatch.setattr(Execution, "run", refuse)
+    result = run_notebook(make_notebook("1"), root=tmp_path / "runs")
+    assert (result.status, result.exit_code) == ("killed", 138)
+    assert "did not start: Kernel died before" in result.error

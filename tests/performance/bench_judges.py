@@ -3,7 +3,8 @@ tests.performance.bench_judges``.
 
 People: the crowd's ratings of Flickr8k, of the half of the images that was not looked at when the judges'
 parameters were fixed. Truth: the share of a caption's statements that hold of a scene of the embedded world,
-for own pairs and three random others a caption; no encoder was trained on these captions. Both over pairs
+for own pairs and three random others a caption; no encoder was trained on these captions. Levels: of the
+texts of HierarCaps' chains, generic to specific, and of wrong ones, none of them own. All over pairs
 that are not own, where binary labels say nothing, and over all; the intervals draw images with all their
 pairs. The bars: sentence above symbolic above CIDEr-D, with people.
 """
@@ -55,11 +56,17 @@ def halves(split: Split, rated: Judgements, seed: int = 0) -> tuple[Judgements, 
 
 
 def read() -> dict[str, Pairs]:
-    """Ratings by name: ``people`` and ``truth``."""
+    """Ratings by name: ``people``, ``truth`` and ``levels``."""
     crowd = data.load("flickr8k", split="test")
     world = data.load("scenes", split="test").first(500)
     exact = correlation.judged_sample(world.judgements["graded"], world.own, 3, np.random.default_rng(0))
-    return {"people": (crowd, halves(crowd, crowd.judgements["human"])[1]), "truth": (world, exact)}
+    people = halves(crowd, crowd.judgements["human"])[1]
+    chains = data.load("hierarcaps", texts="levels")
+    return {
+        "people": (crowd, people),
+        "truth": (world, exact),
+        "levels": (chains, chains.judgements["levels"]),
+    }
 
 
 def main() -> None:
@@ -78,7 +85,8 @@ def main() -> None:
             pool = (split.captions, split.own)
             values = correlation.at_pairs(text.load(name, **options).fit(*pool).of(*pool), rated)
             took = time.perf_counter() - began
-            found = correlation.measure(values, rated, split.own, rows=("pearson", "spearman"), rounds=ROUNDS)
+            rows = ("pearson", "spearman", *([correlation.TauC()] if source == "levels" else []))
+            found = correlation.measure(values, rated, split.own, rows=rows, rounds=ROUNDS)
             for m in found:
                 pairs = not_own if m.key.subset else len(rated.grades)
                 about = {"judge": title, "data": source, "key": m.key.local, "pairs": pairs}

@@ -105,8 +105,9 @@ def loss(run: _Run, share: Share, *, padded: bool) -> float:
     run.model.eval()
     batch = share.batch
     if run.momentum:
-        batch = replace(batch, momentum=run.encode(run.momentum.pair, share))
-    terms = run.objective(*run.encode(run.model, share), batch)
+        slow_image, slow_text = run.encode(run.momentum.pair, share)[0]
+        batch = replace(batch, momentum=(slow_image, slow_text))
+    terms = run.objective(*run.encode(run.model, share)[0], batch)
     return float(torch.stack(list(terms.values())).sum().detach())
 
 

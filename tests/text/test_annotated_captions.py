@@ -44,9 +44,12 @@ def pools(real_data):
     }
 
 
-def test_there_are_two_hundred_and_ten_captions_to_write_rules_by_and_more_to_measure_on(records):
+def test_there_are_captions_to_write_rules_by_and_others_to_measure_on(records):
     counts = Counter((record["part"], record["source"]) for record in records)
     assert counts == {
+        ("fresh", "flickr8k"): 80,
+        ("fresh", "coco"): 80,
+        ("fresh", "hierarcaps"): 40,
         ("dev", "flickr8k"): 30,
         ("dev", "coco"): 30,
         ("test", "flickr8k"): 100,
@@ -115,7 +118,7 @@ def test_drawing_again_with_the_stated_seed_gives_the_same_captions_and_parts(re
 @pytest.mark.real_data
 def test_the_later_draws_with_their_seeds_give_the_same_halves(records, pools):
     earlier = {(one["source"], one["id"]) for one in records if one["part"] in ("dev", "test")}
-    drawn = {"held": [], "seen": []}
+    drawn = {"held": [], "seen": [], "fresh": []}
     for seed in (20261122, 20261123):
         generator = random.Random(seed)
         for source, number in (("flickr8k", 60), ("coco", 60), ("hierarcaps", 30)):
@@ -124,6 +127,14 @@ def test_the_later_draws_with_their_seeds_give_the_same_halves(records, pools):
             earlier |= set(found)
             drawn["held"] += found[: number // 2]
             drawn["seen"] += found[number // 2 :]
+    generator = random.Random(20261124)
+    fresh = {}
+    for source, number in (("flickr8k", 80), ("coco", 80), ("hierarcaps", 40)):
+        free = sorted(key for key in pools[source] if (source, key) not in earlier)
+        fresh[source] = [(source, key) for key in generator.sample(free, number)]
+    for batch in range(4):
+        quarters = (some[batch * len(some) // 4 : (batch + 1) * len(some) // 4] for some in fresh.values())
+        drawn["fresh"] += [one for quarter in quarters for one in quarter]
     for part, expected in drawn.items():
         assert [(one["source"], one["id"]) for one in records if one["part"] == part] == expected
 
@@ -145,6 +156,18 @@ def test_the_guide_states_how_far_a_second_annotator_agrees(records):
     corrected = [name for name, one in second.items() if "first" in one]
     assert (differ, len(corrected)) == (6, 1)
     assert all(graph(second[name]["first"]).tuples() != graph(held[name]).tuples() for name in corrected)
+
+
+def test_the_guide_states_the_batches_as_they_were_recorded():
+    told = assets.path("scene_graphs/README.md").read_text("utf-8")
+    with assets.path("scene_graphs/batches.tsv").open(encoding="utf-8") as lines:
+        batches = list(csv.DictReader((line for line in lines if line[0] != "#"), delimiter="\t"))
+    assert len(batches) == 4
+    for batch in batches:
+        assert sum(int(batch[kind]) for kind in ("verb", "noun", "list", "phrase", "misspelt")) == int(
+            batch["errors"]
+        )
+        assert f"| {' | '.join(value for name, value in batch.items() if name != 'read')} |" in told
 
 
 # Kinds of construction, by what a caption's text matches.

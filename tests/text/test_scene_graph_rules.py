@@ -117,6 +117,66 @@ Three boys hold hands as they jump into a pool.
     boy, three; boy, hold, hand; boy, jump into, pool
 A dog being tackled from behind by another dog.
     dog, tackle, dog
+White dog with orange collar walks in the field.
+    collar, orange; dog, white; dog, walk in, field; dog, with, collar
+A boy in a red shirt and jeans runs by some trees.
+    shirt, red; boy, in, jeans; boy, in, shirt; boy, run by, tree
+A bald man with glasses stares forward.
+    man, bald; man, stare; man, with, glasses
+Two people stand in a city and hug.
+    people, hug; people, two; people, stand in, city
+Skiers in uniform progress down a slope.
+    skier, in, uniform; skier, progress down, slope
+A pair of zebra graze near a fence.
+    zebra, pair; zebra, graze near, fence
+A woman holding her phone tucked in a cover.
+    phone, tuck in, cover; woman, hold, phone
+A group of people fly kites on a sunny day.
+    day, sunny; people, group; people, fly, kite; people, fly on, day
+A brown, white, and black dog runs in the sand.
+    dog, black; dog, brown; dog, white; dog, run in, sand
+A dog is resting it's head on a laptop.
+    dog, rest, head; dog, rest on, laptop
+A kitchen with a stove, a trash can and an oven.
+    kitchen, with, oven; kitchen, with, stove; kitchen, with, trash can
+A kitchen that has a floor, a refrigerator, and a toaster.
+    kitchen, have, floor; kitchen, have, refrigerator; kitchen, have, toaster
+A man standing next to a bike and a motorcycle.
+    man, stand next to, bike; man, stand next to, motorcycle
+A bride and groom standing next to a table.
+    bride, stand next to, table; groom, stand next to, table
+One boy has his leg wrapped in blue cloth.
+    boy, one; cloth, blue; boy, have, leg; leg, wrap in, cloth
+A man is rock climbing without a shirt.
+    man, rock climb without, shirt
+Dog standing in snow barking.
+    dog, bark; dog, stand in, snow
+Two children standing at the stove cooking green beans.
+    bean, green; child, two; child, cook, bean; child, stand at, stove
+Child squirting paint onto a wall.
+    child, squirt, paint; child, squirt onto, wall
+young girl and boy cross a rope bridge
+    girl, young; boy, cross, rope bridge; girl, cross, rope bridge
+A dog runs uphill towards the camera.
+    dog, run towards, camera
+A bathroom with a light fixture and a mirror above a sink.
+    bathroom, with, light fixture; bathroom, with, mirror; light fixture, above, sink; mirror, above, sink
+A person holding two apples on a plate.
+    apple, two; apple, on, plate; person, hold, apple
+The man holds a paddle in a canoe with his dog.
+    man, hold, paddle; man, hold in, canoe; man, hold with, dog
+A zebra is bent down eating some grass.
+    zebra, bent; zebra, eat, grass
+A woman and her two dogs walk down the street.
+    dog, two; dog, walk down, street; woman, walk down, street
+Four donuts topped with icing.
+    donut, four; donut, top with, icing
+A modern looking bench.
+    bench, modern looking
+A girl in a blue shirt plays in the pool.
+    shirt, blue; girl, in, shirt; girl, play in, pool
+A man kicks his feet up to the wall.
+    man, kick, foot; man, kick up to, wall
 """
 LINES = SAYS.strip().splitlines()
 PAIRS = dict(zip(LINES[::2], LINES[1::2], strict=True))

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import pytest
 
+from workbench import assets
 from workbench.records import SceneGraph
 from workbench.text import scene_graph
+from workbench.text.scene_graph import wording
+from workbench.text.scene_graph.annotations import TEXTS, texts
+from workbench.text.scene_graph.tree import lemma
 
 EACH = 150
 # third person, plural and -ing, participle
@@ -176,3 +182,41 @@ def test_swapped_captions_give_the_same_graph(swap):
         if told(a, names) != told(b, {})
     ]
     assert len(differ) <= 0.02 * EACH, differ
+
+
+def lost(caption: str, graph: SceneGraph) -> bool | None:
+    """Whether the relation of "topped with", "headed" or an object "her" is absent; None = no such word."""
+    says = [relation.split() for _, relation, _ in graph.relations]
+    words = [
+        word for sentence in wording.sentences(wording.tokens(caption)) for word in wording.fold(sentence)
+    ]
+    hers = [
+        a for a, b in pairwise(words) if (b.says, b.given) == ("her", "him") and a.given not in ("or", "and")
+    ]
+    ends = [(a.says or a.given).split()[-1] for a in hers]
+    kept = [any(end == one[-1] or lemma(end, "VERB") == one[0] for one in says) for end in ends]
+    for said, root in ((TOPPED, "top"), (HEADED, "head")):
+        kept += [any(one[0] == root for one in says)] if said.search(caption.lower()) else []
+    return not all(kept) if kept else None
+
+
+TOPPED = re.compile(r"\btopped (with|by|off)\b")
+HEADED = re.compile(
+    r"(?<!-)\bheaded (to|for|down|up|in|out|towards?|back|into|across|off|away|over|through)\b"
+)
+
+
+@pytest.mark.real_data
+def test_what_is_topped_or_headed_and_her_keep_their_relation(real_data):
+    told = [
+        one for source in ("flickr8k", "coco") for one in texts(real_data / TEXTS[source], source).values()
+    ]
+    captions = [one for one in told if re.search(r"\b(topped|headed|her)\b", one.lower())]
+    graphs = scene_graph.parse(captions)
+    found = [lost(*pair) for pair in zip(captions, graphs, strict=True)]
+    counted = [one for one in found if one is not None]
+    assert len(counted) > 340
+    # 2 % were aimed at; some of what is left is misspelt ("behinf her")
+    assert sum(counted) <= 0.0225 * len(counted)
+    guide = " ".join(assets.path("scene_graphs/README.md").read_text("utf-8").split())
+    assert f"{sum(counted)} of {len(counted)} captions" in guide

@@ -12,6 +12,7 @@ from timm.layers import BatchNormAct2d
 from torch import distributed, nn
 
 from tests.training import toy
+from tests.training.ranks import CHUNKS, encoded
 from workbench.encoders.base import Encoder, Pair
 from workbench.encoders.regions import Regions
 from workbench.objectives.vsepp import MEMBER as VSEPP
@@ -51,18 +52,19 @@ class Bags(toy.Words):
         return Embedding(nn.functional.normalize(made, dim=1))
 
 
-def trained():
+def trained(chunk=0):
     """Losses of all steps, and weights and running statistics after them."""
     torch.manual_seed(3)
     pair, objective = Pair(Maps(), Bags()).double(), VSEPP()
     optimiser, losses = torch.optim.AdamW(pair.parameters(), lr=0.01), []
     order = np.random.default_rng(1).permuted(np.tile(np.arange(toy.IMAGES * toy.EACH), (STEPS, 1)), axis=1)
-    for share in processes.loader(toy.source(), [rows[:SIZE] for rows in order]):
-        with processes.whole_statistics():
-            made = pair.image.images(share.images), pair.text.texts(share.captions)
+    for share in processes.loader(toy.source(), [rows[:SIZE] for rows in order], chunk=chunk):
+        made, chunks = encoded(pair, share, chunk)
         loss = sum(objective(*map(processes.gather, made), share.batch).values())
         optimiser.zero_grad()
         loss.backward()
+        for one in chunks:
+            one.backward()
         processes.average_gradients(pair.parameters(), objective.parameters())
         optimiser.step()
         losses.append(loss.item())
@@ -72,7 +74,7 @@ def trained():
 if __name__ == "__main__":
     torch.set_num_threads(1)
     distributed.init_process_group("gloo")
-    made = trained()
+    made = {chunk: trained(chunk) for chunk in CHUNKS}
     if processes.rank() == processes.world() - 1:
         torch.save(made, Path(sys.argv[1]))
     distributed.destroy_process_group()

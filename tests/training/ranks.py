@@ -15,9 +15,11 @@ from tests.objectives.worlds import load, source
 from workbench import objectives
 from workbench.encoders.base import Encoder, Pair
 from workbench.records import Embedding
-from workbench.training import processes
+from workbench.training import norms, processes
+from workbench.training.chunks import Chunks
 
 ROWS = np.array([0, 1, 2, 3, 5, 6, 8, 9])
+CHUNKS = (0, 2)
 
 
 class Line(Encoder):
@@ -55,7 +57,17 @@ class Line(Encoder):
         return replace(self.made(batch.signals["vectors"], len(batch.caption_ids)), labels=said)
 
 
-def gradients(name, rows=ROWS):
+def encoded(pair, share, chunk):
+    """The embeddings of both sides, and what takes their gradient back where they were made in chunks."""
+    sides = ((pair.image, pair.image.images, share.images), (pair.text, pair.text.texts, share.captions))
+    if chunk:
+        chunks = [Chunks(one, encode, parts, torch.device("cpu")) for one, encode, parts in sides]
+        return [one.embedding for one in chunks], chunks
+    with norms.whole_statistics():
+        return [encode(part) for _, encode, (part,) in sides], []
+
+
+def gradients(name, rows=ROWS, chunk=0):
     """The gradient of every parameter after a step of training on the batch, and the state of the
     objective."""
     torch.manual_seed(3)
@@ -63,8 +75,8 @@ def gradients(name, rows=ROWS):
     objective.train()
     torch.manual_seed(11)
     for _ in range(2):
-        (share,) = processes.loader(source(objective), [rows])
-        made = pair.image.images(share.images), pair.text.texts(share.captions)
+        (share,) = processes.loader(source(objective), [rows], chunk=chunk)
+        made, chunks = encoded(pair, share, chunk)
         image, text = (processes.gather(one) for one in made)
         batch = share.batch
         if objective.momentum:
@@ -73,6 +85,8 @@ def gradients(name, rows=ROWS):
             )
         pair.zero_grad(), objective.zero_grad()
         torch.stack(list(objective(image, text, batch).values())).sum().backward()
+        for one in chunks:
+            one.backward()
         processes.average_gradients(pair.parameters(), objective.parameters())
         objective.after_step(image, text, batch)
     both = {**dict(pair.named_parameters()), **dict(objective.named_parameters(prefix="objective"))}
@@ -91,7 +105,7 @@ def detached(made):
 if __name__ == "__main__":
     torch.set_num_threads(1)
     distributed.init_process_group("gloo")
-    made = {name: gradients(name) for name in objectives.names()}
+    made = {chunk: {name: gradients(name, chunk=chunk) for name in objectives.names()} for chunk in CHUNKS}
     if processes.rank() == processes.world() - 1:
         torch.save(made, Path(sys.argv[1]))
     distributed.destroy_process_group()

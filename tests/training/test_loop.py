@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -272,6 +273,16 @@ def test_the_loss_ramps_up_after_the_warm_up():
 def test_settings_outside_their_range_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         Settings(**changes)
+
+
+@pytest.mark.parametrize("chunk", [0, 5])
+def test_compiled_encoders_train_as_others(monkeypatch, chunk):
+    straight, history = toy.train(None, epochs=1, chunk_size=chunk)
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
+    compiled, found = toy.train(None, epochs=1, chunk_size=chunk, compile=True)
+    assert found[-1]["loss"] == pytest.approx(history[-1]["loss"], rel=1e-6)
+    for name, value in straight.state_dict().items():
+        torch.testing.assert_close(compiled.state_dict()[name], value)
 
 
 def test_an_optimiser_that_does_nothing_fails_every_test_of_training(monkeypatch):

@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Annotated, Any
 
 import typer
@@ -23,7 +24,7 @@ from workbench.cli.base import (
 )
 from workbench.cli.lines import changed, columns, evaluated, numbers
 from workbench.execution import library
-from workbench.execution.doctor import examine
+from workbench.execution.doctor import examine, speed
 from workbench.experiment import runs
 from workbench.records import readable, require
 from workbench.records.sealed import flat
@@ -83,10 +84,10 @@ def params(notebook: str, as_json: AsJson = False) -> None:
 def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> None:
     """List the runs, oldest first.
 
-    When, what, how it ended, and the number to look at first.
+    When, how long, what, how it ended, and the number to look at first.
     """
     found = runs.list_runs(root, notebook)
-    heads = ("when", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
+    heads = ("when", "took", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
     rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
     bad = [f"{run.folder} is {run.status}" for run in found if run.status.startswith(runs.UNREADABLE)]
     emit([facts(run) for run in found], as_json, [*columns([heads, *rows]), *bad])
@@ -102,12 +103,14 @@ def _line(run: Any) -> tuple[object, ...]:
     first = [readable.readable(label, found[label]) for label in readable.headline(found)[:1]]
     shown = [(row["queries"], f"{row['number']} {row['value']} {row['in']}") for row in first]
     ended = runs.UNREADABLE if run.status.startswith(runs.UNREADABLE) else run.status
-    return when, run.id, run.notebook, ended, *about, *(shown or [("", "")])[0]
+    seconds = run.env.get("seconds")
+    took = "" if seconds is None else str(timedelta(seconds=round(seconds)))
+    return when, took, run.id, run.notebook, ended, *about, *(shown or [("", "")])[0]
 
 
 def _line_on(run: Any) -> tuple[object, ...]:
     """The line of an evaluation on other data, below its run."""
-    return "", f"  {run.folder.name}", "evaluate", *_line(run)[3:]
+    return "", "", f"  {run.folder.name}", "evaluate", *_line(run)[4:]
 
 
 @app.command(epilog="Example: workbench show runs/mine --all")
@@ -198,12 +201,17 @@ def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJs
 
 @app.command(epilog="Example: workbench doctor --model ViT-B-32 --pretrained mine.pt --images photos")
 def doctor(
-    model: Model = "", pretrained: Pretrained = "", images: Images = "", as_json: AsJson = False
+    model: Model = "",
+    pretrained: Pretrained = "",
+    images: Images = "",
+    bench: Annotated[bool, typer.Option("--bench", help="How fast it is; takes minutes.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Look whether this machine has what a first run needs.
 
     With --model: whether a model that was made elsewhere can be asked. A few pictures of the folder, or of
-    the embedded world, are embedded with their captions.
+    the embedded world, are embedded with their captions. With --bench: what the machine does, beside
+    references.
     """
     with usage():
         require(model or not (pretrained or images), NO_MODEL)
@@ -213,6 +221,10 @@ def doctor(
         with usage((*USUAL, RuntimeError)):
             said = outside.check(model, images, pretrained=pretrained)
         emit(said, as_json, columns(said.items()))
+        return
+    if bench:
+        rows, lines = speed()
+        emit(rows, as_json, columns(lines))
         return
     found = examine()
     emit([asdict(f) for f in found], as_json, columns((f.state, f.name, f.detail) for f in found))

@@ -5,12 +5,15 @@ The last text of a chain is a caption that a person wrote for MS-COCO; the other
 language models.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
-from workbench.records import Split, require
+from workbench.records import Judgements, Split, require
 from workbench.records.foreign import read_rows
 
 CHAINS, EXPANDED, IMAGES = "hierarcaps_test.csv", "hierarcaps_test_expanded.csv.gz", "images"
@@ -21,7 +24,14 @@ TEXTS = {
     "expanded": (EXPANDED, "positive", 1),
     "captions": (EXPANDED, "positive", LEVELS),
 }
-COUNTS = {"chains": (1000, 4000), "expanded": (5000, 93916), "captions": (5000, 23479)}
+COUNTS = {
+    "chains": (1000, 4000),
+    "expanded": (5000, 93916),
+    "captions": (5000, 23479),
+    "levels": (2000, 11748),
+}
+# ends of the ids under which a photograph stands a second time, with the texts that are rated
+TRUE, WRONG = "#levels", "#wrong"
 REMEDY = (
     "Get the text files from https://github.com/TAU-VAILab/hierarcaps and put the photographs that they "
     f"name, of MS-COCO's val2014, into {IMAGES}/"
@@ -31,7 +41,7 @@ REMEDY = (
 def hierarcaps(
     *,
     split: Literal["test"] = "test",
-    texts: Literal["chains", "expanded", "captions"] = "chains",
+    texts: Literal["chains", "expanded", "captions", "levels"] = "chains",
     root: str | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     check_images: bool = False,
@@ -44,7 +54,10 @@ def hierarcaps(
         texts: ``"chains"``: 1,000 photographs with one chain of four texts each. ``"expanded"``: 23,479
             chains of 5,000 photographs, those among them. ``"captions"``: the last texts of those, which are
             captions of MS-COCO. Photographs of the last two are looked for when they are opened and not
-            before, since most copies lack them.
+            before, since most copies lack them. ``"levels"``: texts that are rated, for judges. A photograph
+            of ``"chains"`` has its other human captions; under a second id, ``FILE#levels``, it has the four
+            texts of its chain and four of a chain that the file calls wrong for it. The judgements
+            ``"levels"`` grade these eight for the photograph under its first id.
         root: folder with the text files and ``images/``; default ``WORKBENCH_DATA/hierarcaps``.
         on_error: ``"raise"``, or ``"skip"`` to leave out what is missing, broken, empty or repeated;
             ``Split.notes`` counts it.
@@ -52,24 +65,76 @@ def hierarcaps(
         complete: with ``on_error="raise"``, refuse a copy whose counts are not the published ones.
 
     Returns:
-        The split; a caption's level is 1 (generic) to 4 (specific). ``"captions"`` has neither levels nor
-        chains.
+        The split; a caption's level is 1 (generic) to 4 (specific). ``"captions"`` and ``"levels"`` have
+        neither levels nor chains.
 
     Raises:
         FileNotFoundError: a file is missing; the message says what to get.
         ValueError: a row is bad, or the counts are not the published ones.
     """
-    file, column, first = TEXTS[texts]
-    folder = find_root("hierarcaps", root, [file, IMAGES], REMEDY)
-    path, problems = (folder / IMAGES).joinpath, Problems(on_error)
-    rows = list(_rows(folder / file, column, first, problems))
-    needed: Callable[[str], Path] = path if texts == "chains" or check_images else lambda image: folder / file
+    rated, (file, column, first) = texts == "levels", TEXTS.get(texts, TEXTS["captions"])
+    folder = find_root("hierarcaps", root, [file, IMAGES, *([CHAINS] if rated else [])], REMEDY)
+    problems = Problems(on_error)
+
+    def path(image: str) -> Path:
+        return folder / IMAGES / image.partition("#")[0]
+
+    rows = list(_rated(folder, problems) if rated else _rows(folder / file, column, first, problems))
+    needed: Callable[[str], Path] = (
+        path if texts in ("chains", "levels") or check_images else lambda image: folder / file
+    )
     kept = good(rows, needed, problems, check_images=check_images)
     require(kept, f"hierarcaps: {file} holds no usable row. {' '.join(problems.notes())}")
     name = f"hierarcaps/{split}" if texts == "chains" else f"hierarcaps/{split}, {texts}"
     if complete and on_error == "raise":
         check_counts(name, kept, COUNTS[texts])
-    return to_split(name, kept, path, notes=problems.notes())
+    return to_split(name, kept, path, judge=levels if rated else None, notes=problems.notes())
+
+
+def _rated(folder: Path, problems: Problems) -> Iterator[Row]:
+    """Each photograph's other captions, then the eight texts that are rated for it."""
+    others, wrong = dict[str, list[Row]](), dict[str, list[Row]]()
+    for row in _rows(folder / EXPANDED, "positive", LEVELS, problems):
+        others.setdefault(row.image, []).append(row)
+    for row in _rows(folder / EXPANDED, "negative", 1, problems):
+        wrong.setdefault(row.image, []).append(row)
+    chains = list(_rows(folder / CHAINS, "captions", 1, problems))
+    for first in range(0, len(chains), LEVELS):
+        chain = chains[first : first + LEVELS]
+        image = chain[0].image
+        left = [row for row in others.get(image, []) if row.caption != chain[-1].caption]
+        if not left:
+            problems.add("image without other captions", f"{chain[0].where}: {EXPANDED} has none of {image}")
+            continue
+        yield from (replace(row, level=None, id=f"caption {row.id}") for row in left)
+        for end, texts in ((TRUE, chain), (WRONG, wrong[image][:LEVELS])):
+            yield from (
+                replace(row, image=image + TRUE, id=f"{image}{end}{level}", level=None, chain=None)
+                for level, row in enumerate(texts, start=1)
+            )
+
+
+def levels(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
+    """The level of each rated text, for its photograph; 0 for one of a wrong chain.
+
+    Args:
+        images: row of each image id.
+        captions: row of each caption id.
+    """
+    pairs = [
+        (images[image], column, int(level) if end == TRUE else 0)
+        for text, column in captions.items()
+        for end in (TRUE, WRONG)
+        for image, mark, level in [text.partition(end)]
+        if mark
+    ]
+    rows, columns, grades = (np.array(values, dtype=np.int64) for values in zip(*pairs, strict=True))
+    rule = f"1 (generic) to {LEVELS} (specific): how much a true text says; 0 for one of a wrong chain"
+    shape = (len(images), len(captions))
+    graded = grades.astype(np.float64)
+    return {
+        "levels": Judgements("levels", rule, shape, rows, columns, graded, unlisted=None, source=EXPANDED)
+    }
 
 
 def _rows(file: Path, column: str, first: int, problems: Problems) -> Iterator[Row]:

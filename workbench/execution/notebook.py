@@ -247,7 +247,12 @@ def _execute(
         found = ended("timeout", TIMEOUT, said)
     except DeadKernelError:
         found = ended("killed", KILLED, "the kernel died, most often for lack of memory")
-    except (OSError, RuntimeError) as error:  # a full disk, or a kernel that does not start
+    except RuntimeError as error:
+        # before the first cell: a machine on which many start at once may have given one's port to another
+        found = ended("killed", KILLED, f"the kernel did not start: {error}")
+        if execution.cell:
+            found = ended(f"failed:{execution.cell}", FAILED, f"cell {execution.cell}: {error}")
+    except OSError as error:  # a full disk
         found = ended(f"failed:{execution.cell}", FAILED, f"cell {execution.cell}: {error}")
     return _tidied(found)
 

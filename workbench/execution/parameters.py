@@ -87,7 +87,8 @@ def inspect(path: Path | str) -> dict[str, Parameter]:
             literal``; another ValueError: it is no notebook, or no Python.
     """
     require(Path(path).is_file(), f"no notebook {path}", FileNotFoundError)
-    with understood(path, "is no notebook", nbformat.ValidationError):
+    # one of an old format that is damaged leaves a variable of nbformat without a value
+    with understood(path, "is no notebook", nbformat.ValidationError, UnboundLocalError):
         cells = [one for one in nbformat.read(path, 4).cells if "parameters" in one.metadata.get("tags", [])]
     require(
         len(cells) == 1,

@@ -7,13 +7,12 @@ training is the score of evaluation: whole where they fit into memory, by blocks
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor
-from torch.nn.functional import pad
 
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
@@ -157,20 +156,7 @@ class Model:
             made = made if parts else replace(made, parts=None, mask=None)
             chunks.append(made.in_float32(torch.device("cpu")))
         self.pair.train(was_training)
-        return _concatenate(chunks)
-
-
-def _concatenate(chunks: list[Embedding]) -> Embedding:
-    """One embedding of all chunks; parts are padded to the longest, owners are counted on."""
-    columns = {field.name: [getattr(chunk, field.name) for chunk in chunks] for field in fields(Embedding)}
-    columns = {name: values for name, values in columns.items() if values[0] is not None}
-    for name in {"parts", "mask"} & columns.keys():
-        longest = max(value.shape[1] for value in columns[name])
-        columns[name] = [pad(v, (0, 0) * (v.ndim - 2) + (0, longest - v.shape[1])) for v in columns[name]]
-    if "owner" in columns:
-        starts = np.cumsum([0, *map(len, chunks[:-1])]).tolist()
-        columns["owner"] = [value + start for value, start in zip(columns["owner"], starts, strict=True)]
-    return Embedding(**{name: torch.cat(values) for name, values in columns.items()})
+        return Embedding.joined(chunks)
 
 
 @dataclass(frozen=True)

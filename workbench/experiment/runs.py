@@ -227,6 +227,7 @@ class ByQuery:
             ValueError: a table is truncated or foreign; the message names it.
         """
         import pandas as pd
+        import pyarrow
 
         files = sorted((Path(folder) / VALUES).glob("*.parquet"))
         intact(Path(folder), *files)
@@ -235,9 +236,9 @@ class ByQuery:
             return None
         images, captions = tables["i2t"]["id"], tables["t2i"]
         values = {name: table[name].to_numpy() for table in tables.values() for name in table.columns[2:]}
-        with understood(
-            Path(folder) / VALUES / "t2i.parquet", "does not fit i2t.parquet", pd.errors.InvalidIndexError
-        ):
+        # a text that is no UTF-8 is met where it is compared
+        foreign = (pd.errors.InvalidIndexError, pyarrow.ArrowException)
+        with understood(Path(folder) / VALUES / "t2i.parquet", "does not fit i2t.parquet", *foreign):
             own = pd.Index(images).get_indexer(pd.Index(captions["image"]))
             return cls(tuple(images), tuple(captions["id"]), own, values)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from workbench.records._checks import Rows, require
@@ -82,6 +83,22 @@ class Embedding:
         kept = place[self.owner] >= 0
         labels = None if self.labels is None else self.labels[kept]
         return Embedding(mean, log_var, parts, mask, self.entities[kept], place[self.owner[kept]], labels)
+
+    @classmethod
+    def joined(cls, chunks: "Sequence[Embedding]") -> "Embedding":
+        """One embedding of all chunks; parts are padded to the longest, owners are counted on."""
+        import torch
+        from torch.nn.functional import pad
+
+        columns = {name: [vars(chunk)[name] for chunk in chunks] for name in vars(chunks[0])}
+        columns = {name: values for name, values in columns.items() if values[0] is not None}
+        for name in {"parts", "mask"} & columns.keys():
+            longest = max(value.shape[1] for value in columns[name])
+            columns[name] = [pad(v, (0, 0) * (v.ndim - 2) + (0, longest - v.shape[1])) for v in columns[name]]
+        if "owner" in columns:
+            starts = accumulate(map(len, chunks), initial=0)
+            columns["owner"] = [value + start for value, start in zip(columns["owner"], starts)]
+        return cls(**{name: torch.cat(values) for name, values in columns.items()})
 
     def in_float32(self, device: "torch.device") -> "Embedding":
         """The embedding on a device with floating-point values in float32; gradients pass."""

@@ -4,8 +4,9 @@ trackers are accelerate's; everything that a reader wants to see in a step is he
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,16 +15,19 @@ from torch.optim import Adam, AdamW, Optimizer
 
 from workbench.encoders.base import Pair, ParameterGroup
 from workbench.objectives.base import Objective
-from workbench.records import Embedding, stopping
+from workbench.records import Batch, Embedding, stopping
 from workbench.records.shown import shown
 from workbench.records.watched import bar
-from workbench.training import averaging, checkpoint, processes, samplers
+from workbench.training import averaging, checkpoint, norms, processes, samplers
 from workbench.training.averaging import Momentum
 from workbench.training.batches import Source
+from workbench.training.chunks import Chunks
 from workbench.training.processes import Share, accelerator
 from workbench.training.settings import Settings
 
 History = list[dict[str, float]]
+# steps between two looks at the losses on a GPU, which a look waits for
+LOOK_EVERY = 16
 
 
 class NonFiniteLossError(FloatingPointError):
@@ -61,7 +65,7 @@ def fit(
 
     Raises:
         NonFiniteLossError: a NaN or infinite loss, with the batch ids; weights and checkpoint stay as before
-            the step.
+            the step. On a GPU it is met up to 16 steps later, and the checkpoint alone stays.
         KeyboardInterrupt: Ctrl-C or SIGTERM; the checkpoint holds the last step.
         ValueError: the checkpoint there is damaged or belongs to another run; the message names what differs.
     """
@@ -114,6 +118,9 @@ class _Run:
         self.step, self.stepping = 0, False
         self.history: History = []
         self.sums: dict[str, float] = {}
+        # losses, their names and the batch of the steps since the last look; reading them waits for a GPU
+        self.unread: list[tuple[Tensor, list[str], Batch]] = []
+        self.look_every = 1 if self.device.type == "cpu" else LOOK_EVERY
         self.kept: dict[str, Tensor] = {}
         self.started = time.perf_counter()
 
@@ -143,11 +150,10 @@ class _Run:
         self.objective.warm_up(warming)
         self._freeze_image_backbone(warming)
         order = self._order(number)[self.step - number * self.steps_per_epoch :]
-        for share in processes.loader(self.source, order, workers=s.workers, mix=s.mix, seed=s.seed):
+        for share in self._shares(order, mix=s.mix):
             with stopping.held():
                 self.stepping = True
-                for name, value in self.one_step(share.to(self.device)).items():
-                    self.sums[name] = self.sums.get(name, 0.0) + value
+                self.one_step(share.to(self.device))
                 self.step, self.stepping = self.step + 1, False
             bar.update()
             if (
@@ -156,38 +162,55 @@ class _Run:
                 and self.step % self.steps_per_epoch
             ):
                 self.save()
+        self.read_losses()
         return {name: value / self.steps_per_epoch for name, value in self.sums.items()}
 
-    def encode(self, pair: Pair, share: Share) -> tuple[Embedding, Embedding]:
-        """Embed the share; the result is the whole batch, in float32."""
-        with self.accelerator.autocast(), processes.whole_statistics():
-            made = pair.image.images(share.images), pair.text.texts(share.captions)
-        # Half precision ends here: softmax, hinges and logarithms of ratios are computed in float32.
-        image, text = (processes.gather(one.in_float32(self.device)) for one in made)
-        return image, text
+    def _shares(self, order: list[Any], mix: float = 0.0) -> Iterator[Share]:
+        s = self.settings
+        return processes.loader(
+            self.source, order, workers=s.workers, mix=mix, seed=s.seed, chunk=s.chunk_size
+        )
 
-    def one_step(self, share: Share) -> dict[str, float]:
-        """One optimiser step; returns the terms and their sum as numbers."""
+    def encode(self, pair: Pair, share: Share) -> tuple[list[Embedding], list[Chunks]]:
+        """Embed the share; the result is the whole batch, in float32, and the chunks that take its gradient
+        back.
+        """
+
+        def encoded(encode: Callable[[Batch], Embedding], batch: Batch) -> Embedding:
+            encode = torch.compile(encode) if self.settings.compile else encode
+            with self.accelerator.autocast():
+                # Half precision ends here: softmax, hinges and logarithms of ratios are computed in float32.
+                return encode(batch).in_float32(self.device)
+
+        sides = ((pair.image, pair.image.images, share.images), (pair.text, pair.text.texts, share.captions))
+        if self.settings.chunk_size:
+            chunks = [Chunks(one, partial(encoded, do), parts, self.device) for one, do, parts in sides]
+            return [processes.gather(one.embedding) for one in chunks], chunks
+        with norms.whole_statistics():
+            made = [encoded(do, part) for _, do, (part,) in sides]
+        return [processes.gather(one) for one in made], []
+
+    def one_step(self, share: Share) -> None:
+        """One optimiser step."""
         steps, settings, batch = self.steps_per_epoch, self.settings, share.batch
         for group in self.optimiser.param_groups:
             group["lr"] = group["base_lr"] * learning_rate_factor(
                 self.step, steps_per_epoch=steps, settings=settings
             )
-        image, text = self.encode(self.model, share)
+        (image, text), chunks = self.encode(self.model, share)
         if self.momentum:
             with torch.no_grad():
-                batch = replace(batch, momentum=self.encode(self.momentum.pair, share))
+                slow_image, slow_text = self.encode(self.momentum.pair, share)[0]
+            batch = replace(batch, momentum=(slow_image, slow_text))
         terms = self.objective(image, text, batch)
         loss = torch.stack(list(terms.values())).sum()
-        values = {
-            **{name: float(term.detach()) for name, term in terms.items()},
-            "loss": float(loss.detach()),
-        }
-        if bad := [f"{name}={value}" for name, value in values.items() if not math.isfinite(value)]:
-            where = f"images {list(batch.image_ids)}, captions {list(batch.caption_ids)}"
-            raise NonFiniteLossError(f"{', '.join(bad)} at {where}")
+        self.unread.append((torch.stack([*terms.values(), loss]).detach(), [*terms, "loss"], batch))
+        if len(self.unread) >= self.look_every:
+            self.read_losses()
         self.optimiser.zero_grad()
         self.accelerator.backward(loss * loss_ramp(self.step, steps_per_epoch=steps, settings=settings))
+        for one in chunks:
+            one.backward()
         processes.average_gradients(self.model.parameters(), self.objective.parameters())
         if settings.clip_norm:
             trained = [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
@@ -196,7 +219,17 @@ class _Run:
         if self.momentum:
             self.momentum.update()
         self.objective.after_step(image, text, batch)
-        return values
+
+    def read_losses(self) -> None:
+        """Add the losses since the last look to the sums, which waits for the device once."""
+        unread, self.unread = self.unread, []
+        found = torch.stack([values for values, *_ in unread]).tolist() if unread else []
+        for values, (_, names, batch) in zip(found, unread, strict=True):
+            named = dict(zip(names, values, strict=True))
+            if bad := [f"{name}={value}" for name, value in named.items() if not math.isfinite(value)]:
+                where = f"images {list(batch.image_ids)}, captions {list(batch.caption_ids)}"
+                raise NonFiniteLossError(f"{', '.join(bad)} at {where}")
+            self.sums |= {name: self.sums.get(name, 0.0) + value for name, value in named.items()}
 
     @stopping.held()
     def close_epoch(self, terms: Mapping[str, float], found: Mapping[str, float], smaller: bool) -> None:
@@ -222,6 +255,7 @@ class _Run:
 
     def save(self) -> None:
         """Write everything that the next step depends on."""
+        self.read_losses()
         if self.place is None or processes.rank():
             return
         state, numbers = checkpoint.optimiser_tensors(self.optimiser)
@@ -260,9 +294,10 @@ class _Run:
         if self.kept:
             checkpoint.load_weights(self.model, self.objective, self.kept)
         if self.settings.swa_from and self.kept:
-            shares = processes.loader(self.source, self._order(0), workers=self.settings.workers)
             averaging.refresh_statistics(
-                self.model, lambda share: self.encode(self.model, share.to(self.device)), shares
+                self.model,
+                lambda share: self.encode(self.model, share.to(self.device)),
+                self._shares(self._order(0)),
             )
         self._freeze_image_backbone(False)
         self.accelerator.end_training()

@@ -10,7 +10,6 @@ whole.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +19,6 @@ import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from torch import Tensor, distributed
-from torch.overrides import TorchFunctionMode
 from torch.utils.data import DataLoader, Dataset
 
 from workbench.records import Batch, Embedding, Rows
@@ -32,51 +30,64 @@ from workbench.training.settings import Settings
 
 @dataclass(frozen=True)
 class Share:
-    """What one process gets of a batch; with one process all three are the same batch.
+    """What one process gets of a batch; with one process and no chunks all three are the same batch.
 
     Args:
-        batch: the whole batch, for the objective; with several processes without image inputs.
-        images: the images that this process encodes.
-        captions: the captions that this process encodes.
+        batch: the whole batch, for the objective; without image inputs where others hold them.
+        images: the images that this process encodes, in chunks.
+        captions: the captions that this process encodes, in chunks.
     """
 
     batch: Batch
-    images: Batch
-    captions: Batch
+    images: tuple[Batch, ...]
+    captions: tuple[Batch, ...]
 
     def to(self, device: torch.device) -> Self:
         """The share with all its tensors on a device."""
-        batch = batch_to(self.batch, device)
-        if self.images is self.batch:
-            return type(self)(batch, batch, batch)
-        return type(self)(batch, batch_to(self.images, device), batch_to(self.captions, device))
+        moved = {id(one): batch_to(one, device) for one in (self.batch, *self.images, *self.captions)}
+        images, captions = (tuple(moved[id(one)] for one in part) for part in (self.images, self.captions))
+        return type(self)(moved[id(self.batch)], images, captions)
 
 
 class _Shares(Dataset[Share]):
-    def __init__(self, source: Source, mix: float, seed: int) -> None:
-        self.source, self.rank, self.world, self.mix, self.seed = source, rank(), world(), mix, seed
+    def __init__(self, source: Source, mix: float, seed: int, chunk: int) -> None:
+        self.source, self.mix, self.seed, self.chunk = source, mix, seed, chunk
+        self.rank, self.world = rank(), world()
 
     def __getitem__(self, rows: Rows) -> Share:
-        if self.world == 1 and not self.mix:
-            batch = self.source.batch(rows)
-            return Share(batch, batch, batch)
+        undivided = self.world == 1 and not self.chunk
+        if undivided and not self.mix:
+            return self._undivided(self.source.batch(rows))
         whole = self.source.batch(rows, inputs=False)
         images = self.source.images_of(rows)[0]
-        places = np.array_split(np.arange(len(images)), self.world)[self.rank]
+        read = lambda places: self.source.of_images(images[places])  # noqa: E731 - either of two
         if self.mix:
             recipe = mixing.recipe(rows, len(images), share=self.mix, seed=self.seed)
             whole = replace(whole, labels=recipe.labels(whole.positives))
-            part = mixing.of_images(self.source, images, places, recipe)
-        else:
-            part = self.source.of_images(images[places])
-        if self.world == 1:
-            batch = replace(whole, inputs=part.inputs)
-            return Share(batch, batch, batch)
-        return Share(whole, part, self.source.of_captions(np.array_split(rows, self.world)[self.rank]))
+            read = lambda places: mixing.of_images(self.source, images, places, recipe)  # noqa: E731
+        parts = tuple(map(read, self._places(len(images))))
+        if undivided:
+            return self._undivided(replace(whole, inputs=parts[0].inputs))
+        captions = (self.source.of_captions(rows[places]) for places in self._places(len(rows)))
+        return Share(whole, parts, tuple(captions))
+
+    def _undivided(self, batch: Batch) -> Share:
+        return Share(batch, (batch,), (batch,))
+
+    def _places(self, count: int) -> list[Rows]:
+        """The places in the batch that this process encodes, chunk by chunk."""
+        own = np.array_split(np.arange(count), self.world)[self.rank]
+        return np.split(own, range(self.chunk, len(own), self.chunk)) if self.chunk else [own]
 
 
 def loader(
-    source: Source, batches: Sequence[Rows], *, workers: int = 0, mix: float = 0.0, seed: int = 0
+    source: Source,
+    batches: Sequence[Rows],
+    *,
+    workers: int = 0,
+    mix: float = 0.0,
+    seed: int = 0,
+    chunk: int = 0,
 ) -> Iterator[Share]:
     """The share that falls to this process of every batch in the given order.
 
@@ -86,10 +97,11 @@ def loader(
         workers: processes that read ahead of need.
         mix: share of a batch's images that are mixed with another image of the batch.
         seed: of the mixing.
+        chunk: images, and captions, that are encoded at a time; 0 = the whole share.
     """
     # The loader draws a seed for its workers from this generator instead of the global one, which belongs to
     # the model.
-    shares, draws = _Shares(source, mix, seed), torch.Generator()
+    shares, draws = _Shares(source, mix, seed, chunk), torch.Generator()
     return iter(DataLoader(shares, sampler=batches, batch_size=None, num_workers=workers, generator=draws))
 
 
@@ -128,63 +140,6 @@ def gather(embedding: Embedding) -> Embedding:
             for name, value in given.items()
         }
     )
-
-
-def whole_statistics() -> AbstractContextManager[Any]:
-    """In this block, batch norms that train take mean and variance over the shares of all processes, with
-    gradient, whatever the class of the module; with one process nothing changes.
-    """
-    return nullcontext() if world() == 1 else _WholeStatistics()
-
-
-class _WholeStatistics(TorchFunctionMode):
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        called = _batch_norm if func is torch.nn.functional.batch_norm else func
-        return called(*args, **(kwargs or {}))
-
-
-def _batch_norm(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Tensor:
-    """``torch.nn.functional.batch_norm``; a share may be empty. Half precision is summed in float32."""
-    if not training:
-        return torch.nn.functional.batch_norm(
-            input, running_mean, running_var, weight, bias, False, momentum, eps
-        )
-    wide = input.to(torch.promote_types(input.dtype, torch.float32))
-    axes, shape = [0, *range(2, input.ndim)], (1, -1, *[1] * (input.ndim - 2))
-    count = _Sum.apply(wide.new_tensor(input.numel() // input.shape[1]))
-    mean = _Sum.apply(wide.sum(axes)) / count
-    centred = wide - mean.view(shape)
-    variance = _Sum.apply(centred.square().sum(axes)) / count
-    if running_mean is not None and running_var is not None:
-        with torch.no_grad():
-            running_mean.lerp_(mean.to(running_mean.dtype), momentum)
-            running_var.lerp_((variance * count / (count - 1)).to(running_var.dtype), momentum)
-    made: Tensor = centred * (variance + eps).rsqrt().view(shape)
-    made = made if weight is None else made * weight.view(shape)
-    return (made if bias is None else made + bias.view(shape)).to(input.dtype)
-
-
-class _Sum(torch.autograd.Function):
-    """The sum over all processes. What each of them makes of it counts into the gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, value: Tensor) -> Tensor:
-        distributed.all_reduce(whole := value.clone())
-        return whole
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        distributed.all_reduce(whole := gradient.clone())
-        return whole
 
 
 def average_gradients(encoders: Iterable[Tensor], objective: Iterable[Tensor]) -> None:

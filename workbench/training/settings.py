@@ -48,6 +48,9 @@ class Settings(BaseModel):
         device: ``"auto"`` takes a GPU where there is one.
         precision: ``"auto"`` is bf16 autocast on a GPU and float32 elsewhere. Losses are always computed in
             float32.
+        chunk_size: images, and captions, that are encoded at a time, with the loss and the gradient of the
+            whole batch (GradCache): memory is that of a chunk, and a step encodes twice; 0 = the whole batch.
+        compile: encoders are compiled by ``torch.compile``, which takes minutes and pays in long runs.
         workers: processes that read batches ahead.
         checkpoint_every: steps between checkpoints; 0 = at the end of each epoch.
         tracker: ``""``, ``"tensorboard"`` or ``"wandb"``.
@@ -87,6 +90,8 @@ class Settings(BaseModel):
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "float32", "bf16"] = "auto"
+    chunk_size: Count = 0
+    compile: bool = False
     workers: Count = 0
     checkpoint_every: Count = 0
     tracker: Literal["", "tensorboard", "wandb"] = ""
@@ -122,7 +127,7 @@ class Settings(BaseModel):
 
 # What a run may be resumed with other than it had: where and how it runs, and where its data lie, whose
 # content is held against theirs by itself.
-FREE = frozenset(["device", "workers", "checkpoint_every", "tracker", "data_options.root"])
+FREE = frozenset(["device", "compile", "workers", "checkpoint_every", "tracker", "data_options.root"])
 
 
 def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:

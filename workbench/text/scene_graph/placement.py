@@ -39,8 +39,20 @@ def _move_phrase(tree: Tree, i: int) -> None:
         sees = tree.verb(head) and (tree.root(head) in known.seeing or tree.root(head) == "have")
         at = [p for p in tree.below(head, "prep") if p < i and tree.given(p) == "at"]
         seen = [*tree.below(head, "dobj"), *(t for p in at for t in tree.below(p, "pobj"))]
+        people = (
+            any(tree.name(s) in known.persons for s in tree.below(head, "nsubj")) or tree.deps[head] == "acl"
+        )
+        dish = tree.verb(head) and _in_a_dish(tree, i, targets[0]) and tree.root(head) not in known.putting
+        sees |= dish and people and not any(tree.deps[c] == "prep" for c in tree.children[head] if c < i)
         for thing in [t for t in seen if t < i][-1:] if sees and tree.given(i) in known.placing else ():
             tree.hang(i, thing, "prep")
+        # A room is above nothing: "a bathroom with a mirror | above a sink".
+        head = tree.heads[i]
+        within = [p for p in tree.below(head, "prep") if p < i and tree.given(p) == "with"]
+        if tree.name(head) in known.places and tree.given(i) in known.placing - {"in", "on", "at", "during"}:
+            for thing in [t for p in within for t in tree.below(p, "pobj")][-1:]:
+                last = max([thing, *(c for c in tree.below(thing, "conj") if c < i)])
+                tree.hang(i, thing if last == i - 1 else last, "prep")
 
 
 def _on_the_wall(tree: Tree, i: int) -> bool:
@@ -116,6 +128,12 @@ def _above(tree: Tree, i: int, target: int) -> int:
     return head
 
 
+def _in_a_dish(tree: Tree, i: int, target: int) -> bool:
+    """Whether a phrase tells where food or the like is, not who has it: "holding two apples | on a plate"."""
+    dish = tree.name(target) in known.containers - known.places and tree.given(i) in ("in", "on")
+    return dish and not _own(tree, target)
+
+
 def _own(tree: Tree, target: int) -> bool:
     return any(tree.tags[c] == "PRP$" for c in tree.below(target, "poss"))
 
@@ -123,6 +141,8 @@ def _own(tree: Tree, target: int) -> bool:
 def _of_the_verb(tree: Tree, i: int, target: int) -> bool:
     """Whether a phrase after a verb's object says where or how it is done."""
     noun = tree.heads[i]
+    if _in_a_dish(tree, i, target):
+        return False
     place = tree.name(target) in known.places or _own(tree, target)
     moves = tree.given(i) in known.motion and not tree.animate(noun)
     # "performing a trick | on a bicycle"; but "a jump off a cliff" is a jump of that kind
@@ -168,7 +188,7 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
         tree.hang(i, head, "prep")
     if tree.noun(head) and head != tree.heads[i]:
         tree.hang(i, head, "prep")
-    elif tree.verb(head):
+    elif tree.verb(head) and tree.root(head) not in known.filling:
         described = [tree.heads[head]] if tree.deps[head] == "acl" else []
         subjects = [s for s in tree.below(head, "nsubj", "nsubjpass") if s < i] or described
         things = [t for t in tree.below(head, "dobj") if t < i]
@@ -186,7 +206,9 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
         over = tree.heads[tree.heads[head]]
         moves = name in known.animate | known.portable and (tree.verb(over) or tree.animate(over))
         has = name in known.body and tree.name(head) in known.clothes
-        if (has and tree.animate(over)) or (moves and tree.name(head) in known.places):
+        if (has and tree.animate(over)) or (
+            moves and (_own(tree, target) or tree.name(head) in known.places)
+        ):
             tree.hang(i, over, "prep")
     if tree.deps[head] == "dobj" and name in known.animate and tree.root(tree.heads[head]) in known.light:
         # "doing a trick | with a dog"

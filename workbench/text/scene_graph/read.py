@@ -187,7 +187,9 @@ BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quan
 def inner(tree: Tree, i: int) -> bool:
     """Whether a word only helps to name or describe a noun that follows it."""
     head = tree.heads[i]
-    return head > i and tree.deps[i] in INNER and (tree.noun(head) or tree.deps[head] in INNER)
+    # "is rock | climbing"
+    sport = tree.deps[i] == "compound" and tree.verb(head) and bool(tree.below(head, "aux"))
+    return head > i and tree.deps[i] in INNER and (tree.noun(head) or tree.deps[head] in INNER or sport)
 
 
 def is_object(tree: Tree, i: int) -> bool:
@@ -302,7 +304,8 @@ def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
     if named or dep not in MODIFIERS + CLIMBING or (dep in CLIMBING and (head == verb or depth >= 20)):
         return named
     if dep in CLIMBING and not tree.verb(head):
-        prepositional = tree.tags[head] in ("IN", "TO", "RB") or tree.deps[head] == "prep"
+        # "is bent | doing a trick"
+        prepositional = tree.tags[head] in ("IN", "TO", "RB") or tree.deps[head] in ("prep", "acomp")
         head = tree.heads[head] if prepositional else head
     elif dep == "xcomp" and tree.root(head) in known.controlling:
         things = joined(tree, tree.below(head, "dobj"))
@@ -312,10 +315,10 @@ def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
         return subjects(tree, head, depth + 1)
     # "a man and a girl | surrounded by fruit", hung on the man
     more = [noun for noun in joined(tree, [head]) if noun < verb]
-    last = max(more, default=head)
-    while any(last < below < verb for below in tree.children[last]):
-        last = max(below for below in tree.children[last] if below < verb)
-    return more if len(more) > 1 and last == verb - 1 and min(more) == head else described(tree, head)
+    last, start = max(more, default=head), min([verb, *tree.children[verb]])
+    while any(last < below < start for below in tree.children[last]):
+        last = max(below for below in tree.children[last] if below < start)
+    return more if len(more) > 1 and last == start - 1 and min(more) == head else described(tree, head)
 
 
 def described(tree: Tree, noun: int) -> list[int]:
@@ -339,8 +342,10 @@ def passive(tree: Tree, verb: int) -> bool:
 def phrase(tree: Tree, verb: int) -> str:
     """The verb's dictionary form, with its particle and its negation."""
     particles = [tree.given(c) for c in tree.below(verb, "prt") if not tree.below(c, "pobj")]
-    after = [c for c in tree.below(verb, "advmod") if c == verb + 1 and tree.given(c) in known.particles]
-    words = [tree.root(verb), *(particles or map(tree.given, after))]
+    ends = [verb, *(t for t in tree.below(verb, "dobj") if not tree.below(t, "prep", "acl", "relcl", "conj"))]
+    after = [c for c in tree.below(verb, "advmod") if c - 1 in ends and tree.given(c) in known.particles]
+    first = [tree.given(c) for c in tree.below(verb, "compound") if c < verb]
+    words = [*first, tree.root(verb), *(particles or map(tree.given, after))]
     return " ".join(["not", *words] if _negated(tree, verb) else words)
 
 
@@ -383,6 +388,9 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
     if root in known.beginnings and any(map(tree.verb, tree.below(verb, "xcomp"))) and not objects:
         return
     name, things = phrase(tree, verb), joined(tree, objects or _made_to_do(tree, verb, root))
+    if root == "have" and not things:
+        # "has | his leg wrapped in a cloth"
+        things = [s for c in tree.below(verb, "ccomp") for s in tree.below(c, *SUBJECTS) if verb < s]
     for look in filter(tree.adjective, tree.below(verb, "acomp")):
         yield from (statement for doer in doers for statement in _look(tree, look, doer, ""))
     own = [c for c in tree.below(verb, *SUBJECTS) if tree.given(c) not in known.relatives]

@@ -26,6 +26,9 @@ def repaired(tree: Tree) -> Tree:
         _participle,
         _after_noun,
         _of_doing,
+        _bare_verb,
+        _sport,
+        _held_so,
     )
     lists = (_second_subject, _second_clause, _lost_verb, _pair, _list, _measures)
     for i in range(len(tree.words)):
@@ -56,6 +59,18 @@ def _tagged(tree: Tree, i: int) -> None:
         tree.deps[i] = "acl" if tree.noun(tree.heads[i]) else "advcl"
     for noun in tree.below(i, "pobj") if tree.verb(i) and tree.deps[i] != "prep" else ():
         tree.deps[noun] = "dobj"
+    if tree.tags[i] == "VBG" and tree.deps[i] == "pcomp" and tree.given(i) in known.gerund_nouns:
+        # "topped with | icing"
+        tree.tags[i], tree.deps[i] = "NN", "pobj"
+    if tree.tags[i] == "UH" and tree.deps[i] not in ("intj", "ROOT"):
+        tree.tags[i] = "NN"
+    if tree.tags[i] == "JJ" and tree.deps[i] == "compound" and i < tree.heads[i]:
+        tree.tags[i] = "NN"
+    alone = not tree.below(i, *(("nsubj", "compound") if tree.deps[i] == "dobj" else ("nsubj",)))
+    if tree.tags[i] == "VBZ" and tree.deps[i] in ("dobj", "pobj") and alone:
+        tree.tags[i] = "NNS"
+    if tree.deps[i] == "amod" and tree.tags[tree.heads[i]] == "IN" and not tree.below(tree.heads[i], "pobj"):
+        tree.tags[i], tree.deps[i] = "NN", "pobj"
     if tree.deps[i] == "acomp" and tree.tags[i] == "NN" and not tree.children[i]:
         tree.tags[i] = "JJ"
     if (
@@ -173,7 +188,17 @@ def _participle(tree: Tree, i: int) -> None:
     hung".
     """
     head, dep = tree.heads[i], tree.deps[i]
-    if tree.tags[i] in ("VBD", "VBN") and i == 0 and dep in ("nsubj", "nsubjpass"):
+    if tree.tags[i] == "VBG" and head == i and not tree.below(i, "nsubj", "nsubjpass", "aux"):
+        # "brown and white dog | biting a jacket"
+        for noun in [c for c in tree.below(i, "compound", "npadvmod", "nmod") if c == i - 1 and tree.noun(c)]:
+            looks = {c: (noun, tree.deps[c]) for c in tree.children[i] if c < noun}
+            tree.put(looks | {noun: (i, "nsubj")})
+    if tree.tags[i] in ("VBD", "VBN") and i == 0 and dep == "ROOT" and not tree.below(i, "nsubj", "aux"):
+        # "grilled | chicken on a plate"
+        for noun in [c for c in tree.below(i, "dobj") if c == 1 or tree.adjective(1)]:
+            moved = {c: (noun, tree.deps[c]) for c in tree.children[i]}
+            tree.put(moved | {noun: (noun, "ROOT"), i: (noun, "amod")})
+    elif tree.tags[i] in ("VBD", "VBN") and i == 0 and dep in ("nsubj", "nsubjpass"):
         for noun in tree.below(i, "dobj")[:1]:
             tree.put({noun: (head, dep), i: (noun, "amod")})
     elif tree.noun(i) and dep == "conj" and tree.given(i).endswith("ing") and not tree.below(i, "det"):
@@ -182,6 +207,44 @@ def _participle(tree: Tree, i: int) -> None:
         if tree.tags[above] == "VBG" and tree.root(i) in known.verbs:
             tree.tags[i] = "VBG"
             tree.hang(i, above, "conj")
+
+
+def _bare_verb(tree: Tree, i: int) -> None:
+    """What several do besides, read as a thing: "two people stand in a city and | hug"."""
+    listed = tree.tags[i] == "NN" and tree.deps[i] == "conj" and not tree.children[i]
+    deed = tree.given(i) in known.deeds | known.moving | known.postures
+    if not (listed and deed and tree.given(i - 1) == "and"):
+        return
+    above = tree.heads[i]
+    while tree.heads[above] != above and not tree.verb(above):
+        above = tree.heads[above]
+    if tree.tags[above] in ("VBP", "VB") and tree.below(above, "nsubj"):
+        tree.tags[i] = "VBP"
+        tree.hang(i, above, "conj")
+
+
+def _sport(tree: Tree, i: int) -> None:
+    """A verb with a noun before it, read as a thing that someone is: "a man is rock | climbing"."""
+    be = tree.heads[i]
+    if (
+        tree.tags[i] == "VBG"
+        and tree.deps[i] == "attr"
+        and tree.below(be, "nsubj")
+        and tree.below(i, "compound")
+    ):
+        above = {i: (i, "ROOT")} if tree.heads[be] == be else {i: (tree.heads[be], tree.deps[be])}
+        tree.put({c: (i, tree.deps[c]) for c in tree.children[be]} | above | {be: (i, "aux")})
+
+
+def _held_so(tree: Tree, i: int) -> None:
+    """What was done to a thing, read as the verb of who has it: "holding a phone | tucked in a bag"."""
+    subjects = tree.below(i, "nsubj") if tree.tags[i] in ("VBN", "VBD") and tree.heads[i] == i else []
+    own = known.postures | known.settled | known.clothing | known.filling | known.beginnings
+    if not subjects or tree.root(i) in own or tree.below(i, "dobj", "aux", "auxpass"):
+        return
+    for verb in tree.below(subjects[0], "acl"):
+        if tree.tags[verb] == "VBG" and i - 1 in tree.below(verb, "dobj") and not tree.animate(i - 1):
+            tree.put({subjects[0]: (subjects[0], "ROOT"), i: (i - 1, "acl")})
 
 
 def _second_subject(tree: Tree, i: int) -> None:
@@ -219,8 +282,20 @@ def _lost_verb(tree: Tree, i: int) -> None:
     one: "a person in skis flies".
     """
     alone = tree.noun(i) and tree.heads[i] == i
-    if alone and tree.tags[i] == "NNS" and tree.root(i) in known.hardly_nouns and tree.below(i, "nsubj"):
+    doers = [s for s in tree.below(i, "nsubj", "dep") if s < i and tree.noun(s)] if alone else []
+    bare = not tree.below(i, "det", "amod", "compound", "nummod", "cc") and tree.root(i) in known.verbs
+    several = bool(doers) and tree.tags[doers[0]] == "NNS"
+    agrees = tree.tags[i] == ("NN" if several else "NNS")
+    told = bare and tree.animate(doers[0]) if doers else False
+    told |= (
+        bool(doers)
+        and tree.deps[doers[0]] == "nsubj"
+        and not _conjunctions(tree, doers[0], i)
+        and not several
+    )
+    if doers and agrees and (tree.root(i) in known.hardly_nouns or told):
         tree.tags[i] = "VBZ"
+        tree.put({doers[0]: (i, "nsubj")})
         return
     for subject in [s for s in tree.below(i, "nsubj") if s < i and tree.noun(s)][:1] if alone else ():
         for conjunction in _conjunctions(tree, subject, i)[-1:]:
@@ -282,8 +357,18 @@ def _of_doing(tree: Tree, i: int) -> None:
 def _list(tree: Tree, i: int) -> None:
     """A list goes on where it began: "a man with overalls and a hat"."""
     head = tree.heads[i]
+    room = tree.deps[i] in ("appos", "conj") and tree.below(i, "conj") and tree.name(head) in known.places
+    for thing in _things_there(tree, head)[-1:] if room else ():
+        # "a kitchen with a stove, | a sink and an oven"
+        if thing < i and not tree.animate(i):
+            tree.hang(i, thing, "conj")
+            return
     if tree.deps[i] != "conj" or not tree.noun(i):
         return
+    ands = tree.below(head, "cc") if tree.verb(head) and not tree.below(i, "nsubj", "det") else []
+    for noun in [a - 1 for a in ands if head < a < i and tree.noun(a - 1)][-1:]:
+        # "next to a man with a cap | and shirt"
+        tree.hang(i, noun, "conj")
     agents = [
         t for c in tree.below(head, "acl") for by in tree.below(c, "agent") for t in tree.below(by, "pobj")
     ]
@@ -296,12 +381,33 @@ def _list(tree: Tree, i: int) -> None:
     elif tree.name(head) in known.clothes and tree.animate(i) and tree.animate(_wearer(tree, head)):
         # "men in hats and a woman"
         tree.hang(i, _wearer(tree, head), "conj")
+    elif tree.noun(head) and tree.animate(head) and not tree.animate(i) and _beside(tree, head, i):
+        # "a man standing next to a bike | and a car"
+        tree.hang(i, _beside(tree, head, i), "conj")
     elif tree.noun(head):
         ours = any(tree.tags[t] == "PRP" for t in tree.phrases(i))
         inner = [t for t in tree.phrases(head, before=i) if not tree.animate(t) and t < i]
         moves = ours or (tree.animate(head) and not tree.animate(i))
         if moves and inner and tree.given(tree.heads[inner[-1]]) in ("in", "with"):
             tree.hang(i, inner[-1], "conj")
+
+
+def _things_there(tree: Tree, place: int) -> list[int]:
+    """What a place is said to be with, or to have."""
+    clauses = [c for c in tree.below(place, "relcl") if tree.root(c) == "have"]
+    tied = [p for p in tree.below(place, "prep") if tree.given(p) == "with"]
+    return [t for c in (*clauses, *tied) for t in tree.below(c, "dobj", "pobj")]
+
+
+def _beside(tree: Tree, someone: int, i: int) -> int:
+    """The thing before "and" that someone does something to or stands beside; 0 where there is none."""
+    ands = [c for c in tree.below(someone, "cc") if c < i]
+    thing = ands[-1] - 1 if ands else 0
+    above = tree.heads[thing]
+    verb = tree.heads[above] if tree.deps[above] == "prep" else above
+    own = tree.heads[verb] == someone and tree.deps[verb] in ("acl", "relcl") and someone < verb < thing
+    plain = tree.deps[thing] in ("pobj", "dobj") and tree.name(thing) not in known.places
+    return thing if own and plain and not tree.animate(thing) else 0
 
 
 def _wearer(tree: Tree, worn: int) -> int:

@@ -31,7 +31,10 @@ _AFTER = known.stoppers | known.placing | known.motion
 _ENDS = known.stoppers | known.followers | known.relatives
 _BEFORE = known.stoppers | known.articles
 _NOT_FIRST = _BEFORE | known.be | known.animate | known.particles
+_AROUND = known.particles | known.placing | known.motion | known.sideways
 _TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
+# "with it's head" is meant as its head.
+_ITS = re.compile(r"\b(\w+ing|with|in|on|of|from|out|off|over|by|at) it's (?!(?:an?|the|not|\w+ing)\b)(?=\w)")
 _STOPS = frozenset(".!?;")
 _APOSTROPHE = re.compile(r"^(.+?)('s|n't|'re|'ve|'ll|'d)$")
 
@@ -61,7 +64,8 @@ def tokens(text: str) -> list[str]:
     """Lower-cased words and the punctuation that shapes a sentence; everything else (symbols, control
     characters) is left out.
     """
-    found = _TOKEN.findall(unicodedata.normalize("NFKC", text).lower().replace("’", "'"))
+    plain = unicodedata.normalize("NFKC", text).lower().replace("’", "'")
+    found = _TOKEN.findall(_ITS.sub(r"\1 its ", plain))
     clitics = ((token, _APOSTROPHE.match(token)) for token in found)
     return [part for token, clitic in clitics for part in (clitic.groups() if clitic else (token,))]
 
@@ -181,12 +185,17 @@ def _one(gathers: str) -> str:
 
 
 def _shade(words: list[str], at: int) -> Folded:
-    """One adjective of two words: "dark blue"; a colour that may be a noun is given as one that may not."""
+    """One adjective of two words: "dark blue"; a colour that may be a noun is given as one that may not, and
+    no comma stands in "a brown, white, and black dog".
+    """
     first, second = (*words[at : at + 2], "")[:2]
+    colour = {words[at - 1], *words[at + 1 : at + 3]} - {"and"} if first == "," and at else {""}
+    if colour <= known.colours:
+        return 1, []
     inside = at + 2 < len(words)
     # "a snow topped mountain", but not "a pizza topped with cheese"
     named = inside and words[at + 2] not in _ENDS
-    bare = named and first not in _NOT_FIRST
+    bare = named and first not in _NOT_FIRST | known.negations
     if second and (
         (first in known.shades and second in known.colours)
         # "snow covered mountains", "a two lane road"
@@ -195,6 +204,7 @@ def _shade(words: list[str], at: int) -> Folded:
         or (second in known.made and first not in _BEFORE and named)
         or (first in known.depths and second in ("deep", "high", "length"))
         or (second == "looking" and inside and first in known.looks)
+        or (second == "looking" and bare and not first.endswith("s") and words[at + 2] not in _AROUND)
     ):
         return 2, [Word("red", f"{first} {second}", "attribute")]
     # before a noun these are no verbs and no amounts: "two spotted birds", "three little striped pears"
@@ -210,6 +220,8 @@ def _frame(words: list[str], at: int) -> Folded:
     """The beginning that says nothing: "an aerial view of"; "we see" also after a place."""
     if words[at : at + 2] == ["we", "see"]:
         return 2, [Word("there"), Word("is")]
+    if words[at : at + 2] == ["in", "this"] and {*words[at + 2 : at + 3]} & known.frames:
+        return 3, []
     for i, word in enumerate(words[:7] if at == 0 else ()):
         opened = word in known.articles or word.endswith("ing")
         if i and opened and words[0] not in ("this", "here", "there", "it"):
@@ -251,8 +263,10 @@ def _alike(words: list[str], at: int) -> Folded:
     are read alike: "her" is "him" where no noun of hers follows.
     """
     word, after = words[at], (*words[at + 1 :], ".")[0]
+    if word in known.sideways and at and words[at - 1] not in known.be | known.articles | {"the"}:
+        return 1, [Word("quickly")]
     if word == "her":
-        alone = after in known.followers | known.articles | _AFTER or not after[0].isalnum()
+        alone = after in (known.followers | known.articles | _AFTER) - {"two"} or not after[0].isalnum()
         return 1, [Word("him" if alone else "his", word)]
     if word not in _STAND_INS:
         return NOTHING

@@ -97,7 +97,7 @@ class Board {
       const sample = make("i");
       sample.style.borderTopColor = COLOURS[i % COLOURS.length];
       sample.style.borderTopStyle = ["solid", "dashed", "dotted"][Math.floor(i / COLOURS.length) % 3];
-      return make("li", {}, sample, this.runs[number].name);
+      return make("li", {}, sample, this.runs[number].about);
     });
     this.plot(svg, numbers);
     return [make("label", {}, "Curve of ", choice), make("ul", {}, ...key)];

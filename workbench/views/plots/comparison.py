@@ -239,7 +239,11 @@ def helped(components: pd.DataFrame, key: str) -> str:
         ]
         for verdict, of in components.groupby("verdict")
     }
-    said = [f"{', '.join(parts[verdict])} {verdict}" for verdict in ("helps", "harms") if verdict in parts]
+    said = [
+        f"{' and '.join(parts[verdict])} {verdict if len(parts[verdict]) == 1 else verdict[:-1]}"
+        for verdict in ("helps", "harms")
+        if verdict in parts
+    ]
     undecided = len(parts.get("undecided", ()))
     return (
         f"By `{key}`, in percentage points: {'; '.join(said) or 'no component is told from chance'}. "

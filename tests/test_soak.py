@@ -1,0 +1,17 @@
+"""A few kills of a grid; ``python -m tests.soak`` sends hundreds, to trainings and notebook runs too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.soak import Soak
+
+
+@pytest.mark.slow
+def test_a_grid_that_was_killed_ends_as_if_nobody_had_disturbed_it(tmp_path: Path) -> None:
+    soak = Soak(tmp_path / "soak", 1, ["grid"])
+    soak.run(2)
+    assert soak.signals() >= 2
+    assert soak.done["grid ended well"]

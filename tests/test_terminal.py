@@ -1,0 +1,97 @@
+"""What the terminal prints, word by word: `show`, `ls`, `diff`, `list`, `explain` and every help at 80
+columns.
+
+``WORKBENCH_SNAPSHOTS=write pytest tests/test_terminal.py`` writes the files again; read what has changed
+before you commit it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.test_cli import VERBS, call
+from workbench.experiment import runs
+
+FOLDER = Path(__file__).parent / "snapshots"
+IDS, OWN = tuple(f"i{row}" for row in range(20)), np.arange(20)
+NUMBERS = ("i2t/R@1", "t2i/R@1", "exact:t2i/map_at_r")
+SPLIT = {"name": "scenes/test", "images": 20, "captions": 20}
+
+
+@pytest.fixture(autouse=True)
+def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Two runs with values by query: the second finds 16 of 20 where the first finds 6."""
+    for name, objective, seed, found in (
+        ("20260101-100000-0000aaaa", "vsepp", 0, 6),
+        ("20260102-113000-0000bbbb", "ditm", 1, 16),
+    ):
+        folder, share = tmp_path / "runs" / "03_train" / name, found / 20
+        params = {
+            "data": "scenes",
+            "objective": objective,
+            "seed": seed,
+            "epochs": 3,
+            "settings": {"lr": 0.002},
+        }
+        runs.write_json(folder / runs.PARAMS, params)
+        ends = {"low": share - 0.2, "high": share + 0.2, "queries": 20, "gallery": 20}
+        contracts = {key: {**ends, "hit": "the own one among the first"} for key in NUMBERS}
+        contracts["rsum"] = {"low": 6 * share - 0.5, "high": 6 * share + 0.5, "queries": 40, "face": "sum"}
+        results = {
+            "objective": objective, "seed": seed, "dataset": "scenes", "split": SPLIT, "contracts": contracts,
+            "metrics": {"rsum": 6 * share, **dict.fromkeys(NUMBERS, share), "i2t/medr": 2.0},
+        }  # fmt: skip
+        runs.write_results(folder, results)
+        hits = (np.arange(20) < found).astype(float)
+        runs.ByQuery(IDS, IDS, OWN, dict.fromkeys(NUMBERS, hits)).write(folder)
+        runs.write_json(folder / runs.ENV, {"device": "cpu", "seconds": 61.4 * found})
+        runs.write_status(folder, "ok")
+    return tmp_path / "runs"
+
+
+def held(name: str, text: str) -> None:
+    """The text is that of the file, or becomes it where files are written."""
+    file = FOLDER / f"{name}.txt"
+    if os.environ.get("WORKBENCH_SNAPSHOTS") == "write":
+        FOLDER.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ls", "ls"),
+        ("show", "show aaaa"),
+        ("show_all", "show bbbb --all"),
+        ("diff", "diff aaaa bbbb"),
+        ("diff_same", "diff aaaa aaaa"),
+    ],
+)
+def test_runs_are_told_word_by_word(name: str, words: str, root: Path) -> None:
+    printed = call(*words.split(), "--root", root)
+    assert printed.exit_code == 0, printed.output
+    held(name, printed.output.replace(str(root), "ROOT"))
+
+
+@pytest.mark.parametrize("words", ["list objectives", "list text", "explain vsepp", "explain exact:t2i/R@1"])
+def test_shelves_are_told_word_by_word(words: str) -> None:
+    printed = call(*words.split())
+    assert printed.exit_code == 0, printed.output
+    assert max(map(len, printed.output.splitlines())) <= 82
+    held(words.replace(" ", "_").replace(":", "_").replace("/", "_").replace("@", "_"), printed.output)
+
+
+def test_every_help_is_told_word_by_word_at_80_columns() -> None:
+    pages = [call(*words, "--help").output for words in ((), *((verb,) for verb in VERBS))]
+    assert max(len(line) for page in pages for line in page.splitlines()) <= 80
+    held("help", "\n".join(pages))

@@ -1,0 +1,144 @@
+"""The loss of every step, for every objective with its default encoders: of several processes, whole or chunk
+by chunk, stopped and gone on with, beside one process that trains straight on, in double precision.
+
+    python -m tests.training.curves    # all, to tests/training/curves.tsv
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch import distributed
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from workbench import objectives
+from workbench.encoders.base import Pair
+from workbench.experiment import Config
+from workbench.experiment.running import Prepared, prepare
+from workbench.records import Embedding
+from workbench.training import checkpoint, fit, seed_everything
+
+TABLE = Path(__file__).with_suffix(".tsv")
+# images or captions of a batch, which neither 2 nor 3 divides; the step before which a run is stopped
+STEPS, SIZE, EVERY, STOP = 20, 7, 3, 11
+SETTINGS = {
+    "train_images": 36, "val_images": 4, "test_images": 4, "device": "cpu", "batch_size": SIZE, "epochs": 2,
+    "checkpoint_every": EVERY, "clusters": 9, "clusters_per_batch": 7, "lr": 1e-4,
+}  # fmt: skip
+
+
+class EnoughError(Exception):
+    """So many steps are done."""
+
+
+@contextmanager
+def doubled() -> Iterator[None]:
+    """Embeddings are left in double precision, and the encoders draw nothing, as shares and chunks would draw
+    other numbers: of their modules, norms alone are in training.
+    """
+
+    def train(self: Pair, mode: bool = True) -> Pair:
+        for module in self.modules():
+            module.training = mode and isinstance(module, _BatchNorm)
+        return self
+
+    torch.set_default_dtype(torch.float64)
+    with patch.object(Embedding, "in_float32", lambda self, device: self), patch.object(Pair, "train", train):
+        yield
+    torch.set_default_dtype(torch.float32)
+
+
+def ready(name: str) -> Prepared:
+    """An experiment in double precision."""
+    made = prepare(Config(objective=name, **SETTINGS), progress=False)
+    made.model.pair.double(), made.model.objective.double()
+    inputs = {name: lambda rows, read=read: read(rows).double() for name, read in made.train.inputs.items()}
+    return replace(made, train=replace(made.train, inputs=inputs))
+
+
+def _stop(losses: list[float], last: int, *_: Any) -> None:
+    if len(losses) == last:
+        raise EnoughError
+
+
+def _note(losses: list[float], _: Any, __: Any, terms: dict[str, torch.Tensor]) -> None:
+    losses.append(sum(terms.values()).item())
+
+
+def curve(made: Prepared, *, chunk: int = 0, folder: Path | None = None) -> list[float]:
+    """The loss of every step; with a folder the run is stopped on its way and gone on with."""
+    settings = made.config.model_copy(update={"chunk_size": chunk})
+    losses: list[float] = []
+    for last in ((STOP,) if folder else ()) + (STEPS,):
+        pair, objective = deepcopy(made.model.pair), deepcopy(made.model.objective)
+        del losses[STOP - STOP % EVERY :]
+        objective.register_forward_pre_hook(partial(_stop, losses, last))
+        objective.register_forward_hook(partial(_note, losses))
+        seed_everything(settings.seed)
+        place = checkpoint.Place(folder) if folder else None
+        with suppress(EnoughError):
+            fit(pair, objective, made.train, lambda: {"rsum": 0.0}, settings, place=place, progress=False)
+    return losses
+
+
+def _rank(made: dict[str, Prepared], chunk: int, rank: int, folder: Path, said: Any) -> None:
+    torch.set_num_threads(1)
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank))
+    distributed.init_process_group("gloo")
+    found = {name: curve(one, chunk=chunk, folder=folder / name) for name, one in made.items()}
+    if rank == distributed.get_world_size() - 1:
+        said.send(found)
+    distributed.destroy_process_group()
+
+
+def of_several(made: dict[str, Prepared], world: int, chunk: int, folder: Path) -> dict[str, list[float]]:
+    """The curves that the last of several processes sees."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ours, theirs = get_context("fork").Pipe(duplex=False)
+    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
+    with patch.dict(os.environ, where):
+        given = [(made, chunk, rank, folder, theirs) for rank in range(world)]
+        ranks = [get_context("fork").Process(target=_rank, args=one) for one in given]
+        for process in ranks:
+            process.start()
+    theirs.close()  # so that the end of all of them is seen
+    found: dict[str, list[float]] = ours.recv()
+    for process in ranks:
+        process.join()
+    return found
+
+
+def main() -> None:
+    """Compare all, and record the largest difference of each."""
+    rows = [
+        "# python -m tests.training.curves",
+        "objective\tprocesses\tchunk_size\tsteps\tlargest_difference",
+    ]
+    with doubled():
+        made = {name: ready(name) for name in objectives.names()}
+        alone = {name: curve(one) for name, one in made.items()}
+        for world, chunk in ((1, 3), (2, 0), (3, 0), (2, 3), (3, 3)):
+            with tempfile.TemporaryDirectory() as folder:
+                found = of_several(made, world, chunk, Path(folder))
+            for name, losses in found.items():
+                apart = max(abs(a - b) for a, b in zip(losses, alone[name], strict=True))
+                rows.append(f"{name}\t{world}\t{chunk}\t{len(losses)}\t{apart:.1e}")
+            TABLE.write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

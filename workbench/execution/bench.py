@@ -1,0 +1,257 @@
+"""What this machine does in a second: the short table of ``workbench doctor --bench``.
+
+Each row sets what the package takes beside a reference on the same machine in the same minute. The scripts of
+``tests/performance/`` measure more, on real data.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.util import find_spec
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+
+from workbench import data, objectives, text
+from workbench.experiment import Config
+from workbench.experiment.running import prepare
+from workbench.metrics.table import Evidence, measure
+from workbench.objectives import contract
+from workbench.records import Embedding, Judgements, Split
+from workbench.records.shown import count, fixed
+from workbench.retrieval import Index
+from workbench.text.scene_graph import tree
+from workbench.training import batches, fit, samplers
+
+# pairs of a step, and of a large batch; width of ViT-B/32's embeddings; tokens of an image and of a caption
+PAIRS, MANY, WIDTH, PARTS, WORDS = 128, 1024, 512, 50, 32
+# pairs of ViT-B/32 at a time, so that its step fits a small machine
+SLICE = 16
+IMAGES, CAPTIONS, GALLERY = 1000, 500, (100_000, 256)
+# fields of an embedding by what an objective reads
+FIELDS = {"log_var": ["log_var"], "parts": ["parts", "mask"], "entities": ["entities", "owner", "labels"]}
+
+Call = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What something takes, beside a reference.
+
+    Args:
+        name: what.
+        seconds: of it.
+        beside: the reference.
+        reference: seconds of that.
+    """
+
+    name: str
+    seconds: float
+    beside: str
+    reference: float
+
+
+def lines(rows: Sequence[Figure]) -> list[tuple[str, ...]]:
+    """The rows as cells, with a heading."""
+
+    def cells(row: Figure) -> tuple[str, ...]:
+        share = fixed(row.seconds / row.reference, 2 if row.seconds > 0.01 * row.reference else 5)
+        return row.name, milliseconds(row.seconds), row.beside, milliseconds(row.reference), share
+
+    return [("what", "ms", "reference", "ms", "times the reference"), *map(cells, rows)]
+
+
+def milliseconds(seconds: float) -> str:
+    """A time as it is shown."""
+    return fixed(1000 * seconds, 0 if seconds > 0.1 else 1)
+
+
+def figures() -> Iterator[Figure]:
+    """All rows, each as soon as it is measured: start-up, a training step, losses, an evaluation, CIDEr-D
+    where its reference is installed, parsing, search.
+    """
+    python = partial(subprocess.run, [sys.executable, "-c", "pass"], check=True)
+    ours = partial(
+        subprocess.run, [sys.executable, "-m", "workbench", "--help"], check=True, stdout=subprocess.DEVNULL
+    )
+    yield Figure("workbench --help", seconds(ours), "python -c pass", seconds(python))
+    yield training_step()
+    step, losses = vit_step(SLICE) / SLICE, {name: loss(name, PAIRS) for name in objectives.names()}
+    slowest = max(losses, key=losses.__getitem__)
+    for name, pairs in ((slowest, PAIRS), ("infonce", PAIRS), ("infonce", MANY), ("ditm", MANY)):
+        what = f"loss at batch {count(pairs)}, {name}{', the slowest' * (name == slowest)}"
+        taken = losses[name] if pairs == PAIRS else loss(name, pairs)
+        yield Figure(what, taken, "a training step of ViT-B/32", step * pairs)
+    split = data.load("scenes", split="train", size=IMAGES)
+    yield evaluation(split)
+    if find_spec("pycocoevalcap"):
+        yield cider(split)
+    some = split.captions[:CAPTIONS]
+    parsed = seconds(lambda: text.load("scene_graph").of(some), rounds=1)
+    spacy = seconds(partial(spacy_alone, some), rounds=1)
+    yield Figure(f"scene graphs of {CAPTIONS} captions", parsed, "spaCy's tagger and parser", spacy)
+    yield search()
+
+
+def seconds(call: Call, rounds: int = 3) -> float:
+    """Median of some rounds after one to warm up."""
+    found = []
+    for _ in range(1 + rounds):
+        began = time.perf_counter()
+        call()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        found.append(time.perf_counter() - began)
+    return median(found[1:])
+
+
+def training_step() -> Figure:
+    """A step of InfoNCE with its default encoders, beside a bare loop with the same modules and batches."""
+    config = Config(
+        objective="infonce", train_images=2 * PAIRS, val_images=8, test_images=8, batch_size=PAIRS, epochs=1
+    )
+    made = prepare(config, progress=False)
+    pair, objective, train = made.model.pair, made.model.objective, made.train
+    assert train is not None
+    optimiser, device = torch.optim.AdamW(pair.parameters()), made.model.device
+    order = samplers.epoch(
+        train.split.own, size=PAIRS, captions_per_image=config.captions_per_image, seed=0, number=0
+    )
+
+    def bare() -> None:
+        for rows in order:
+            batch = batches.to(train.batch(rows), device)
+            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+                image, text = pair.image.images(batch), pair.text.texts(batch)
+            terms = objective(image.in_float32(device), text.in_float32(device), batch)
+            torch.stack(list(terms.values())).sum().backward()
+            optimiser.step()
+            optimiser.zero_grad()
+
+    found = []
+    for _ in range(3):  # in turns, since other work on the machine comes and goes
+        before, after = fit(pair, objective, train, lambda: {"rsum": 0.0}, made.config, progress=False)
+        began = time.perf_counter()
+        bare()
+        found.append((after["seconds"] - before["seconds"], time.perf_counter() - began))
+    ours, reference = (min(several) / len(order) for several in zip(*found, strict=True))
+    return Figure(f"training step, InfoNCE, {PAIRS} pairs", ours, "a bare loop", reference)
+
+
+def vit_step(pairs: int) -> float:
+    """Seconds of a training step of open_clip's ViT-B/32 with random weights, 224 pixels, 77 tokens."""
+    import open_clip
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = open_clip.create_model("ViT-B-32", device=device)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-5)
+    pixels = torch.randn(pairs, 3, 224, 224, device=device)
+    tokens, labels = torch.randint(1, 49000, (pairs, 77), device=device), torch.arange(pairs, device=device)
+
+    def step() -> None:
+        image, text, scale = model(pixels, tokens)
+        logits = scale * image @ text.T
+        (cross_entropy(logits, labels) + cross_entropy(logits.T, labels)).backward()
+        optimiser.step()
+        optimiser.zero_grad()
+
+    return seconds(step)
+
+
+def loss(name: str, pairs: int, *, width: int = WIDTH, rounds: int = 1) -> float:
+    """Seconds of an objective's forward and backward pass, from embeddings to their gradients.
+
+    Args:
+        name: of the objective, with its defaults.
+        pairs: images of the batch; captions too, where the objective does not need more of each image.
+        width: of the embeddings; ``PARTS`` of an image and ``WORDS`` of a caption, where they are read.
+        rounds: of which the median counts.
+    """
+    objective = objectives.load(name)
+    objective.fit_width(width)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    objective.to(device).train()
+    captions = pairs * objective.captions_per_image
+    unread = [one for what, several in FIELDS.items() if what not in objective.reads for one in several]
+
+    def embedding(count: int, parts: int) -> Embedding:
+        made = contract.embedding(count, seed=count, dimensions=width, parts=parts, dtype=torch.float32)
+        return replace(made, **dict.fromkeys(unread)).in_float32(device)
+
+    image, words = embedding(pairs, PARTS), embedding(captions, WORDS)
+    given = batches.to(contract.batch(torch.arange(captions) % pairs, objective=objective), device)
+    if objective.momentum:
+        given = replace(given, momentum=(image, words))
+
+    def once() -> None:
+        torch.stack(list(objective(image, words, given).values())).sum().backward()
+        objective.after_step(image, words, given)
+
+    return seconds(once, rounds)
+
+
+def evaluation(split: Split) -> Figure:
+    """Recalls and RSUM with intervals, beside sorting in numpy without them."""
+    images, captions = len(split.image_ids), len(split.captions)
+    scores = np.random.default_rng(0).standard_normal((images, captions), dtype=np.float32)
+    own = Judgements.own(split.own, images)
+    right = split.own == np.arange(images)[:, None]
+
+    def sort() -> None:
+        for table, hits in ((scores, right), (scores.T, right.T)):
+            found = np.take_along_axis(hits, np.argsort(-table, axis=1), 1)
+            for k in (1, 5, 10):
+                found[:, :k].any(1).mean()
+
+    ours = seconds(lambda: measure(Evidence(scores, own), ["R", "rsum"]))
+    name = f"RSUM with intervals, {count(images, 'image')} x {count(captions, 'caption')}"
+    return Figure(name, ours, "numpy without intervals", seconds(sort))
+
+
+def cider(split: Split) -> Figure:
+    """CIDEr-D of all captions against all images, beside ``pycocoevalcap``, which scores a pair an image."""
+    from pycocoevalcap.cider.cider_scorer import CiderScorer
+
+    images, captions = len(split.image_ids), len(split.captions)
+
+    def every() -> None:
+        maker = text.load("cider").fit(split.captions, split.own)
+        for _ in maker.of(split.captions, split.own).blocks():
+            pass
+
+    scorer = CiderScorer()
+    for row in range(images):
+        scorer += (split.captions[row], [split.captions[i] for i in np.flatnonzero(split.own == row)])
+    began = time.perf_counter()  # once, since a second call would count the references again
+    scorer.compute_score()
+    reference = (time.perf_counter() - began) * captions
+    name = f"CIDEr-D of {count(images)} x {count(captions)} pairs"
+    return Figure(name, seconds(every, 1), "pycocoevalcap, pair by pair", reference)
+
+
+def spacy_alone(captions: Sequence[str]) -> None:
+    """SpaCy's tagger and parser, nothing after them."""
+    nlp, _ = tree.model()
+    with nlp.select_pipes(disable="lemmatizer"):
+        for _ in nlp.pipe(captions, batch_size=tree.BATCH):
+            pass
+
+
+def search() -> Figure:
+    """One question to a gallery, exactly, beside numpy's product and partition."""
+    drawn = np.random.default_rng(0).standard_normal(GALLERY, dtype=np.float32)
+    index, query = Index(drawn), drawn[:1]
+
+    def plain() -> Any:
+        scores = (drawn @ query.T)[:, 0]
+        best = np.argpartition(scores, -10)[-10:]
+        return best[np.argsort(-scores[best])]
+
+    ours = seconds(lambda: index.top_k(query, 10), 9)
+    return Figure(f"search, 1 of {count(GALLERY[0])}", ours, "numpy", seconds(plain, 9))
