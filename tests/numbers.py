@@ -1,4 +1,4 @@
-"""Every figure of README.md and of the guide to speed, made from what is recorded.
+"""Every figure of README.md and of two guides, made from what is recorded.
 
 ``python -m tests.numbers`` writes them anew.
 
@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.performance import bench_arms
 from tests.performance.recorded import read
 from workbench import assets, data
 from workbench.execution import bench
@@ -117,6 +118,28 @@ def held() -> str:
     return "\n".join(["| what | held to |", "|---|---|", *lines])
 
 
+def ablations() -> str:
+    """How far the recorded arms of the papers' ablations come from chance, and which do not."""
+    rows = assets.recorded("ablation_arms")
+    rows["times"], rows["before"] = rows.rsum / rows.chance, rows.untrained / rows.chance
+    left = rows.times > bench_arms.TIMES
+    places = [
+        f"{count(len(part), 'arm')} in {'the embedded world' if name == 'scenes' else 'Flickr8k'} "
+        f"(`{'`, `'.join(sorted(set(part.grid)))}`), at least {fixed(part.times.min(), 1)} times"
+        for name, part in rows[left].groupby("data")
+    ]
+    near = [
+        f"{row.arm} of `{row.grid}` ({fixed(row.times, 1)} times after {count(row.epochs, 'epoch')})"
+        for row in rows[~left].itertuples()
+    ]
+    told = (
+        f"RSUM after training, held against an order at random: {'; '.join(places)}. Before training it is "
+        f"at most {fixed(rows.before.max(), 1)} times. Not away from chance with this budget: "
+        f"{', '.join(near) or 'none'}."
+    )
+    return "\n".join(textwrap.wrap(told, 130, break_on_hyphens=False))
+
+
 def machine() -> str:
     """The short table of the machine that this was last measured on."""
     found = read("machine")
@@ -136,10 +159,11 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "comparison": comparison,
     "photographs": photographs,
     "held": held,
+    "ablations": ablations,
     "machine": machine,
 }
 # files with blocks
-FILES = ("README.md", "docs/guides/benchmarks.md")
+FILES = ("README.md", "docs/guides/benchmarks.md", "docs/guides/tables.md")
 BLOCK = re.compile(r"(<!-- recorded: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

@@ -381,7 +381,10 @@ MISTAKES = [
     ("explore --images photos", "--pretrained and --images belong to --model"),
     ("explore --model ViT-B-32", "--model ViT-B-32 needs --images"),
     ("explore --model ViT-B-32 --images photos", "there is no folder photos"),
-    ("explore --model ViT-B-32 --images .", ". holds no picture"),
+    ("explore --model ViT-B-32 --images empty", "empty holds no picture"),
+    ("explore --model ViT-B-31 --images pictures", "no open_clip model 'ViT-B-31'; did you mean"),
+    ("explore --model none.json --images pictures", "none.json"),
+    ("explore --model ViT-B-32 --pretrained mine.pt --images pictures", "no checkpoint at mine.pt"),
     ("doctor --model ViT-B-31", "did you mean ViT-B-32"),
     ("doctor --model ViT-B-32 --pretrained mine.pt", "no checkpoint at mine.pt"),
     ("doctor --model broken.json", "broken.json"),
@@ -394,6 +397,9 @@ def test_a_mistake_ends_in_one_helpful_line(command: str, message: str, tmp_path
     monkeypatch.chdir(tmp_path)
     files = {"config.json": "{}", "list.json": "[1, 2]", "broken.json": "{", "broken.yaml": "a: ["}
     files["words.yaml"] = "arms: {a: 3}"
+    Path("pictures").mkdir()
+    Path("pictures/a.png").touch()
+    Path("empty").mkdir()
     for name, content in files.items():
         Path(name).write_text(content)
     result = call(*command.split(" "))

@@ -15,9 +15,10 @@ import pytest
 from tests import tiny_bert
 from tests.data import fixtures
 from tests.experiment.test_experiment import TINY
-from workbench import data, text
+from tests.performance import bench_arms
+from workbench import assets, data, text
 from workbench.execution import library, notebook, parameters, table
-from workbench.execution.grid import plan, read_grid
+from workbench.execution.grid import expand, over_seeds, plan, read_grid
 from workbench.experiment import Config, build, fitting, resolve, run, running
 from workbench.metrics import published
 from workbench.records.foreign import read_options
@@ -83,6 +84,18 @@ def offline(config: Config, place) -> Config:
 @pytest.mark.parametrize("name", TABLES)
 def test_every_published_ablation_has_its_arms(name):
     assert len(arms(name)) == TABLES[name]
+
+
+def test_the_recorded_arms_of_ablations_are_away_from_chance():
+    """All but those of SAM that drop the triplet, as the guide says; a recorded grid is there as a whole."""
+    found = assets.recorded("ablation_arms")
+    for (name, _), part in found.groupby(["grid", "data"]):
+        assert list(part.arm) == list(expand(over_seeds(read_grid(GRIDS[name]), {"seed": 0})))
+    away = found.rsum > bench_arms.TIMES * found.chance
+    assert set(found[~away].grid) <= {"sam_table4", "sam_table5"}
+    assert found[~away].arm.str.endswith("triplet=dropped").all()
+    # the model before training is near chance, or nothing would be said
+    assert (found.untrained < 2 * found.chance).all()
 
 
 @pytest.mark.parametrize("name", [name for name in GRIDS if "table" in read_grid(GRIDS[name])])

@@ -112,7 +112,7 @@ def test_a_judge_is_held_against_the_levels_by_kendalls_tau(copy):
     found = correlation.measure(
         values, split.judgements["levels"], split.own, rows=[correlation.TauC()], rounds=0
     )
-    # Grades 1 2 3 4 0 0 0 0. Concordant: 5 pairs of true texts (2 and 3 are tied), 0 + 3 + 3 + 4 of a true and
+    # Grades 1 2 3 4 0 0 0 0. Concordant: 5 pairs of true texts (2 and 3 tie), 0 + 3 + 3 + 4 of a true and
     # a wrong one; discordant: the first true text against the last wrong one. 2 (15 - 1) / (64 x 2 / 3).
     assert [m.value for m in found] == [pytest.approx(28 * 3 / 128)] * len(found)
 

@@ -1,6 +1,6 @@
-"""The tour as a newcomer runs it: ``python -m tests.performance.bench_tour``.
+"""The tour as a newcomer runs it: ``python -m tests.performance.bench_tour [FOLDER]``.
 
-Takes the whole tour in a folder of its own and records how long it took and what its comparison found.
+Takes the whole tour in a folder, which is kept where one is named, and records how long it took and what its comparison found.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from workbench.experiment import runs
 from workbench.tour import TITLES, tour
 
 
-def main() -> None:
+def main(kept: str = "") -> None:
     """Run it, record it."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as made:
+        folder = kept or made
         result = tour(folder, say=lambda line: sys.stdout.write(line + "\n"))
         compared = runs.read(Path(folder) / "tour" / "07_compare").results
     found = {name: compared[name] for name in ("models", "metrics", "same_list")}
@@ -24,4 +25,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -59,6 +59,21 @@ def endings() -> tuple[str, ...]:
     return tuple(sorted(end for end, one in Image.EXTENSION.items() if one in FORMATS))
 
 
+def below(folder: str | Path) -> list[Path]:
+    """The image files of a folder and of those inside it, by path.
+
+    Raises:
+        ValueError: no folder is named.
+        FileNotFoundError: there is no such folder, or no picture in it.
+    """
+    require(folder, "name a folder of pictures")
+    require(Path(folder).is_dir(), f"there is no folder {folder}", FileNotFoundError)
+    known = endings()
+    files = sorted(path for path in Path(folder).rglob("*") if path.suffix.lower() in known)
+    require(files, f"{folder} holds no picture ({', '.join(known)})", FileNotFoundError)
+    return files
+
+
 def require_file(path: Path, where: str) -> None:
     """Raise ``FileNotFoundError``, naming file and row, where there is no such file."""
     # unlike Path.is_file it takes a name that is too long for one that is not there

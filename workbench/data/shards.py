@@ -180,7 +180,7 @@ def _tar(file: Path, number: int, problems: Problems) -> Iterator[Sample]:
                 yield Sample(key, number, image.offset_data, image.size, captions)
 
 
-def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, str, tarfile.TarInfo]]:
+def _members(tar: Any) -> Iterator[tuple[str, str, tarfile.TarInfo]]:
     """Stem, ending and header of every file; what was read is not kept, as the library would."""
     for member in tar:
         tar.members = []

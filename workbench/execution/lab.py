@@ -3,15 +3,21 @@
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import nbformat
 
+from workbench.data.images import below
 from workbench.execution import library
 from workbench.experiment import runs
 from workbench.records import require
+from workbench.records.foreign import read_options
+from workbench.registry import require_known
 
 EXPLORER = "06_retrieval_explorer"
+SHIPPED = ("scenes", "scenes_binary")
+CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
 
 
 def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
@@ -36,8 +42,9 @@ def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
 
 
 def outside_explorer(model: str, images: str, *, pretrained: str = "", root: str = "runs") -> Path:
-    """A notebook that opens the explorer on a model that was made elsewhere; the model is opened once here,
-    so that what is wrong with it is said before JupyterLab starts.
+    """A notebook that opens the explorer on a model that was made elsewhere.
+
+    The names are looked at before JupyterLab starts; what only a loaded model shows, ``doctor`` says.
 
     Args:
         model: an open_clip name, or the path of a JSON configuration.
@@ -51,11 +58,9 @@ def outside_explorer(model: str, images: str, *, pretrained: str = "", root: str
     Raises:
         KeyError, FileNotFoundError, ValueError: no such model, weights or pictures.
     """
-    from workbench.experiment import outside
-
     require(images, f"--model {model} needs --images, a folder of pictures")
-    outside.of_folder(images, 1)
-    outside.opened(model, pretrained)
+    below(images)
+    _require_model(model, pretrained)
     model, pretrained, images = (
         str(Path(one).resolve()) if Path(one).exists() else one for one in (model, pretrained, images)
     )
@@ -70,6 +75,26 @@ def outside_explorer(model: str, images: str, *, pretrained: str = "", root: str
     )
     book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return runs.write_text(Path(root) / "explore" / "own_model.ipynb", nbformat.writes(book))
+
+
+def _require_model(model: str, pretrained: str) -> None:
+    """Refuse names that stand for nothing; open_clip is looked into and not loaded, which would take seconds.
+
+    Raises:
+        KeyError: no such model.
+        FileNotFoundError: no such file.
+        ValueError: the JSON file cannot be read.
+    """
+    if model.endswith(".json"):
+        read_options(Path(model))
+    elif ":" not in model:
+        (place,) = getattr(find_spec("open_clip"), "submodule_search_locations", None) or [""]
+        known = [file.stem for file in Path(place, "model_configs").glob("*.json")]
+        require_known("no open_clip model", model.replace("/", "-"), [*known, *SHIPPED])
+    if Path(pretrained).suffix in CHECKPOINTS and not Path(pretrained).is_file():
+        raise FileNotFoundError(
+            f"no checkpoint at {pretrained}; give the path of a file that exists, or a tag"
+        )
 
 
 def open_lab(path: Path) -> int:

@@ -12,7 +12,7 @@ from PIL import Image
 from torch.nn.functional import normalize
 
 from workbench.data import scenes
-from workbench.data.images import endings, read_image
+from workbench.data.images import below, read_image
 from workbench.experiment.config import Config
 from workbench.experiment.opened import Contents, OpenRun
 from workbench.experiment.running import build
@@ -108,12 +108,7 @@ def of_folder(folder: str | Path, images: int = 0) -> Split:
         ValueError: no folder is named.
         FileNotFoundError: there is no such folder, or no picture in it.
     """
-    root = Path(folder)
-    require(folder, "name a folder of pictures")
-    require(root.is_dir(), f"there is no folder {folder}", FileNotFoundError)
-    known = endings()
-    files = sorted(path for path in root.rglob("*") if path.suffix.lower() in known)[: images or None]
-    require(files, f"{folder} holds no picture ({', '.join(known)})", FileNotFoundError)
+    root, files = Path(folder), below(folder)[: images or None]
     ids = tuple(path.relative_to(root).as_posix() for path in files)
     names = tuple(" ".join(path.stem.replace("_", " ").split()) or path.name for path in files)
     return Split(

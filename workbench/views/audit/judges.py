@@ -24,7 +24,8 @@ def judge_agreement(key: str = KEY) -> pd.DataFrame:
         key: which number: ``"pearson"`` or ``"spearman"``, also ``"[without own]"``.
 
     Returns:
-        One row a judge; the columns ``levels``, ``people`` and ``truth`` with value and interval as they are shown.
+        One row a judge; the columns ``levels``, ``people`` and ``truth`` with value and interval as they
+        are shown.
     """
     table = assets.recorded("judges")
     table = table[table.key == key]

@@ -7,7 +7,7 @@ class Questions {
   constructor(view) {
     Object.assign(this, { view, history: [] });
     const field = (testid, label) => h("input", { type: "text", "data-testid": testid, "aria-label": label, placeholder: label, dir: "auto", autocomplete: "off" });
-    [this.name, this.tags, this.wanted] = [field("save-name", "name"), field("save-tags", "tags, with spaces"), field("save-find", "find by name or tag")];
+    [this.name, this.tags, this.wanted] = [field("save-name", "name"), field("save-tags", "tags"), field("save-find", "find by name or tag")];
     this.wanted.addEventListener("input", () => this.draw());
     this.saved = h("ul", { "data-testid": "saved", "aria-label": "Saved questions" });
     this.past = h("ul", { "data-testid": "history", "aria-label": "History" });

@@ -214,34 +214,27 @@ def _families(
     part: pd.DataFrame, found: Sequence[runs.Run], lines: Sequence[dict[str, Any]], labels: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Runs that differ in their seed alone stand together under a line of their means; the best first."""
-    alike: dict[Any, list[int]] = {}
+    alike: dict[str, list[int]] = {}
     for number, run in enumerate(found):
         given = {name: one for name, one in flat(run.params).items() if name not in ("seed", *PLACES)}
-        alike.setdefault(
-            repr((run.notebook, run.results["objective"], sorted(given.items(), key=repr))), []
-        ).append(number)
-    made = []
+        same = repr((run.notebook, run.results["objective"], sorted(given.items(), key=repr)))
+        alike.setdefault(same, []).append(number)
+    made: list[tuple[float, dict[str, Any]]] = []
     for numbers in alike.values():
-        rows = part.iloc[numbers]
-        seeds = list(dict.fromkeys(rows["seed"]))
-        if len(seeds) < 2:
-            made += [
-                (rows[FIRST].iloc[at], {"lead": None, "lines": [lines[number]]})
-                for at, number in enumerate(numbers)
-            ]
+        rows, own = part.iloc[numbers], [lines[number] for number in numbers]
+        seeds = rows.groupby("seed", sort=False)
+        if len(seeds) == 1:
+            made += [(first, {"lead": None, "lines": [line]}) for first, line in zip(rows[FIRST], own)]
             continue
-        about = {
-            **rows.iloc[0],
+        named = {
             "run": count(len(seeds), "seed"),
-            "seed": ", ".join(map(str, sorted(seeds, key=str))),
+            "seed": ", ".join(sorted(map(str, seeds.groups))),
             "arm": "",
         }
-        lead = {
-            "about": [about[name] for name in ABOUT],
-            "link": "",
-            "values": [(*_mean(rows[label], label), None, False) for label in labels],
-        }
-        made.append((rows[FIRST].mean(), {"lead": lead, "lines": [lines[number] for number in numbers]}))
+        about = [{**rows.iloc[0], **named}[name] for name in ABOUT]
+        values = [(*_mean(seeds[label].mean(), label), None, False) for label in labels]
+        lead = {"about": about, "link": "", "values": values}
+        made.append((float(seeds[FIRST].mean().mean()), {"lead": lead, "lines": own}))
     made.sort(key=lambda one: (np.isnan(one[0]), -one[0]))
     return [family for _, family in made]
 
