@@ -138,7 +138,7 @@ def test_all_runs_of_a_grid_end_of_which_one_raises_one_hangs_and_ones_worker_is
     path = make_notebook(does, PUBLISHES, parameters=parameters, publishes=False)
     described = {"grid": {"objective": ["fine", "raises", "hangs", "dies"], "seed": seeds}}
     arms, root, said = grid.plan(path, described), tmp_path / "runs", []
-    options = {**options, "time_limit": 60}
+    options = {**options, "time_limit": 30}
     done = grid.run_grid(
         path, arms, root=root, name="twelve", executor=name, options=options, say=said.append
     )
