@@ -1,4 +1,4 @@
-"""A few kills of a grid; ``python -m tests.soak`` sends hundreds, to trainings and notebook runs too."""
+"""A kill of a grid; ``python -m tests.soak`` sends many, to trainings and notebook runs too."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from tests.soak import Soak
 @pytest.mark.slow
 def test_a_grid_that_was_killed_ends_as_if_nobody_had_disturbed_it(tmp_path: Path) -> None:
     soak = Soak(tmp_path / "soak", 1, ["grid"])
-    soak.run(2)
-    assert soak.signals() >= 2
+    soak.run(1)
+    assert soak.signals() >= 1
     assert soak.done["grid ended well"]
