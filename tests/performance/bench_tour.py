@@ -1,6 +1,7 @@
 """The tour as a newcomer runs it: ``python -m tests.performance.bench_tour [FOLDER]``.
 
-Takes the whole tour in a folder, which is kept where one is named, and records how long it took and what its comparison found.
+Takes the whole tour in a folder, which is kept where one is named, and records how long it took and what its
+comparison found.
 """
 
 from __future__ import annotations
