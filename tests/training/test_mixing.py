@@ -102,17 +102,20 @@ def test_labels_are_shared_by_weight_with_the_captions_of_the_partner():
 @pytest.mark.parametrize("world", [2, 3])
 def test_the_shares_of_several_processes_are_the_batch_of_one(shape, world):
     rows = np.array([3, 0, 5, 9, 14, 18, 16])
-    whole = _Shares(source(shape), 0.6, 4)[rows]
-    assert whole.images is whole.batch
+    whole = _Shares(source(shape), 0.6, 4, 0)[rows]
+    assert whole.images == (whole.batch,)
     parts = []
     for rank in range(world):
-        shares = _Shares(source(shape), 0.6, 4)
+        shares = _Shares(source(shape), 0.6, 4, 0)
         shares.world, shares.rank = world, rank
         parts.append(shares[rows])
     assert torch.equal(
-        torch.cat([part.images.inputs["pixels"] for part in parts]), whole.batch.inputs["pixels"]
+        torch.cat([one.inputs["pixels"] for part in parts for one in part.images]),
+        whole.batch.inputs["pixels"],
     )
-    assert [name for part in parts for name in part.images.image_ids] == list(whole.batch.image_ids)
+    assert [name for part in parts for one in part.images for name in one.image_ids] == list(
+        whole.batch.image_ids
+    )
     for part in parts:
         assert torch.equal(part.batch.labels, whole.batch.labels)
         assert part.batch.inputs == {}
