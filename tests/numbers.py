@@ -13,6 +13,8 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
+
 from tests.performance import bench_arms
 from tests.performance.recorded import read
 from workbench import assets, data
@@ -71,11 +73,21 @@ def comparison() -> str:
     about = (
         f"Means over {count(rows.seed.nunique(), 'seed')}, mAP@R by the exact truth; {fixed(hours, 1)} hours "
         "of one core. "
-        f"{chosen(seeds.choices(arms, ways[0]), ways[0])} "
+        f"{chosen(seeds.choices(arms, ways[0]), ways[0])} {_turned(arms, *ways)} "
         f"{told_apart(seeds.pairs(rows[rows.positives == 'own'], ways[0]), ways[0])} With binary labels: "
         + against_same_list({ways[0]: own}, same)
     )
     return "\n".join([*lines, "", *textwrap.wrap(about, 130)])
+
+
+def _turned(arms: pd.DataFrame, way: str, other: str) -> str:
+    """What the truth of the other direction would choose, and what becomes of it by this one."""
+    best = seeds.choices(arms, way).loc[other]
+    means = arms[arms.key == other].groupby("objective").value.mean()
+    return (
+        f"The other direction is another question: by `{other}`, {best['chosen']} is best with "
+        f"{shown(means[best['chosen']])} percent, and has {shown(best['truth'])} by the first."
+    )
 
 
 def photographs() -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.views.explorer.toys import hand_space, toy_space, toy_spaces
+from workbench import data
 from workbench.data import scenes
 from workbench.records import SceneGraph, Truth
 from workbench.text import load
@@ -110,6 +111,35 @@ def test_words_without_meaning_in_the_world_are_named(engine):
     answer = engine.answer(Question((text("a red unicorn"),), k=40))
     assert answer.truth.startswith("Not known of any of the 40 images. The world has no word for: “unicorn”.")
     assert {item.mark for item in answer.items} == {"unknown"}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "named"),
+    [
+        ("a dog not next to a tree", "not"),
+        ("there isn't a dog", "isn't"),
+        ("a dog, not a cat", "not"),
+        ("an animal that is not a dog", "not"),
+        ("a red dog, not blue", "not"),
+        ("it is not night", "not"),
+        ("a dog instead of a cat", "instead"),
+        ("hardly any dogs", "hardly"),
+        ("at least two dogs", "least"),
+        ("up to three dogs", "up"),
+        ("every dog is red", "every"),
+        ("a dog away from a tree", "away"),
+        ("a dog is missing", "missing"),
+    ],
+)
+def test_a_sentence_that_says_more_than_its_graph_is_not_graded_by_the_graph_alone(engine, sentence, named):
+    truth = engine.answer(Question((text(sentence),), k=40)).truth
+    assert truth.startswith("Not known of any of the 40 images.")
+    assert f"“{named}”" in truth
+
+
+def test_the_graph_of_a_caption_of_the_world_leaves_out_nothing_that_it_says():
+    captions = data.load("scenes", split="val").captions[:400]
+    assert {one: left for one in captions if (left := truths._left_out(one, truths.parsed(one)))} == {}
 
 
 def test_a_choice_cannot_be_said_by_a_graph(engine):

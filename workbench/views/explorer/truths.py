@@ -21,8 +21,17 @@ from workbench.views.explorer.questions import Question, Term
 SUM = "A sum is true of an image if every added sentence is true of it and no subtracted one is."
 # signals that read whole words, by a vocabulary that was fitted on the training captions
 READERS = ("tokens", "graph_tokens")
-# a scene graph says that all of its parts are there, and none of these
-LOGIC = frozenset({"either", "except", "if", "neither", "nor", "only", "or", "unless"})
+# a scene graph says that all of its parts are there, and none of these: where it leaves one of them out, what
+# was asked is not what is graded
+BEYOND = frozenset(
+    {
+        "absent", "all", "almost", "any", "apart", "away", "barely", "but", "cannot", "each",
+        "either", "every", "except", "fewer", "from", "half", "hardly", "if", "instead", "lacking",
+        "least", "less", "missing", "more", "most", "nearly", "neither", "never", "no", "nor",
+        "not", "nothing", "only", "or", "rarely", "rather", "scarcely", "than", "unless", "up",
+        "without",
+    }
+)  # fmt: skip
 
 
 @cache
@@ -58,8 +67,8 @@ def truth_of(question: Question, split: Split, rows: Mapping[str, int]) -> Truth
             found.append(check(split.caption_graphs[row], graphs))
             continue
         graph = reduce(questions.changed, question.changes, parsed(term.name))
-        logic = () if question.changes else sorted(LOGIC & set(words(term.name)))
-        found.append(_checked(graph, logic, split))
+        more = () if question.changes else _left_out(term.name, graph)
+        found.append(_checked(graph, more, split))
     signed = np.stack(
         [one.holds if t.sign > 0 else 1 - one.holds for t, one in zip(question.terms, found, strict=True)]
     )
@@ -69,13 +78,26 @@ def truth_of(question: Question, split: Split, rows: Mapping[str, int]) -> Truth
     return Truth(holds, found[0].share if len(found) == 1 else holds, unknown)
 
 
-def _checked(graph: SceneGraph, logic: Sequence[str], split: Split) -> Truth:
+def _left_out(sentence: str, graph: SceneGraph) -> list[str]:
+    """The words that change what a sentence says and that its graph does not hold."""
+    things = [
+        *graph.objects,
+        *(one for _, one in graph.attributes),
+        *(name for _, name, _ in graph.relations),
+    ]
+    held = {word for thing in things for word in words(thing)}
+    asked = dict.fromkeys(words(sentence))
+    denials = {word for word in asked if word.endswith("n't") and "not" not in held}
+    return [word for word in asked if word in denials or word in BEYOND - held]
+
+
+def _checked(graph: SceneGraph, more: Sequence[str], split: Split) -> Truth:
     nothing = np.full(len(split.image_ids), np.nan, dtype=np.float32)
     try:
         found = split.grade(graph, split.image_graphs or ()) if split.grade else Truth(nothing, nothing)
     except ValueError:  # more things than are checked
         return Truth(nothing, nothing)
-    return Truth(nothing, nothing, (*found.unknown, *logic)) if logic else found
+    return Truth(nothing, nothing, (*found.unknown, *more)) if more else found
 
 
 def told(truth: Truth, question: Question) -> str:
