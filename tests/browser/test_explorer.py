@@ -183,6 +183,8 @@ def test_answers_are_exported(opened: tuple[Any, Lab, list[str]]) -> None:
 
 def test_captions_that_try_to_run_are_shown_as_text(opened: tuple[Any, Lab, list[str]]) -> None:
     page, lab, trouble = opened
+    if page.get_by_test_id("filter-text").is_hidden():
+        page.locator("details[data-testid=filters] > summary").click()
     page.get_by_test_id("filter-text").fill("window.owned")
     page.get_by_test_id("status").get_by_text("of the 1 that pass the filters").wait_for()
     page.get_by_test_id("card").first.click()
