@@ -20,6 +20,7 @@ def test_the_headline_names_both_winners_where_the_labels_mislead():
     said = headline(compared((4.168, 3.819, 2.0), (0.293, 0.223, 0.698)), TITLES)
     assert "A is best (416.8 for A, 381.9 for B, 200.0 for C)" in said
     assert "C is best with 69.8 percent, where A has 29.3: RSUM would have misled." in said
+    assert "Caption to image, C is best with 69.8 percent, where A has 29.3." in said
 
 
 def test_the_headline_says_who_is_below_one_list_for_all_images():

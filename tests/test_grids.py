@@ -66,7 +66,13 @@ def small(options, model, bert):
     }
     fetched = {"model": model, "pretrained": ""} if "pretrained" in options or "model" in options else {}
     return (
-        inner | fetched | ({"features": bert, "word_dim": 8} if options.get("backbone") == "trained" else {})
+        inner
+        | fetched
+        | (
+            {("name" if "kind" in options else "features"): bert, "word_dim": 8}
+            if options.get("backbone") == "trained"
+            else {}
+        )
     )
 
 

@@ -74,7 +74,10 @@ def test_the_static_twin_has_no_serious_violation(
     page = context.new_page()
     page.goto(path.as_uri())
     page.locator("[data-row='2']").first.click()
-    assert trouble_on(page, axe, ["html"]) == []
+    for width in (1280, 620):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert trouble_on(page, axe, ["html"]) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     context.close()
 
 

@@ -108,6 +108,17 @@ def test_scrolling_and_keys_fetch_more_up_to_the_whole_gallery(alone: Alone, exp
     assert ranks(page) == [1, 2, 3]
 
 
+def test_enter_asks_for_a_number_of_answers_at_once(alone: Alone) -> None:
+    # JupyterLab stops the key before the field could tell of a change, so that the field itself must hear it
+    k = alone.page.get_by_test_id("k")
+    k.evaluate("one => one.addEventListener('keydown', event => event.preventDefault(), true)")
+    k.fill("9")
+    k.press("Enter")
+    alone.settle()
+    assert ranks(alone.page) == list(range(1, 10))
+    assert k.evaluate("one => one === document.activeElement")
+
+
 def test_every_column_says_where_the_own_and_the_pinned_image_stand(alone: Alone, explorer: Explorer) -> None:
     page, split = alone.page, explorer.engine.split
     scores = [asker.run.scores for asker in explorer.engine.askers]
@@ -261,6 +272,108 @@ def test_no_state_has_a_serious_violation(browser: Any, explorer: Explorer, axe:
     page.get_by_test_id("view-gallery").click()
     assert trouble_on(page, axe, ["main"]) == []
     found.close()
+
+
+def tab_to(page: Any, selector: str, *keys: str) -> None:
+    """Reach the next such element by the key Tab alone, and press keys there."""
+    for _ in range(150):
+        page.keyboard.press("Tab")
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            break
+    else:
+        raise AssertionError(f"Tab never reaches {selector}")
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def test_every_view_and_link_works_by_keyboard_alone_narrow_and_dark(
+    browser: Any, explorer: Explorer, axe: str
+) -> None:
+    explorer.selected_idx, explorer.saved = [], []
+    alone = Alone(browser, explorer, width=620, color_scheme="dark")
+    alone.settle()
+    page, found, at = alone.page, explorer.engine.disagreements("rank"), alone.page.get_by_test_id
+
+    def press(selector: str, *keys: str, look: bool = False) -> None:
+        tab_to(page, selector if "[" in selector else f"[data-testid={selector}]", *keys)
+        alone.settle()
+        assert not look or trouble_on(page, axe, ["main"]) == []
+
+    press("view-differ", "Enter", look=True)
+    press("differs", "Enter")
+    assert (at("disagreement").inner_text(), at("columns").is_visible()) == (f"1 of {len(found)}", True)
+    press("next-differs", "Enter")
+    press("last-differs", "Space")
+    assert at("disagreement").inner_text() == f"1 of {len(found)}"
+    press("own-rank", "Enter", look=True)
+    assert at("inspector").is_visible()
+    page.keyboard.press("Escape")
+    press("k", "Control+a", "7", "Enter")
+    assert ranks(page) == list(range(1, 8))
+    press("more", "Enter")
+    assert len(ranks(page)) == 31
+    press("size", "ArrowRight")
+    assert "160px" in at("explorer").get_attribute("style")
+    press("layout", "Enter", look=True)
+    assert page.locator(".wbx-grid").count() == 1
+    press("card", "p", "s")
+    press("view-pins", "Space", look=True)
+    assert at("pins").locator("tbody tr").count() == 1
+    press("[data-testid=pins] td button", "Enter")
+    assert at("pins").locator("tbody tr").count() == 0
+    press("view-gallery", "Enter")
+    press("only-selected", "Space")
+    assert page.locator(".wbx-column:first-child .wbx-item:only-child").count() == 1
+    press("only-selected", "Space")
+    press("side", "Enter")
+    press("base", "ArrowDown")
+    press("run-0", "Space")
+    assert page.locator(".wbx-column").evaluate_all("all => all.map(one => one.dataset.run)") == ["1"]
+    press("[data-testid=questions] summary", "Enter")
+    press("save-name", "m", "i", "n", "e")
+    press("save-tags", "b", "u", "s")
+    press("save", "Enter", look=True)
+    press("query", "Control+a", *"a red bus")
+    press("[data-testid=history] li:nth-child(2) button", "Enter")
+    assert at("query").input_value() == found[0].text
+    press("[data-testid=saved] .wbx-link", "Enter")
+    assert (at("k").input_value(), ranks(page, 1)[:7]) == ("7", list(range(1, 8)))
+    alone.close()
+
+
+def test_what_has_a_key_has_a_button(alone: Alone, explorer: Explorer) -> None:
+    page, at, column = alone.page, alone.page.get_by_test_id, alone.page.get_by_test_id("column-0")
+    column.locator(".wbx-item").nth(1).hover()
+    column.get_by_test_id("pin").nth(1).click()
+    column.get_by_test_id("select").nth(2).click()
+    alone.settle()
+    at("more").click()
+    alone.settle()
+    assert (len(ranks(page)), page.locator(".wbx-selected").count()) == (29, 2), "in both columns"
+    at("only-selected").click()
+    alone.settle()
+    assert column.locator(".wbx-item").count() == 1
+    at("only-selected").click()
+    at("view-pins").click()
+    at("pins").get_by_role("button", name="unpin").click()
+    alone.settle()
+    assert "Nothing is pinned" in at("pins").inner_text()
+    at("view-differ").click()
+    alone.settle()
+    at("differs").nth(2).click()
+    alone.settle()
+    assert at("disagreement").inner_text().startswith("3 of ")
+    assert column.is_visible()
+    box = at("size").bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 3, box["y"] + box["height"] / 2)
+    assert "340px" in at("explorer").get_attribute("style")
+    page.locator("details[data-testid=questions] > summary").click()
+    at("history").get_by_role("button").nth(1).click()
+    alone.settle()
+    assert at("query").input_value() == explorer.config["start"]
+    column.get_by_test_id("card").first.click()
+    at("close").click()
+    assert at("inspector").is_hidden()
 
 
 def test_one_run_has_no_disagreements_to_offer(browser: Any, explorer: Explorer) -> None:

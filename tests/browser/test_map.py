@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.conftest import run_in_lab
+from tests.browser.conftest import run_in_lab, trouble_on
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Lab
@@ -77,7 +77,7 @@ def page(browser: Any, lab: Lab) -> Any:
     page.close()
 
 
-def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab) -> None:
+def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab, axe: str) -> None:
     live, other = (page.get_by_test_id("embedding-map").nth(i) for i in (0, 1))
     canvas, status = live.get_by_test_id("map-canvas-0"), live.get_by_test_id("map-status")
 
@@ -136,6 +136,11 @@ def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab) -> None:
     page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
     page.wait_for_function(INK_IS_LIGHT, polling=200)
     page.screenshot(path=lab.folder / "map-dark.png")
+    page.evaluate("() => window.jupyterapp.commands.execute('application:toggle-left-area')")
+    page.set_viewport_size({"width": 620, "height": 3000})
+    page.wait_for_function("document.querySelector('.wbm').clientWidth < 560")
+    assert live.evaluate("map => map.scrollWidth <= map.clientWidth")
+    assert trouble_on(page, axe, [".wbm"]) == []
     assert page.get_by_text("<b>two</b>").first.is_visible()
     assert page.locator(".wbm script, .wbm b b, .wbm [onerror]").count() == 0
     assert page.title() != "owned"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
+import nbformat
+import plotly.graph_objects as go
 import pytest
 
+from tests.browser.conftest import trouble_on
+from workbench.execution import report
 from workbench.execution.library import find
 from workbench.execution.notebook import run_notebook
 from workbench.tour import STOPS, TourResult
+from workbench.views.plots.tables import listing
+from workbench.views.plots.theme import figure
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -98,6 +105,52 @@ def test_every_figure_of_the_notebooks_on_captions_is_drawn_and_can_be_read(
     assert page.title() != "owned"
     assert trouble == []
     page.screenshot(path=captions_page.with_name(f"notebook-{ground[1:]}.png"), full_page=True)
+    page.context.close()
+
+
+NARROW = """() => {
+  const lines = one => { const range = document.createRange(); range.selectNodeContents(one);
+    return new Set([...range.getClientRects()].map(box => box.top)).size };
+  const boxes = name => document.querySelector(name).getBoundingClientRect();
+  return {page: document.documentElement.scrollWidth,
+    labels: [...document.querySelectorAll(".listing tbody td:first-child")].map(lines),
+    scrolls: document.querySelector(".listing").offsetWidth > 420,
+    ground: getComputedStyle(document.body).backgroundColor,
+    title: boxes(".gtitle"), legend: boxes(".legend"), axis: boxes(".xtitle"),
+    figure: boxes(".plotly-graph-div")}
+}"""
+
+
+def test_a_narrow_dark_notebook_page_breaks_no_label_and_covers_no_title(
+    browser: Any, axe: str, tmp_path: Path
+) -> None:
+    keys = ["exact:i2t/map_at_r", "i2t/recall@1", "exact:t2i/false_negatives[x]"]
+    columns = {"number": keys, "value": ["98.0 (94.0 to 100.0)"] * 3, "a hit is": ["so many words " * 9] * 3}
+    long = "The best run of all by the exact truth, image to caption"
+    drawn = figure(long, long, "share").add_traces([
+        go.Scatter(y=[row, 1], name=f"validation number {row}") for row in range(5)
+    ])  # fmt: skip
+    outputs = [{"text/html": listing(columns, title="Numbers")}, {report.PLOTLY: drawn.to_plotly_json()}]
+    cell = nbformat.v4.new_code_cell("pass  # and " + "a long line " * 9)
+    cell.outputs = [nbformat.v4.new_output("display_data", json.loads(json.dumps(one, default=list)))
+                    for one in outputs]  # fmt: skip
+    path = tmp_path / "notebook.html"
+    path.write_text(report.to_html(nbformat.v4.new_notebook(cells=[cell]), "narrow"), encoding="utf-8")
+    page, trouble = _open(browser, path, color_scheme="dark", viewport={"width": 420, "height": 900})
+    page.locator(".main-svg").first.wait_for()
+    seen = page.evaluate(NARROW)
+    assert (seen["page"], seen["labels"], seen["scrolls"]) == (420, [1, 1, 1], True)
+    assert seen["ground"] == "rgb(17, 17, 17)"
+    assert seen["title"]["bottom"] < seen["axis"]["top"]
+    assert seen["axis"]["bottom"] < seen["legend"]["top"] + 1  # of a pixel
+    for part in ("title", "axis"):
+        # the box of a letter is a pixel wider than its ink
+        assert seen["figure"]["left"] - 2 < seen[part]["left"]
+        assert seen[part]["right"] < seen["figure"]["right"] + 2
+    inks = page.locator(".plotly-graph-div").evaluate_all(AXES)
+    assert min(contrast(ink, "#111111") for ink in inks) >= 4.5
+    assert trouble_on(page, axe, [".jp-Cell"]) == []
+    assert trouble == []
     page.context.close()
 
 

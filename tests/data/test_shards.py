@@ -60,6 +60,13 @@ def test_both_forms_and_several_shards_are_one_split_with_ids_of_their_own(tmp_p
     assert [split.open_image(row).getpixel((0, 0)) for row in range(9)] == COLOURS * 3
 
 
+def test_the_pixels_of_a_replaced_table_are_its_own(tmp_path):
+    table(tmp_path / "a.parquet")
+    assert load(tmp_path).open_image(0).getpixel((0, 0)) == COLOURS[0]
+    table(tmp_path / "a.parquet", image=[picture(one) for one in COLOURS[::-1]], captions=CAPTIONS)
+    assert load(tmp_path).open_image(0).getpixel((0, 0)) == COLOURS[2]
+
+
 def test_captions_may_be_a_text_file_beside_the_image_or_a_column_of_texts(tmp_path):
     # img2dataset writes both a text and a json with the same caption
     about = json.dumps({"caption": "a red square", "width": 12}).encode()
@@ -78,7 +85,7 @@ def test_names_of_shards_say_the_split_else_a_checksum_of_the_key_does(tmp_path)
     webdataset(tmp_path / "coco_val-000.tar", first=5)
     assert load(tmp_path, "train").image_ids[0] == "train-000/00000"
     assert load(tmp_path, "val").image_ids[0] == "coco_val-000/00005"
-    with pytest.raises(ValueError, match=r"names the split 'test'"):
+    with pytest.raises(ValueError, match=r"names the split 'test'; there are train, val"):
         load(tmp_path, "test")
     webdataset(tmp_path / "more.tar")
     with pytest.raises(ValueError, match=r"'more.tar'. names no split"):

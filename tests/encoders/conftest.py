@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 
+from tests import tiny_bert
 from tests.encoders.test_towers import CONFIGS
 from workbench.encoders import load
 
@@ -20,3 +21,12 @@ def towers(tmp_path):
         return load("towers", **{"model": str(path), "pretrained": "", **options})
 
     return make
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    """Folder of a BERT with three layers of width 8 and random weights."""
+    pytest.importorskip(
+        "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
+    )
+    return str(tiny_bert.make(tmp_path_factory.mktemp("bert"), seed=0, layers=3))

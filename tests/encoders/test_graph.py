@@ -470,7 +470,34 @@ def test_vectors_of_a_frozen_encoder_are_read_as_they_are():
         made(vocabulary=None, concepts={**concepts, "word_dim": 7}).texts(as_batch)
 
 
-def test_every_trainable_parameter_has_one_group(tmp_path):
+def of_bert(bert, backbone):
+    """Options of the concepts, and the graphs as this encoder reads them."""
+    concepts = {"kind": "features", "name": bert, "word_dim": 8, "backbone": backbone}
+    asked = encoders.member("graph").signals(concepts=concepts)["graph_tokens"]
+    taken = signal(GRAPHS, **{"tokens": None, **asked, "cache": None}).take(np.arange(len(GRAPHS)))
+    own = torch.arange(len(GRAPHS))
+    return concepts, Batch([], list("abcd"), own, signals={"graph_tokens": taken})
+
+
+def test_a_text_encoder_that_trains_reads_phrases_as_a_frozen_one_does(bert):
+    concepts, given = of_bert(bert, "trained")
+    encoder = made(vocabulary=None, concepts=concepts)
+    kept, vectors = of_bert(bert, "frozen")
+    frozen = made(vocabulary=None, concepts=kept)
+    frozen.load_state_dict(encoder.state_dict(), strict=False)
+    torch.testing.assert_close(encoder.texts(given).mean, frozen.texts(vectors).mean, atol=5e-3, rtol=0)
+    encoder.train().texts(given).entities.sum().backward()
+    assert encoder.reader.backbone.network.encoder.layer[0].attention.self.value.weight.grad.abs().sum() > 0
+
+
+def test_where_weights_follow_the_text_encoder_of_phrases_is_made_without_its_own(bert):
+    given = {"concepts": of_bert(bert, "trained")[0]}
+    member = encoders.member("graph")
+    assert member.complete(given, {"pretrained": ""})["concepts"]["backbone"] == "random"
+    assert member.complete(given, {})["concepts"]["backbone"] == "trained"
+
+
+def test_every_trainable_parameter_has_one_group(tmp_path, bert):
     file = tmp_path / "glove.txt"
     file.write_text("dog 1 2 3\n", encoding="utf-8")
     warm = made(pretrained=str(file), concepts={"word_dim": 3})
@@ -479,6 +506,7 @@ def test_every_trainable_parameter_has_one_group(tmp_path):
         (made(), {"head"}),
         (warm, {"head", "text_backbone"}),
         (tower, {"head", "text_backbone"}),
+        (made(vocabulary=None, concepts=of_bert(bert, "trained")[0]), {"head", "text_backbone"}),
     ):
         named = [id(p) for group in encoder.groups() for p in group.parameters.values()]
         assert sorted(named) == sorted(id(p) for p in encoder.parameters() if p.requires_grad)
@@ -511,6 +539,7 @@ def test_half_precision_gives_almost_the_same_embedding():
         ({"concepts": {"name": "minilm-package"}}, ValueError, "take no name"),
         ({"vocabulary": None}, ValueError, "graph: give the vocabulary"),
         ({"concepts": {"whole": True}}, ValueError, "do not read whole captions"),
+        ({"concepts": {"backbone": "trained"}}, ValueError, "kind 'gru' have no backbone='trained'"),
         (
             {"concepts": {"kind": "towers", "name": "scenes", "whole": True}},
             ValueError,

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from tests import tiny_bert
 from workbench import encoders, text
 from workbench.encoders.words import close_up, read_vectors, touch
 from workbench.records import Batch
@@ -207,14 +206,6 @@ def test_word_vectors_of_another_width_are_refused_with_the_remedy(tmp_path):
     file.write_text("dog 1 2 3\n", encoding="utf-8")
     with pytest.raises(ValueError, match="set word_dim=3"):
         made(vocabulary=WORDS, pretrained=str(file))
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    pytest.importorskip(
-        "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
-    )
-    return str(tiny_bert.make(tmp_path_factory.mktemp("bert"), seed=0, layers=3))
 
 
 def of_pieces(bert, captions=CAPTIONS):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from workbench import objectives
+from workbench import assets, objectives
 from workbench.execution import grid, library, search
 
+KEY = "val/exact:t2i/map_at_r"
 SEARCH = grid.read_grid(library.find(search.GRIDS[0], "grid"))
 
 
@@ -49,3 +50,18 @@ def test_the_recipes_are_the_best_settings_of_the_recorded_searches(capsys):
     assert len(capsys.readouterr().out.splitlines()) == len(objectives.names())
     longer = search.recipes(search.GRIDS[1])["pcmepp"]
     assert (longer["epochs"], longer["warmup_epochs"]) == (6, 5)
+
+
+def test_what_lies_around_a_recipe_is_what_was_recorded():
+    found = search.around()
+    assert found.index.tolist() == objectives.names()
+    assert not found.drop(index=["aahr", "pcme", "pcmepp"]).isna().any(axis=None)
+    rates = assets.recorded("search_rates_scenes").query("objective == 'vsepp' and key == @KEY")
+    chosen = search.recipes(*search.GRIDS)["vsepp"]
+    above = rates.set_index("lr").value[2 * chosen["lr"]]
+    assert found["value"]["vsepp"] == pytest.approx(chosen["value"])
+    assert found["twice the rate"]["vsepp"] == pytest.approx(above - chosen["value"])
+    longer = assets.recorded("search_longer_scenes").query(
+        "objective == 'pcme' and lr == 0.004 and key == @KEY"
+    )
+    assert found["twice the rate"]["pcme"] == pytest.approx(longer.value.item() - found["value"]["pcme"])

@@ -83,6 +83,17 @@ def test_the_means_of_the_values_a_query_are_the_metrics_of_the_shelf(spaces, sp
     assert len(found["t2i/recall@10"][1]) == len(OWN)
 
 
+def test_what_rsum_would_have_kept_stands_beside_what_is_kept(spaces):
+    facts = ("objective", "data", "image_encoder", "train_images", "epochs", "seed")
+    config = {**dict.fromkeys(facts, ""), "select": "exact:t2i/map_at_r"}
+    rows = [(0, 1.0, 0.2), (1, 3.0, 0.5), (2, 2.0, 0.6)]
+    history = [{"epoch": e, "val/rsum": rsum, "val/exact:t2i/map_at_r": exact} for e, rsum, exact in rows]
+    run = replace(spaces[0], name="a", config=config, history=history)
+    table = compare.trained([run, replace(run, name="b", history=[])])
+    assert table["kept"].to_dict() == {"a": "2", "b": ""}
+    assert table["RSUM would keep"].to_dict() == {"a": "1", "b": ""}
+
+
 def test_an_unknown_number_or_judgement_is_refused_by_name(spaces):
     with pytest.raises(KeyError, match=r"no 'zzz'; known: .*map_at_r.*rsum"):
         compare.numbers(spaces[0], ["t2i/zzz"])

@@ -153,20 +153,24 @@ def test_a_share_reduces_the_training_split_and_leaves_the_others_whole(tiny, tm
     assert splits["train"].notes == ("1 of 3 images, drawn with seed 1",)
 
 
-def test_a_bert_trains_with_the_rest_and_its_run_is_read_again(tiny, tmp_path):
+@pytest.mark.parametrize("encoder", ["sequence", "graph"])
+def test_a_bert_trains_with_the_rest_and_its_run_is_read_again(tiny, tmp_path, encoder):
     pytest.importorskip(
         "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
     )
     (tmp_path / "bert").mkdir()
     bert = str(tiny_bert.make(tmp_path / "bert", seed=0, layers=2))
-    words = {"features": bert, "backbone": "trained", "word_dim": 8, "embed_dim": 16, "layer": "linear"}
+    words = {"backbone": "trained", "word_dim": 8}
+    options = {"features": bert, **words, "embed_dim": 16, "layer": "linear"}
+    if encoder == "graph":
+        concepts = {"kind": "features", "name": bert, **words}
+        options = {"concepts": concepts, "embed_dim": 16, "structure": {"heads": 2}}
     # the weights of the last epoch, whatever validation says of them
     rates = {"lr": 1e-3, "text_backbone_lr": 0.1, "text_backbone_decay": 0.01, "swa_from": 1}
-    result = run(
-        tiny(objective="vsepp", text_encoder="sequence", text_options=words, **rates), progress=False
-    )
+    result = run(tiny(objective="vsepp", text_encoder=encoder, text_options=options, **rates), progress=False)
     start = TextBackbone(bert, weights=True).state_dict()
-    moved = result.model.pair.text.backbone.state_dict()
+    text = result.model.pair.text
+    moved = (text.reader if encoder == "graph" else text).backbone.state_dict()
     assert not torch.equal(moved["network.embeddings.word_embeddings.weight"],
                            start["network.embeddings.word_embeddings.weight"])  # fmt: skip
     result.save(tmp_path)

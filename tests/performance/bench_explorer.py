@@ -5,7 +5,8 @@ Run: ``python -m tests.performance.bench_explorer [rows] [runs]``
 A sentence is put into the query field but for its last letter, which is pressed; the clock of the page runs
 from that key press to the moment at which every thumbnail in the columns is decoded. The gallery holds the
 given number of stored embeddings around those of 200 images of the embedded world; each row has a thumbnail
-of its own to make. The bar on two idle cores: 300 ms at 10,000 images, 1 s at 1,000,000 stored embeddings.
+of its own to make. The bars on two idle cores, medians: 150 ms at 10,000 images and 3 runs, 350 ms at
+1,000,000 stored embeddings.
 """
 
 from __future__ import annotations

@@ -21,8 +21,11 @@ def test_sigterm_raises_within_the_block_and_is_left_as_it_was():
 @pytest.mark.parametrize(
     ("number", "kind"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)]
 )
-def test_a_signal_waits_for_the_end_of_what_must_not_be_halved(number, kind):
+def test_a_signal_waits_for_the_end_of_what_must_not_be_halved(number, kind, request):
     done = []
+    # a shell that starts the tests in the background lets them ignore Ctrl-C
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
 
     def halved():
         with heard(), held():

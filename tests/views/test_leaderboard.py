@@ -175,3 +175,17 @@ def test_a_run_leads_to_its_notebook(tmp_path):
     (folder / "notebook.html").write_text("<p>report</p>")
     page = leaderboard.build(tmp_path / "runs", out=tmp_path / "public").html.read_text()
     assert f'<a href="../runs/03_train/{folder.name}/notebook.html">{folder.name}</a>' in page
+
+
+def test_evaluations_on_other_data_are_seeds_of_one_another_only_where_their_runs_are(tmp_path):
+    for name, rate, seed in (("aaaa0000", 0.1, 0), ("bbbb0000", 0.1, 1), ("cccc0000", 0.2, 2)):
+        folder = make(tmp_path, name, 2.0, seed=seed)
+        runs.write_json(folder / runs.PARAMS, {"lr": rate, "seed": seed})
+        results = json.loads((folder / runs.RESULTS).read_text()) | {
+            "dataset": "folder",
+            "training": "scenes",
+        }
+        runs.write_results(folder / runs.EVALUATIONS / "folder", results)
+    page = leaderboard.build(tmp_path).html.read_text()
+    assert page.count("2 seeds") == 2
+    assert "3 seeds" not in page

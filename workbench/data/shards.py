@@ -87,7 +87,8 @@ def shards(
     require(len(without) in (0, len(files)), f"shards: {without[:1]} names no split, but others do. {REMEDY}")
     if not without and split != "all":
         files = [file for file in files if named[file] == split]
-        require(files, f"shards: no shard in {base} names the split {split!r}; there are {[*named]}")
+        known = ", ".join(sorted({*named.values()}))
+        require(files, f"shards: no shard in {base} names the split {split!r}; there are {known}")
     table, notes = _index(files, on_error)
     keys = table["key"].to_pylist()
     rows = np.arange(len(keys))
@@ -223,17 +224,18 @@ def _from_tar(file: Path, place: int, size: int) -> bytes:
 
 
 def _from_parquet(file: Path, place: int, size: int) -> bytes:
-    starts = _row_groups(file)
+    date = file.stat().st_mtime_ns
+    starts = _row_groups(file, date)
     group = int(np.searchsorted(starts, place, side="right")) - 1
-    stored = _row_group(file, group)[place - int(starts[group])].as_py()
+    stored = _row_group(file, date, group)[place - int(starts[group])].as_py()
     found: bytes = stored["bytes"] if isinstance(stored, dict) else stored
     require(isinstance(found, bytes), "the image is not there as bytes")
     return found
 
 
 @lru_cache(maxsize=256)
-def _row_groups(file: Path) -> Any:
-    """The first row of every row group."""
+def _row_groups(file: Path, date: int) -> Any:
+    """The first row of every row group of the file as it was at a date."""
     import pyarrow.parquet
 
     held = pyarrow.parquet.ParquetFile(file).metadata
@@ -242,7 +244,7 @@ def _row_groups(file: Path) -> Any:
 
 
 @lru_cache(maxsize=GROUPS)
-def _row_group(file: Path, number: int) -> Any:
+def _row_group(file: Path, date: int, number: int) -> Any:
     import pyarrow.parquet
 
     return pyarrow.parquet.ParquetFile(file).read_row_group(number, columns=["image"])["image"]

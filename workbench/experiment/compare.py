@@ -34,11 +34,26 @@ from workbench.records import (
     require,
 )
 from workbench.records.shown import fixed, shown
-from workbench.training import checkpoint
+from workbench.training import averaging, checkpoint
 
 # printed rows that are not measured by a caption's own image, and the judgements that they are measured by,
 # where we have them
 OTHERS = {"ECCV Caption": "eccv", "CxC": "cxc", "HierarCaps": ""}
+
+
+def trained(runs: Sequence[OpenRun]) -> pd.DataFrame:
+    """How each run was trained, one a row: what it is of, which epochs are kept, by what they were chosen,
+    and which one validation RSUM would have kept.
+    """
+    facts = ("objective", "data", "image_encoder", "train_images", "epochs", "seed", "select")
+    found = {}
+    for run in runs:
+        by_rsum = [run.history[averaging.best_epoch(run.history, "rsum")]["epoch"]] if run.history else []
+        found[run.name] = {fact: run.config[fact] for fact in facts} | {
+            "kept": ", ".join(map(str, run.kept)),
+            "RSUM would keep": ", ".join(fixed(epoch, 0) for epoch in by_rsum),
+        }
+    return pd.DataFrame(found).T
 
 
 def numbers(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:

@@ -14,7 +14,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -253,7 +253,9 @@ def _table(path: Path) -> "pd.DataFrame":
     return table
 
 
-def differences(first: Run, second: Run, keys: Sequence[str]) -> "list[Difference]":
+def differences(
+    first: Run, second: Run, keys: Sequence[str], *, read: Callable[[Path], ByQuery | None] = ByQuery.read
+) -> "list[Difference]":
     """The second run held against the first on the same queries, by the values that both keep: no model is
     opened.
 
@@ -263,6 +265,7 @@ def differences(first: Run, second: Run, keys: Sequence[str]) -> "list[Differenc
         keys: numbers to compare, e.g. ``records.readable.headline`` of those that the runs keep. All of them
             are adjusted together. Those that a run does not keep are left out, and those that count other
             queries in either run, such as a share of the run's own errors.
+        read: gives the values by query of a folder; who compares many pairs keeps what was read.
 
     Returns:
         One comparison a number; empty where a run keeps no values by query, or the runs were measured on
@@ -271,7 +274,7 @@ def differences(first: Run, second: Run, keys: Sequence[str]) -> "list[Differenc
     from workbench.metrics import comparison
     from workbench.metrics.intervals import Draws
 
-    one, two = ByQuery.read(first.folder), ByQuery.read(second.folder)
+    one, two = read(first.folder), read(second.folder)
     if one is None or two is None or (one.image_ids, one.caption_ids) != (two.image_ids, two.caption_ids):
         return []
     unknown = [{key: np.isnan(column).tobytes() for key, column in of.values.items()} for of in (one, two)]

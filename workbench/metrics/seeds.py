@@ -184,6 +184,7 @@ def choices(table: pd.DataFrame, truth: str) -> pd.DataFrame:
     found = pd.DataFrame({"chosen": means.idxmax(), "tau": means.corrwith(means[truth], method="kendall")})
     found["truth"] = means[truth].reindex(found["chosen"]).to_numpy()
     found["lost"] = means[truth].max() - found["truth"]
+    found["among"] = len(means)
     return found.sort_values("tau", ascending=False, kind="stable")
 
 

@@ -21,6 +21,7 @@ from workbench.text.scene_graph.store import stored
 from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.tokens import Tokens, TokenSignal
 from workbench.text.word_features import WordFeatures
+from workbench.text.word_pieces import WordPieces
 
 LONGEST = 32
 
@@ -80,8 +81,8 @@ class GraphTokens(SignalMaker):
     """Parses captions and numbers what it finds.
 
     Args:
-        tokens: options of the signal ``tokens`` that reads the phrases; ``None`` = whole words, the
-            vocabulary fitted on the phrases and captions of the pool.
+        tokens: options of the signal ``tokens`` that reads the phrases, or of ``word_pieces``, which has a
+            ``model``; ``None`` = whole words, the vocabulary fitted on the phrases and captions of the pool.
         features: a frozen text encoder, by the names of ``word_features``; then a phrase is the mean of its
             tokens' vectors.
         objects: the most objects that are kept of a caption, the first ones; ``attributes``: the most
@@ -117,17 +118,18 @@ class GraphTokens(SignalMaker):
         self.cache, self.cache_from = cache, cache_from
         self.parser = SceneGraphs(processes=processes)
         self.features = WordFeatures(model=features, cache=cache, cache_from=cache_from) if features else None
-        self.tokens = Tokens(**(tokens if tokens is not None else {"max_length": LONGEST}))
+        given = {"max_length": LONGEST} if tokens is None else dict(tokens)
+        self.tokens: Tokens | WordPieces = WordPieces(**given) if "model" in given else Tokens(**given)
         self._reader: SignalMaker = self.features or self.tokens
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        """Words that the tokens know; empty for features and for open_clip's tokenizers."""
-        return self.tokens.vocabulary
+        """Words that the tokens know; empty for features, word pieces and open_clip's tokenizers."""
+        return self.tokens.vocabulary if isinstance(self.tokens, Tokens) else ()
 
     def fit(self, captions: Sequence[str]) -> Self:
         """Learn the vocabulary, where words are read."""
-        if self.features is None:
+        if self._reader is self.tokens and isinstance(self.tokens, Tokens):
             phrases = (
                 phrase
                 for graph in self.graphs(captions)

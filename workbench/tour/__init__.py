@@ -241,7 +241,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         rows=[row for key, says in ROWS.items() if (row := _row(str(key), says, found, trained, compared))],
         world=list(_world()),
         picture=Markup(_picture(stops, results)),
-        explore=" ".join(f"runs/tour/{name}" for name in trained),
+        explore=" ".join(str(one["result"].folder) for one in shown if one["stop"].name in trained),
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
     )

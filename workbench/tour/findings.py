@@ -47,11 +47,15 @@ def headline(results: Results, titles: Sequence[str]) -> str:
     said = f"By RSUM, the sum by which the field ranks its models, {titles[field]} is best ({sums})."
     if field == truth:
         return f"{said} The exact truth, which is known here, chooses the same model."
+    turned = numbers[TRUE["t2i"]]
+    back = best[TRUE["t2i"]]
+    other = f"Caption to image, {titles[back]} is best with {shown(turned[back])} percent"
+    other += "." if back == field else f", where {titles[field]} has {shown(turned[field])}."
     below = against_same_list({key: dict(zip(titles, found))}, results.get("same_list", {}))
     return (
         f"{said} Asked how many of the captions that are true of an image it puts first (mAP@R by the exact "
         f"truth), {titles[truth]} is best with {shown(found[truth])} percent, where {titles[field]} has "
-        f"{shown(found[field])}: RSUM would have misled. {below}"
+        f"{shown(found[field])}: RSUM would have misled. {other} {below}"
     ).rstrip()
 
 
@@ -118,14 +122,15 @@ def _hierarchy(results: Results, _: Sequence[str]) -> str:
     return (
         f"Among the five best for a most generic text is its own image in {shown(own[0])} percent and a "
         f"right one in {shown(exact[0])}; for a most specific text {shown(own[-1])} and {shown(exact[-1])}: "
-        "what binary labels count as errors are generic captions."
+        f"binary labels count as errors {shown(exact[0] - own[0])} percent that are right there, and "
+        f"{shown(exact[-1] - own[-1])} here."
     )
 
 
 def _map(results: Results, titles: Sequence[str]) -> str:
     gaps = [results["metrics"][f"gap[{name}]"] for name in results["models"]]
     listed = ", ".join(f"{fixed(gap, 2)} for {title}" for gap, title in zip(gaps, titles))
-    return f"Images and captions lie apart: the distance between their means is {listed}."
+    return f"The distance between the mean of the images and the mean of the captions is {listed}."
 
 
 def _explorer(results: Results, titles: Sequence[str]) -> str:

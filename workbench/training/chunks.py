@@ -1,8 +1,8 @@
-r"""A batch that is encoded chunk by chunk, with the loss and the gradient of the whole (GradCache).
+"""A batch that is encoded chunk by chunk, with the loss and the gradient of the whole (GradCache).
 
 The batch is embedded without gradient, so that nothing of one chunk is kept but its embeddings; the loss of
-all embeddings gives their gradient $g$; then every chunk is encoded again, and
-$\sum_c g_c^\top \partial e_c / \partial \theta$ is the gradient of the whole batch. A chunk draws the same
+all embeddings gives their gradient; then every chunk is encoded again, and the gradient of its embeddings is
+taken back through it. The sum over the chunks is the gradient of the whole batch. A chunk draws the same
 random numbers each time, so that dropout leaves out the same.
 
 Source: Gao et al., "Scaling deep contrastive learning batch size under memory limited setup", RepL4NLP 2021,

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -122,6 +122,7 @@ class _Run:
         self.unread: list[tuple[Tensor, list[str], Batch]] = []
         self.look_every = 1 if self.device.type == "cpu" else LOOK_EVERY
         self.kept: dict[str, Tensor] = {}
+        self.compiled = cache(torch.compile)
         self.started = time.perf_counter()
 
     @property
@@ -177,7 +178,7 @@ class _Run:
         """
 
         def encoded(encode: Callable[[Batch], Embedding], batch: Batch) -> Embedding:
-            encode = torch.compile(encode) if self.settings.compile else encode
+            encode = self.compiled(encode) if self.settings.compile else encode
             with self.accelerator.autocast():
                 # Half precision ends here: softmax, hinges and logarithms of ratios are computed in float32.
                 return encode(batch).in_float32(self.device)

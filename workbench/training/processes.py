@@ -60,12 +60,16 @@ class _Shares(Dataset[Share]):
             return self._undivided(self.source.batch(rows))
         whole = self.source.batch(rows, inputs=False)
         images = self.source.images_of(rows)[0]
-        read = lambda places: self.source.of_images(images[places])  # noqa: E731 - either of two
+        mixed = None
         if self.mix:
-            recipe = mixing.recipe(rows, len(images), share=self.mix, seed=self.seed)
-            whole = replace(whole, labels=recipe.labels(whole.positives))
-            read = lambda places: mixing.of_images(self.source, images, places, recipe)  # noqa: E731
-        parts = tuple(map(read, self._places(len(images))))
+            mixed = mixing.recipe(rows, len(images), share=self.mix, seed=self.seed)
+            whole = replace(whole, labels=mixed.labels(whole.positives))
+        parts = tuple(
+            mixing.of_images(self.source, images, places, mixed)
+            if mixed
+            else self.source.of_images(images[places])
+            for places in self._places(len(images))
+        )
         if undivided:
             return self._undivided(replace(whole, inputs=parts[0].inputs))
         captions = (self.source.of_captions(rows[places]) for places in self._places(len(rows)))

@@ -43,7 +43,7 @@ def test_nothing_to_draw_is_said():
 CHOICES = pd.DataFrame(
     {
         "chosen": ["a", "a", "b", "c"], "tau": [1.0, 0.9, -0.2, 0.4], "truth": [0.7, 0.7, 0.6, 0.4],
-        "lost": [0.0, 0.0, 0.1, 0.3],
+        "lost": [0.0, 0.0, 0.1, 0.3], "among": 3,
     },
     index=["exact:i2t/map_at_r", "graded:i2t/ndcg", "t2i/R@1", "rsum"],
 )  # fmt: skip
@@ -53,7 +53,7 @@ def test_what_each_number_would_choose_is_said_dearest_first():
     said = comparison.chosen(CHOICES, "exact:i2t/map_at_r")
     assert "a is best with 70.0 percent" in said
     assert said.index("`rsum` would choose c, which has 40.0: 30.0") < said.index("`t2i/R@1` would choose b")
-    assert "by `graded:i2t/ndcg` agrees best" in said
+    assert "The order of all 3 ways of training by `graded:i2t/ndcg` agrees best" in said
     assert "that by `t2i/R@1` least (-0.200)" in said
     same = comparison.chosen(CHOICES.assign(chosen="a", truth=0.7, lost=0.0), "exact:i2t/map_at_r")
     assert "Every other number chooses the same" in same

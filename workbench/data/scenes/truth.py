@@ -214,7 +214,9 @@ _OBJECTS = (
         for said in says
     }
 )
-_LOOKS = {said: name for table in (SIZES, PATTERNS) for name, says in table.items() for said in says}
+_LOOKS = {said: name for table in (SIZES, PATTERNS) for name, says in table.items() for said in says} | {
+    "2": "two", "pair": "two", "couple": "two", "3": "three",
+}  # fmt: skip
 _TIES = {said: name for name, says in RELATIONS.items() for said in says}
 # What a thing does while it is somewhere says no more than "is" in this world.
 _STAYING = ("sit", "stand", "fly", "park")

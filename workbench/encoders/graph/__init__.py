@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from workbench.encoders.base import Encoder
-from workbench.encoders.graph.concepts import FrozenVectors, TextTower, WordGru
+from workbench.encoders.graph.concepts import FrozenVectors, PieceReader, TextTower, WordGru
 from workbench.encoders.graph.layers import (
     GraphAttention,
     Graphs,
@@ -47,10 +47,13 @@ class Concepts:
     """How a phrase becomes a vector.
 
     Args:
-        kind: ``"gru"`` (word vectors, learned here or from ``pretrained``), ``"features"`` (a frozen text
-            encoder) or ``"towers"`` (the text tower of an open_clip model, with the weights ``pretrained``).
-        name: the frozen encoder, by the names of the signal ``word_features``; or the open_clip model, as for
+        kind: ``"gru"`` (word vectors, learned here or from ``pretrained``), ``"features"`` (a text encoder
+            such as BERT) or ``"towers"`` (the text tower of an open_clip model, with the weights
+            ``pretrained``).
+        name: the text encoder, by the names of the signal ``word_features``; or the open_clip model, as for
             ``towers``.
+        backbone: of kind ``"features"``: ``"frozen"``, ``"trained"`` with what stands above it, or
+            ``"random"``, trained from random weights.
         word_dim: width of the word vectors, or of the frozen features.
         bidirectional: the GRU reads both ways, as the paper has it; the released code reads one way.
         whole: of kind ``"towers"``: what the tower makes of the whole caption, and of an entity's phrases, is
@@ -63,6 +66,7 @@ class Concepts:
     word_dim: Natural = 300
     bidirectional: bool = False
     whole: bool = False
+    backbone: Literal["frozen", "trained", "random"] = "frozen"
 
     def __post_init__(self) -> None:
         if bool(self.name) == (self.kind == "gru"):
@@ -73,6 +77,11 @@ class Concepts:
             raise ValueError(
                 f"graph: concepts of kind {self.kind!r} do not read whole captions; choose 'towers' or "
                 "whole=False"
+            )
+        if self.backbone != "frozen" and self.kind != "features":
+            raise ValueError(
+                f"graph: concepts of kind {self.kind!r} have no backbone={self.backbone!r}; it is for kind "
+                "'features'"
             )
 
 
@@ -211,7 +220,10 @@ class Graph(Encoder):
         maybe captions.
         """
         chosen = Concepts(**(concepts or {}))
-        reads: dict[str, Any] = {"features": chosen.name} if chosen.kind == "features" else {}
+        reads: dict[str, Any] = {}
+        if chosen.kind == "features":
+            frozen = chosen.backbone == "frozen"
+            reads = {"features": chosen.name} if frozen else {"tokens": {"model": chosen.name}}
         if chosen.kind == "towers":
             reads = Towers.signals(model=chosen.name)
         drawn = {"attributes": CHOICE} if Augmentation(**(augmentation or {})).draw_attributes else {}
@@ -220,8 +232,12 @@ class Graph(Encoder):
 
     @classmethod
     def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Without its tag a text tower would no longer say which activation its weights need."""
+        """Without its tag a text tower would no longer say which activation its weights need; and where
+        weights follow, those of a text encoder that trains are among them.
+        """
         done, concepts = super().complete(options, facts), options.get("concepts") or {}
+        if concepts.get("backbone") == "trained" and "pretrained" in facts:
+            return done | {"concepts": {**concepts, "backbone": "random"}}
         if concepts.get("kind") != "towers":
             return done
         from workbench.encoders._open_clip import fitting
@@ -297,6 +313,8 @@ class Graph(Encoder):
         """Pre-trained word vectors, or the text tower by depth."""
         if isinstance(self.reader, TextTower):
             return {f"reader.tower.{name}": depth for name, depth in self.reader.depths().items()}
+        if isinstance(self.reader, PieceReader):
+            return {f"reader.backbone.{name}": depth for name, depth in self.reader.backbone.depths().items()}
         return {"reader.words.weight": 0} if self.warm_start else {}
 
 
@@ -320,9 +338,11 @@ def _of_phrases(graphs: Graphs, read: Mapping[str, Tensor]) -> Tensor:
 
 def _reader(
     concepts: Concepts, vocabulary: Many[str] | None, pretrained: str, augmentation: Augmentation
-) -> TextTower | FrozenVectors | WordGru:
+) -> TextTower | FrozenVectors | PieceReader | WordGru:
     if concepts.kind == "towers":
         return TextTower(concepts.name, pretrained)
+    if concepts.backbone != "frozen":
+        return PieceReader(concepts.name, concepts.word_dim, weights=concepts.backbone == "trained")
     if concepts.kind == "features":
         return FrozenVectors(concepts.word_dim)
     return WordGru(

@@ -1,7 +1,8 @@
 """Concept encoders: from the words of a phrase ("brown", "hot dog", "stand on") to one vector.
 
-Three of them: word vectors and a GRU, one for objects, one for attributes, one for relations; the vectors of
-a frozen text encoder, which the signal brings; and the text tower of an open_clip model.
+Four of them: word vectors and a GRU, one for objects, one for attributes, one for relations; the vectors of
+a frozen text encoder, which the signal brings; a text encoder such as BERT that trains with the rest; and the
+text tower of an open_clip model.
 
 Source: Pham et al., "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024,
 section 3.3.1, and the released code, whose GRU reads in one direction.
@@ -14,8 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from workbench.encoders._text_backbone import TextBackbone
 from workbench.encoders.packed import Layout, gru
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, close_up, word_table
+from workbench.records import require
 
 KINDS = ("objects", "attributes", "relations")
 IRREGULAR = {
@@ -129,6 +132,34 @@ class FrozenVectors(nn.Module):
                 f"graph: the features have width {words.shape[1]}; set concepts.word_dim={words.shape[1]}"
             )
         return {kind: words[at] for kind, at in rows.items()}
+
+
+class PieceReader(nn.Module):
+    """A text encoder that trains reads each phrase: the mean of its last vectors.
+
+    Args:
+        model: as for ``TextBackbone``.
+        width: of its vectors.
+        weights: start from its own.
+
+    Raises:
+        ValueError: its vectors have another width.
+    """
+
+    def __init__(self, model: str, width: int, *, weights: bool) -> None:
+        super().__init__()
+        self.backbone = TextBackbone(model, weights=weights)
+        self.width = self.backbone.width
+        require(
+            self.width == width,
+            f"graph: {model!r} gives vectors of width {self.width}; set concepts.word_dim={self.width}",
+        )
+
+    def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Read every distinct phrase once."""
+        real = (words != 0)[..., None]
+        vectors = (self.backbone(words) * real).sum(1) / real.sum(1)
+        return {kind: vectors[at] for kind, at in rows.items()}
 
 
 class TextTower(nn.Module):

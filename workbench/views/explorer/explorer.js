@@ -8,7 +8,7 @@ class View {
   constructor(model, el, pictures) {
     Object.assign(this, { model, el, pictures, config: model.get("config"), name: `v${views += 1}` });
     Object.assign(this, { asked: 0, busy: false, again: false, answer: null, last: null, chips: [], pins: [], watched: null, base: 0 });
-    Object.assign(this, { hiddenRuns: new Set(), open: new Set(), side: null, layout: null, moreThere: false, goOn: false });
+    Object.assign(this, { hiddenRuns: new Set(), open: new Set(), decoded: new WeakSet(), side: null, layout: null, moreThere: false, goOn: false });
     this.root = h("section", { class: "wbx", "aria-label": "Retrieval explorer", "data-testid": "explorer", "data-view": "gallery", onkeydown: event => this.onKey(event) });
     this.kernel = new Kernel(model, this.root, () => this.onLost());
     [this.gallery, this.inspector, this.differ] = [new Gallery(this), new Inspector(this), new Disagreements(this)];
@@ -83,7 +83,9 @@ class View {
     const step = (label, by, name) => h("button", { type: "button", "data-testid": by > 0 ? "next-differs" : "last-differs", "aria-label": name, title: `${name} (key ${by > 0 ? "n" : "N"})`, onclick: () => this.differ.go(by) }, label);
     this.views = h("div", { class: "wbx-group", role: "group", "aria-label": "View" }, view("gallery", "Gallery"),
       this.config.runs.length > 1 ? view("differ", "Disagreements") : null, view("pins", "Pins"));
-    this.k = h("input", { type: "number", min: 1, max: this.config.sizes.images, value: this.config.k, class: "wbx-k", "data-testid": "k", onchange: () => this.ask() });
+    // JupyterLab stops Enter in a field of a cell's output, which then tells of no change
+    this.k = h("input", { type: "number", min: 1, max: this.config.sizes.images, value: this.config.k, class: "wbx-k", "data-testid": "k", onchange: () => this.ask(),
+      onkeydown: event => { if (event.key === "Enter") { event.preventDefault(); this.ask(); } } });
     this.size = h("input", { type: "range", min: 70, max: 340, step: 10, value: 150, "data-testid": "size", oninput: () => this.root.style.setProperty("--wbx-size", `${this.size.value}px`) });
     this.sideButton = h("button", { type: "button", "data-testid": "side", "aria-controls": `${this.name}-side`, onclick: () => { this.side = !this.sideShown; this.fit(); } }, "Panels");
     this.layoutButton = h("button", { type: "button", "data-testid": "layout", onclick: () => { this.layout = this.gallery.layout === "grid" ? "list" : "grid"; this.draw(); } });
@@ -144,7 +146,8 @@ class View {
   askLater() {
     this.began = performance.now();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.ask(), DEBOUNCE);
+    // where answers come at once, every key is a question; where they take long, the next key is waited for
+    this.timer = setTimeout(() => this.ask(), Math.min(DEBOUNCE, (this.took ?? DEBOUNCE) / 5));
   }
 
   /** Ask now. One question is under way at a time; the newest waits, the ones between are never sent. */
@@ -171,6 +174,7 @@ class View {
 
   put(question) {
     this.asked += 1;
+    this.sent = performance.now();
     this.busy = !this.kernel.gone;
     if (this.busy) this.root.setAttribute("aria-busy", "true");
     this.kernel.wait();
@@ -321,6 +325,7 @@ class View {
   free(message) {
     if (message.number !== `${this.name}-${this.asked}`) return false;
     this.busy = false;
+    this.took = performance.now() - this.sent;
     this.root.removeAttribute("aria-busy");
     if (this.again) { this.ask(); return false; }
     return true;
@@ -335,7 +340,9 @@ class View {
   async report() {
     const { answer } = this, began = this.began ?? performance.now();
     this.began = null;
-    await Promise.all([...this.root.querySelectorAll("img")].map(image => image.decode().catch(() => null)));
+    const fresh = [...this.root.querySelectorAll("img")].filter(image => !this.decoded.has(image));
+    fresh.forEach(image => this.decoded.add(image));
+    await Promise.all(fresh.map(image => image.decode().catch(() => null)));
     if (answer !== this.answer) return;
     const passed = answer.passed === answer.gallery ? "" : ` of the ${answer.passed} that pass the filters,`;
     const took = Math.round(performance.now() - began);
@@ -481,7 +488,6 @@ const kept = new WeakMap();
 export default {
   initialize({ model }) {
     kept.set(model, new Pictures());
-    return () => kept.get(model).drop();
   },
   render({ model, el }) {
     if (!kept.has(model)) kept.set(model, new Pictures());

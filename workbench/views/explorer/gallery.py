@@ -132,6 +132,8 @@ class Gallery:
         wanted, asked = filters.text.lower(), replace(filters, marks=()) != Filters()
         if seeks == "entities":
             return np.array([wanted in name.lower() for name in self.entities.names], dtype=bool)
+        if not asked:
+            return np.ones(len(self.ids(seeks)), dtype=bool)
         kept = np.ones(len(self.split.captions), dtype=bool)
         if filters.levels and self.split.level is not None:
             kept &= np.isin(self.split.level, filters.levels)
@@ -142,7 +144,7 @@ class Gallery:
         if wanted:
             kept &= np.array([wanted in caption for caption in self._lower])
         images = np.bincount(self.split.own[kept], minlength=len(self.split.image_ids)) > 0
-        return kept if seeks == "captions" else images | (not asked)
+        return kept if seeks == "captions" else images
 
     @cached_property
     def descriptiveness(self) -> NDArray[np.float32]:
@@ -333,7 +335,8 @@ def places(scores: NDArray[Any], rows: Sequence[int]) -> list[int | None]:
         order = np.argsort(-scores, kind="stable")
         before = np.argsort(order)[list(rows)].tolist()
     else:
-        before = [int((scores > scores[row]).sum() + (scores[:row] == scores[row]).sum()) for row in rows]
+        count = np.count_nonzero
+        before = [int(count(scores > scores[row]) + count(scores[:row] == scores[row])) for row in rows]
     return [None if np.isnan(scores[row]) else 1 + rank for row, rank in zip(rows, before, strict=True)]
 
 

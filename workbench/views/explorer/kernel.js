@@ -8,7 +8,7 @@ const SILENT = 10000; // ms without an answer from a kernel that has nothing to 
 class Kernel {
   /** Where the page is not JupyterLab's no kernel is known, and waiting alone is told. `lost` is called once it is gone. */
   constructor(model, root, lost) {
-    Object.assign(this, { model, root, lost, gone: false, asked: null, idle: null, busy: null });
+    Object.assign(this, { model, root, lost, gone: false, known: false, asked: null, idle: null, busy: null });
     this.strip = h("span", { class: "wbx-kernel", "data-testid": "kernel" });
     this.onLive = () => this.lose();
     model.on("comm_live_update", this.onLive); // a restarted kernel knows this widget no more
@@ -58,7 +58,9 @@ class Kernel {
 
   look() {
     const now = performance.now(), { status } = this;
-    if (DEAD.has(status)) this.lose();
+    this.known ||= status !== undefined;
+    // one that was shut down is taken away from the page
+    if (DEAD.has(status) || (this.known && status === undefined)) this.lose();
     this.busy = status === "busy" ? this.busy ?? now : null;
     this.idle = this.asked !== null && status === "idle" ? this.idle ?? now : null;
     if (this.idle !== null && now - this.idle > SILENT) this.lose();

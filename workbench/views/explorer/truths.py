@@ -5,6 +5,7 @@ A sum is true of an image where every sentence that is added is true of it and n
 Where the data have no meaning for a word, the images that hold all the rest are not judged.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache, reduce
 from typing import Any
@@ -21,17 +22,31 @@ from workbench.views.explorer.questions import Question, Term
 SUM = "A sum is true of an image if every added sentence is true of it and no subtracted one is."
 # signals that read whole words, by a vocabulary that was fitted on the training captions
 READERS = ("tokens", "graph_tokens")
-# a scene graph says that all of its parts are there, and none of these: where it leaves one of them out, what
-# was asked is not what is graded
+# a scene graph says that all of its parts are there, and none of these: what was asked is not what is graded
 BEYOND = frozenset(
     {
-        "absent", "all", "almost", "any", "apart", "away", "barely", "but", "cannot", "each",
-        "either", "every", "except", "fewer", "from", "half", "hardly", "if", "instead", "lacking",
-        "least", "less", "missing", "more", "most", "nearly", "neither", "never", "no", "nor",
-        "not", "nothing", "only", "or", "rarely", "rather", "scarcely", "than", "unless", "up",
-        "without",
+        "0", "absence", "absent", "all", "almost", "another", "any", "apart", "away", "barely", "besides",
+        "both", "but", "cannot", "devoid", "each", "either", "every", "except", "excluding", "fewer",
+        "free", "from", "half", "hardly", "if", "instead", "lack", "lacking", "lacks", "least", "less",
+        "missing", "more", "most", "nearly", "neither", "never", "no", "nobody", "none", "nor", "not",
+        "nothing", "only", "or", "other", "rarely", "rather", "scarcely", "than", "unless", "up",
+        "without", "zero",
     }
 )  # fmt: skip
+DENIAL = re.compile(r"\w+n't|(is|are|was|were|do|does|did|has|have|had|ca|wo|could|would|should)nt")
+SIDE = re.compile(r"\b(?:on|to|at) the (left|right)\b")
+# what may be said without a word of the graph for it
+FREE = frozenset(
+    {
+        "a", "an", "and", "are", "be", "being", "can", "displays", "features", "find", "has", "have", "here",
+        "i", "image", "is", "it", "its", "look", "of", "one", "photo", "photograph", "picture",
+        "pictured", "scene", "see", "seen", "show", "shown", "shows", "some", "that", "the", "there", "these",
+        "they", "this", "to", "was", "we", "were", "which", "you",
+    }
+)  # fmt: skip
+
+# shorter words have no ending
+SHORT = 4
 
 
 @cache
@@ -79,16 +94,33 @@ def truth_of(question: Question, split: Split, rows: Mapping[str, int]) -> Truth
 
 
 def _left_out(sentence: str, graph: SceneGraph) -> list[str]:
-    """The words that change what a sentence says and that its graph does not hold."""
+    """The words of a sentence that its graph does not hold, or cannot mean: what they say is not graded."""
     things = [
         *graph.objects,
         *(one for _, one in graph.attributes),
         *(name for _, name, _ in graph.relations),
     ]
-    held = {word for thing in things for word in words(thing)}
-    asked = dict.fromkeys(words(sentence))
-    denials = {word for word in asked if word.endswith("n't") and "not" not in held}
-    return [word for word in asked if word in denials or word in BEYOND - held]
+    # of a place alone ("at night") its preposition says nothing
+    free = FREE if len(graph.objects) > 1 else FREE | {"at", "in", "on"}
+    held = free.union(*(words(thing) for thing in things))
+    # "on the left of" is one relation, which is held as "left of"
+    asked = dict.fromkeys(words(SIDE.sub(r"\1", sentence.lower())))
+    return [w for w in asked if w in BEYOND or DENIAL.fullmatch(w) or held.isdisjoint(_forms(w))]
+
+
+def _forms(word: str) -> set[str]:
+    """A word and what it may be a form of: flies -> fly, sitting -> sit, riding -> ride, cacti -> cactus."""
+    if len(word) < SHORT:
+        return {word}
+    cut = {word.removesuffix(ending) for ending in ("s", "es", "ing", "ed", "d")}
+    return {
+        word,
+        *cut,
+        *(f"{one}e" for one in cut),
+        *(one[:-1] for one in cut),
+        f"{word[:-3]}y",
+        f"{word[:-1]}us",
+    }
 
 
 def _checked(graph: SceneGraph, more: Sequence[str], split: Split) -> Truth:
@@ -97,7 +129,9 @@ def _checked(graph: SceneGraph, more: Sequence[str], split: Split) -> Truth:
         found = split.grade(graph, split.image_graphs or ()) if split.grade else Truth(nothing, nothing)
     except ValueError:  # more things than are checked
         return Truth(nothing, nothing)
-    return Truth(nothing, nothing, (*found.unknown, *more)) if more else found
+    named = {word for one in found.unknown for word in words(one)}
+    new = [word for word in more if named.isdisjoint(_forms(word))]
+    return Truth(nothing, nothing, (*found.unknown, *new)) if more else found
 
 
 def told(truth: Truth, question: Question) -> str:

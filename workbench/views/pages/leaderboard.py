@@ -5,6 +5,7 @@ splits do not compare.
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,10 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     folder = Path(out or root)
     text = page(
         "views/pages/leaderboard.html.j2",
-        groups=[_group(key, part, folder) for key, part in parts.items()],
+        groups=[
+            _group(key, part, [found[str(name)][0] for name in part.index], folder)
+            for key, part in parts.items()
+        ],
         left_out=[(Path(name).name, reason) for name, reason in left_out.items()],
     )
     return Leaderboard(
@@ -150,14 +154,13 @@ def _options(alike: Sequence[runs.Run]) -> list[str]:
     ]
 
 
-def _group(key: Any, part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
+def _group(key: Any, part: pd.DataFrame, found: Sequence[runs.Run], page_folder: Path) -> dict[str, Any]:
     """One test split: its name, the names of the columns, a line a run under the line of its seeds, and what
     the script shows of chosen runs.
     """
     dataset, split, images, captions, training = key
     trained = "" if training == dataset else f", trained on {training}"
     labels = _labels(part)
-    found = [runs.read(folder) for folder in part.index]
     compared = _compared(found, labels)
     against = [compared.get((0, other), {}) for other in range(1, len(found))]
     verdicts = [{label: told.verdict for label, told in of.items()} for of in against]
@@ -195,8 +198,11 @@ def _compared(
     pairs = dict.fromkeys(
         [*((0, other) for other in range(1, len(found))), *combinations(range(min(PAIRED, len(found))), 2)]
     )
+    read = lru_cache(PAIRED + 1)(runs.ByQuery.read)
     return {
-        (one, other): {told.key: told for told in runs.differences(found[one], found[other], labels)}
+        (one, other): {
+            told.key: told for told in runs.differences(found[one], found[other], labels, read=read)
+        }
         for one, other in pairs
     }
 

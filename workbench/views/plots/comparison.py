@@ -148,8 +148,8 @@ def chosen(choices: pd.DataFrame, truth: str) -> str:
     return (
         f"By the truth (`{truth}`), {best['chosen']} is best with {shown(best['truth'])} percent. "
         + (f"{'; '.join(said)}. " if said else "Every other number chooses the same. ")
-        + f"The order of the objectives by `{like}` agrees best with the truth's (Kendall's tau "
-        f"{shown(taus[like], 'correlation')}), that by `{least}` least "
+        + f"The order of all {best['among']} ways of training by `{like}` agrees best with the truth's "
+        f"(Kendall's tau {shown(taus[like], 'correlation')}), that by `{least}` least "
         f"({shown(taus[least], 'correlation')})."
     )
 
@@ -210,6 +210,22 @@ def by_objective(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, list[
                 with_interval(row["mean"], row["low"], row["high"], unit) for row in of
             ]
     return out
+
+
+def recipe_rows(around: pd.DataFrame) -> dict[str, list[str]]:
+    """The columns of a table of ``execution.search.around``, for ``tables.listing``."""
+    ways = [*around][[*around].index("value") + 1 :]
+    return {
+        "objective": around.index.tolist(),
+        "learning rate": [fixed(rate, 3) for rate in around["lr"]],
+        **{
+            said: [fixed(number, 0) for number in around[field]]
+            for said, field in (("warm-up epochs", "warmup_epochs"), ("epochs", "epochs"), ("steps", "steps"))
+        },
+        "percent": around["value"].map(shown).tolist(),
+        **{way: [shown(change, sign=True) for change in around[way]] for way in ways},
+        "seeds scatter by": around["scatter"].map(shown).tolist(),
+    }
 
 
 def component_rows(components: pd.DataFrame) -> dict[str, list[str]]:

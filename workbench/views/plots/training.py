@@ -13,9 +13,9 @@ from PIL import Image
 from workbench.records import Measurement, MetricKey
 from workbench.records.readable import unit_of
 from workbench.records.shown import count, fixed, heading, shown
+from workbench.training.averaging import best_epoch
 from workbench.views.plots.theme import (
     CATEGORIES,
-    GRID,
     INK,
     add_picture,
     escape,
@@ -28,7 +28,7 @@ from workbench.views.plots.theme import (
 ANSWERS = (
     ("its own", CATEGORIES[0], "white"),
     ("another one that is true", CATEGORIES[1], "black"),
-    ("a wrong one", GRID, INK),
+    ("a wrong one", CATEGORIES[6], "black"),
 )
 DIRECTIONS = {"t2i": "caption to image", "i2t": "image to caption"}
 NOT_A_TERM = ("epoch", "steps", "loss", "seconds")
@@ -119,7 +119,7 @@ def _terms(fig: go.Figure, trained: Sequence[Mapping[str, float]]) -> None:
 
 
 def chosen(history: Sequence[Mapping[str, float]], *, select: str, kept: Sequence[int]) -> str:
-    """One sentence: which epoch is kept, by what it was chosen, and what training cost.
+    """Which epoch is kept, by what it was chosen, what training cost, and which one RSUM would have kept.
 
     Args:
         history: as for ``curves``.
@@ -130,6 +130,9 @@ def chosen(history: Sequence[Mapping[str, float]], *, select: str, kept: Sequenc
         return "Nothing was trained: this is the starting point."
     last, unit, of = history[-1], unit_of(select), {row["epoch"]: row[f"val/{select}"] for row in history}
     cost = f"{count(int(last['steps']), 'step')} in {fixed(last['seconds'], 0)} s."
+    if select != "rsum":
+        by_rsum = int(history[best_epoch(history, "rsum")]["epoch"])
+        cost += f" Validation rsum would keep {'the same' if [*kept] == [by_rsum] else f'epoch {by_rsum}'}."
     trained = int(last["epoch"])
     if len(kept) > 1:
         return f"The weights are the mean of those of epochs {kept[0]} to {kept[-1]} of {trained}; {cost}"
