@@ -83,9 +83,10 @@ class View {
     const step = (label, by, name) => h("button", { type: "button", "data-testid": by > 0 ? "next-differs" : "last-differs", "aria-label": name, title: `${name} (key ${by > 0 ? "n" : "N"})`, onclick: () => this.differ.go(by) }, label);
     this.views = h("div", { class: "wbx-group", role: "group", "aria-label": "View" }, view("gallery", "Gallery"),
       this.config.runs.length > 1 ? view("differ", "Disagreements") : null, view("pins", "Pins"));
-    // JupyterLab stops Enter in a field of a cell's output, which then tells of no change
-    this.k = h("input", { type: "number", min: 1, max: this.config.sizes.images, value: this.config.k, class: "wbx-k", "data-testid": "k", onchange: () => this.ask(),
-      onkeydown: event => { if (event.key === "Enter") { event.preventDefault(); this.ask(); } } });
+    // JupyterLab stops Enter in a field of a cell's output, which then tells of no change; elsewhere leaving the field tells of it again
+    const asked = () => { if (this.k.value !== this.kAsked) this.ask(); };
+    this.k = h("input", { type: "number", min: 1, max: this.config.sizes.images, value: this.config.k, class: "wbx-k", "data-testid": "k", onchange: asked,
+      onkeydown: event => { if (event.key === "Enter") { event.preventDefault(); asked(); } } });
     this.size = h("input", { type: "range", min: 70, max: 340, step: 10, value: 150, "data-testid": "size", oninput: () => this.root.style.setProperty("--wbx-size", `${this.size.value}px`) });
     this.sideButton = h("button", { type: "button", "data-testid": "side", "aria-controls": `${this.name}-side`, onclick: () => { this.side = !this.sideShown; this.fit(); } }, "Panels");
     this.layoutButton = h("button", { type: "button", "data-testid": "layout", onclick: () => { this.layout = this.gallery.layout === "grid" ? "list" : "grid"; this.draw(); } });
@@ -154,6 +155,7 @@ class View {
   ask() {
     clearTimeout(this.timer);
     this.began ??= performance.now();
+    this.kAsked = this.k.value;
     if (this.busy) { this.again = true; return; }
     const terms = this.terms();
     if (!terms.some(term => term.sign > 0)) { this.began = null; this.say("Type a sentence, or choose an image or a caption from the data."); return; }
