@@ -5,12 +5,17 @@ import pytest
 from workbench.tour.findings import finding, headline
 
 
-def compared(sums, truth):
+def compared(sums, truth, undecided=()):
     names = ("vsepp", "infonce", "infonce, positives=exact")
     metrics = {f"{name}: rsum": value for name, value in zip(names, sums, strict=True)}
     for way in ("i2t", "t2i"):
         metrics |= {f"{name}: exact:{way}/map_at_r": value for name, value in zip(names, truth, strict=True)}
-    return {"models": list(names), "metrics": metrics}
+    differences = {
+        f"{name}, {key}": {"run": name, "key": key, "verdict": "undecided" if key in undecided else "worse"}
+        for name in names[1:]
+        for key in ("rsum", *(f"exact:{way}/map_at_r" for way in ("i2t", "t2i")))
+    }
+    return {"models": list(names), "metrics": metrics, "differences": differences}
 
 
 TITLES = ("A", "B", "C")
@@ -21,6 +26,16 @@ def test_the_headline_names_both_winners_where_the_labels_mislead():
     assert "A is best (416.8 for A, 381.9 for B, 200.0 for C)" in said
     assert "C is best with 69.8 percent, where A has 29.3: RSUM would have misled." in said
     assert "Caption to image, C is best with 69.8 percent, where A has 29.3." in said
+
+
+def test_the_headline_says_from_whom_the_best_is_not_told_apart():
+    sums, truth = (4.168, 3.819, 2.0), (0.293, 0.223, 0.698)
+    assert "not told apart" not in headline(compared(sums, truth), TITLES)
+    said = headline(compared(sums, truth, undecided=("rsum",)), TITLES)
+    assert "200.0 for C), not told apart from B or C. Asked" in said
+    said = headline(compared(sums, truth, undecided=("exact:i2t/map_at_r",)), TITLES)
+    assert "where A has 29.3, not told apart from A. Caption" in said
+    assert "misled" not in said
 
 
 def test_the_headline_says_who_is_below_one_list_for_all_images():

@@ -55,7 +55,7 @@ def test_the_recipes_are_the_best_settings_of_the_recorded_searches(capsys):
 def test_what_lies_around_a_recipe_is_what_was_recorded():
     found = search.around()
     assert found.index.tolist() == objectives.names()
-    assert not found.drop(index=["aahr", "pcme", "pcmepp"]).isna().any(axis=None)
+    assert not found.drop(index=["cora", "pcme", "pcmepp"]).isna().any(axis=None)
     rates = assets.recorded("search_rates_scenes").query("objective == 'vsepp' and key == @KEY")
     chosen = search.recipes(*search.GRIDS)["vsepp"]
     above = rates.set_index("lr").value[2 * chosen["lr"]]

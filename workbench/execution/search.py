@@ -16,7 +16,7 @@ from workbench.execution.grid import read_grid
 from workbench.execution.library import find
 from workbench.records.shown import fixed
 
-GRIDS = ("search_scenes", "search_longer_scenes", "search_seeds_scenes")
+GRIDS = ("search_scenes", "search_longer_scenes", "search_cora_scenes", "search_seeds_scenes")
 FIELDS = ("epochs", "warmup_epochs", "lr")
 # made after the recipes were chosen, to see what lies around them
 WIDER = ("search_rates_scenes", "search_epochs_scenes")

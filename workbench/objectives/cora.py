@@ -187,7 +187,7 @@ class CORA(Objective):
     """
 
     recipe = settings(
-        epochs=6, lr=4e-3, lr_warmup_steps=100, warmup_epochs=0, captions_per_image=1, text_encoder="graph"
+        epochs=6, lr=8e-3, lr_warmup_steps=100, warmup_epochs=0, captions_per_image=1, text_encoder="graph"
     )
 
     def __init__(

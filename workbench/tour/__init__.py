@@ -3,6 +3,7 @@ tells what came out: where training starts, what binary labels say of the three 
 and why. The page reads offline, in light and dark.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -218,18 +219,19 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
     """
     found = {stop.name: runs.read(result.folder).results for stop, result in zip(stops, results, strict=True)}
     titles = {stop.name: stop.title or stop.name for stop in stops}
+    trained = [name for name, one in found.items() if "rsum" in one.get("metrics", {})]
+    compared = next((one for name, one in found.items() if one.get("differences") and "models" in one), {})
+    called = dict(zip(compared.get("models", ()), (titles[name] for name in trained)))
     shown: list[dict[str, Any]] = [
         {
             "stop": stop,
             "title": titles[stop.name],
             "result": result,
             "finding": finding(stop.notebook, found[stop.name], [titles[name] for name in stop.models_of]),
-            "figures": list(_figures(stop, result.folder)),
+            "figures": list(_figures(stop, result.folder, called)),
         }
         for stop, result in zip(stops, results, strict=True)
     ]
-    trained = [name for name, one in found.items() if "rsum" in one.get("metrics", {})]
-    compared = next((one for name, one in found.items() if one.get("differences") and "models" in one), {})
     return page(
         "tour/index.html.j2",
         minutes=fixed(seconds / 60, 1),
@@ -270,8 +272,14 @@ def _world() -> Iterator[dict[str, Any]]:
         yield {"image": split.open_image(row), "short": captions[0], "long": captions[-1]}
 
 
-def _figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
-    """The figures of an executed notebook that the page shows, each with its title and its place there."""
+def _figures(stop: Stop, folder: Path, called: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The figures of an executed notebook that the page shows, each with its title and its place there.
+
+    Args:
+        stop: whose notebook it is.
+        folder: of its run.
+        called: name of a model in the notebooks -> its title on the page.
+    """
     figures = report.figures(nbformat.read(folder / NOTEBOOK, 4)) if (folder / NOTEBOOK).is_file() else ()
     numbered = [
         (unescape(f["layout"].get("title", {}).get("text", "")), n, f) for n, f in enumerate(figures, 1)
@@ -279,11 +287,24 @@ def _figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
     for begin in stop.figures:
         for title, number, figure in [one for one in numbered if one[0].startswith(begin)][:1]:
             # as wide as the page gives it, whatever the notebook did; the title is written above it
-            layout = {
-                name: value for name, value in figure["layout"].items() if name not in ("width", "title")
-            }
-            drawn = report.div(figure | {"layout": layout}, f"{stop.name}-{number}", static=True)
-            yield {"title": title, "drawn": Markup(drawn)}
+            layout = {name: value for name, value in figure["layout"].items() if name not in SET_HERE}
+            drawn = report.div(
+                _renamed(figure | {"layout": layout}, called), f"{stop.name}-{number}", static=True
+            )
+            yield {"title": _renamed(title, called), "drawn": Markup(drawn)}
+
+
+def _renamed(part: Any, called: Mapping[str, str]) -> Any:
+    """A figure, or a part of it, in which every text calls the models as the page does."""
+    if isinstance(part, Mapping):
+        return {key: _renamed(value, called) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_renamed(value, called) for value in part]
+    if not isinstance(part, str) or not called:
+        return part
+    # the longest first, since one name may begin another
+    names = "|".join(re.escape(name) for name in sorted(called, key=len, reverse=True))
+    return re.sub(rf"(?<!\w)(?:{names})(?!\w)", lambda found: called[found[0]], part)
 
 
 def _picture(stops: Sequence[Stop], results: Sequence[RunResult]) -> str:
