@@ -344,6 +344,51 @@ def test_every_view_and_link_works_by_keyboard_alone_narrow_and_dark(
     alone.close()
 
 
+def test_panels_work_by_keyboard_alone(browser: Any, explorer: Explorer, axe: str) -> None:
+    explorer.selected_idx, explorer.saved = [], []
+    alone = Alone(browser, explorer, color_scheme="dark")
+    alone.settle()
+    page, at = alone.page, alone.page.get_by_test_id
+
+    def press(selector: str, *keys: str) -> None:
+        tab_to(page, selector if "[" in selector else f"[data-testid={selector}]", *keys)
+        alone.settle()
+
+    press("query", "Control+a", *"a small red bus")
+    press("[data-testid=filters] summary", "Enter")
+    press("filter-text", *"zebra")
+    shown = page.locator(".wbx-column:first-child .wbx-item").count()
+    press("clear", "Enter")
+    assert page.locator(".wbx-column:first-child .wbx-item").count() > shown
+    press("low", "ArrowRight", "ArrowRight")
+    assert at("filters").locator("output").inner_text() == "0.02 to 1.00"
+    press("clear", "Space")
+    press("[data-kind=mark]", "Space")
+    assert at("filters").locator("[data-kind=mark]:checked").count() == 1
+    press("clear", "Enter")
+    assert trouble_on(page, axe, ["main"]) == []
+
+    press("[data-testid=graph] summary", "Enter")
+    press("swap-attributes-0", "Control+a", *"blue", "Enter")
+    assert "blue" in at("edit-edited").inner_text()
+    press("undo", "Enter")
+    assert at("edit-edited").count() == 0
+    press("drop-attributes-0", "Enter")
+    press("reset", "Space")
+    assert at("reset").is_disabled()
+    assert trouble_on(page, axe, ["main"]) == []
+
+    press("[data-testid=way] summary", "Enter")
+    press("walk", "ArrowRight", "ArrowRight", "ArrowRight")
+    assert at("walk-said").inner_text() == "30 %"
+    press("[data-walk] button", "Enter")
+    assert at("walk-said").inner_text() == "0 %"
+    press("[data-testid=words] summary", "Enter")
+    assert at("words").locator("tbody tr").count() == 4
+    assert trouble_on(page, axe, ["main"]) == []
+    alone.close()
+
+
 def test_what_has_a_key_has_a_button(alone: Alone, explorer: Explorer) -> None:
     page, at, column = alone.page, alone.page.get_by_test_id, alone.page.get_by_test_id("column-0")
     column.locator(".wbx-item").nth(1).hover()
