@@ -97,7 +97,7 @@ def match_log_odds(
     shift: Tensor,
     floor: float,
     added: float = 0.0,
-    entries: int = 2**24,
+    entries: int = 2**21,
 ) -> Tensor:
     """Log odds that a pair matches, by the mean of ``sigmoid(2 s)`` over all pairs of samples, ``s = -scale
     distance + shift``.
@@ -111,7 +111,8 @@ def match_log_odds(
         shift: a scalar.
         floor: the squared distance is at least this, since the root has an infinite slope at 0.
         added: is added to the squared distance.
-        entries: images are taken in chunks of at most so many distances.
+        entries: images are taken in chunks of at most so many distances, which a cache holds: larger ones take
+            twice the time.
 
     Returns:
         ``(I, T)`` scores ``log(p / (1 - p))``.
