@@ -166,7 +166,11 @@ def test_the_next_disagreement_is_one_key_away(alone: Alone, explorer: Explorer,
     assert page.get_by_test_id("disagreement").inner_text() == f"2 of {len(found)}"
 
 
-def test_a_busy_kernel_and_a_dead_one_do_not_look_like_a_live_answer(alone: Alone, axe: str) -> None:
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_busy_kernel_and_a_dead_one_do_not_look_like_a_live_answer(
+    alone: Alone, axe: str, scheme: str
+) -> None:
+    alone.page.emulate_media(color_scheme=scheme)
     page, root, strip = alone.page, alone.page.get_by_test_id("explorer"), alone.page.get_by_test_id("kernel")
     assert (strip.inner_text(), root.get_attribute("aria-busy")) == ("kernel ready", None)
     page.get_by_test_id("query").fill("a green tree")
