@@ -22,6 +22,10 @@ def main(kept: str = "") -> None:
         result = tour(folder, say=lambda line: sys.stdout.write(line + "\n"))
         compared = runs.read(Path(folder) / "tour" / "07_compare").results
     found = {name: compared[name] for name in ("models", "metrics", "same_list")}
+    found["differences"] = {
+        name: {field: row[field] for field in ("key", "run", "verdict")}
+        for name, row in compared["differences"].items()
+    }
     record("tour", {"seconds": result.seconds, "stops": len(result.stops), "titles": TITLES, **found})
 
 
