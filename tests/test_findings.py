@@ -70,6 +70,17 @@ def test_training_says_where_it_began_and_the_best_it_reached():
     assert "29.3 percent for images and 45.3 percent for captions" in said
 
 
+def test_differences_are_counted_by_who_judges():
+    verdicts = {"rsum": "worse", "i2t/R@1": "undecided"}
+    verdicts |= {"exact:i2t/map_at_r": "better", "exact:t2i/map_at_r": "worse"}
+    differences = {key: {"key": key, "verdict": verdict} for key, verdict in verdicts.items()}
+    said = finding("07_compare", {"models": ["a", "b"], "differences": differences}, TITLES)
+    assert (
+        "Of the differences from A, by binary labels 1 of 2 are for the worse and 0 for the better;" in said
+    )
+    assert "by the exact truth 1 of 2 are for the worse and 1 for the better." in said
+
+
 def test_metrics_are_counted_by_the_order_that_they_give():
     taus = {"i2t/R@1": -1.0, "t2i/R@1": 1.0, "t2i/R@5": 0.3, "truth:t2i/map_at_r": 1.0}
     said = finding("08_relevance", {"orders": {key: {"tau": tau} for key, tau in taus.items()}})

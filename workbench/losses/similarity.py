@@ -111,8 +111,8 @@ def match_log_odds(
         shift: a scalar.
         floor: the squared distance is at least this, since the root has an infinite slope at 0.
         added: is added to the squared distance.
-        entries: images are taken in chunks of at most so many distances, which a cache holds: larger ones take
-            twice the time.
+        entries: images are taken in chunks of at most so many distances, which a cache holds: larger
+            ones take twice the time.
 
     Returns:
         ``(I, T)`` scores ``log(p / (1 - p))``.

@@ -47,7 +47,7 @@ KEYS = list(map(str, ROWS))
 CHAPTERS = {
     "start": "Where it starts: a small world whose truth is known",
     "arms": "Three ways to train",
-    "binary": "What binary labels say",
+    "binary": "What binary labels say, and the truth beside them",
     "truth": "What the truth says",
     "why": "Why",
 }
@@ -243,7 +243,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         rows=[row for key, says in ROWS.items() if (row := _row(str(key), says, found, trained, compared))],
         world=list(_world()),
         picture=Markup(_picture(stops, results)),
-        explore=" ".join(str(one["result"].folder) for one in shown if one["stop"].name in trained),
+        explore=" ".join(_near(one["result"].folder) for one in shown if one["stop"].name in trained),
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
     )
@@ -305,6 +305,12 @@ def _renamed(part: Any, called: Mapping[str, str]) -> Any:
     # the longest first, since one name may begin another
     names = "|".join(re.escape(name) for name in sorted(called, key=len, reverse=True))
     return re.sub(rf"(?<!\w)(?:{names})(?!\w)", lambda found: called[found[0]], part)
+
+
+def _near(folder: Path) -> str:
+    """A folder as one would type it here."""
+    here = Path.cwd()
+    return str(folder.relative_to(here) if folder.is_relative_to(here) else folder)
 
 
 def _picture(stops: Sequence[Stop], results: Sequence[RunResult]) -> str:

@@ -1,10 +1,11 @@
 """What each stop of the tour found, in one sentence computed from the results that its notebook kept."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.metrics.agreement import TRUTH
-from workbench.metrics.comparison import ALIKE, UNDECIDED
+from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
 from workbench.records import MetricKey
 from workbench.records.shown import fixed, shown
 from workbench.views.plots.comparison import against_same_list
@@ -12,6 +13,7 @@ from workbench.views.plots.comparison import against_same_list
 Results = Mapping[str, Any]
 # how 06_retrieval_explorer calls the number
 OWN_RANK = "t2i rank of the caption's own image"
+JUDGES = {"own": "binary labels", "exact": "the exact truth"}
 RSUM = str(MetricKey("rsum"))
 TRUE = {way: str(MetricKey("map_at_r", way, "exact")) for way in ("i2t", "t2i")}
 
@@ -111,10 +113,17 @@ def _train(results: Results, _: Sequence[str]) -> str:
 
 
 def _compare(results: Results, titles: Sequence[str]) -> str:
-    rows = results["differences"].values()
-    apart = [row for row in rows if row["verdict"] in ("better", "worse")]
+    counted: dict[str, Counter[str]] = {}
+    for row in results["differences"].values():
+        judged = MetricKey.parse(row["key"]).judgements
+        counted.setdefault(JUDGES.get(judged, judged), Counter())[row["verdict"]] += 1
+    said = [
+        f"by {judge} {verdicts[WORSE]} of {verdicts.total()} are for the worse and {verdicts[BETTER]} for "
+        "the better"
+        for judge, verdicts in counted.items()
+    ]
     return (
-        f"{len(apart)} of {len(rows)} differences from {titles[0]} are larger than chance and worth noting."
+        f"Of the differences from {titles[0]}, {'; '.join(said)}. The others may be chance, or are too small."
     )
 
 

@@ -137,7 +137,10 @@ def chosen(choices: pd.DataFrame, truth: str) -> str:
         truth: the key that is true.
     """
     best, others = choices.to_dict("index")[truth], choices.drop(index=truth)
-    wrong = others[others["lost"] > 0].sort_values("lost", ascending=False, kind="stable")
+    # of numbers that lose the same, those by binary labels first: they are what the field goes by
+    prefixed = [":" in str(key) for key in others.index]
+    by_loss = others.assign(prefixed=prefixed).sort_values(["lost", "prefixed"], ascending=[False, True])
+    wrong = by_loss[by_loss["lost"] > 0]
     said = [
         f"`{key}` would choose {row['chosen']}, which has {shown(row['truth'])}: "
         f"{shown(row['lost'])} percentage points lost"

@@ -124,7 +124,11 @@ def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
         truth: the key, without direction, that decides; drawn first, as the ceiling.
     """
     fig = panels(
-        list(DIRECTIONS.values()), "Order of the models against the truth's order", "", "", spacing=0.06
+        list(DIRECTIONS.values()),
+        "Order of the models against the truth's order (1 = the same)",
+        "",
+        "",
+        spacing=0.06,
     )
     for column, side in enumerate(DIRECTIONS, start=1):
         table = orders[[MetricKey.parse(key).direction == side for key in orders.index]]
@@ -134,7 +138,7 @@ def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
     return (
         fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))
         .update_yaxes(autorange="reversed")
-        .update_xaxes(range=[-1.05, 1.05], zeroline=True, title="Kendall tau, 1 = the truth's order")
+        .update_xaxes(range=[-1.05, 1.05], zeroline=True, title="Kendall's tau")
     )
 
 
