@@ -1,6 +1,7 @@
 """From a key press to decoded thumbnails, in a real JupyterLab and a real Chromium.
 
-Run: ``python -m tests.performance.bench_explorer [rows] [runs]``
+Run: ``python -m tests.performance.bench_explorer [rows] [runs]``; with ``scroll`` before them, all rows are
+shown and scrolled through, and the time from frame to frame is measured (the bar is 60 frames a second).
 
 A sentence is put into the query field but for its last letter, which is pressed; the clock of the page runs
 from that key press to the moment at which every thumbnail in the columns is decoded. The gallery holds the
@@ -32,7 +33,7 @@ from workbench.experiment import open_runs
 from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding, Split
 
-IMAGES, QUERIES, NEAR = 200, 20, 0.7
+IMAGES, QUERIES, NEAR, FRAMES = 200, 20, 0.7, 600
 ROOT = Path(__file__).parents[2]
 CELL = """import sys
 sys.path.insert(0, {root!r})
@@ -59,6 +60,23 @@ LISTEN = """() => {
     };
     setTimeout(look, 20);
   }, true);
+}"""
+
+
+SCROLL = """async frames => {
+  const main = document.querySelector("[data-testid=main]"), took = [], began = main.scrollTop;
+  await new Promise(done => {
+    let last = performance.now(), left = frames;
+    const next = now => {
+      took.push(now - last);
+      last = now;
+      main.scrollTop += 40;
+      left -= 1;
+      if (left) requestAnimationFrame(next); else done();
+    };
+    requestAnimationFrame(next);
+  });
+  return [took.slice(5), main.scrollTop - began];
 }"""
 
 
@@ -148,5 +166,29 @@ def main(rows: int = 10_000, runs: int = 2) -> None:
     )
 
 
+def scrolling(rows: int = 10_000, runs: int = 1) -> None:
+    """Write how many milliseconds lie between the frames of a gallery that shows every row and moves."""
+    folder = Path(tempfile.mkdtemp())
+    with _opened(rows, runs, folder) as page:
+        field = page.locator("[data-testid=k]")
+        field.fill(str(rows))
+        field.press("Enter")
+        cards = "document.querySelectorAll('[data-testid=column-0] [data-testid=card]').length"
+        page.wait_for_function(f"{cards} === {rows}")
+        page.evaluate(SCROLL, 100)
+        took, far = page.evaluate(SCROLL, FRAMES)
+    shutil.rmtree(folder)
+    middle, late = np.quantile(took, [0.5, 0.95])
+    record(
+        f"explorer_scroll_{rows}",
+        {"rows": rows, "runs": runs, "median_ms": float(middle), "p95_ms": float(late)},
+    )
+    sys.stdout.write(
+        f"{rows:,} thumbnails of {runs} run(s), {far:,.0f} pixels in {len(took)} frames: "
+        f"median {middle:.1f} ms, p95 {late:.1f} ms from frame to frame, load {os.getloadavg()[0]:.1f}\n"
+    )
+
+
 if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:]))
+    act, given = (scrolling, sys.argv[2:]) if sys.argv[1:2] == ["scroll"] else (main, sys.argv[1:])
+    act(*map(int, given))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tests.browser.conftest import ARGUMENTS, CHROMIUM
+from tests.performance.recorded import record
 from workbench.views.maps.widget import SCRIPTS
 
 MAPS = Path(__file__).parents[2] / "workbench" / "views" / "maps"
@@ -127,6 +128,8 @@ def main(points: int, k: int) -> None:
         made = page.evaluate(START, [script, json.dumps(config(points, k))])
         found = page.evaluate(MEASURE)
         browser.close()
+    medians = {name: float(np.median(times)) for name, times in found.items()}
+    record(f"map_{points}", {"points": points, "neighbours": k, "take and draw": float(made), **medians})
     lines = [
         f"{points:,} points on each of two maps, {k} neighbours each",
         f"{made:8.1f} ms  to take the arrays and draw both maps",
