@@ -116,11 +116,11 @@ def _compare(results: Results, titles: Sequence[str]) -> str:
     counted: dict[str, Counter[str]] = {}
     for row in results["differences"].values():
         judged = MetricKey.parse(row["key"]).judgements
-        counted.setdefault(JUDGES.get(judged, judged), Counter())[row["verdict"]] += 1
+        counted.setdefault(judged, Counter())[row["verdict"]] += 1
     said = [
-        f"by {judge} {verdicts[WORSE]} of {verdicts.total()} are for the worse and {verdicts[BETTER]} for "
-        "the better"
-        for judge, verdicts in counted.items()
+        f"by {JUDGES.get(judged, judged)} {verdicts[WORSE]} of {verdicts.total()} are for the worse "
+        f"and {verdicts[BETTER]} for the better"
+        for judged, verdicts in sorted(counted.items(), key=lambda one: one[0] != "own")
     ]
     return (
         f"Of the differences from {titles[0]}, {'; '.join(said)}. The others may be chance, or are too small."
