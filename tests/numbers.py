@@ -22,7 +22,7 @@ from workbench.execution import bench
 from workbench.experiment import compare
 from workbench.metrics import published, seeds
 from workbench.records.shown import count, fixed, shown
-from workbench.tour.findings import headline
+from workbench.tour.headline import headline
 from workbench.views.audit import judge_advice
 from workbench.views.plots.comparison import against_same_list, chosen, told_apart
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from workbench.tour.findings import finding, headline
+from workbench.execution.findings import finding
+from workbench.tour.headline import headline
 
 
 def compared(sums, truth, undecided=()):

@@ -14,7 +14,7 @@ import pytest
 from workbench.execution.parameters import ParameterError
 from workbench.experiment import Config, compare, open_runs, run, runs
 from workbench.tour import ARMS, ROWS, STOPS, TRAINED, Stop, TourResult, tour
-from workbench.tour.findings import headline
+from workbench.tour.headline import headline
 
 TRAIN = """
 import plotly.graph_objects as go

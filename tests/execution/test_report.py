@@ -44,3 +44,9 @@ def test_figures_are_found_in_order_and_the_notebook_is_left_as_it_was() -> None
     book = _book(2)
     report.to_html(book, "tiny")
     assert [list(figure) for figure in report.figures(book)] == [["data", "layout"]] * 2
+
+
+def test_what_a_notebook_found_stands_above_it_and_brings_no_markup() -> None:
+    page = report.to_html(_book(0), "tiny", "60 % <b>say</b> so.")
+    assert page.index('<p class="found">60 % &lt;b&gt;say&lt;/b&gt; so.</p>') < page.index('id="Title"')
+    assert 'class="found"' not in report.to_html(_book(0), "tiny")

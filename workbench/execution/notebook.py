@@ -254,7 +254,7 @@ def _execute(
             found = ended(f"failed:{execution.cell}", FAILED, f"cell {execution.cell}: {error}")
     except OSError as error:  # a full disk
         found = ended(f"failed:{execution.cell}", FAILED, f"cell {execution.cell}: {error}")
-    return _tidied(found)
+    return _tidied(found, path.stem)
 
 
 def _checked(target: Path) -> RunResult:
@@ -271,12 +271,12 @@ def _checked(target: Path) -> RunResult:
     return RunResult(target, "ok", OK, 0.0)
 
 
-def _tidied(done: RunResult) -> RunResult:
+def _tidied(done: RunResult, name: str) -> RunResult:
     """The notebook as a page, and a warning where it is heavy."""
     if not (done.folder / NOTEBOOK).is_file():
         return done
     try:
-        size = report.tidy(done.folder / NOTEBOOK)
+        size = report.tidy(done.folder / NOTEBOOK, name)
     except OSError as error:
         return _spoilt(done, "page", f"the page could not be written: {error}")
     heavy, limit = fixed(size / 1e6, 1), fixed(LIMIT / 1e6, 0)

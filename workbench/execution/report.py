@@ -12,6 +12,7 @@ import nbformat
 from jinja2 import Environment, FileSystemLoader
 from nbformat.sign import NotebookNotary
 
+from workbench.execution.findings import finding
 from workbench.experiment import runs
 
 PLOTLY = "application/vnd.plotly.v1+json"
@@ -53,12 +54,13 @@ def _templates() -> Environment:
     return Environment(loader=FileSystemLoader(HERE), autoescape=True)
 
 
-def to_html(notebook: nbformat.NotebookNode, title: str) -> str:
+def to_html(notebook: nbformat.NotebookNode, title: str, found: str = "") -> str:
     """The notebook as one HTML page without any request to another place.
 
     Args:
         notebook: executed; it is not changed.
         title: title of the page.
+        found: what it found, in a sentence, which stands above it.
     """
     from nbconvert import HTMLExporter
 
@@ -67,18 +69,19 @@ def to_html(notebook: nbformat.NotebookNode, title: str) -> str:
     for number, output in enumerate(drawn, 1):
         output["data"] = {"text/html": div(output["data"][PLOTLY], f"figure-{number}")}
     exporter = HTMLExporter(raw_template=(HERE / "report.html.j2").read_text(encoding="utf-8"))
-    resources = {"plotly_js": plotly_script() if drawn else "", "metadata": {"name": title}}
+    resources = {"plotly_js": plotly_script() if drawn else "", "metadata": {"name": title}, "found": found}
     return str(exporter.from_notebook_node(notebook, resources=resources)[0])
 
 
-def tidy(path: Path) -> int:
+def tidy(path: Path, name: str) -> int:
     """Drop saved widget state (megabytes of script, dead without a kernel), write ``notebook.html`` beside it
     and sign it.
 
     A signed notebook is trusted by JupyterLab, which then shows its HTML output.
 
     Args:
-        path: the executed notebook.
+        path: the executed notebook, in its run folder.
+        name: of the notebook that was executed.
 
     Returns:
         Size of the notebook in bytes.
@@ -86,6 +89,10 @@ def tidy(path: Path) -> int:
     notebook = nbformat.read(path, 4)
     notebook.metadata.pop("widgets", None)
     runs.write_text(path, nbformat.writes(notebook))
-    runs.write_text(path.with_suffix(".html"), to_html(notebook, path.parent.parent.name))
+    try:
+        found = finding(name, runs.read(path.parent).results)
+    except ValueError:  # results that cannot be read are said where they are read
+        found = ""
+    runs.write_text(path.with_suffix(".html"), to_html(notebook, name, found))
     NotebookNotary().sign(notebook)
     return path.stat().st_size

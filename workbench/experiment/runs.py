@@ -28,6 +28,7 @@ from workbench.experiment.sealing import PACKAGE, SEAL, code_hash, intact
 from workbench.records import MetricKey, Rows, Values, require, sealed
 from workbench.records.foreign import understood
 from workbench.records.sealed import flat
+from workbench.records.shown import near
 from workbench.records.writing import replacing
 
 if TYPE_CHECKING:
@@ -340,7 +341,8 @@ def folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:
 
 
 def publish(folder: Path | str, results: Mapping[str, Any], seed: int | None = None) -> Path:
-    """The last step of a notebook: write ``results.json`` and ``env.json``, and show where they lie.
+    """The last step of a notebook: write ``results.json`` and ``env.json``, show where they lie and what
+    to do next.
 
     The output also carries the results in scrapbook's format, so that its readers find them without our help.
 
@@ -357,7 +359,11 @@ def publish(folder: Path | str, results: Mapping[str, Any], seed: int | None = N
     path = write_results(folder, results)
     write_json(path.with_name(ENV), environment(seed))
     about = {"name": "results", "encoder": "json", "display": None, "version": 1}
-    data = {"text/plain": f"results: {path}", SCRAP: {**about, "data": plain(results, RESULTS)}}
+    then = f"{'explore' if (path.parent / MODEL).is_file() else 'show'} {near(path.parent)}"
+    data = {
+        "text/plain": f"results: {near(path)}\nnext: workbench {then}",
+        SCRAP: {**about, "data": plain(results, RESULTS)},
+    }
     scrapbook = {"name": "results", "data": True, "display": False}
     display.display(data, metadata={"scrapbook": scrapbook}, raw=True)
     return path

@@ -5,6 +5,7 @@ Values are stored as fractions and shown as the field prints them: percent, RSUM
 """
 
 import math
+from pathlib import Path
 from typing import Literal, get_args
 
 Unit = Literal["share", "sum", "rank", "correlation"]
@@ -92,3 +93,13 @@ def count(number: int, what: str = "") -> str:
     """
     plural = what if number == 1 or not what else f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
     return f"{number:,} {plural}".rstrip()
+
+
+def near(path: Path | str) -> str:
+    """A path as one would type it in the working folder, without the folders of the machine where it can be.
+
+    >>> near(Path.cwd() / "runs" / "tour")
+    'runs/tour'
+    """
+    path, here = Path(path), Path.cwd()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)

@@ -17,13 +17,14 @@ from markupsafe import Markup
 
 from workbench import data
 from workbench.execution import report
+from workbench.execution.findings import finding
 from workbench.execution.library import find
 from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_notebook
 from workbench.experiment import compare, open_runs, runs
 from workbench.records import MetricKey
 from workbench.records.readable import readable
-from workbench.records.shown import fixed
-from workbench.tour.findings import finding, headline
+from workbench.records.shown import fixed, near
+from workbench.tour.headline import headline
 from workbench.views.pages import page
 from workbench.views.plots.retrieval import Answers, sheet
 
@@ -243,7 +244,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         rows=[row for key, says in ROWS.items() if (row := _row(str(key), says, found, trained, compared))],
         world=list(_world()),
         picture=Markup(_picture(stops, results)),
-        explore=" ".join(_near(one["result"].folder) for one in shown if one["stop"].name in trained),
+        explore=" ".join(near(one["result"].folder) for one in shown if one["stop"].name in trained),
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
     )
@@ -305,12 +306,6 @@ def _renamed(part: Any, called: Mapping[str, str]) -> Any:
     # the longest first, since one name may begin another
     names = "|".join(re.escape(name) for name in sorted(called, key=len, reverse=True))
     return re.sub(rf"(?<!\w)(?:{names})(?!\w)", lambda found: called[found[0]], part)
-
-
-def _near(folder: Path) -> str:
-    """A folder as one would type it here."""
-    here = Path.cwd()
-    return str(folder.relative_to(here) if folder.is_relative_to(here) else folder)
 
 
 def _picture(stops: Sequence[Stop], results: Sequence[RunResult]) -> str:

@@ -1,14 +1,13 @@
-"""What each stop of the tour found, in one sentence computed from the results that its notebook kept."""
+"""What a notebook found, in one sentence computed from the results that it kept."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.metrics.agreement import TRUTH
-from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
+from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey
 from workbench.records.shown import fixed, shown
-from workbench.views.plots.comparison import against_same_list
 
 Results = Mapping[str, Any]
 # how 06_retrieval_explorer calls the number
@@ -19,64 +18,17 @@ TRUE = {way: str(MetricKey("map_at_r", way, "exact")) for way in ("i2t", "t2i")}
 
 
 def finding(notebook: str, results: Results, titles: Sequence[str] = ()) -> str:
-    """The sentence for one stop; empty where its results do not hold what it is computed from.
+    """The sentence for one run; empty where its results do not hold what it is computed from.
 
     Args:
-        notebook: name of the stop's notebook.
+        notebook: name of the notebook.
         results: its ``results.json``.
         titles: of the trained models, in the order of ``results["models"]``; none takes the names there.
     """
     try:
         return SENTENCES[notebook](results, titles or results.get("models", ()))
-    except KeyError:
+    except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError):  # another's results
         return ""
-
-
-def headline(results: Results, titles: Sequence[str]) -> str:
-    """Which model RSUM by binary labels would choose, which one the truth does, and what that costs.
-
-    Args:
-        results: of ``07_compare``.
-        titles: of the models, in its order.
-
-    Raises:
-        KeyError: RSUM or mAP@R by the truth was not compared.
-    """
-    numbers = {key: _by_model(results, key) for key in (RSUM, *TRUE.values())}
-    best = {key: max(range(len(titles)), key=values.__getitem__) for key, values in numbers.items()}
-    close = {key: _not_apart(results, key, titles, one) for key, one in best.items()}
-    field, truth = best[RSUM], best[TRUE["i2t"]]
-    sums = ", ".join(f"{shown(value, 'sum')} for {title}" for value, title in zip(numbers[RSUM], titles))
-    found = numbers[key := TRUE["i2t"]]
-    said = (
-        f"By RSUM, the sum by which the field ranks its models, {titles[field]} is best ({sums})"
-        f"{close[RSUM]}."
-    )
-    if field == truth:
-        return f"{said} The exact truth, which is known here, chooses the same model."
-    turned = numbers[TRUE["t2i"]]
-    back = best[TRUE["t2i"]]
-    other = f"Caption to image, {titles[back]} is best with {shown(turned[back])} percent"
-    other += "" if back == field else f", where {titles[field]} has {shown(turned[field])}"
-    other += close[TRUE["t2i"]]
-    below = against_same_list({key: dict(zip(titles, found))}, results.get("same_list", {}))
-    return (
-        f"{said} Asked how many of the captions that are true of an image it puts first (mAP@R by the exact "
-        f"truth), {titles[truth]} is best with {shown(found[truth])} percent, where {titles[field]} has "
-        f"{shown(found[field])}{close[key] or ': RSUM would have misled'}. {other}. {below}"
-    ).rstrip()
-
-
-def _not_apart(results: Results, key: str, titles: Sequence[str], best: int) -> str:
-    """From which models the best one is not told apart, as far as that was compared: with the first one."""
-    verdicts = {row["run"]: row["verdict"] for row in results["differences"].values() if row["key"] == key}
-    held = zip(titles[1:], results["models"][1:]) if best == 0 else [(titles[0], results["models"][best])]
-    listed = [title for title, name in held if verdicts.get(name, UNDECIDED) in (UNDECIDED, ALIKE)]
-    return f", not told apart from {' or '.join(listed)}" if listed else ""
-
-
-def _by_model(results: Results, key: str) -> list[float]:
-    return [results["metrics"][f"{name}: {key}"] for name in results["models"]]
 
 
 def _descriptiveness(results: Results, _: Sequence[str]) -> str:
@@ -103,12 +55,14 @@ def _scene_graphs(results: Results, _: Sequence[str]) -> str:
 
 
 def _train(results: Results, _: Sequence[str]) -> str:
-    sums = [row["val/rsum"] for row in results["history"]]
-    images, captions = (shown(results["metrics"][key]) for key in TRUE.values())
+    sums, metrics = [row["val/rsum"] for row in results["history"]], results["metrics"]
+    learnt = f"RSUM on the validation images went from {shown(sums[0], 'sum')} to {shown(max(sums), 'sum')}"
+    if not metrics.keys() >= {*TRUE.values()}:
+        return f"{learnt}; on the test images it is {shown(metrics[RSUM], 'sum')} of 600."
+    images, captions = (shown(metrics[key]) for key in TRUE.values())
     return (
-        f"RSUM on the validation images went from {shown(sums[0], 'sum')} to {shown(max(sums), 'sum')}; on "
-        f"the test images mAP@R by the exact truth is {images} percent for images and {captions} percent for "
-        "captions."
+        f"{learnt}; on the test images mAP@R by the exact truth is {images} percent for images and "
+        f"{captions} percent for captions."
     )
 
 
