@@ -104,6 +104,8 @@ def main(points: int = 100_000) -> None:
             page = browser.new_page(viewport={"width": 1400, "height": 900})
             page.set_content("<div id='scatter' style='width: 700px'></div>")
             found = page.evaluate(THEIRS, [bundle, theirs])
+            if found["caught"] < points / 4:
+                raise SystemExit(f"jupyter-scatter's lasso caught {found['caught']} of {points} points")
             _keep(times["jupyter-scatter"], found["drawn"], {name: found[name] for name in OURS})
             page.close()
         browser.close()
