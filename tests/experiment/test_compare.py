@@ -186,6 +186,14 @@ def test_ones_own_runs_stand_above_the_printed_rows(spaces):
     assert "its parts add up to 355.7" in columns["beside"][at]
 
 
+def test_the_rows_of_a_named_protocol_come_with_whether_they_compare(spaces):
+    columns, remarks, reason = compare.with_printed(spaces, "MS-COCO 5K, full")
+    assert columns == compare.beside_printed(spaces, published.load(dataset="MS-COCO 5K", protocol="full"))
+    assert set(remarks) <= {"DITM", "CORA", "DIAS", "SAM", "AAHR"}
+    assert reason == compare.why_not(spaces, "MS-COCO 5K", "full") != ""
+    assert compare.with_printed(spaces, "") == ({}, {}, "No rows were asked for.")
+
+
 def test_folds_are_measured_as_the_printed_rows_are(spaces):
     rows = published.load(paper="DITM", dataset="MS-COCO 1K", protocol="5-fold mean")
     whole, folded = (compare.beside_printed(spaces, rows, folds=folds)["rsum"][1] for folds in (1, 5))

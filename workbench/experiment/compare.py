@@ -188,6 +188,29 @@ def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int 
     return heads | numbers | {"beside": empty + [notes[key] for key in wide.index]}
 
 
+def with_printed(opened: Sequence[OpenRun], named: str) -> tuple[dict[str, list[str]], dict[str, str], str]:
+    """The papers' rows of one data set and protocol with one's own runs above them.
+
+    Args:
+        opened: open runs of one split.
+        named: data set and protocol, e.g. ``"MS-COCO 5K, full"``; empty takes no rows.
+
+    Returns:
+        Columns as of ``beside_printed``; paper -> which of its rows compare; and why one's own do not compare
+        with them, empty where they do.
+
+    Raises:
+        KeyError, ValueError: nothing is printed under this name.
+    """
+    if not named:
+        return {}, {}, "No rows were asked for."
+    dataset, _, protocol = named.partition(", ")
+    rows = published.load(dataset=dataset, protocol=protocol)
+    folds = published.folds_of(dataset, protocol, len(opened[0].split.image_ids))
+    reason = why_not(opened, dataset, protocol, folds=folds)
+    return beside_printed(opened, rows, folds=folds), published.remarks(rows), reason
+
+
 def why_not(opened: Sequence[OpenRun], dataset: str, protocol: str, *, folds: int = 1) -> str:
     """Why numbers of open runs do not compare with printed rows; see ``published.why_not``.
 
