@@ -158,10 +158,10 @@ def machine() -> str:
     head, *rows = bench.lines([bench.Figure(**row) for row in found["rows"]])
     gpu = "no GPU" if found["gpu"] == "none" else found["gpu"]
     of, threads = found["machine"], count(found["threads"], "thread")
-    about = (
-        f"{of['cores']} cores ({of['processor']}), {threads} of PyTorch {found['torch']}, "
-        f"{gpu}; other work was going on (load {fixed(of['load'], 1)}):"
-    )
+    # what is measured itself keeps its threads at work
+    load = of["load"]
+    busy = f"; other work was going on (load {fixed(load, 1)})" if load > found["threads"] + 0.5 else ""
+    about = f"{of['cores']} cores ({of['processor']}), {threads} of PyTorch {found['torch']}, {gpu}{busy}:"
     table = [" | ".join(cells) for cells in (head, ["---"] * len(head), *rows)]
     return "\n".join([about, "", *(f"| {line} |" for line in table)])
 
