@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from workbench.data.scenes.vocabulary import (
     ATTRIBUTES,
     BACKDROPS,
+    COLOURS,
     COUNTS,
     KINDS,
     NOUNS,
@@ -221,6 +222,10 @@ _TIES = {said: name for name, says in RELATIONS.items() for said in says}
 # What a thing does while it is somewhere says no more than "is" in this world.
 _STAYING = ("sit", "stand", "fly", "park")
 _DENIED = ("no", "not", "without", "never", "zero")
+# one thing has one of each; "red and blue balls" are said of several, which a graph cannot tell apart
+_EXCLUSIVE = (set(COLOURS), set(SIZES), set(PATTERNS), set(COUNTS.values()))
+# what a picture's plan says of a backdrop and the things before it
+_PLACES = ("in", "on", "at")
 
 
 def canonical(graph: SceneGraph) -> SceneGraph:
@@ -266,7 +271,8 @@ def grade(graph: SceneGraph, scenes: Sequence[SceneGraph]) -> Truth:
     """Of which scenes a statement is true, by the rules that make the exact truth of captions.
 
     A statement with a word that this world has not is false where the rest of it is, and else not known. What
-    is denied ("no cat", "without a hat") cannot be checked, since a graph says only what is there.
+    is denied ("no cat", "without a hat") cannot be checked, since a graph says only what is there; nor can
+    two colours of one thing, nor a backdrop that something is above or in front of, since no plan says so.
 
     Args:
         graph: parsed from a sentence (with its plurals) or edited: nouns, kinds, adjectives, relations and
@@ -284,21 +290,29 @@ def grade(graph: SceneGraph, scenes: Sequence[SceneGraph]) -> Truth:
     looks = [(n, a) for n, a in said.attributes if a != PLURAL or said.objects[n] not in BACKDROPS]
     denied = {n for n, a in looks if a in _DENIED}
     denied |= {o for _, r, o in said.relations if r.split(" ")[0] in _DENIED}
+    looks_of = [{a for n, a in looks if n == node} for node in range(len(said.objects))]
+    twice = {
+        (n, a) for n, of in enumerate(looks_of) for one in _EXCLUSIVE if len(of & one) > 1 for a in of & one
+    }
+    placed = [
+        tie in RELATIONS and (tie in _PLACES or not {said.objects[s], said.objects[o]} & BACKDROPS.keys())
+        for s, tie, o in said.relations
+    ]
     sure = [n for n, name in enumerate(said.objects) if name in _WORDS and n not in denied]
     number = {node: i for i, node in enumerate(sure)}
     known = SceneGraph(
         tuple(said.objects[node] for node in sure),
-        tuple((number[n], a) for n, a in looks if n in number and a in ATTRIBUTES),
+        tuple((number[n], a) for n, a in looks if n in number and a in ATTRIBUTES and (n, a) not in twice),
         tuple(
             (number[s], r, number[o])
-            for s, r, o in said.relations
-            if s in number and o in number and r in RELATIONS
+            for (s, r, o), sound in zip(said.relations, placed, strict=True)
+            if s in number and o in number and sound
         ),
     )
     unknown = (
         *(name for name, word in zip(graph.objects, said.objects, strict=True) if word not in _WORDS),
-        *(look for _, look in looks if look not in ATTRIBUTES),
-        *(tie for _, tie, _ in said.relations if tie not in RELATIONS),
+        *(look for node, look in looks if look not in ATTRIBUTES or (node, look) in twice),
+        *(tie for (_, tie, _), sound in zip(said.relations, placed, strict=True) if not sound),
     )
     nothing = np.full(len(scenes), np.nan, dtype=np.float32)
     share = next(_shares([known], scenes)) if sure else nothing

@@ -45,6 +45,19 @@ FREE = frozenset(
     }
 )  # fmt: skip
 
+# signs that deny, and a minus before a word
+SIGN = re.compile(r"[!~¬≠]|(?<!\w)[-−](?=\s*\w)")
+COPULA = re.compile(r"\b(?:is|are|was|were)\b")
+# before these a verb has no thing of its own: "there is a dog", "in the box is a cat"
+EMPTY = re.compile(
+    r"(?:.*[.;:?!]\s*)?(?:(?:there|here|it|this|that|these|those|they|what|which|where|who|and|we|i|you|can|"
+    r"(?:\w+ )?one|the (?:photo|picture|image|scene))\s*)*$"
+    r"|(?:.*[.,;:]\s*)?(?:and )?(?:in|on|at|inside|behind|next|beside|to|left|right|above|over|below|under|"
+    r"beneath|near)\b.*$"
+)
+RELATIVE = re.compile(r"\band\b[^.]*\b(which|that|who)\b(?! (?:are|were)\b)")
+MANY, PLACES = ("two", "three", "plural"), ("in", "on", "at", "inside")
+ARTICLES = frozenset({"a", "an", "the", "some"})
 # shorter words have no ending
 SHORT = 4
 
@@ -82,7 +95,7 @@ def truth_of(question: Question, split: Split, rows: Mapping[str, int]) -> Truth
             found.append(check(split.caption_graphs[row], graphs))
             continue
         graph = reduce(questions.changed, question.changes, parsed(term.name))
-        more = () if question.changes else _left_out(term.name, graph)
+        more = () if question.changes else [*_left_out(term.name, graph), *_misread(term.name, graph)]
         found.append(_checked(graph, more, split))
     signed = np.stack(
         [one.holds if t.sign > 0 else 1 - one.holds for t, one in zip(question.terms, found, strict=True)]
@@ -108,6 +121,42 @@ def _left_out(sentence: str, graph: SceneGraph) -> list[str]:
     return [w for w in asked if w in BEYOND or DENIAL.fullmatch(w) or held.isdisjoint(_forms(w))]
 
 
+def _misread(sentence: str, graph: SceneGraph) -> list[str]:
+    """The words and signs by which a sentence says something else than its graph, which holds each word."""
+    said = sentence.lower()
+    found: list[str] = SIGN.findall(said)
+    looks = {word for _, look in graph.attributes for word in words(look)}
+    things = {word for name in graph.objects for word in words(name)}
+    # "an animal that is a dog" is one thing and not two
+    for verb in COPULA.finditer(said):
+        after = (word for word in words(said[verb.end() :]) if word not in ARTICLES | looks)
+        subject = said[: verb.start()].strip()
+        if subject and not EMPTY.fullmatch(subject) and not things.isdisjoint(_forms(next(after, ""))):
+            found.append(verb[0])
+    # "a car and a plant which is red": of one of them
+    relative = RELATIVE.search(said)
+    statements = [look for _, look in graph.attributes] + [f"{tie} {to}" for _, tie, to in graph.relations]
+    if relative and len(set(statements)) < len(statements):
+        found.append(relative[1])
+    # "two animals, a dog and a cat" may be two things or four
+    placed = {node for _, _, node in graph.relations}
+    counted = {node for node, look in graph.attributes if look in MANY} - placed
+    for node in counted if len(graph.objects) > 1 else ():
+        ends = "|".join(map(re.escape, _plurals(graph.objects[node])))
+        if listed := re.search(rf"\b(?:{ends})\s*([,:])(?! and\b)", said):
+            found.append(listed[1])
+    # "a dog left of a cat left of a bird" is a chain
+    ties = [(subject, tie) for subject, tie, _ in graph.relations if tie.split(" ")[-1] not in PLACES]
+    if len(set(ties)) < len(ties) and "and" not in words(said) and "." not in said.rstrip(". "):
+        found += [tie.split(" ")[0] for subject, tie in ties if ties.count((subject, tie)) > 1][:1]
+    return list(dict.fromkeys(found))
+
+
+def _plurals(noun: str) -> tuple[str, ...]:
+    """A noun and what its plural may be."""
+    return (noun, f"{noun}s", f"{noun}es", f"{noun[:-1]}ies", f"{noun[:-2]}i", f"{noun[:-1]}ves")
+
+
 def _forms(word: str) -> set[str]:
     """A word and what it may be a form of: flies -> fly, sitting -> sit, riding -> ride, cacti -> cactus."""
     if len(word) < SHORT:
@@ -130,7 +179,7 @@ def _checked(graph: SceneGraph, more: Sequence[str], split: Split) -> Truth:
     except ValueError:  # more things than are checked
         return Truth(nothing, nothing)
     named = {word for one in found.unknown for word in words(one)}
-    new = [word for word in more if named.isdisjoint(_forms(word))]
+    new = [word for word in dict.fromkeys(more) if named.isdisjoint(_forms(word))]
     return Truth(nothing, nothing, (*found.unknown, *new)) if more else found
 
 
