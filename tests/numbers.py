@@ -84,9 +84,12 @@ def _turned(arms: pd.DataFrame, way: str, other: str) -> str:
     """What the truth of the other direction would choose, and what becomes of it by this one."""
     best = seeds.choices(arms, way).loc[other]
     means = arms[arms.key == other].groupby("objective").value.mean()
+    pairs = seeds.pairs(arms, other)
+    close = pairs[(pairs.objective == best["chosen"]) & ~pairs.apart].against.tolist()
+    not_apart = f", not told apart from {len(close)} others" if close else ""
     return (
         f"The other direction is another question: by `{other}`, {best['chosen']} is best with "
-        f"{shown(means[best['chosen']])} percent, and has {shown(best['truth'])} by the first."
+        f"{shown(means[best['chosen']])} percent{not_apart}, and has {shown(best['truth'])} by the first."
     )
 
 
