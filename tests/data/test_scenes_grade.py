@@ -82,7 +82,30 @@ def test_what_is_denied_is_not_taken_for_said(sentence, word):
     found = typed(sentence)
     expected = {"no": [nan, nan, nan], "without": [0, 0, nan], "": [1, 0, 0]}[word]
     np.testing.assert_array_equal(found.holds, expected)
-    assert found.unknown == ((word,) if word else ())
+    assert (found.unknown, found.unclear) == ((), (word,) if word else ())
+
+
+@pytest.mark.parametrize(
+    ("sentence", "holds", "word"),
+    [
+        # the first scene shows a cat in a meadow; no plan says how a meadow looks, or how many mountains are there
+        ("a cat in a green meadow", (nan, 0, 0), "green"),
+        ("a cat over the meadow", (nan, 0, 0), "over"),
+        ("two meadows", (nan, 0, 0), "two"),
+        ("a cat in a meadow", (1, 0, 0), ""),
+    ],
+)
+def test_what_is_said_of_a_backdrop_itself_is_not_known(sentence, holds, word):
+    found = typed(sentence)
+    np.testing.assert_array_equal(found.holds, holds)
+    assert (found.unknown, found.unclear) == ((), (word,) if word else ())
+
+
+def test_words_in_capitals_and_what_people_type_for_a_relation_are_known():
+    graph = SceneGraph((" Cat ", "TREE"), ((0, "Red"),), ((0, "on the  Left of", 1),))
+    assert grade(graph, SCENES).holds.tolist() == [1, 0, 0]
+    assert typed("three birds lying atop a boat").unknown == ()
+    assert typed("a boat underneath three birds").holds.tolist() == [0, 1, 0]
 
 
 def test_an_edited_graph_is_graded_whatever_order_its_words_have():

@@ -1,10 +1,11 @@
 """Every arm of the papers' ablations, trained away from chance: ``python -m tests.performance.bench_arms``.
 
+Grids named behind the command are trained alone; without a name, all are.
 Each arm of each grid with a ``table`` whose arms share something is trained on the embedded world and on
 Flickr8k, which ``WORKBENCH_DATA`` names, with one seed and one small budget; of its recipe the steps in which
 the rate rises and the epochs of summed hinges are cut to the budget. Where RSUM on the test images is less
 than ``TIMES`` that of an order drawn at random, the arm is trained again with twice as many epochs, ``MOST``
-at most. What two grids train alike is trained once. Beside RSUM stands the one before training, on the same
+at most, and then with ``MOST_IMAGES``. What two grids train alike is trained once. Beside RSUM stands the one before training, on the same
 images. A line is written as soon as its arm is measured, and a second call goes on where the first ended.
 Tables that hold objectives against one another are not among them: ``comparison_scenes`` and
 ``objectives_flickr8k`` train every objective.
@@ -15,7 +16,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from itertools import product
 from math import comb
@@ -33,11 +34,11 @@ from workbench.records.shown import fixed
 from workbench.training import fit
 
 DATA, SEED, GALLERY, CAPTIONS = ("scenes", "flickr8k"), 0, 100, 5
-BUDGET = {"batch_size": 32, "val_images": 20, "test_images": GALLERY, "device": "cpu", "seed": SEED}
-# training images, unless an arm is a share of them; epochs to begin with, and at most
-IMAGES, EPOCHS, MOST, TIMES = 100, 2, 16, 3
-# of the recipe, at most
-AT_MOST = {"lr_warmup_steps": 10, "warmup_epochs": 1}
+BUDGET = {"val_images": 20, "test_images": GALLERY, "device": "cpu", "seed": SEED}
+# training images to begin with, unless an arm is a share of them, and at most; epochs likewise
+IMAGES, MOST_IMAGES, EPOCHS, MOST, TIMES = 100, 1000, 2, 16, 3
+# of the recipe or the grid, at most
+BATCH, AT_MOST = {"batch_size": 32}, {"lr_warmup_steps": 10, "warmup_epochs": 1}
 # CORA's text encoder leaves chance in the embedded world only after so many steps, slowly begun
 SLOW = {"train_images": 300, "epochs": 4}
 PLACE = assets.path("results") / "ablation_arms.tsv"
@@ -77,7 +78,7 @@ def arms(name: str, data: str) -> dict[str, Config]:
     }
     planned = grid.plan("03_train", {**described, "fixed": fixed}, given)
     found = {label: Config(**fields.pop("settings"), **fields) for label, fields in planned.items()}
-    most = {} if slow else AT_MOST
+    most = BATCH if slow else BATCH | AT_MOST
     return {
         label: one.replace(**{field: min(getattr(one, field), value) for field, value in most.items()})
         for label, one in found.items()
@@ -99,8 +100,9 @@ def measured(said: str) -> dict[str, Any]:
     """Figures of one configuration, given as JSON."""
     config, start = Config(**json.loads(said)), time.process_time()
     untrained, rsum = trained(config)
-    while rsum < TIMES * chance() and config.epochs < MOST:
-        config = config.replace(epochs=2 * config.epochs)
+    while rsum < TIMES * chance() and (config.epochs < MOST or config.train_images < MOST_IMAGES):
+        longer = {"epochs": 2 * config.epochs} if config.epochs < MOST else {"train_images": MOST_IMAGES}
+        config = config.replace(**longer)
         untrained, rsum = trained(config)
     found = {"rsum": rsum, "chance": chance(), "untrained": untrained}
     return {
@@ -111,10 +113,10 @@ def measured(said: str) -> dict[str, Any]:
     }
 
 
-def lines() -> Iterator[str]:
-    """The lines that are not there yet."""
+def lines(grids: Iterable[str]) -> Iterator[str]:
+    """The lines of these grids that are not there yet."""
     there = {tuple(row) for row in assets.recorded(PLACE)[["grid", "arm", "data"]].itertuples(index=False)}
-    for name, data in product(names(), DATA):
+    for name, data in product(grids, DATA):
         for label, config in arms(name, data).items():
             if (name, label, data) not in there:
                 about = {"grid": name, "arm": label, "data": data, "seed": SEED}
@@ -140,7 +142,7 @@ def main() -> None:
     running.load_split = once(running.load_split)
     if not PLACE.exists():
         PLACE.write_text("# python -m tests.performance.bench_arms\n" + "\t".join(HEADS) + "\n")
-    for line in lines():
+    for line in lines(sys.argv[1:] or names()):
         with PLACE.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
         sys.stdout.write(line + "\n")

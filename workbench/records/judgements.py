@@ -44,11 +44,13 @@ class Truth(NamedTuple):
             known.
         share: ``(I,)`` which share of it holds, NaN where that is not known.
         unknown: its words that the data set has no meaning for.
+        unclear: its words by which it may say something else than what was checked.
     """
 
     holds: Array
     share: Array
     unknown: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
 
 
 def densest(names: Iterable[str], *, graded: bool = False) -> str:

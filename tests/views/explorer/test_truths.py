@@ -158,6 +158,17 @@ def test_words_without_meaning_in_the_world_are_named(engine):
         ("two animals, a dog and a cat", ","),
         ("two animals: a dog and a cat", ":"),
         ("an animal next to a plant next to a building", "next"),
+        ("a cat in a box and dogs", "and"),
+        ("a cat above a bus and a boat in a field", "and"),
+        ("a dog, a red one", "one"),
+        ("the dog is a red one", "one"),
+        ("an animal: a dog", ":"),
+        ("an animal, a dog", ","),
+        ("a dog being a cat", "being"),
+        ("an apple inside a bucket. The fruit is yellow.", "the"),
+        ("a banana and a box and the banana is inside the box", "the"),
+        ("at night, a dog", "at"),
+        ("a dog lacking stripes", "stripes"),
     ],
 )
 def test_a_sentence_that_says_more_than_its_graph_is_not_graded_by_the_graph_alone(engine, sentence, named):
@@ -194,10 +205,22 @@ def test_the_graph_of_a_caption_of_the_world_says_what_it_says():
 
 @pytest.mark.parametrize(
     "said",
-    ["there is a cat", "this is a cat", "is there a cat?", "a cat & a cat", "cats are white", "cats, white"],
+    ["there is a cat", "look, a cat!", "a cat in a field and a red tree", "this is a cat", "is there a cat?", "a cat & a cat", "cats are white", "cats, white"],
 )
 def test_what_can_be_read_in_one_way_alone_is_graded(engine, said):
-    assert "no word" not in engine.answer(Question((text(said),))).truth
+    truth = engine.answer(Question((text(said),))).truth
+    assert "no word" not in truth
+    assert "Not checked" not in truth
+
+
+def test_a_second_thing_after_a_place_is_beside_the_first(engine):
+    both = sentence(truths.parsed("a black bird in a desert and three white cats to the left of a box"))
+    assert both == "a black bird in a desert, three white cats left of a box"
+
+
+def test_a_word_of_the_world_that_no_graph_holds_is_not_called_unknown(engine):
+    truth = engine.answer(Question((text("a unicorn or a cat"),))).truth
+    assert "no word for: “unicorn”. Not checked here: what “or” says." in truth
 
 
 def test_what_no_plan_says_of_a_backdrop_and_two_colours_of_one_thing_are_not_known(engine):
@@ -211,7 +234,7 @@ def test_what_no_plan_says_of_a_backdrop_and_two_colours_of_one_thing_are_not_kn
 
 
 def test_a_choice_cannot_be_said_by_a_graph(engine):
-    assert "The world has no word for: “or”." in engine.answer(Question((text("a cat or a dog"),))).truth
+    assert "Not checked here: what “or” says." in engine.answer(Question((text("a cat or a dog"),))).truth
 
 
 def test_a_filter_of_marks_keeps_what_is_true(engine):
@@ -239,6 +262,10 @@ def test_the_line_by_hand():
     assert truths.told(found, question) == (
         "True of 1 of the 3 images, not known of 1; the pinned one is among them. "
         "The world has no word for: “furry”."
+    )
+    found = Truth(np.array([nan] * 3), np.array([nan] * 3), (), ("or", "one"))
+    assert truths.told(found, question) == (
+        "Not known of any of the 3 images. Not checked here: what “or”, “one” say."
     )
 
 

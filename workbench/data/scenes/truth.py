@@ -9,7 +9,7 @@ share of the statements that hold, at the best assignment; it is 1 exactly where
 All assignments of a caption are tried on all scenes at once: scenes are columns of integer arrays, attributes
 and relations bits. ``canonical`` folds the many words of captions into those of the world, so that graphs
 parsed from captions can be held against the true ones. ``grade`` does the same for what a person types or
-edits, and names the words that this world has not.
+edits, and names the words that this world has not or cannot check.
 """
 
 from collections.abc import Iterator, Sequence
@@ -218,9 +218,11 @@ _OBJECTS = (
 _LOOKS = {said: name for table in (SIZES, PATTERNS) for name, says in table.items() for said in says} | {
     "2": "two", "pair": "two", "couple": "two", "3": "three",
 }  # fmt: skip
-_TIES = {said: name for name, says in RELATIONS.items() for said in says}
+# Beside what captions of this world say, what people type for the same.
+_TYPED = {"underneath": "below", "atop": "on", "inside of": "in", "by": "next to"}
+_TIES = {said: name for name, says in RELATIONS.items() for said in says} | _TYPED
 # What a thing does while it is somewhere says no more than "is" in this world.
-_STAYING = ("sit", "stand", "fly", "park")
+_STAYING = ("sit", "stand", "fly", "park", "lie", "locate", "place")
 _DENIED = ("no", "not", "without", "never", "zero")
 # one thing has one of each; "red and blue balls" are said of several, which a graph cannot tell apart
 _EXCLUSIVE = (set(COLOURS), set(SIZES), set(PATTERNS), set(COUNTS.values()))
@@ -253,10 +255,16 @@ def canonical(graph: SceneGraph) -> SceneGraph:
 
 def _folded(graph: SceneGraph) -> SceneGraph:
     """A graph in the words of this world, each statement about the same nodes as before."""
-    objects = tuple(_OBJECTS.get(name, name) for name in graph.objects)
-    looks = ((node, _LOOKS.get(look, look)) for node, look in graph.attributes)
-    ties = ((subject, _tie(tie, objects[thing]), thing) for subject, tie, thing in graph.relations)
+    names, words = map(_plain, graph.objects), ((node, _plain(look)) for node, look in graph.attributes)
+    objects = tuple(_OBJECTS.get(name, name) for name in names)
+    looks = ((node, _LOOKS.get(look, look)) for node, look in words)
+    ties = ((subject, _tie(_plain(tie), objects[thing]), thing) for subject, tie, thing in graph.relations)
     return SceneGraph(objects, tuple(looks), tuple(ties))
+
+
+def _plain(word: str) -> str:
+    """A word in small letters with single spaces, as in the vocabulary."""
+    return " ".join(word.lower().split())
 
 
 def _tie(relation: str, thing: str) -> str:
@@ -272,50 +280,69 @@ def grade(graph: SceneGraph, scenes: Sequence[SceneGraph]) -> Truth:
 
     A statement with a word that this world has not is false where the rest of it is, and else not known. What
     is denied ("no cat", "without a hat") cannot be checked, since a graph says only what is there; nor can
-    two colours of one thing, nor a backdrop that something is above or in front of, since no plan says so.
+    two colours of one thing, nor what is said of a backdrop beyond what is in it: how it looks, how many it
+    is, or that something is above it, since no plan says so.
 
     Args:
         graph: parsed from a sentence (with its plurals) or edited: nouns, kinds, adjectives, relations and
-            backdrops by any of their words.
+            backdrops by any of their words, in either case.
         scenes: ``I`` whole graphs of scenes, e.g. ``Split.image_graphs``.
 
     Returns:
-        ``(I,)`` truth and graded share, NaN where they are not known, and the words that this world has not,
-        as they were said.
+        ``(I,)`` truth and graded share, NaN where they are not known; the words that this world has not, and
+        those of its words that cannot be checked here, both as they were said.
 
     Raises:
         ValueError: more than seven objects that this world knows.
     """
     said = _folded(graph)
-    looks = [(n, a) for n, a in said.attributes if a != PLURAL or said.objects[n] not in BACKDROPS]
-    denied = {n for n, a in looks if a in _DENIED}
+    backdrop = [name in BACKDROPS for name in said.objects]
+    # all backdrops are written with or without a plural: "the mountains"
+    looks = [
+        (n, look, word)
+        for (n, look), (_, word) in zip(said.attributes, graph.attributes, strict=True)
+        if look != PLURAL or not backdrop[n]
+    ]
+    denied = {n for n, look, _ in looks if look in _DENIED}
     denied |= {o for _, r, o in said.relations if r.split(" ")[0] in _DENIED}
-    looks_of = [{a for n, a in looks if n == node} for node in range(len(said.objects))]
+    looks_of = [{look for n, look, _ in looks if n == node} for node in range(len(said.objects))]
     twice = {
         (n, a) for n, of in enumerate(looks_of) for one in _EXCLUSIVE if len(of & one) > 1 for a in of & one
     }
-    placed = [
-        tie in RELATIONS and (tie in _PLACES or not {said.objects[s], said.objects[o]} & BACKDROPS.keys())
-        for s, tie, o in said.relations
-    ]
     sure = [n for n, name in enumerate(said.objects) if name in _WORDS and n not in denied]
     number = {node: i for i, node in enumerate(sure)}
+    plain = [(n, a) for n, a, _ in looks if a in ATTRIBUTES and (n, a) not in twice and not backdrop[n]]
+    # a backdrop is a place of things, and of no other backdrop
+    sound = [
+        tie in RELATIONS and (not (backdrop[s] or backdrop[o]) or (tie in _PLACES and not backdrop[s]))
+        for s, tie, o in said.relations
+    ]
     known = SceneGraph(
         tuple(said.objects[node] for node in sure),
-        tuple((number[n], a) for n, a in looks if n in number and a in ATTRIBUTES and (n, a) not in twice),
+        tuple((number[n], a) for n, a in plain if n in number),
         tuple(
             (number[s], r, number[o])
-            for (s, r, o), sound in zip(said.relations, placed, strict=True)
-            if s in number and o in number and sound
+            for (s, r, o), holds in zip(said.relations, sound, strict=True)
+            if s in number and o in number and holds
         ),
     )
+    ties = [
+        (new, old)
+        for (_, new, _), (_, old, _), holds in zip(said.relations, graph.relations, sound, strict=True)
+        if not holds
+    ]
     unknown = (
         *(name for name, word in zip(graph.objects, said.objects, strict=True) if word not in _WORDS),
-        *(look for node, look in looks if look not in ATTRIBUTES or (node, look) in twice),
-        *(tie for (_, tie, _), sound in zip(said.relations, placed, strict=True) if not sound),
+        *(word for _, look, word in looks if look not in (*ATTRIBUTES, *_DENIED)),
+        *(old for new, old in ties if new not in RELATIONS and old.split(" ")[0] not in _DENIED),
+    )
+    unclear = (
+        *(word for n, look, word in looks if look in _DENIED or (look in ATTRIBUTES and (n, look) not in plain)),
+        *(old for new, old in ties if new in RELATIONS or old.split(" ")[0] in _DENIED),
     )
     nothing = np.full(len(scenes), np.nan, dtype=np.float32)
     share = next(_shares([known], scenes)) if sure else nothing
-    if unknown:
-        return Truth(np.where(share < 1, np.float32(0), nothing), nothing, tuple(dict.fromkeys(unknown)))
+    if unknown or unclear:
+        words = (tuple(dict.fromkeys(of)) for of in (unknown, unclear))
+        return Truth(np.where(share < 1, np.float32(0), nothing), nothing, *words)
     return Truth((share == 1).astype(np.float32), share)

@@ -369,6 +369,12 @@ def _list(tree: Tree, i: int) -> None:
     for noun in [a - 1 for a in ands if head < a < i and tree.noun(a - 1)][-1:]:
         # "next to a man with a cap | and shirt"
         tree.hang(i, noun, "conj")
+    if there := _there(tree, i):
+        # "a box in a field | and a banana beside a tree"
+        tree.hang(i, there, "conj")
+        for after in [p for p in tree.below(there, "prep") if p > i]:
+            tree.hang(after, i, "prep")
+        return
     agents = [
         t for c in tree.below(head, "acl") for by in tree.below(c, "agent") for t in tree.below(by, "pobj")
     ]
@@ -390,6 +396,22 @@ def _list(tree: Tree, i: int) -> None:
         moves = ours or (tree.animate(head) and not tree.animate(i))
         if moves and inner and tree.given(tree.heads[inner[-1]]) in ("in", "with"):
             tree.hang(i, inner[-1], "conj")
+
+
+def _there(tree: Tree, i: int) -> int:
+    """What the place before "and" has in it, beside which a second thing is named; 0 where there is none."""
+    ands = [a for a in range(tree.heads[i] + 1, i) if tree.tags[a] == "CC"]
+    place = ands[-1] - 1 if ands else 0
+    above = tree.heads[place]
+    open_ = known.places - known.surfaces - known.containers
+    of_place = tree.deps[place] == "pobj" and tree.given(above) in ("in", "on", "at") and tree.noun(tree.heads[above])
+    named = tree.below(i, "det", "nummod") and tree.name(i) not in known.places
+    if not (tree.name(place) in open_ and of_place and named):
+        return 0
+    owner = tree.heads[above]
+    while tree.deps[owner] in ("pobj", "prep") and owner != tree.heads[i]:
+        owner = tree.heads[owner]
+    return owner if tree.noun(owner) and tree.heads[i] in (place, owner) else 0
 
 
 def _things_there(tree: Tree, place: int) -> list[int]:

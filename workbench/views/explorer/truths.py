@@ -6,6 +6,7 @@ Where the data have no meaning for a word, the images that hold all the rest are
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, reduce
 from typing import Any
@@ -46,8 +47,8 @@ FREE = frozenset(
 )  # fmt: skip
 
 # signs that deny, and a minus before a word
-SIGN = re.compile(r"[!~¬≠]|(?<!\w)[-−](?=\s*\w)")
-COPULA = re.compile(r"\b(?:is|are|was|were)\b")
+SIGN = re.compile(r"[~¬≠]|!(?=\s*\w)|(?<!\w)[-−](?=\s*\w)")
+COPULA = re.compile(r"\b(?:is|are|was|were|being)\b")
 # before these a verb has no thing of its own: "there is a dog", "in the box is a cat"
 EMPTY = re.compile(
     r"(?:.*[.;:?!]\s*)?(?:(?:there|here|it|this|that|these|those|they|what|which|where|who|and|we|i|you|can|"
@@ -56,8 +57,16 @@ EMPTY = re.compile(
     r"beneath|near)\b.*$"
 )
 RELATIVE = re.compile(r"\band\b[^.]*\b(which|that|who)\b(?! (?:are|were)\b)")
+LISTED = re.compile(r"\w\s*(:)\s*(?:an?|some|two|three)\b|^\W*an? [\w ]+(,) an? [\w ]+\W*$")
 MANY, PLACES = ("two", "three", "plural"), ("in", "on", "at", "inside")
 ARTICLES = frozenset({"a", "an", "the", "some"})
+# words of which the names of relations are made
+PLACING = frozenset(
+    {
+        "above", "at", "behind", "below", "beside", "by", "front", "in", "inside", "left", "next", "of", "on",
+        "over", "right", "top", "under",
+    }
+)  # fmt: skip
 # shorter words have no ending
 SHORT = 4
 
@@ -95,15 +104,19 @@ def truth_of(question: Question, split: Split, rows: Mapping[str, int]) -> Truth
             found.append(check(split.caption_graphs[row], graphs))
             continue
         graph = reduce(questions.changed, question.changes, parsed(term.name))
-        more = () if question.changes else [*_left_out(term.name, graph), *_misread(term.name, graph)]
-        found.append(_checked(graph, more, split))
+        if question.changes:  # the graph speaks for itself
+            found.append(_checked(graph, "", (), (), split))
+            continue
+        more = _left_out(term.name, graph), _misread(term.name, graph)
+        found.append(_checked(graph, term.name, *more, split))
     signed = np.stack(
         [one.holds if t.sign > 0 else 1 - one.holds for t, one in zip(question.terms, found, strict=True)]
     )
     # one false part makes the whole false, whatever is not known of the others
     holds = np.where((signed == 0).any(axis=0), np.float32(0), signed.min(axis=0))
-    unknown = tuple(dict.fromkeys(word for one in found for word in one.unknown))
-    return Truth(holds, found[0].share if len(found) == 1 else holds, unknown)
+    unknown = dict.fromkeys(word for one in found for word in one.unknown)
+    unclear = dict.fromkeys(word for one in found for word in one.unclear)
+    return Truth(holds, found[0].share if len(found) == 1 else holds, tuple(unknown), tuple(unclear))
 
 
 def _left_out(sentence: str, graph: SceneGraph) -> list[str]:
@@ -145,11 +158,35 @@ def _misread(sentence: str, graph: SceneGraph) -> list[str]:
         ends = "|".join(map(re.escape, _plurals(graph.objects[node])))
         if listed := re.search(rf"\b(?:{ends})\s*([,:])(?! and\b)", said):
             found.append(listed[1])
+    # "an animal: a dog", "an animal, a dog" are one thing
+    found += [sign for pair in LISTED.findall(said) for sign in pair if sign]
     # "a dog left of a cat left of a bird" is a chain
     ties = [(subject, tie) for subject, tie, _ in graph.relations if tie.split(" ")[-1] not in PLACES]
     if len(set(ties)) < len(ties) and "and" not in words(said) and "." not in said.rstrip(". "):
         found += [tie.split(" ")[0] for subject, tie in ties if ties.count((subject, tie)) > 1][:1]
+    # "a cat in a box and a dog": what stands after "and" may be in the box, or beside the cat
+    spread = Counter((subject, tie) for subject, tie, _ in graph.relations)
+    if any(times > min(map(words(said).count, words(tie))) > 0 for (_, tie), times in spread.items()):
+        found.append("and")
+    # "a red one" is the dog before
+    found += [one for word, one in re.findall(r"(\w+) (ones?)\b", said) if word in looks]
+    found += _mentioned_again(said, graph)
     return list(dict.fromkeys(found))
+
+
+def _mentioned_again(said: str, graph: SceneGraph) -> list[str]:
+    """"the" before what has been named: "a box and a cat, the cat in the box", "an apple. The fruit is red"."""
+    names = [one for name in graph.objects for one in words(name)[-1:]]
+    twice = {name for name in names if names.count(name) > 1}
+    later = (word for pair in re.findall(r"\bthe (\w+)(?: (\w+))?", said) for word in pair)
+    again = any(not twice.isdisjoint(_forms(word)) for word in later)
+    first, *rest = re.split(r"[.;]\s+", said)
+    told = words(first)
+    for sentence in rest:
+        subject = re.match(r"the (\w+) (?:is|are)\b", sentence)
+        again |= bool(subject) and not any(_forms(subject[1]) & _forms(word) for word in told)
+        told += words(sentence)
+    return ["the"] if again else []
 
 
 def _plurals(noun: str) -> tuple[str, ...]:
@@ -168,19 +205,47 @@ def _forms(word: str) -> set[str]:
         *(f"{one}e" for one in cut),
         *(one[:-1] for one in cut),
         f"{word[:-3]}y",
+        f"{word[:-4]}ie",
         f"{word[:-1]}us",
     }
 
 
-def _checked(graph: SceneGraph, more: Sequence[str], split: Split) -> Truth:
+def _checked(
+    graph: SceneGraph, sentence: str, left_out: Sequence[str], misread: Sequence[str], split: Split
+) -> Truth:
+    """The truth of a graph, known of no image where its sentence says more, or something else."""
     nothing = np.full(len(split.image_ids), np.nan, dtype=np.float32)
     try:
         found = split.grade(graph, split.image_graphs or ()) if split.grade else Truth(nothing, nothing)
     except ValueError:  # more things than are checked
         return Truth(nothing, nothing)
-    named = {word for one in found.unknown for word in words(one)}
-    new = [word for word in dict.fromkeys(more) if named.isdisjoint(_forms(word))]
-    return Truth(nothing, nothing, (*found.unknown, *new)) if more else found
+    asked = words(sentence)
+    unknown = [_as_typed(word, asked) for word in found.unknown]
+    named = {word for one in (*unknown, *found.unclear) for word in words(one)}
+    new, other = (
+        [word for word in dict.fromkeys(more) if word and named.isdisjoint(_forms(word))]
+        for more in (left_out, misread)
+    )
+    unclear = [_as_typed(word, asked) for word in found.unclear]
+    # a word of the world that no graph holds here is not unknown
+    known = [word for word in new if _says_something(word, split)]
+    unknown += [word for word in new if word not in known]
+    holds, share = (nothing, nothing) if left_out or misread else (found.holds, found.share)
+    return Truth(holds, share, tuple(dict.fromkeys(unknown)), tuple(dict.fromkeys((*unclear, *known, *other))))
+
+
+def _says_something(word: str, split: Split) -> bool:
+    """Whether the data have a meaning for a word by itself, or it is one by which sentences are built."""
+    if word in BEYOND | FREE | PLACING or DENIAL.fullmatch(word) or not word.isalpha():
+        return True
+    graph = SceneGraph((word,), (), ())
+    return bool(split.grade) and not split.grade(graph, (split.image_graphs or ())[:1]).unknown
+
+
+def _as_typed(word: str, asked: Sequence[str]) -> str:
+    """A word of a graph as the sentence has it: "stripe" -> "stripes"."""
+    typed = {form: one for one in asked for form in _forms(one)}
+    return word if word in asked or " " in word else typed.get(word, word)
 
 
 def told(truth: Truth, question: Question) -> str:
@@ -189,7 +254,7 @@ def told(truth: Truth, question: Question) -> str:
     """
     true, open_ = truth.holds == 1, np.isnan(truth.holds)
     images = count(len(true), "image")
-    if open_.all() and not truth.unknown:
+    if open_.all() and not truth.unknown + truth.unclear:
         return "Not graded: so many things at once are not checked; split the sentence."
     line = f"True of {count(int(true.sum()))} of the {images}"
     if open_.any():
@@ -201,14 +266,18 @@ def told(truth: Truth, question: Question) -> str:
         line += f"; the pinned one is {'' if among else 'not '}among them"
     elif pins and not open_.all():
         line += f"; {count(among)} of the {count(pins)} pinned ones are among them"
-    return f"{line}." + (f" The world has no word for: {_quoted(truth.unknown)}." if truth.unknown else "")
+    line += f". The world has no word for: {_quoted(truth.unknown)}" if truth.unknown else ""
+    says = "says" if len(truth.unclear) == 1 else "say"
+    line += f". Not checked here: what {_quoted(truth.unclear)} {says}" if truth.unclear else ""
+    return f"{line}."
 
 
 def read_as(question: Question, rows: Mapping[str, int]) -> str:
     """What the parser made of a sentence that was typed, so that a reader sees what was graded."""
-    if not question.words or question.changes or question.words in rows:
+    if not question.words or (question.words in rows and not question.changes):
         return ""
-    return f"Read as: {questions.sentence(parsed(question.words)).rstrip('.')}."
+    graph = reduce(questions.changed, question.changes, parsed(question.words))
+    return f"Read as: {questions.sentence(graph).rstrip('.')}."
 
 
 def unseen(terms: Sequence[Term], models: Mapping[str, Any]) -> str:
