@@ -24,7 +24,7 @@ from workbench.metrics import published, seeds
 from workbench.records.shown import count, fixed, shown
 from workbench.tour.headline import headline
 from workbench.views.audit import judge_advice
-from workbench.views.plots.comparison import against_same_list, chosen, told_apart
+from workbench.views.plots.comparison import against_same_list, chosen, not_apart, told_apart
 
 ROOT = Path(__file__).parent.parent
 TITLES = {
@@ -70,11 +70,13 @@ def comparison() -> str:
     hours = rows[rows.key == "seconds"].value.sum() / 3600
     same = compare.same_list(data.load("scenes", split="test"))
     own = means.loc["own"].unstack()[ways[0]].to_dict()
+    own_rows = rows[rows.positives == "own"]
     about = (
         f"Means over {count(rows.seed.nunique(), 'seed')}, mAP@R by the exact truth; {fixed(hours, 1)} hours "
-        "of one core. "
-        f"{chosen(seeds.choices(arms, ways[0]), ways[0])} {_turned(arms, *ways)} "
-        f"{told_apart(seeds.pairs(rows[rows.positives == 'own'], ways[0]), ways[0])} With binary labels: "
+        "of one core; each by the recipe that was searched with binary labels. "
+        f"{chosen(seeds.choices(arms, ways[0]), ways[0], seeds.pairs(arms, ways[0]))} {_turned(arms, *ways)} "
+        f"With binary labels: {told_apart(seeds.pairs(own_rows, ways[0]), ways[0]).rstrip('.')}, by "
+        f"`{ways[1]}` {int(seeds.pairs(own_rows, ways[1]).apart.sum())}. "
         + against_same_list({ways[0]: own}, same)
     )
     return "\n".join([*lines, "", *textwrap.wrap(about, 130)])
@@ -84,12 +86,10 @@ def _turned(arms: pd.DataFrame, way: str, other: str) -> str:
     """What the truth of the other direction would choose, and what becomes of it by this one."""
     best = seeds.choices(arms, way).loc[other]
     means = arms[arms.key == other].groupby("objective").value.mean()
-    pairs = seeds.pairs(arms, other)
-    close = pairs[(pairs.objective == best["chosen"]) & ~pairs.apart].against.tolist()
-    not_apart = f", not told apart from {len(close)} others" if close else ""
     return (
         f"The other direction is another question: by `{other}`, {best['chosen']} is best with "
-        f"{shown(means[best['chosen']])} percent{not_apart}, and has {shown(best['truth'])} by the first."
+        f"{shown(means[best['chosen']])} percent{not_apart(seeds.pairs(arms, other), best['chosen'])}, and "
+        f"has {shown(best['truth'])} by the first."
     )
 
 

@@ -26,6 +26,9 @@ def main(kept: str = "") -> None:
         name: {field: row[field] for field in ("key", "run", "verdict")}
         for name, row in compared["differences"].items()
     }
+    found["contracts"] = {
+        name: {field: of[field] for field in ("low", "high")} for name, of in compared["contracts"].items()
+    }
     record("tour", {"seconds": result.seconds, "stops": len(result.stops), "titles": TITLES, **found})
 
 

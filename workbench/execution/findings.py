@@ -56,13 +56,16 @@ def _scene_graphs(results: Results, _: Sequence[str]) -> str:
 
 def _train(results: Results, _: Sequence[str]) -> str:
     sums, metrics = [row["val/rsum"] for row in results["history"]], results["metrics"]
-    learnt = f"RSUM on the validation images went from {shown(sums[0], 'sum')} to {shown(max(sums), 'sum')}"
+    kept = results["kept"] or [len(sums) - 1]
+    learnt = (
+        f"RSUM on the validation images went from {shown(sums[0], 'sum')} to {shown(sums[kept[-1]], 'sum')}"
+    )
     if not metrics.keys() >= {*TRUE.values()}:
         return f"{learnt}; on the test images it is {shown(metrics[RSUM], 'sum')} of 600."
     images, captions = (shown(metrics[key]) for key in TRUE.values())
     return (
-        f"{learnt}; on the test images mAP@R by the exact truth is {images} percent for images and "
-        f"{captions} percent for captions."
+        f"{learnt}; on the test images mAP@R by the exact truth is {images} percent from images "
+        f"to captions and {captions} percent from captions to images."
     )
 
 
@@ -94,10 +97,11 @@ def _relevance(results: Results, _: Sequence[str]) -> str:
     )
 
 
-def _hierarchy(results: Results, _: Sequence[str]) -> str:
+def _hierarchy(results: Results, titles: Sequence[str]) -> str:
     own, exact = (results["texts_answered@5"][name] for name in ("own", "exact"))
+    who = f"{titles[0]}: among" if titles else "Among"
     return (
-        f"Among the five best for a most generic text is its own image in {shown(own[0])} percent and a "
+        f"{who} the five best for a most generic text is its own image in {shown(own[0])} percent and a "
         f"right one in {shown(exact[0])}; for a most specific text {shown(own[-1])} and {shown(exact[-1])}: "
         f"binary labels count as errors {shown(exact[0] - own[0])} percent that are right there, and "
         f"{shown(exact[-1] - own[-1])} here."

@@ -42,15 +42,25 @@ def headline(results: Results, titles: Sequence[str]) -> str:
     return (
         f"{said} Asked how many of the captions that are true of an image it puts first (mAP@R by the exact "
         f"truth), {titles[truth]} is best with {shown(found[truth])} percent, where {titles[field]} has "
-        f"{shown(found[field])}{close[key] or ': RSUM would have misled'}. {other}. {below}"
-    ).rstrip()
+        f"{shown(found[field])}{close[key] or ': RSUM would have misled'}. {other}.{' ' * bool(below)}{below} "
+        "Each is one run from one seed."
+    )
 
 
 def _not_apart(results: Results, key: str, titles: Sequence[str], best: int) -> str:
-    """From which models the best one is not told apart, as far as that was compared: with the first one."""
+    """From which models the best one is not told apart: by the verdict where it was compared, with the first
+    one, and else where their intervals overlap.
+    """
     verdicts = {row["run"]: row["verdict"] for row in results["differences"].values() if row["key"] == key}
-    held = zip(titles[1:], results["models"][1:]) if best == 0 else [(titles[0], results["models"][best])]
-    listed = [title for title, name in held if verdicts.get(name, UNDECIDED) in (UNDECIDED, ALIKE)]
+    models = results["models"]
+    listed = []
+    for i, title in enumerate(titles):
+        if 0 in (i, best):
+            close = verdicts.get(models[i or best], UNDECIDED) in (UNDECIDED, ALIKE)
+        else:
+            one, other = (results["contracts"][f"{models[n]}: {key}"] for n in (i, best))
+            close = one["low"] <= other["high"] and other["low"] <= one["high"]
+        listed += [title] if close and i != best else []
     return f", not told apart from {' or '.join(listed)}" if listed else ""
 
 

@@ -52,9 +52,13 @@ CHOICES = pd.DataFrame(
 def test_what_each_number_would_choose_is_said_dearest_first():
     said = comparison.chosen(CHOICES, "exact:i2t/map_at_r")
     assert "a is best with 70.0 percent" in said
-    assert said.index("`rsum` would choose c, which has 40.0: 30.0") < said.index("`t2i/R@1` would choose b")
+    assert said.index("`rsum` would choose c, which has 40.0: 30 ") < said.index("`t2i/R@1` would choose b")
     assert "The order of all 3 ways of training by `graded:i2t/ndcg` agrees best" in said
     assert "that by `t2i/R@1` least (-0.200)" in said
+    pairs = pd.DataFrame({"objective": ["a", "b"], "against": ["b", "c"], "apart": [False, False]})
+    assert "70.0 percent, not told apart from 1 other." in comparison.chosen(
+        CHOICES, "exact:i2t/map_at_r", pairs
+    )
     same = comparison.chosen(CHOICES.assign(chosen="a", truth=0.7, lost=0.0), "exact:i2t/map_at_r")
     assert "Every other number chooses the same" in same
     columns = comparison.choosing(CHOICES)

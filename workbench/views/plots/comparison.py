@@ -129,12 +129,14 @@ def told_apart(pairs: pd.DataFrame, key: str) -> str:
     )
 
 
-def chosen(choices: pd.DataFrame, truth: str) -> str:
+def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None) -> str:
     """Which objective each number would choose and what that costs by the truth, in two sentences.
 
     Args:
         choices: from ``metrics.seeds.choices``.
         truth: the key that is true.
+        pairs: from ``metrics.seeds.pairs`` of the same arms, by the truth: then it is said from how many the
+            best is not told apart.
     """
     best, others = choices.to_dict("index")[truth], choices.drop(index=truth)
     # of numbers that lose the same, those by binary labels first: they are what the field goes by
@@ -143,18 +145,35 @@ def chosen(choices: pd.DataFrame, truth: str) -> str:
     wrong = by_loss[by_loss["lost"] > 0]
     said = [
         f"`{key}` would choose {row['chosen']}, which has {shown(row['truth'])}: "
-        f"{shown(row['lost'])} percentage points lost"
+        f"{_points(row['lost'])} percentage points lost"
         for key, row in wrong.head(2).iterrows()
     ]
     taus = {str(key): float(tau) for key, tau in others["tau"].items()}
     like, least = max(taus, key=taus.__getitem__), min(taus, key=taus.__getitem__)
     return (
-        f"By the truth (`{truth}`), {best['chosen']} is best with {shown(best['truth'])} percent. "
+        f"By the truth (`{truth}`), {best['chosen']} is best with {shown(best['truth'])} percent"
+        f"{'' if pairs is None else not_apart(pairs, best['chosen'])}. "
         + (f"{'; '.join(said)}. " if said else "Every other number chooses the same. ")
         + f"The order of all {best['among']} ways of training by `{like}` agrees best with the truth's "
         f"(Kendall's tau {shown(taus[like], 'correlation')}), that by `{least}` least "
         f"({shown(taus[least], 'correlation')})."
     )
+
+
+def _points(share: float) -> str:
+    """Percentage points, whole where they are many, so that they agree with rounded percentages beside."""
+    return fixed(100 * share, 0) if share >= 0.1 else shown(share)
+
+
+def not_apart(pairs: pd.DataFrame, best: str) -> str:
+    """From how many others the best is not told apart, as the end of a sentence; nothing where from none.
+
+    Args:
+        pairs: from ``metrics.seeds.pairs``.
+        best: name of an objective.
+    """
+    close = pairs[((pairs["objective"] == best) | (pairs["against"] == best)) & ~pairs["apart"]]
+    return f", not told apart from {count(len(close), 'other')}" if len(close) else ""
 
 
 def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[str, float]) -> str:
