@@ -92,14 +92,18 @@ def test_every_published_ablation_has_its_arms(name):
     assert len(arms(name)) == TABLES[name]
 
 
-def test_the_recorded_arms_of_ablations_are_away_from_chance():
-    """All but those of SAM that drop the triplet, as the guide says; a recorded grid is there as a whole."""
+def test_every_arm_of_every_ablation_is_recorded_away_from_chance():
     found = assets.recorded("ablation_arms")
-    for (name, _), part in found.groupby(["grid", "data"]):
-        assert list(part.arm) == list(expand(over_seeds(read_grid(GRIDS[name]), {"seed": 0})))
-    away = found.rsum > bench_arms.TIMES * found.chance
-    assert set(found[~away].grid) <= {"sam_table4", "sam_table5"}
-    assert found[~away].arm.str.endswith("triplet=dropped").all()
+    there = {(row.grid, row.data, row.arm) for row in found.itertuples()}
+    named = bench_arms.names()
+    assert there == {
+        (name, place, arm)
+        for name in named
+        for place in bench_arms.DATA
+        for arm in expand(over_seeds(read_grid(GRIDS[name]), {"seed": 0}))
+    }
+    assert len(there) == len(found)
+    assert (found.rsum > bench_arms.TIMES * found.chance).all()
     # the model before training is near chance, or nothing would be said
     assert (found.untrained < 2 * found.chance).all()
 

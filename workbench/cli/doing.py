@@ -169,7 +169,7 @@ def train(
     """
     from workbench import experiment
     from workbench.execution import parameters
-    from workbench.experiment import standalone
+    from workbench.experiment import evaluation, standalone
     from workbench.training import processes
 
     with usage():
@@ -178,7 +178,7 @@ def train(
         chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
         writable(out or "runs")
         ready = experiment.prepare(chosen, progress=processes.leads())
-    with usage((SealError, OSError)):
+    with usage((SealError, OSError, evaluation.NotMeasuredError)):
         folder = standalone.train(ready, out=out, resume=resume)
     if processes.leads():
         found = runs.read(folder)

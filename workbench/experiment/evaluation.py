@@ -21,12 +21,15 @@ from workbench.metrics.ranks import Ranked, Ranks
 from workbench.metrics.table import Evidence, Metric, Subset, walk
 from workbench.metrics.table import measure as measured
 from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values
+from workbench.records.shown import count
 from workbench.registry import require_known
 from workbench.training.batches import Source
 
 # what says which captions are positive in Crisscrossed Captions: the pairs of the package eccv-caption, and
 # the ratings
 CXC = ("cxc", "sits")
+# numbers that are named where one is not there
+NEAR = 4
 # data sets whose test split of so many images is also read as so many galleries
 COCO, FOLDED, FOLDS = ("coco", "cxc", "eccv_caption"), 5000, 5
 
@@ -61,6 +64,10 @@ def calibrate(model: Model, source: Source) -> None:
         model.objective.calibrate(image, text, rsum)
 
 
+class NotMeasuredError(ValueError):
+    """A split has no such number; the message names near ones that it has."""
+
+
 def chooser(select: str, metrics: Sequence[str] = ()) -> type[Metric]:
     """The metric of the number that chooses the epoch.
 
@@ -89,7 +96,7 @@ def validate(model: Model, source: Source, select: str, metrics: Sequence[str] =
         metrics: names of metrics beyond those of the shelf.
 
     Raises:
-        ValueError: the split has no such number; the message lists those that it has, near ones first.
+        NotMeasuredError: the split has no such number.
     """
     image, text = model.embed(source)
     scores, split, key = scored(model, image, text), source.split, MetricKey.parse(select)
@@ -106,7 +113,10 @@ def validate(model: Model, source: Source, select: str, metrics: Sequence[str] =
     if select not in found:
         every = dict.fromkeys(m.label for m in walked(split, metrics=metrics)[0])
         near = sorted(every, key=lambda label: -SequenceMatcher(None, select, label).ratio())
-        raise ValueError(f"select={select!r}: {split.name} has no such number; it has {', '.join(near)}")
+        raise NotMeasuredError(
+            f"select={select!r}: {split.name} has no such number, but {count(len(every), 'other')}; "
+            f"near ones are {', '.join(near[:NEAR])}"
+        )
     return found
 
 
