@@ -1,12 +1,14 @@
 """Every arm of the papers' ablations, trained away from chance: ``python -m tests.performance.bench_arms``.
 
 Grids named behind the command are trained alone; without a name, all are.
+
 Each arm of each grid with a ``table`` whose arms share something is trained on the embedded world and on
 Flickr8k, which ``WORKBENCH_DATA`` names, with one seed and one small budget; of its recipe the steps in which
 the rate rises and the epochs of summed hinges are cut to the budget. Where RSUM on the test images is less
 than ``TIMES`` that of an order drawn at random, the arm is trained again with twice as many epochs, ``MOST``
-at most, and then with ``MOST_IMAGES``. What two grids train alike is trained once. Beside RSUM stands the one before training, on the same
-images. A line is written as soon as its arm is measured, and a second call goes on where the first ended.
+at most, and then with ``MOST_IMAGES``. What two grids train alike is trained once. Beside RSUM stands the one
+before training, on the same images. A line is written as soon as its arm is measured, and a second call goes
+on where the first ended.
 Tables that hold objectives against one another are not among them: ``comparison_scenes`` and
 ``objectives_flickr8k`` train every objective.
 """

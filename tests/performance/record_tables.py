@@ -24,9 +24,10 @@ GRIDS = {
 }
 HEAD = """# Three tables on Flickr8k
 
-Made by the commands that stand above them, with Flickr8k below the folder that `WORKBENCH_DATA` names: frozen features of photographs and
-words, a thousand training images, four epochs. Such a budget shows the way and what it costs, and no ranking of the rows: hold the
-differences against the intervals where there are several seeds. The features of the photographs had been read before, once for all.
+Made by the commands that stand above them, with Flickr8k below the folder that `WORKBENCH_DATA` names: frozen
+features of photographs and words, a thousand training images, four epochs. Such a budget shows the way and
+what it costs, and no ranking of the rows: hold the differences against the intervals where there are several
+seeds. The features of the photographs had been read before, once for all.
 `python -m tests.performance.record_tables FOLDER` writes this page.
 """
 
@@ -36,8 +37,8 @@ def cost(name: str, root: Path) -> str:
     runs = [path.parent for path in root.glob("*/*/arms.json") if name in json.loads(path.read_text())]
     seconds = [json.loads((run / "env.json").read_text())["seconds"] for run in runs]
     return (
-        f"{count(len(runs), 'run')}, {fixed(sum(seconds) / 60, 0)} minutes in all on one of two cores, other work "
-        f"beside; the longest took {fixed(max(seconds), 0)} s."
+        f"{count(len(runs), 'run')}, {fixed(sum(seconds) / 60, 0)} minutes in all on one of two cores, "
+        f"other work beside; the longest took {fixed(max(seconds), 0)} s."
     )
 
 

@@ -39,10 +39,11 @@ def headline(results: Results, titles: Sequence[str]) -> str:
     other += "" if back == field else f", where {titles[field]} has {shown(turned[field])}"
     other += close[TRUE["t2i"]]
     below = against_same_list({key: dict(zip(titles, found))}, results.get("same_list", {}))
+    misled = close[key] or ": RSUM would have misled"
     return (
         f"{said} Asked how many of the captions that are true of an image it puts first (mAP@R by the exact "
         f"truth), {titles[truth]} is best with {shown(found[truth])} percent, where {titles[field]} has "
-        f"{shown(found[field])}{close[key] or ': RSUM would have misled'}. {other}.{' ' * bool(below)}{below} "
+        f"{shown(found[field])}{misled}. {other}.{' ' * bool(below)}{below} "
         "Each is one run from one seed."
     )
 

@@ -205,7 +205,16 @@ def test_the_graph_of_a_caption_of_the_world_says_what_it_says():
 
 @pytest.mark.parametrize(
     "said",
-    ["there is a cat", "look, a cat!", "a cat in a field and a red tree", "this is a cat", "is there a cat?", "a cat & a cat", "cats are white", "cats, white"],
+    [
+        "there is a cat",
+        "look, a cat!",
+        "a cat in a field and a red tree",
+        "this is a cat",
+        "is there a cat?",
+        "a cat & a cat",
+        "cats are white",
+        "cats, white",
+    ],
 )
 def test_what_can_be_read_in_one_way_alone_is_graded(engine, said):
     truth = engine.answer(Question((text(said),))).truth

@@ -295,6 +295,16 @@ def grade(graph: SceneGraph, scenes: Sequence[SceneGraph]) -> Truth:
     Raises:
         ValueError: more than seven objects that this world knows.
     """
+    known, unknown, unclear = _checked(graph)
+    nothing = np.full(len(scenes), np.nan, dtype=np.float32)
+    share = next(_shares([known], scenes)) if known.objects else nothing
+    if unknown or unclear:
+        return Truth(np.where(share < 1, np.float32(0), nothing), nothing, unknown, unclear)
+    return Truth((share == 1).astype(np.float32), share)
+
+
+def _checked(graph: SceneGraph) -> tuple[SceneGraph, tuple[str, ...], tuple[str, ...]]:
+    """What of a graph can be checked, its words that this world has not, and those that are not checked."""
     said = _folded(graph)
     backdrop = [name in BACKDROPS for name in said.objects]
     # all backdrops are written with or without a plural: "the mountains"
@@ -303,46 +313,37 @@ def grade(graph: SceneGraph, scenes: Sequence[SceneGraph]) -> Truth:
         for (n, look), (_, word) in zip(said.attributes, graph.attributes, strict=True)
         if look != PLURAL or not backdrop[n]
     ]
-    denied = {n for n, look, _ in looks if look in _DENIED}
-    denied |= {o for _, r, o in said.relations if r.split(" ")[0] in _DENIED}
-    looks_of = [{look for n, look, _ in looks if n == node} for node in range(len(said.objects))]
-    twice = {
-        (n, a) for n, of in enumerate(looks_of) for one in _EXCLUSIVE if len(of & one) > 1 for a in of & one
+    ties = [(*new, old[1]) for new, old in zip(said.relations, graph.relations, strict=True)]
+    denied = {n for n, look, _ in looks if look in _DENIED} | {o for _, r, o, _ in ties if _denies(r)}
+    number = {
+        n: i
+        for i, n in enumerate(n for n, one in enumerate(said.objects) if one in _WORDS and n not in denied)
     }
-    sure = [n for n, name in enumerate(said.objects) if name in _WORDS and n not in denied]
-    number = {node: i for i, node in enumerate(sure)}
-    plain = [(n, a) for n, a, _ in looks if a in ATTRIBUTES and (n, a) not in twice and not backdrop[n]]
-    # a backdrop is a place of things, and of no other backdrop
-    sound = [
-        tie in RELATIONS and (not (backdrop[s] or backdrop[o]) or (tie in _PLACES and not backdrop[s]))
-        for s, tie, o in said.relations
-    ]
+    twice = _exclusive(said)
+
+    def sound(s: int, tie: str, o: int) -> bool:
+        # a backdrop is a place of things, and of no other backdrop
+        return tie in RELATIONS and (not (backdrop[s] or backdrop[o]) or (tie in _PLACES and not backdrop[s]))
+
+    good = {(n, a) for n, a, _ in looks if a in ATTRIBUTES and (n, a) not in twice and not backdrop[n]}
     known = SceneGraph(
-        tuple(said.objects[node] for node in sure),
-        tuple((number[n], a) for n, a in plain if n in number),
-        tuple(
-            (number[s], r, number[o])
-            for (s, r, o), holds in zip(said.relations, sound, strict=True)
-            if s in number and o in number and holds
-        ),
+        tuple(said.objects[n] for n in number),
+        tuple((number[n], a) for n, a, _ in looks if n in number and (n, a) in good),
+        tuple((number[s], r, number[o]) for s, r, o, _ in ties if {s, o} <= number.keys() and sound(s, r, o)),
     )
-    ties = [
-        (new, old)
-        for (_, new, _), (_, old, _), holds in zip(said.relations, graph.relations, sound, strict=True)
-        if not holds
-    ]
-    unknown = (
-        *(name for name, word in zip(graph.objects, said.objects, strict=True) if word not in _WORDS),
-        *(word for _, look, word in looks if look not in (*ATTRIBUTES, *_DENIED)),
-        *(old for new, old in ties if new not in RELATIONS and old.split(" ")[0] not in _DENIED),
-    )
-    unclear = (
-        *(word for n, look, word in looks if look in _DENIED or (look in ATTRIBUTES and (n, look) not in plain)),
-        *(old for new, old in ties if new in RELATIONS or old.split(" ")[0] in _DENIED),
-    )
-    nothing = np.full(len(scenes), np.nan, dtype=np.float32)
-    share = next(_shares([known], scenes)) if sure else nothing
-    if unknown or unclear:
-        words = (tuple(dict.fromkeys(of)) for of in (unknown, unclear))
-        return Truth(np.where(share < 1, np.float32(0), nothing), nothing, *words)
-    return Truth((share == 1).astype(np.float32), share)
+    nameless = [old for old, new in zip(graph.objects, said.objects, strict=True) if new not in _WORDS]
+    open_ = [(word, a in ATTRIBUTES or a in _DENIED) for n, a, word in looks if (n, a) not in good]
+    open_ += [(word, r in RELATIONS or _denies(r)) for s, r, o, word in ties if not sound(s, r, o)]
+    unknown = dict.fromkeys([*nameless, *(word for word, meant in open_ if not meant)])
+    return known, tuple(unknown), tuple(dict.fromkeys(word for word, meant in open_ if meant))
+
+
+def _denies(relation: str) -> bool:
+    return relation.split(" ")[0] in _DENIED
+
+
+def _exclusive(graph: SceneGraph) -> set[tuple[int, str]]:
+    """Attributes of which a thing has two, though no thing has more than one such."""
+    looks = [{look for n, look in graph.attributes if n == node} for node in range(len(graph.objects))]
+    pairs = ((n, of & one) for n, of in enumerate(looks) for one in _EXCLUSIVE)
+    return {(n, look) for n, of in pairs if len(of) > 1 for look in of}

@@ -30,7 +30,7 @@ def repaired(tree: Tree) -> Tree:
         _sport,
         _held_so,
     )
-    lists = (_second_subject, _second_clause, _lost_verb, _pair, _list, _measures)
+    lists = (_second_subject, _second_clause, _lost_verb, _pair, _list, _second_thing, _measures)
     for i in range(len(tree.words)):
         for rule in words + lists:
             rule(tree, i)
@@ -369,12 +369,6 @@ def _list(tree: Tree, i: int) -> None:
     for noun in [a - 1 for a in ands if head < a < i and tree.noun(a - 1)][-1:]:
         # "next to a man with a cap | and shirt"
         tree.hang(i, noun, "conj")
-    if there := _there(tree, i):
-        # "a box in a field | and a banana beside a tree"
-        tree.hang(i, there, "conj")
-        for after in [p for p in tree.below(there, "prep") if p > i]:
-            tree.hang(after, i, "prep")
-        return
     agents = [
         t for c in tree.below(head, "acl") for by in tree.below(c, "agent") for t in tree.below(by, "pobj")
     ]
@@ -398,13 +392,26 @@ def _list(tree: Tree, i: int) -> None:
             tree.hang(i, inner[-1], "conj")
 
 
+def _second_thing(tree: Tree, i: int) -> None:
+    """A thing beside what is in a place, and not in it: "a box in a field | and a banana next to a tree"."""
+    listed = tree.deps[i] == "conj" and tree.noun(i)
+    if listed and (there := _there(tree, i)):
+        tree.hang(i, there, "conj")
+        for after in [p for p in tree.below(there, "prep") if p > i]:
+            tree.hang(after, i, "prep")
+
+
 def _there(tree: Tree, i: int) -> int:
     """What the place before "and" has in it, beside which a second thing is named; 0 where there is none."""
     ands = [a for a in range(tree.heads[i] + 1, i) if tree.tags[a] == "CC"]
     place = ands[-1] - 1 if ands else 0
     above = tree.heads[place]
     open_ = known.places - known.surfaces - known.containers
-    of_place = tree.deps[place] == "pobj" and tree.given(above) in ("in", "on", "at") and tree.noun(tree.heads[above])
+    of_place = (
+        tree.deps[place] == "pobj"
+        and tree.given(above) in ("in", "on", "at")
+        and tree.noun(tree.heads[above])
+    )
     named = tree.below(i, "det", "nummod") and tree.name(i) not in known.places
     if not (tree.name(place) in open_ and of_place and named):
         return 0

@@ -175,7 +175,7 @@ def _misread(sentence: str, graph: SceneGraph) -> list[str]:
 
 
 def _mentioned_again(said: str, graph: SceneGraph) -> list[str]:
-    """"the" before what has been named: "a box and a cat, the cat in the box", "an apple. The fruit is red"."""
+    """The article before what was named: "a cat and a box, the cat in the box", "an apple. The fruit"."""
     names = [one for name in graph.objects for one in words(name)[-1:]]
     twice = {name for name in names if names.count(name) > 1}
     later = (word for pair in re.findall(r"\bthe (\w+)(?: (\w+))?", said) for word in pair)
@@ -183,8 +183,8 @@ def _mentioned_again(said: str, graph: SceneGraph) -> list[str]:
     first, *rest = re.split(r"[.;]\s+", said)
     told = words(first)
     for sentence in rest:
-        subject = re.match(r"the (\w+) (?:is|are)\b", sentence)
-        again |= bool(subject) and not any(_forms(subject[1]) & _forms(word) for word in told)
+        for subject in re.findall(r"^the (\w+) (?:is|are)\b", sentence):
+            again |= not any(_forms(subject) & _forms(word) for word in told)
         told += words(sentence)
     return ["the"] if again else []
 
@@ -231,15 +231,17 @@ def _checked(
     known = [word for word in new if _says_something(word, split)]
     unknown += [word for word in new if word not in known]
     holds, share = (nothing, nothing) if left_out or misread else (found.holds, found.share)
-    return Truth(holds, share, tuple(dict.fromkeys(unknown)), tuple(dict.fromkeys((*unclear, *known, *other))))
+    return Truth(
+        holds, share, tuple(dict.fromkeys(unknown)), tuple(dict.fromkeys((*unclear, *known, *other)))
+    )
 
 
 def _says_something(word: str, split: Split) -> bool:
     """Whether the data have a meaning for a word by itself, or it is one by which sentences are built."""
     if word in BEYOND | FREE | PLACING or DENIAL.fullmatch(word) or not word.isalpha():
         return True
-    graph = SceneGraph((word,), (), ())
-    return bool(split.grade) and not split.grade(graph, (split.image_graphs or ())[:1]).unknown
+    check, graph = split.grade, SceneGraph((word,), (), ())
+    return check is not None and not check(graph, (split.image_graphs or ())[:1]).unknown
 
 
 def _as_typed(word: str, asked: Sequence[str]) -> str:
