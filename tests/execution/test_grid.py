@@ -3,6 +3,7 @@ twice."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from functools import partial
@@ -189,3 +190,14 @@ def test_an_executor_that_is_not_there_says_how_to_get_it(monkeypatch, tmp_path)
         match=r"'dask' needs distributed; install it with: pip install 'itm-workbench\[cluster\]'",
     ):
         executors.check("dask", {})
+
+
+def test_a_full_disk_ends_an_arm_in_one_line_and_another_error_in_its_traceback(tmp_path, monkeypatch):
+    raised: list[Exception] = [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("odd")]
+    monkeypatch.setattr(grid, "run_notebook", lambda *_, **__: (_ for _ in ()).throw(raised.pop(0)))
+    ask = partial(grid._arm, Path("03_train.ipynb"), {}, root=tmp_path, arms={}, time_limit=None)
+    full, odd = ask(), ask()
+    assert (full.status, full.traceback) == ("failed:start", "")
+    assert full.error == f"OSError: {tmp_path}: No space left on device"
+    assert (odd.status, odd.error) == ("failed:start", "RuntimeError: odd")
+    assert "Traceback" in odd.traceback

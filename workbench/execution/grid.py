@@ -290,6 +290,9 @@ def _arm(
     """Run one arm, where it is executed; an error that is not of the notebook is told like one."""
     try:
         return run_notebook(path, values, root=root, arms=arms, time_limit=time_limit)
+    except OSError as error:  # a full disk says all in a line
+        said = f"{type(error).__name__}: {root}: {error.strerror or error}"
+        return RunResult(root / path.stem, "failed:start", FAILED, 0.0, said)
     except Exception as error:  # noqa: BLE001 - the other arms run on
         said = f"{type(error).__name__}: {error}"
         return RunResult(root / path.stem, "failed:start", FAILED, 0.0, said, (), traceback.format_exc())
