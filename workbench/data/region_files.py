@@ -63,8 +63,12 @@ class RegionFiles:
             )
             sides = [float(numbers(held[name])) for name in SIZE if name in held]
             require(min(sides, default=1) > 0, f"its image has the sides {sides}")
-        if found is None or found.shape != (self.shape[1], 4):
-            return None
+            if found is None:
+                return None
+            require(
+                found.shape == (self.shape[1], 4) and np.isfinite(found).all(),
+                f"expected {self.shape[1]} boxes of 4 finite numbers, found {found.shape}",
+            )
         if len(sides) == len(SIZE):
             return np.divide(found, sides * 2, dtype=float)
         return found if found.max() <= 1 else None
@@ -76,6 +80,8 @@ class RegionFiles:
             f"{file.name}: expected {self.shape[1]} regions of width {self.shape[2]} as of the first image, "
             f"found {found.shape}; give every image as many",
         )
+        wrong = int((~np.isfinite(found)).sum())
+        require(not wrong, f"{file.name}: {wrong} of its numbers are not finite; extract it again")
         return found
 
 

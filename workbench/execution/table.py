@@ -344,6 +344,7 @@ def _why_not(part: Part, run: runs.Run) -> str:
     split, data = {"images": 0, "captions": 0, **results.get("split", {})}, str(results.get("dataset", ""))
     images = int(split["images"])
     folds = published.folds_of(*part.on, images)
+    folds = folds if folds in {MetricKey.parse(key).folds for key in results.get("metrics", {})} else 1
     captions, training = int(split["captions"]), str(results.get("training", data))
     return published.why_not(
         *part.on, data=data, images=images, captions=captions, folds=folds, training=training
@@ -451,11 +452,21 @@ def _notes(
     reasons = {part.heading: _why_not(part, good[0]) for part in parts}
     out += [f"{heading}: {reason}." for heading, reason in reasons.items() if reason]
     configs = [found for run in good if (found := runs.load(run.folder / runs.CONFIG))]
+    out += [_budget(configs)] if configs else []
     encoders = {" and ".join(_encoder(one, side) for side in ("image", "text")) for one in configs}
     out += [f"Encoders here: {'; '.join(sorted(encoders))}."] if encoders else []
     out += [f"Printed: {published.COMPARABLE[layout.paper]}."] if parts else []
     codes = {run.env.get("code") for run in good}
     return out + ([f"The runs were made by {len(codes)} versions of the code."] if len(codes) > 1 else [])
+
+
+def _budget(configs: Sequence[Mapping[str, Any]]) -> str:
+    """On how many images the runs were trained, and for how long."""
+    images, epochs = (
+        sorted({int(one.get(name, 0)) for one in configs}) for name in ("train_images", "epochs")
+    )
+    seen = " or ".join(count(number, "image") if number else "all images" for number in images)
+    return f"Trained here on {seen} for {' or '.join(count(number, 'epoch') for number in epochs)}."
 
 
 def _encoder(config: Mapping[str, Any], side: str) -> str:

