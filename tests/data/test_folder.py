@@ -282,6 +282,12 @@ def test_what_is_missing_is_named_with_the_remedy(tmp_path, monkeypatch):
         load(tmp_path, table="captions.tsv")
 
 
+def test_a_split_that_no_row_is_in_says_which_there_are(base):
+    write(base / "captions.csv", [{**BAD["missing image"][0], "split": "train"}])
+    with pytest.raises(ValueError, match=r"no usable row for split 'test'; choose train, all\."):
+        load(base, "test", on_error="skip")
+
+
 def test_a_split_without_a_usable_row_says_why(base):
     write(base / "captions.csv", [BAD["missing image"][0]])
     with pytest.raises(ValueError, match=r"no usable row for split 'all'\. skipped 1: 1 x missing image"):

@@ -71,6 +71,13 @@ def test_a_small_split_is_the_beginning_of_a_large_one():
     assert large.image_ids[:10] == small.image_ids
 
 
+def test_a_share_is_the_beginning_of_the_training_images():
+    assert data.load("scenes", size=40, share=0.1).image_ids == data.load("scenes", size=4).image_ids
+    assert len(data.load("scenes", size=3, share=0.01).image_ids) == 1
+    with pytest.raises(ValueError, match=r"share is 0\.5 of 'test'; only training has shares"):
+        data.load("scenes", split="test", share=0.5)
+
+
 def test_splits_and_seeds_are_different_streams():
     loads = [("train", 0), ("val", 0), ("test", 0), ("train", 1)]
     graphs = [data.load("scenes", split=split, size=50, seed=seed).image_graphs for split, seed in loads]

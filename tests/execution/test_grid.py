@@ -78,6 +78,14 @@ def test_a_plan_checks_every_arm_before_anything_runs(make_notebook):
         grid.plan(path, {"notebook": "other", "arms": {"a": {}}})
 
 
+def test_changes_that_make_two_arms_the_same_are_refused():
+    grid_of = {"arms": {"a": {"train_images": 5}, "b": {"train_images": 7}, "c": {"train_images": 7}}}
+    assert len(grid.plan("03_train", grid_of)) == 3
+    with pytest.raises(ParameterError, match="-p train_images makes the arms 'a' and 'b' the same"):
+        grid.plan("03_train", grid_of, {"train_images": 9})
+    assert len(grid.plan("03_train", grid_of, {"seed": 9})) == 3
+
+
 def test_fields_that_a_training_notebook_does_not_name_go_into_its_settings():
     fields = {"objective": "ditm", "captions_per_image": 2}
     found = grid.plan("03_train", {"arms": {"a": fields}})["a"]

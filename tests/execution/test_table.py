@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from workbench.cli import app
 from workbench.execution import grid, table
 from workbench.execution.parameters import ParameterError
 from workbench.experiment import runs
+from workbench.metrics import published
 from workbench.views.pages import tables
 
 PRINTED = {"dataset": "Flickr30K", "protocol": "losses", "measured": ["Flickr30K", "1K test"]}
@@ -98,12 +100,80 @@ def test_other_test_sets_are_named(tmp_path):
     assert "Not measured on these data: mAP." in notes
 
 
+def test_further_groups_stand_below_under_their_name_and_a_part_may_have_a_heading():
+    said = {"dataset": "Flickr30K", "group": "BUTD+BiGRU", "further": ["BUTD+BERT"], "heading": "at home"}
+    told = {"paper": "DIAS", "number": 1, "columns": {"RSUM": "rsum"}, "printed": [said]}
+    layout = table.read({"arms": {"DIAS": {}, "GPO": {}}, "table": told})
+    (part,) = layout.parts
+    asked = {"paper": "DIAS", "table": "1", "dataset": "Flickr30K", "method": "DIAS", "metric": "rsum"}
+    groups = ("BUTD+BiGRU", "BUTD+BERT")
+    first, second = (published.load(**asked, group=one)["printed"].item() for one in groups)
+    assert (part.heading, part.values["DIAS"]["RSUM"], part.values["DIAS, BUTD+BERT"]["RSUM"]) == (
+        "at home", first, second,
+    )  # fmt: skip
+    with pytest.raises(KeyError, match="no group 'BUTD\\+BERTS'"):
+        table.read({"arms": {"DIAS": {}}, "table": told | {"printed": [said | {"further": ["BUTD+BERTS"]}]}})
+
+
+def test_the_files_of_a_table_are_named_by_its_changes(tmp_path):
+    path, root = written(tmp_path), tmp_path / "runs"
+    finished(path, root, {"HARD": 5}, train_images=7, seed=0)
+    assert table.make(path, {"train_images": "7", "seed": "0"}, root=root).name == (
+        "losses_flickr30k_seed-0_train_images-7"
+    )
+    changes = {"seed": 0, "objective_options": {"margin": 0.1}}
+    finished(path, root, {"HARD": 5}, **changes)
+    assert re.fullmatch("losses_flickr30k_[0-9a-f]{8}", table.make(path, changes, root=root).name)
+    asked = {"seed": "1", "objective_options": '{"margin": 0.1}'}
+    command = r"""workbench grid 03_train .* -p objective_options '\{"margin": 0.1\}' -p seed 1`"""
+    with pytest.raises(FileNotFoundError, match=command):
+        table.make(path, asked, root=root)
+
+
+def test_data_that_are_not_there_do_not_cost_the_table(tmp_path, monkeypatch):
+    folder = runs.write_json(tmp_path / "one" / runs.RESULTS, {"dataset": "flickr8k"}).parent
+    tried = []
+
+    def measured(place, target):
+        tried.append(target.data)
+        raise FileNotFoundError("get it from elsewhere")
+
+    monkeypatch.setattr("workbench.experiment.standalone.evaluate_on", measured)
+    asked = {"table": {"evaluate": {"others": [{"data": "cxc"}, {"data": "hierarcaps"}]}}}
+    said = [f"Not measured on {name}: get it from elsewhere" for name in ("cxc", "hierarcaps")]
+    assert table.complete(asked, [folder, folder]) == said
+    assert tried == ["cxc", "hierarcaps"]
+    with pytest.raises(KeyError, match="did you mean cxc"):
+        table.complete({"table": {"evaluate": {"others": [{"data": "cxcc"}]}}}, [folder])
+
+
+def test_a_number_that_was_found_elsewhere_is_one_column(tmp_path):
+    printed = {"dataset": "ablation", "measured": ["CxC", ""], "metrics": {"CxC RSUM": "cxc_rsum"}}
+    said = {"paper": "DITM", "number": "IV", "columns": {"RSUM": "rsum", "CxC RSUM": "cxc:rsum"}}
+    name = "(i) Conventional triplet loss"
+    path = written(
+        tmp_path, table={**said, "printed": [printed]}, arms={name: {}}, fixed={"objective": "ditm"}
+    )
+    finished(path, tmp_path / "runs", {f"{name}, seed=0": 5})
+    (one,) = runs.list_runs(tmp_path / "runs")
+    found = {"dataset": "cxc", "training": "flickr30k", "metrics": {"rsum": 4.0, "cxc:rsum": 7.0}}
+    runs.write_json(one.folder / runs.EVALUATIONS / "cxc-test" / runs.RESULTS, found)
+    made = table.make(path, root=tmp_path / "runs")
+    assert list(made.columns) == ["RSUM", "CxC RSUM", "RSUM, cxc"]
+    assert made.rows[0].values["CxC RSUM"][0] == 7
+    assert made.parts[0].values[name] == {"CxC RSUM": "520.7"}
+
+
 def test_a_table_of_settings_is_read_by_its_protocols_or_metrics():
     arms = {"tau5": {}, "tau6": {}}
     by_metric = {"paper": "DITM", "number": "V", "row": "metric", "columns": {"RSUM": "rsum"},
                  "printed": [{"dataset": "COCO 5K"}]}  # fmt: skip
     (part,) = table.read({"arms": arms, "table": by_metric}).parts
     assert part.values["tau5"].keys() == {"RSUM"}
+    by_metric["columns"]["CxC RSUM"] = "cxc:rsum"
+    by_metric["printed"] = [{"dataset": "CxC", "column": "CxC RSUM"}]
+    (part,) = table.read({"arms": arms, "table": by_metric}).parts
+    assert part.values["tau5"] == {"CxC RSUM": "523.3"}
     by_protocol = {"paper": "SAM", "number": "4", "row": "protocol", "columns": {"RSUM": "rsum"},
                 "printed": [{"dataset": "tau/sampling", "metrics": {"RSUM": "f30k_rsum"}}]}  # fmt: skip
     (part,) = table.read({"arms": {"tau=3 SN triplet=kept": {}}, "table": by_protocol}).parts
@@ -173,6 +243,13 @@ def test_the_same_rows_stand_in_page_markdown_latex_and_csv(tmp_path):
     ends = [float(rows[0][f"RSUM{end}, of 600"]) for end in ("", " low", " high")]
     assert ends == pytest.approx([500, 251.5862, 748.4138], abs=1e-3)
     assert rows[0]["printed RSUM, Flickr30K"] == "486.9"
+
+
+def test_rows_that_came_out_the_same_are_named(tmp_path):
+    path = written(tmp_path)
+    finished(path, tmp_path / "runs", {"HARD, seed=0": 5, "mine, seed=0": 5, "CON, seed=0": 4})
+    (said,) = (one for one in table.make(path, root=tmp_path / "runs").notes if "The same" in one)
+    assert said.endswith("in this training: HARD; mine.")
 
 
 def test_latex_has_no_sign_that_it_would_read():

@@ -9,11 +9,13 @@ import pytest
 
 from tests.data import fixtures
 from tests.objectives.worlds import source
-from workbench import data, objectives
+from workbench import data, objectives, text
 from workbench.experiment import evaluation
 from workbench.experiment.evaluation import ensemble, measure
 from workbench.metrics.blocks import Products
-from workbench.records import Judgements
+from workbench.metrics.table import Evidence
+from workbench.metrics.table import measure as by_table
+from workbench.records import Judgements, MetricKey
 
 
 class Fixed:
@@ -101,15 +103,41 @@ def test_of_cocos_test_split_the_five_folds_are_measured_too(crisscrossed, monke
     assert found["rsum"].label == f"rsum[{len(split.image_ids)} folds]"
 
 
+def test_a_judges_grades_measure_what_reads_grades_with_own_items_and_without(monkeypatch):
+    split = data.load("scenes", split="test", size=6)
+    scores = np.random.default_rng(0).standard_normal((6, 30)).astype(np.float32)
+    usual, _ = measure(scores, split, metrics=["nsum"], rounds=0)
+    found, by_query = measure(scores, split, metrics=["nsum", "ncs"], judge="cider", rounds=0)
+    judged = {m.label: m.value for m in found if m.label not in {one.label for one in usual}}
+    assert {label for label in judged if label.startswith("cider:i2t")} == {
+        f"cider:i2t/ncs@{k}{part}" for k in (1, 5, 10) for part in ("", "[without own]")
+    }
+    phi = text.load("cider").fit(split.captions, split.own).of(split.captions, split.own)
+    for part, without in (("", False), ("[without own]", True)):
+        evidence = Evidence(scores, phi, split.own, without_own=without)
+        (alone,) = by_table(evidence, ["nsum"], rounds=0)
+        assert judged[f"cider:nsum{part}"] == alone.value
+        assert len(by_query[f"cider:nsum{part}"]) == 36
+    # the data's own grades stay under their own name
+    assert {"graded:nsum"} == {m.label for m in usual if m.key.metric == "nsum"}
+    monkeypatch.setattr(evaluation, "FOLDED", 6)
+    monkeypatch.setattr(evaluation, "FOLDS", 3)
+    monkeypatch.setattr(evaluation, "COCO", ("scenes",))
+    folded = {m.label for m in measure(scores, split, metrics=["nsum"], judge="cider", rounds=0)[0]}
+    assert {str(MetricKey("nsum", "", "cider", None, part, 3)) for part in ("", "without own")} <= folded
+
+
 def test_scores_made_by_rows_are_measured_as_the_whole_matrix_is(monkeypatch):
     split = data.load("scenes", split="test", size=12)
     rng = np.random.default_rng(1)
     # whole numbers, whose products do not depend on how they are cut
-    image, text = (
+    image, words = (
         rng.integers(-3, 4, (len(ids), 5)).astype(np.float32) for ids in (split.image_ids, split.caption_ids)
     )
     monkeypatch.setattr("workbench.metrics.blocks.COMPUTED", 100)
-    lazy, whole = (measure(scores, split, rounds=5)[0] for scores in (Products(image, text), image @ text.T))
+    lazy, whole = (
+        measure(scores, split, rounds=5)[0] for scores in (Products(image, words), image @ words.T)
+    )
     assert [m.label for m in lazy] == [m.label for m in whole]
     for field in ("value", "low", "high", "queries", "left_out", "gallery"):
         np.testing.assert_allclose(

@@ -131,7 +131,8 @@ def once(load: Callable[..., Split]) -> Callable[..., Split]:
     made: dict[tuple[object, ...], Split] = {}
 
     def split(config: Config, name: str, *, progress: bool) -> Split:
-        key = (config.data, config.features, name, getattr(config, f"{name}_images"))
+        options = json.dumps(config.data_options, sort_keys=True)
+        key = (config.data, options, config.features, name, getattr(config, f"{name}_images"))
         with torch.random.fork_rng(devices=[]):
             made[key] = made.get(key) or load(config, name, progress=progress)
         return made[key]

@@ -1,6 +1,7 @@
 """The papers' tables in a terminal: a grid is planned, its table is written, and all tables are listed."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,9 @@ def write_table(
     from workbench.execution import grid, table
     from workbench.views.pages import tables
 
-    table.complete(grid.read_grid(library.find(file, "grid")), ended)
+    lacking = table.complete(grid.read_grid(library.find(file, "grid")), ended)
     made = table.make(file, changes, root=root)
+    made = replace(made, notes=[*made.notes, *lacking])
     files = tables.write(made, Path(root) / "tables")
     return made, files, [tables.markdown(made).rstrip(), *map(str, files.values())]
 

@@ -133,8 +133,10 @@ def folder(
     rows = _rows(_of_split(records, split, problems), base, problems)
     found = (lambda image: file) if regions else base.joinpath
     if not (kept := good(rows, found, problems, check_images=check_images and not regions)):
+        there = [name for name in SPLITS if any(_home(record) == name for _, record in records)]
+        remedy = f"; choose {', '.join([*there, 'all'])}" if there and split not in (*there, "all") else ""
         raise ValueError(
-            f"folder: {file.name} has no usable row for split {split!r}. "
+            f"folder: {file.name} has no usable row for split {split!r}{remedy}. "
             f"{' '.join(problems.notes())}".rstrip()
         )
     for name in ("level", "chain"):
@@ -171,13 +173,18 @@ def _of_split(
     home: dict[str, str] = {}
     for where, record in records:
         image = str(record.get("image", ""))
-        name = record["split"] if "split" in record else split_of(image)
+        name = _home(record)
         if name not in SPLITS:
             problems.add("unknown split", f"{where}: split {name!r} is not one of {', '.join(SPLITS)}")
         elif (before := home.setdefault(image, name)) != name:
             problems.add("image in two splits", f"{where}: {image} is in {name!r} here, in {before!r} before")
         elif split in (name, "all"):
             yield where, record
+
+
+def _home(record: Record) -> str:
+    """The split of a row."""
+    return record["split"] if "split" in record else split_of(str(record.get("image", "")))
 
 
 def _rows(records: Iterator[tuple[str, Record]], base: Path, problems: Problems) -> Iterator[Row]:

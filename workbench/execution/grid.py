@@ -191,6 +191,7 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
 
     Raises:
         ParameterError: another notebook than the grid's, or an unknown or ill-typed parameter.
+            Changes that take away all that tells two arms apart.
         KeyError, TypeError, ValueError: a configuration that is refused. The message names the arm.
     """
     path = find(notebook)
@@ -206,7 +207,21 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
         except (KeyError, TypeError, ValueError) as error:
             error.args = (f"arm {label!r}: {error.args[0]}",)
             raise
+    _check_apart(expand(grid, None, known), out, changes or {})
     return out
+
+
+def _check_apart(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:
+    """Refuse changes under which arms that differ would become one run."""
+    first: dict[str, str] = {}
+    for label, values in after.items():
+        other = first.setdefault(repr(values), label)
+        require(
+            before[label] == before[other],
+            f"-p {', '.join(changes)} makes the arms {other!r} and {label!r} the same, which differ without; "
+            "leave out what the arms set themselves",
+            parameters.ParameterError,
+        )
 
 
 def _fitted(values: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

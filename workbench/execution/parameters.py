@@ -6,6 +6,7 @@ ill-typed value is refused.
 
 import ast
 import io
+import json
 import tokenize
 from collections.abc import Container, Mapping
 from contextlib import suppress
@@ -163,6 +164,15 @@ def spelt(known: Mapping[str, Parameter], words: Mapping[str, str]) -> dict[str,
     return {
         name: known[name].parse(text) if name in known else _literal(text) for name, text in words.items()
     }
+
+
+def typed(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Values as they are typed on the command line, by name.
+
+    >>> typed({"seed": 0, "data": "coco", "objective_options": {"tau": 5}})
+    [('data', 'coco'), ('objective_options', '{"tau": 5}'), ('seed', '0')]
+    """
+    return [(name, one if isinstance(one, str) else json.dumps(one)) for name, one in sorted(values.items())]
 
 
 def _literal(text: str) -> Any:

@@ -10,6 +10,9 @@ interval over seeds, and the printed values beside.
 - ``printed``: a list of parts of the printed table, each by ``dataset``, ``protocol`` and ``group``.
   ``measured``, a data set and protocol that ``published.PROTOCOLS`` knows, says what it was measured on where
   these do not, and ``metrics`` (heading -> printed metric) which of its values stand beside which column;
+  ``further`` lists more groups of the same part, whose rows stand below under their name and group,
+  ``heading`` heads the part where the data set that it was measured on does not tell it apart, and ``column``
+  is the one that a table whose rows are metrics stands beside, where it is not the first;
 - ``row``: what names a row in the printed table: ``method``, or ``protocol`` or ``metric`` in a table of
   settings;
 - ``rows``: row of the grid -> its name in the printed table, where they differ; ``null`` = it is not printed;
@@ -27,12 +30,15 @@ Printed rows that no arm makes stand in the table too, with printed values alone
 
 import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from workbench import assets
 from workbench.execution import grid as grids
@@ -47,8 +53,10 @@ from workbench.records.shown import count
 from workbench.registry import require_known
 
 KEYS = ("paper", "number", "columns", "printed", "row", "rows", "curves", "evaluate")
-PART = ("dataset", "protocol", "group", "measured", "metrics")
+PART = ("dataset", "protocol", "group", "further", "heading", "measured", "metrics", "column")
 FIELDS = ("method", "protocol", "metric")
+# letters of the changes that the name of a table's files says
+MOST_SAID = 60
 SAME, OTHER = "same test set", "another test set"
 RETRIEVAL = (*(published.LABELS[metric] for metric in published.PARTS["rsum"]), "rsum")
 # key of one of our numbers -> what the papers' tables call it
@@ -216,15 +224,21 @@ def _part(
     for key in said:
         require_known("table.printed has no key", key, PART, parameters.ParameterError)
     asked = {name: said[name] for name in ("dataset", "protocol", "group") if name in said}
-    rows = published.load(paper=paper, table=number, **asked)
+    rows, told = _printed(paper, number, asked, by)
+    for group in said.get("further") or ():
+        more, beside = _printed(paper, number, {**asked, "group": group}, by, f", {group}")
+        rows, told = pd.concat([rows, more], ignore_index=True), told | beside
     named = said.get("metrics") or {}
     for head, metric in named.items():
         require_known("table.printed.metrics has no column", head, columns, parameters.ParameterError)
         require_known(f"{paper}, table {number} prints no metric", metric, rows["metric"].unique())
     metrics = {head: named.get(head, PRINTED_AS.get(keys[0])) for head, keys in columns.items()}
+    column = str(said.get("column", next(iter(columns))))
+    require_known("table.printed.column: no column", column, columns, parameters.ParameterError)
     values: dict[str, dict[str, str]] = {}
     for line in rows.to_dict("records"):
-        for head in (head for head, metric in metrics.items() if by == "metric" or metric == line["metric"]):
+        heads = [head for head, metric in metrics.items() if metric == line["metric"]]
+        for head in [column] if by == "metric" else heads:
             cells = values.setdefault(line[by], {})
             require(
                 head not in cells,
@@ -232,19 +246,26 @@ def _part(
                 "name its dataset, protocol and group",
             )
             cells[head] = line["printed"]
-    told = (
-        {}
-        if by == "metric"
-        else {key[published.ROW.index(by)]: text for key, text in published.beside(rows).items()}
-    )
     on = tuple(map(str, said.get("measured") or rows.loc[0, ["dataset", "protocol"]]))
+    known = published.load()[["dataset", "protocol"]].drop_duplicates().itertuples(index=False, name=None)
     require(
-        "measured" not in said or on in published.PROTOCOLS,
+        "measured" not in said or on in published.PROTOCOLS or on in set(known),
         f"table.printed.measured is {on}; choose one of {', '.join(map(str, published.PROTOCOLS))}",
         parameters.ParameterError,
     )
-    heading = ", ".join(filter(None, (on[0], str(said.get("group", "")))))
+    heading = str(said.get("heading") or ", ".join(filter(None, (on[0], str(said.get("group", ""))))))
     return Part(heading, (on[0], on[1]), values, told)
+
+
+def _printed(
+    paper: str, number: str, asked: Mapping[str, str], by: str, ending: str = ""
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Printed values, and by the name of a row what is to be said beside it; names with this ending."""
+    rows = published.load(paper=paper, table=number, **asked)
+    if by == "metric":
+        return rows, {}
+    told = {key[published.ROW.index(by)] + ending: text for key, text in published.beside(rows).items()}
+    return rows.assign(**{by: rows[by] + ending}), told
 
 
 def _rows(
@@ -287,14 +308,24 @@ def make(file: Path | str, changes: Mapping[str, Any] | None = None, *, root: Pa
     arms = grids.plan(notebook, grid, changes)
     found = runs_of(arms, runs.list_runs(root, notebook))
     good = {label: run for label, run in found.items() if run and run.status == "ok"}
+    typed = " ".join(["", *(shlex.join(["-p", *pair]) for pair in parameters.typed(changes))])
     require(
         good,
-        f"no finished run of {path.stem} below {root}; `workbench grid {notebook} {file}` makes them",
+        f"no finished run of {path.stem} below {root}; `workbench grid {notebook} {file}{typed}` makes them",
         FileNotFoundError,
     )
     missing = {one: run.status if run else "no run" for one, run in found.items() if one not in good}
     made = _table(path.stem, layout, grids.rows(grid), good)
-    return replace(made, missing=missing)
+    return replace(made, name=made.name + _changed(changes), missing=missing)
+
+
+def _changed(changes: Mapping[str, Any]) -> str:
+    """The ending of a table's files that tells its changes apart: their names and values, or a short key
+    where these are long. The data stand in the name already.
+    """
+    said = [f"_{name}-{value}" for name, value in parameters.typed(changes) if name != "data"]
+    plain = re.sub(r"[^\w.-]", "", "".join(said))
+    return plain if plain == "".join(said) and len(plain) < MOST_SAID else f"_{runs.run_key(changes, '')}"
 
 
 def _table(name: str, layout: Layout, rows: Mapping[str, str], good: Mapping[str, runs.Run]) -> Table:
@@ -312,7 +343,8 @@ def _table(name: str, layout: Layout, rows: Mapping[str, str], good: Mapping[str
     ]
     printed = list(dict.fromkeys(row for part in parts for row in part.values))
     kind = "" if layout.number.startswith("Fig") else "Table "
-    title, notes = f"{layout.paper}, {kind}{layout.number}", _notes(layout, parts, columns, every)
+    title = f"{layout.paper}, {kind}{layout.number}"
+    notes = _notes(layout, parts, columns, every) + _equal(filled)
     return Table(f"{name}_{data}", title, units, ordered(filled, printed), parts, {}, notes, layout.curves)
 
 
@@ -356,50 +388,55 @@ def _elsewhere(run: runs.Run, place: str) -> list[dict[str, Any]]:
     return [one for one in run.evaluations.values() if place in ("", one.get("dataset"))]
 
 
-def _numbers(run: runs.Run, place: str, keys: Sequence[str]) -> Mapping[str, float]:
-    """The numbers of a run that hold all keys: its own where no place is asked for, else those of the first
-    evaluation on other data that has them; nothing where none has.
+def _results(run: runs.Run, place: str, keys: Sequence[str]) -> Mapping[str, Any]:
+    """The results of a run whose numbers hold all keys: its own where no place is asked for, else those of
+    the first evaluation on other data that has them; nothing where none has.
     """
     found = [*([] if place else [run.results]), *_elsewhere(run, place)]
-    every: Iterator[Mapping[str, float]] = (one.get("metrics", {}) for one in found)
-    return next((one for one in every if one.keys() >= set(keys)), {})
+    return next((one for one in found if one.get("metrics", {}).keys() >= set(keys)), {})
 
 
 def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) -> dict[str, Source]:
     """Column -> where it was measured, and keys, of those that a run has: the whole gallery of its own data,
-    then the data sets and folds that a part was measured in.
+    then the data sets and folds that a part was measured in, unless the first numbers are from there already.
     """
-    known = [(part, one.folds) for part in parts if (one := published.PROTOCOLS.get(part.on))]
-    asked = [("", 1), *((_place(part, good[0]), folds) for part, folds in known)]
-    out = dict[str, Source]()
-    for place, number in dict.fromkeys(asked):
+    known = [(part, asked.folds) for part in parts if (asked := published.PROTOCOLS.get(part.on))]
+    places = [("", 1), *((_place(part, good[0]), folds) for part, folds in known)]
+    out, seen = dict[str, Source](), set[tuple[str, str, str]]()
+    for place, number in dict.fromkeys(places):
         for head, keys in layout.columns.items():
             named = [str(replace(MetricKey.parse(key), folds=number)) for key in keys]
-            if any(_numbers(run, place, named) for run in good):
+            found = {str(one.get("dataset", "")) for run in good if (one := _results(run, place, named))}
+            new = {(head, name, on) for name in named for on in found} - seen
+            if new:
                 folds = count(number, "fold") if number > 1 else ""
                 out[", ".join(filter(None, (head, place, folds)))] = place, named
+                seen |= new
     return out
 
 
 def _mean(of: Sequence[runs.Run], place: str, keys: Sequence[str]) -> Interval:
-    found = [one for run in of if (one := _numbers(run, place, keys))]
+    found = [one["metrics"] for run in of if (one := _results(run, place, keys))]
     values = np.array([np.mean([one[key] for key in keys]) for one in found])
     if not len(values):
         return None, None, None
     return (float(values.mean()), *t_interval(values)) if len(values) > 1 else (float(values[0]), None, None)
 
 
-def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> None:
+def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
     """Measure finished runs on the other data that the table asks for, those that were not measured there.
 
     Args:
         grid: from ``grid.read_grid``.
         folders: of the runs.
 
+    Returns:
+        A sentence for each data set that is not there, or that the models cannot read, with the reason.
+
     Raises:
-        KeyError, TypeError, ValueError, FileNotFoundError: data that are refused, or are not there.
+        KeyError, TypeError: data or options that are not known.
     """
-    said = (grid.get("table") or {}).get("evaluate") or {}
+    said, lacking = (grid.get("table") or {}).get("evaluate") or {}, dict[str, str]()
     for run in map(runs.read, folders if said else ()):
         from workbench import data
         from workbench.experiment import Target, standalone
@@ -408,8 +445,14 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> None:
         for one in said.get(run.results.get("dataset"), said.get("others", [])):
             takes = source and "source" in inspect.signature(data.member(one["data"])).parameters
             options = {**({"source": source} if takes else {}), **one.get("data_options", {})}
-            if (target := Target.of({**one, "data_options": options})).name not in run.evaluations:
+            target = Target.of({**one, "data_options": options})
+            if target.name in run.evaluations or target.data in lacking:
+                continue
+            try:
                 standalone.evaluate_on(run.folder, target)
+            except (OSError, ModuleNotFoundError, ValueError) as error:  # the table is made without them
+                lacking[target.data] = f"Not measured on {target.data}: {error}"
+    return list(lacking.values())
 
 
 def ordered(rows: Sequence[Row], printed: Sequence[str]) -> list[Row]:
@@ -458,6 +501,18 @@ def _notes(
     out += [f"Printed: {published.COMPARABLE[layout.paper]}."] if parts else []
     codes = {run.env.get("code") for run in good}
     return out + ([f"The runs were made by {len(codes)} versions of the code."] if len(codes) > 1 else [])
+
+
+def _equal(rows: Sequence[Row]) -> list[str]:
+    """Which rows have the same numbers throughout, as arms have that a budget gives nothing to differ in."""
+    alike: dict[str, list[str]] = {}
+    for row in (row for row in rows if row.seeds):
+        alike.setdefault(repr(row.values), []).append(row.name)
+    return [
+        f"The same in every number, so that nothing told them apart in this training: {'; '.join(names)}."
+        for names in alike.values()
+        if len(names) > 1
+    ]
 
 
 def _budget(configs: Sequence[Mapping[str, Any]]) -> str:

@@ -11,10 +11,10 @@ from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 from workbench import data, encoders, metrics, objectives, text
 from workbench.encoders import backbones
-from workbench.experiment.evaluation import chooser
+from workbench.experiment.evaluation import chooser, reads_grades
 from workbench.objectives import Objective
 from workbench.records.foreign import read_options, understood
-from workbench.registry import Count, check_options, merge
+from workbench.registry import Count, check_options, merge, require_known
 from workbench.training import Settings
 
 # Small encoders that begin with random weights, and the features that they read in the embedded world.
@@ -86,6 +86,9 @@ class Config(Settings):
             sides, made with ``image_options``.
         image_options, text_options: their options.
         metrics: members of the metrics shelf to measure beside the usual ones.
+        judge: a member of the text shelf that grades captions against images, e.g. ``"cider"``; those of
+            ``metrics`` that read grades are measured by its grades of the test split too, in keys that begin
+            with its name; ``""`` = none.
 
     Raises:
         KeyError: an unknown name; TypeError: an unknown field or option, or a value of another type;
@@ -108,6 +111,7 @@ class Config(Settings):
     text_options: dict[str, Any] = Field(default_factory=dict)
     # strict=False, since a list is what JSON has for a tuple
     metrics: tuple[str, ...] = Field(default=(), strict=False)
+    judge: str = ""
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -206,6 +210,13 @@ class Config(Settings):
             backbones.check(self.features)
         for name in self.metrics:
             metrics.member(name)
+        if self.judge:
+            require_known("judge: no", self.judge, text.judges())
+            if not any(reads_grades(metrics.member(name)) for name in self.metrics):
+                raise ValueError(
+                    f"judge={self.judge!r} grades for metrics, and none that reads grades is asked for; "
+                    'name one, such as metrics=["nsum"]'
+                )
         chooser(self.select, self.metrics)
 
 
@@ -235,7 +246,7 @@ def _defaults(values: Mapping[str, Any], objective: Objective | None) -> dict[st
     sides |= {name: objective.recipe[name] for name in sides.keys() & objective.recipe.keys()}
     image, words = sides["image_encoder"], sides["text_encoder"]
     options = {"image_options": HEADS[image], "text_options": {} if words == image else HEADS[words]}
-    cut = {} if "size" in (values.get("data_options") or {}) else TRAINED
+    cut = {} if {"size", "share"} & (values.get("data_options") or {}).keys() else TRAINED
     return merge({**sides, **options, **cut}, objective.recipe)
 
 

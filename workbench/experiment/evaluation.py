@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from workbench import metrics as shelf
+from workbench import text as signals
 from workbench.experiment.model import Model, scored
 from workbench.metrics import correlation, cxc, pmrp
 from workbench.metrics.blocks import AnyScores, Products, at_pairs
@@ -66,6 +67,11 @@ def calibrate(model: Model, source: Source) -> None:
 
 class NotMeasuredError(ValueError):
     """A split has no such number; the message names near ones that it has."""
+
+
+def reads_grades(row: type[Metric] | Metric) -> bool:
+    """Whether a metric is measured by grades, those of a judge among them."""
+    return "graded" in row.by
 
 
 def chooser(select: str, metrics: Sequence[str] = ()) -> type[Metric]:
@@ -126,6 +132,7 @@ def evaluate(
     *,
     metrics: Sequence[str] = (),
     optional: Sequence[str] = (),
+    judge: str = "",
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> Evaluation:
@@ -136,6 +143,7 @@ def evaluate(
         source: the split, its inputs and signals.
         metrics: names of further metrics, from the shelf or as ``"my_module:MyMetric"``.
         optional: likewise, measured where the split allows.
+        judge: as for ``measure``.
         rounds: bootstrap rounds of the intervals; 0 = none.
         seed: of the bootstrap.
     """
@@ -143,12 +151,12 @@ def evaluate(
     vectors = (image.mean.numpy(), text.mean.numpy())
     found = measure(
         scored(model, image, text), source.split, vectors=vectors, metrics=metrics, optional=optional,
-        rounds=rounds, seed=seed,
+        judge=judge, rounds=rounds, seed=seed,
     )  # fmt: skip
     return Evaluation(*found, image, text)
 
 
-def measure(
+def measure(  # noqa: PLR0913
     scores: AnyScores,
     split: Split,
     *,
@@ -156,6 +164,7 @@ def measure(
     metrics: Sequence[str] = (),
     optional: Sequence[str] = (),
     table: Sequence[Metric] = (),
+    judge: str = "",
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> tuple[list[Measurement], dict[str, Values]]:
@@ -173,6 +182,9 @@ def measure(
         metrics: names of metrics beyond those that every evaluation measures.
         optional: likewise, left out where the split has nothing that they are measured by.
         table: measure these alone; empty = those that every evaluation measures.
+        judge: member of the text shelf that grades the split's captions against its images; the metrics that
+            ``metrics`` and ``optional`` name and that read grades are measured by it as well, with each
+            query's own items in the lists and without. Empty = none.
         rounds: bootstrap rounds of the intervals; 0 = none.
         seed: of the bootstrap.
 
@@ -191,6 +203,9 @@ def measure(
         for evidence, rows, subset in _walks(scores, split, vectors, table)
         for pair in walk(evidence, rows, subset=subset, rounds=rounds, seed=seed)
     ]
+    asked = [row for row in more if reads_grades(row)]
+    for evidence in _judged(scores, split, judge) if judge and asked else ():
+        found += walk(evidence, asked, rounds=rounds, seed=seed)
     measurements = [m for m, _ in found]
     measurements += _correlations(
         scores, split, vectors, [row for row in table if "rated" in row.by], (rounds, seed)
@@ -244,8 +259,8 @@ def _walks(
         return [row for row in table if set(by) & set(row.by)]
 
     yield Evidence(scores, labels, split.own, ranked=ranked), rows("own"), None
-    if split.name.partition("/")[0] in COCO and len(split.image_ids) == FOLDED:
-        yield Evidence(scores, labels, split.own, folds=FOLDS), rows("own"), None
+    for folds in _folds(split)[1:]:
+        yield Evidence(scores, labels, split.own, folds=folds), rows("own"), None
     for name, judged in judgements.items():
         evidence = Evidence(scores, judged, split.own, labels, ranked=ranked)
         if name in CXC:
@@ -263,6 +278,21 @@ def _walks(
             pmrp.presence([graph.objects for graph in split.image_graphs]), split.own
         )
         yield Evidence(scores, categories, split.own), rows("categories"), None
+
+
+def _folds(split: Split) -> tuple[int, ...]:
+    """In how many galleries a split is read: one, and where it is the test split of MS-COCO five as well."""
+    folded = split.name.partition("/")[0] in COCO and len(split.image_ids) == FOLDED
+    return (1, FOLDS) if folded else (1,)
+
+
+def _judged(scores: AnyScores, split: Split, judge: str) -> Iterator[Evidence]:
+    """A judge's grades of the split, its captions being the references of their images."""
+    pool = split.captions, split.own
+    phi = signals.load(judge).fit(*pool).of(*pool, images=len(split.image_ids))
+    for folds in _folds(split):
+        for without in (False, True):
+            yield Evidence(scores, phi, split.own, name=judge, folds=folds, without_own=without)
 
 
 def _within(split: Split, vectors: tuple[Array, Array] | None) -> dict[str, Ranks]:

@@ -127,7 +127,7 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
                 place=place, progress=progress,
             )  # fmt: skip
     calibrate(model, ready.val)
-    measurements, values, *embedded = evaluate(model, ready.test, metrics=config.metrics)
+    measurements, values, *embedded = evaluate(model, ready.test, metrics=config.metrics, judge=config.judge)
     load, split = partial(Contents, model, *embedded), ready.test.split
     return OpenRun(config.objective, split, load, None, config.as_dict(), measurements, history, values)
 

@@ -133,7 +133,8 @@ def evaluate_run(
     pairs = zip(map(load_model, folders), splits, strict=True)
     members = [(model, model.source(one, every_signal=False)) for model, one in pairs]
     required, optional = ((), configs[0].metrics) if target else (configs[0].metrics, ())
-    return measure(ensemble(members), splits[0], metrics=required, optional=optional)[0]
+    asked: dict[str, Any] = {"metrics": required, "optional": optional, "judge": configs[0].judge}
+    return measure(ensemble(members), splits[0], **asked)[0]
 
 
 def evaluate_on(folder: Path | str, target: Target) -> OpenRun:
@@ -154,7 +155,7 @@ def evaluate_on(folder: Path | str, target: Target) -> OpenRun:
     config = kept_config(Path(folder))
     model, split = load_model(folder), load_target(config, target)
     source = model.source(split, every_signal=False)
-    measurements, values, *embedded = evaluate(model, source, optional=config.metrics)
+    measurements, values, *embedded = evaluate(model, source, optional=config.metrics, judge=config.judge)
     measurements += _in_chains(model, split, *embedded)
     known = {m.key.metric for m in measurements}
     left = [name for name in config.metrics if metrics.load(name).name not in known]

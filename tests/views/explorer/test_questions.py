@@ -21,6 +21,12 @@ def test_counts_make_plurals_and_mass_nouns_go_without_an_article():
     )
 
 
+@pytest.mark.parametrize("word", ["one", "no", "another"])
+def test_a_word_in_an_articles_place_stands_without_one(word):
+    graph = SceneGraph(("cat", "box"), ((0, "red"), (0, word)), ((0, "in", 1),))
+    assert sentence(graph) == f"{word} red cat in a box"
+
+
 def test_things_without_relations_are_joined():
     assert sentence(SceneGraph(("orange", "cup"))) == "an orange and a cup"
 

@@ -23,6 +23,8 @@ __all__ = ["canonical", "layouts", "load"]
 
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own", "exact", "graded")
+# options that are about the training split alone: an experiment gives them to no other
+TRAINING = ("share",)
 SIZES = {"train": 8000, "val": 500, "test": 1000}
 # each question about a scene has its own stream of choices
 _SCENE, _CAPTIONS, _CHAINS = range(3)
@@ -50,6 +52,7 @@ def layouts(split: str, rows: Iterable[int], seed: int = 0) -> list[Scene]:
 def load(
     split: Literal["train", "val", "test"] = "train",
     size: Natural | None = None,
+    share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
     texts: Literal["captions", "chains"] = "captions",
     seed: Count = 0,
     image_size: Annotated[int, Interval(ge=32, le=1024)] = 192,
@@ -61,6 +64,8 @@ def load(
         split: "train", "val" or "test": streams of scenes that have nothing in common.
         size: number of images; ``None`` = 8000, 500 or 1000. A smaller split is the beginning of a larger
             one.
+        share: of the training images, e.g. 0.1 for a reduced split: the first of them, which are drawn
+            independently of one another.
         texts: "captions": five captions an image, of detail ``level`` 1 (one thing, mostly by its kind) to 5
             (everything), in random order; "chains": four texts an image, ``level`` 1 (generic) to 4
             (specific); each follows from the next.
@@ -75,13 +80,17 @@ def load(
         (share of the statements that hold), each computed when it is asked for.
 
     Raises:
-        ValueError: an option is out of its range, or levels are given for chains.
+        ValueError: an option is out of its range, levels are given for chains, or a share of a split that is
+            not for training.
     """
+    require(
+        share == 1 or split == "train", f"scenes: share is {share} of {split!r}; only training has shares"
+    )
     require(
         texts == "captions" or tuple(levels) == ALL_LEVELS,
         "scenes: levels are those of captions; leave them out with texts='chains'",
     )
-    count = SIZES[split] if size is None else size
+    count = max(1, round(share * (SIZES[split] if size is None else size)))
     stream, tell = (_CHAINS, _chain) if texts == "chains" else (_CAPTIONS, _captions)
     key = (seed, list(SIZES).index(split))
     scenes = layouts(split, range(count), seed)

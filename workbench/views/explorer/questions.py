@@ -31,6 +31,8 @@ COUNTS = (
     "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "many", "several", "some",
     "few", "multiple", "plural",
 )  # fmt: skip
+# what stands in an article's place before one thing
+BARE = ("one", "no", "another", "each", "every")
 MASS = frozenset({
     "air", "beer", "bread", "coffee", "dawn", "day", "dirt", "dusk", "food", "furniture", "grass",
     "hair", "ice", "milk", "mud", "night", "rain", "rice", "sand", "smoke", "snow", "sunset", "tea",
@@ -264,8 +266,9 @@ def _noun(graph: SceneGraph, node: int, mentioned: set[int]) -> str:
     if node in mentioned:
         return f"the {name}"
     mentioned.add(node)
-    words = " ".join([*counts, *(word for word in attributes if word not in COUNTS), name])
-    return words if counts or name in MASS else f"{'an' if words[0].lower() in 'aeiou' else 'a'} {words}"
+    first = counts or [word for word in attributes if word in BARE]
+    words = " ".join([*first, *(word for word in attributes if word not in {*COUNTS, *first}), name])
+    return words if first or name in MASS else f"{'an' if words[0].lower() in 'aeiou' else 'a'} {words}"
 
 
 def plural(noun: str) -> str:
