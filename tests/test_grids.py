@@ -17,6 +17,7 @@ from tests.data import fixtures
 from tests.experiment.test_experiment import TINY
 from tests.performance import bench_arms
 from workbench import assets, data, text
+from workbench.execution import layout as layouts
 from workbench.execution import library, notebook, parameters, table
 from workbench.execution.grid import expand, over_seeds, plan, read_grid
 from workbench.experiment import Config, build, fitting, resolve, run, running
@@ -111,7 +112,7 @@ def test_every_arm_of_every_ablation_is_recorded_away_from_chance():
 @pytest.mark.parametrize("name", [name for name in GRIDS if "table" in read_grid(GRIDS[name])])
 def test_every_table_finds_its_rows_among_the_printed_ones(name):
     """Its rows are checked when it is read: each is printed, or said not to be."""
-    layout = table.read(read_grid(GRIDS[name]), name)
+    layout = layouts.read(read_grid(GRIDS[name]), name)
     values = [cells for part in layout.parts for cells in part.values.values()]
     assert bool(values) != layout.number.startswith("Fig")
     unstated = {("HierarCaps", "DITM protocol")}
@@ -179,7 +180,7 @@ def test_the_command_of_a_table_is_one_that_the_program_takes(name):
     program, verb, *words = LISTED[name].command.split()
     assert program == "workbench"
     if verb == "grid":
-        layout = table.read(read_grid(library.find(words[1], "grid")))
+        layout = layouts.read(read_grid(library.find(words[1], "grid")))
         kind = layout.number if layout.number.startswith("Fig") else f"Table {layout.number}"
         assert name.partition(",")[0] == f"{layout.paper} {kind}"
     else:

@@ -27,6 +27,7 @@ from typer.testing import CliRunner
 from tests.data import fixtures
 from workbench.cli import app
 from workbench.execution import grid, library, notebook, table
+from workbench.execution import layout as layouts
 from workbench.execution.notebook import RunResult
 from workbench.execution.report import PLOTLY
 from workbench.experiment import Config, run, runs, standalone
@@ -118,7 +119,7 @@ def test_a_grid_ends_in_the_table_of_its_paper(
     assert [row.seeds for row in ours] == [1, 1]
     page = (root / "tables" / f"{made.name}.html").read_text(encoding="utf-8")
     assert page.count("<tr") == 1 + len(made.rows)
-    assert ('id="curves"' in page) == bool(table.read(grid.read_grid(file)).curves)
+    assert ('id="curves"' in page) == bool(layouts.read(grid.read_grid(file)).curves)
 
 
 def executed(path: Path, values: dict[str, Any], folder: Path) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from workbench.cli import app
 from workbench.execution import grid, table
+from workbench.execution import layout as layouts
 from workbench.execution.parameters import ParameterError
 from workbench.experiment import runs
 from workbench.metrics import published
@@ -103,7 +104,7 @@ def test_other_test_sets_are_named(tmp_path):
 def test_further_groups_stand_below_under_their_name_and_a_part_may_have_a_heading():
     said = {"dataset": "Flickr30K", "group": "BUTD+BiGRU", "further": ["BUTD+BERT"], "heading": "at home"}
     told = {"paper": "DIAS", "number": 1, "columns": {"RSUM": "rsum"}, "printed": [said]}
-    layout = table.read({"arms": {"DIAS": {}, "GPO": {}}, "table": told})
+    layout = layouts.read({"arms": {"DIAS": {}, "GPO": {}}, "table": told})
     (part,) = layout.parts
     asked = {"paper": "DIAS", "table": "1", "dataset": "Flickr30K", "method": "DIAS", "metric": "rsum"}
     groups = ("BUTD+BiGRU", "BUTD+BERT")
@@ -112,7 +113,9 @@ def test_further_groups_stand_below_under_their_name_and_a_part_may_have_a_headi
         "at home", first, second,
     )  # fmt: skip
     with pytest.raises(KeyError, match="no group 'BUTD\\+BERTS'"):
-        table.read({"arms": {"DIAS": {}}, "table": told | {"printed": [said | {"further": ["BUTD+BERTS"]}]}})
+        layouts.read(
+            {"arms": {"DIAS": {}}, "table": told | {"printed": [said | {"further": ["BUTD+BERTS"]}]}}
+        )
 
 
 def test_the_files_of_a_table_are_named_by_its_changes(tmp_path):
@@ -168,15 +171,15 @@ def test_a_table_of_settings_is_read_by_its_protocols_or_metrics():
     arms = {"tau5": {}, "tau6": {}}
     by_metric = {"paper": "DITM", "number": "V", "row": "metric", "columns": {"RSUM": "rsum"},
                  "printed": [{"dataset": "COCO 5K"}]}  # fmt: skip
-    (part,) = table.read({"arms": arms, "table": by_metric}).parts
+    (part,) = layouts.read({"arms": arms, "table": by_metric}).parts
     assert part.values["tau5"].keys() == {"RSUM"}
     by_metric["columns"]["CxC RSUM"] = "cxc:rsum"
     by_metric["printed"] = [{"dataset": "CxC", "column": "CxC RSUM"}]
-    (part,) = table.read({"arms": arms, "table": by_metric}).parts
+    (part,) = layouts.read({"arms": arms, "table": by_metric}).parts
     assert part.values["tau5"] == {"CxC RSUM": "523.3"}
     by_protocol = {"paper": "SAM", "number": "4", "row": "protocol", "columns": {"RSUM": "rsum"},
                 "printed": [{"dataset": "tau/sampling", "metrics": {"RSUM": "f30k_rsum"}}]}  # fmt: skip
-    (part,) = table.read({"arms": {"tau=3 SN triplet=kept": {}}, "table": by_protocol}).parts
+    (part,) = layouts.read({"arms": {"tau=3 SN triplet=kept": {}}, "table": by_protocol}).parts
     assert part.values["tau=3 SN triplet=kept"] == {"RSUM": "479.1"}
 
 
@@ -210,7 +213,7 @@ def test_a_table_of_settings_is_read_by_its_protocols_or_metrics():
 )
 def test_a_table_that_says_something_else_is_refused(said, kind, message):
     with pytest.raises(kind, match=message):
-        table.read(GRID | {"table": TABLE | said})
+        layouts.read(GRID | {"table": TABLE | said})
 
 
 def test_a_value_that_is_printed_twice_must_be_told_apart():
@@ -219,7 +222,7 @@ def test_a_value_that_is_printed_twice_must_be_told_apart():
     with pytest.raises(
         ValueError, match=r"prints 'w/o DIA', R@1 twice .* name its dataset, protocol and group"
     ):
-        table.read({"arms": {"a": {}}, "table": asked})
+        layouts.read({"arms": {"a": {}}, "table": asked})
 
 
 def test_the_same_rows_stand_in_page_markdown_latex_and_csv(tmp_path):
@@ -333,7 +336,7 @@ def test_rows_that_set_a_parameter_become_a_curve_with_intervals(tmp_path):
     arms = {name: {"objective_options": values} for name, values in set_to.items()}
     said = {"paper": "DIAS", "number": "Fig. 7", "columns": {"mAP": "i2t/map_at_r", "RSUM": "rsum"},
             "curves": {"x": "objective_options.x", "<y>": "objective_options.y"}}  # fmt: skip
-    layout = table.read({"arms": arms, "table": said})
+    layout = layouts.read({"arms": arms, "table": said})
     assert layout.curves == {"x": {"optimum": 1, "x 10": 10, "x 2": 2}, "<y>": {"optimum": 3, "y 4": 4.5}}
     values = {"optimum": (5.0, 4.5, 5.5), "x 10": (4.0, None, None), "none": (1.0, 1.0, 1.0)}
     rows = [table.Row(name, None, 3, {"RSUM": one, "mAP": (0.5, 0.4, 0.6)}) for name, one in values.items()]
@@ -359,4 +362,4 @@ def test_a_curve_over_nothing_or_twice_the_same_is_refused(path):
     arms = {"a": {"objective_options": {"x": 1}}, "b": {"objective_options": {"x": 1}}}
     said = {"paper": "DIAS", "number": "Fig. 7", "curves": {"c": path}}
     with pytest.raises(ParameterError, match=r"table.curves: .* needs several rows that set it to different"):
-        table.read({"arms": arms, "table": said})
+        layouts.read({"arms": arms, "table": said})

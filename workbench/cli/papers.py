@@ -22,13 +22,13 @@ def planned(
     Returns:
         The grid that is run, the values of those words, and the parameters of every arm.
     """
-    from workbench.execution import grid, parameters, table
+    from workbench.execution import grid, layout, parameters
 
     path = library.find(file, "grid")
     changes = parameters.spelt(parameters.inspect(library.find(notebook)), words)
     described = grid.over_seeds(grid.read_grid(path), changes)
     if "table" in described:
-        table.read(described, path)
+        layout.read(described, path)
     return described, changes, grid.plan(notebook, described, changes)
 
 

@@ -122,18 +122,24 @@ def _points(grid: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], dict[
 
 
 def over_seeds(grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
-    """The grid that is run: one with a ``table`` and no seed of its own meets each of ``SEEDS``.
+    """The grid that is run: one with a ``table`` and no seed of its own meets each of ``SEEDS``, and a seed
+    that is given takes the place of all others.
 
     Args:
         grid: from ``read_grid``.
-        changes: values that go over those of every arm; a seed among them is the only one.
+        changes: values that go over those of every arm.
 
     >>> over_seeds({"table": {}, "grid": {"x": [1]}})["grid"]
     {'x': [1], 'seed': [0, 1, 2]}
     >>> over_seeds({"table": {}}, {"seed": 5})
     {'table': {}}
+    >>> over_seeds({"grid": {"x": [1], "seed": [0, 1]}}, {"seed": 5})["grid"]
+    {'x': [1]}
     """
-    chosen = {*(changes or {}), *(grid.get("fixed") or {}), *(grid.get("grid") or {})}
+    axes = grid.get("grid") or {}
+    if SEED in (changes or {}) and SEED in axes and (len(axes) > 1 or grid.get("arms")):
+        return {**grid, "grid": {axis: values for axis, values in axes.items() if axis != SEED}}
+    chosen = {*(changes or {}), *(grid.get("fixed") or {}), *axes}
     if "table" not in grid or SEED in chosen:
         return grid
     return {**grid, "grid": {**(grid.get("grid") or {}), SEED: list(SEEDS)}}
@@ -212,8 +218,9 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
 
 
 def _check_apart(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:
-    """Refuse changes under which arms that differ would become one run."""
+    """Refuse changes under which arms that differ in more than the seed would become one run."""
     first: dict[str, str] = {}
+    before = {label: {**values, SEED: 0} for label, values in before.items()}
     for label, values in after.items():
         other = first.setdefault(repr(values), label)
         require(

@@ -10,7 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from workbench.execution import report
-from workbench.execution.table import Part, Row, Table
+from workbench.execution.layout import Part
+from workbench.execution.table import Row, Table
 from workbench.experiment import runs
 from workbench.records.shown import count, heading, scaled, with_interval
 from workbench.views.pages import page
