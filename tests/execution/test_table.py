@@ -255,6 +255,16 @@ def test_rows_that_came_out_the_same_are_named(tmp_path):
     assert said.endswith("in this training: HARD; mine.")
 
 
+def test_correlations_are_printed_times_a_hundred_and_the_heading_says_it():
+    part = layouts.Part("HierarCaps", ("HierarCaps", ""), {"a": {"d": "76.0", "P": "22.2"}}, {})
+    made = table.Table("t", "T", {"d": "correlation", "P": "share"}, [], [part], {}, [])
+    heads, _ = tables.texts(made)
+    assert heads[4:] == ["d, printed x 100, HierarCaps ()", "P, printed, HierarCaps ()"]
+    assert (
+        tables.comma_separated(made).strip().endswith('"printed x 100 d, HierarCaps","printed P, HierarCaps"')
+    )
+
+
 def test_latex_has_no_sign_that_it_would_read():
     assert tables._escaped("50 % of A_1 & VSE∞†") == r"50 \% of A\_1 \& VSE$\infty$\dag{}"
 

@@ -33,7 +33,7 @@ from workbench.records.readable import unit_of
 from workbench.records.shown import count
 
 # letters of the changes that the name of a table's files says
-MOST_SAID = 60
+MOST_SAID = 120
 SAME, OTHER = "same test set", "another test set"
 # what was measured beside a run's own data, and the keys whose mean a column is
 Source = tuple[str, list[str]]

@@ -36,11 +36,17 @@ def texts(table: Table) -> tuple[list[str], list[list[str]]]:
     printed = [(part, head) for part in table.parts for head in _heads(part)]
     heads = [
         "row", "seeds", *(f"{name}, {heading(unit)}" for name, unit in table.columns.items()),
-        *(f"{head}, printed, {part.heading} ({part.word})" for part, head in printed), "beside",
+        *(f"{head}, {_as_printed(table, head)}, {part.heading} ({part.word})" for part, head in printed),
+        "beside",
     ]  # fmt: skip
     rows = [_cells(row, table, printed) for row in table.rows]
     wide = len(heads) - (not any(row[-1] for row in rows))  # nothing is to be said beside any row
     return heads[:wide], [row[:wide] for row in rows]
+
+
+def _as_printed(table: Table, head: str) -> str:
+    """What the printed values are: the papers print correlations times 100."""
+    return "printed x 100" if table.columns.get(head) == "correlation" else "printed"
 
 
 def _heads(part: Part) -> list[str]:
@@ -110,7 +116,13 @@ def comma_separated(table: Table) -> str:
     file = io.StringIO()
     rows = csv.writer(file, lineterminator="\n")
     rows.writerow(
-        ["row", "printed as", "seeds", *ours, *(f"printed {head}, {part.heading}" for part, head in printed)]
+        [
+            "row",
+            "printed as",
+            "seeds",
+            *ours,
+            *(f"{_as_printed(table, head)} {head}, {part.heading}" for part, head in printed),
+        ]
     )
     for row in table.rows:
         own = [
