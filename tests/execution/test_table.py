@@ -139,11 +139,15 @@ def test_data_that_are_not_there_do_not_cost_the_table(tmp_path, monkeypatch):
 
     def measured(place, target):
         tried.append(target.data)
-        raise FileNotFoundError("get it from elsewhere")
+        raise FileNotFoundError(f"{tmp_path}/{target.data} is not there; get it from elsewhere")
 
+    monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
     monkeypatch.setattr("workbench.experiment.standalone.evaluate_on", measured)
     asked = {"table": {"evaluate": {"others": [{"data": "cxc"}, {"data": "hierarcaps"}]}}}
-    said = [f"Not measured on {name}: get it from elsewhere" for name in ("cxc", "hierarcaps")]
+    said = [
+        f"Not measured on {name}: WORKBENCH_DATA/{name} is not there; get it from elsewhere"
+        for name in ("cxc", "hierarcaps")
+    ]
     assert table.complete(asked, [folder, folder]) == said
     assert tried == ["cxc", "hierarcaps"]
     with pytest.raises(KeyError, match="did you mean cxc"):

@@ -46,7 +46,8 @@ def main(root: str) -> None:
     """Write the page."""
     parts = [HEAD]
     for name, more in GRIDS.items():
-        made = (Path(root) / "tables" / f"{name}_flickr8k.md").read_text(encoding="utf-8")
+        (page,) = (Path(root) / "tables").glob(f"{name}_flickr8k_*.md")
+        made = page.read_text(encoding="utf-8")
         title, rest = made.strip().split("\n", 1)
         command = f"workbench grid 03_train {name} {BUDGET} {more}".rstrip()
         parts.append(f"#{title}\n\n```bash\n{command}\n```\n\n{cost(name, Path(root))}\n{rest}\n")

@@ -10,6 +10,7 @@ Printed rows that no arm makes stand in the table too, with printed values alone
 
 import inspect
 import json
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench import assets
+from workbench.data.reading import VARIABLE
 from workbench.execution import grid as grids
 from workbench.execution import layout as layouts
 from workbench.execution import parameters
@@ -274,8 +276,14 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
             try:
                 standalone.evaluate_on(run.folder, target)
             except (OSError, ModuleNotFoundError, ValueError) as error:  # the table is made without them
-                lacking[target.data] = f"Not measured on {target.data}: {error}"
+                lacking[target.data] = f"Not measured on {target.data}: {_without_place(error)}"
     return list(lacking.values())
+
+
+def _without_place(error: Exception) -> str:
+    """What an error says, the folder of the data by the name that every machine has for it."""
+    place = os.environ.get(VARIABLE, "")
+    return str(error).replace(place, VARIABLE) if place else str(error)
 
 
 def ordered(rows: Sequence[Row], printed: Sequence[str]) -> list[Row]:
