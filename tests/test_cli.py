@@ -315,7 +315,12 @@ def test_train_evaluate_and_resume_speak_of_the_same_run(tmp_path: Path) -> None
     }
     assert again == {key: value for key, value in metrics.items() if ":" not in key}
     # An ensemble of a run with itself is the run.
-    assert call("evaluate", out, out, "--json").stdout == call("evaluate", out, "--json").stdout
+    twin = shutil.copytree(out, tmp_path / "twin")
+    assert call("evaluate", out, twin, "--json").stdout == call("evaluate", out, "--json").stdout
+    twice, wrong = call("evaluate", out, out), call("evaluate", out, "--split", "tset")
+    assert (twice.exit_code, wrong.exit_code) == (2, 2)
+    assert "a run is named twice" in twice.output
+    assert "split is 'tset'; did you mean test?" in wrong.output
     assert runs.read(out).status == "ok"
     assert "say --resume" in call("train", config, "-p", "objective", "vsepp", "--out", out).output
     assert call("train", config, "-p", "objective", "vsepp", "--out", out, "--resume").exit_code == 0
@@ -324,6 +329,9 @@ def test_train_evaluate_and_resume_speak_of_the_same_run(tmp_path: Path) -> None
 
 MISTAKES = [
     ("train none.json", "no configuration 'none.json'"),
+    ("train config.yaml -p objective ditmm", "did you mean ditm"),
+    ("show pictures", "pictures holds no run"),
+    ("show ", "the name of a run is empty"),
     ("train list.json", "list.json holds [1, 2]; write names with their values"),
     ("train broken.json", "broken.json cannot be read: Expecting"),
     ("train config.json -p epoch 3", "no field 'epoch'; did you mean epochs"),
@@ -395,7 +403,13 @@ MISTAKES = [
 @pytest.mark.parametrize(("command", "message"), MISTAKES, ids=[command for command, _ in MISTAKES])
 def test_a_mistake_ends_in_one_helpful_line(command: str, message: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    files = {"config.json": "{}", "list.json": "[1, 2]", "broken.json": "{", "broken.yaml": "a: ["}
+    files = {
+        "config.json": "{}",
+        "config.yaml": "{}",
+        "list.json": "[1, 2]",
+        "broken.json": "{",
+        "broken.yaml": "a: [",
+    }
     files["words.yaml"] = "arms: {a: 3}"
     Path("pictures").mkdir()
     Path("pictures/a.png").touch()

@@ -208,6 +208,8 @@ def evaluate(
     options = parameters.lay((), parameters.spelt({}, pairs(parameter)))
     require(data or not options, "-p gives options of other data; name it with --data")
     folders = [runs.find(name, root).folder for name in run]
+    twice = len({folder.resolve() for folder in folders}) < len(folders)
+    require(not twice, f"a run is named twice: {', '.join(run)}; an ensemble is of different runs")
     target = Target.read(data, options, split) if data else None
     if target and len(folders) == 1:
         one = standalone.evaluate_on(folders[0], target)

@@ -89,6 +89,10 @@ def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> Non
     found = runs.list_runs(root, notebook)
     heads = ("when", "took", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
     rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
+    if not found and not as_json:
+        of = "" if notebook == "*" else f" of {notebook!r}"
+        emit([], as_json, [f"no run{of} below {root}; `workbench run 03_train` makes one"])
+        return
     bad = [f"{run.folder} is {run.status}" for run in found if run.status.startswith(runs.UNREADABLE)]
     emit([facts(run) for run in found], as_json, [*columns([heads, *rows]), *bad])
 

@@ -21,7 +21,7 @@ from workbench.records.shown import count
 REMEDY = (
     "Get the six tables {sits,sis,sts}_{val,test}.csv from the folder data/ of "
     "https://github.com/google-research-datasets/Crisscrossed-Captions; the captions and photographs are "
-    "those of coco, which coco=... or WORKBENCH_DATA must lead to"
+    "those of coco, to which coco=... or WORKBENCH_DATA must lead."
 )
 # What is rated, from which grade on a pair counts as relevant, and the question that people answered.
 TABLES = {

@@ -13,7 +13,7 @@ from workbench.registry import did_you_mean
 # What a name may stand for: where it lies below ``notebooks/``, and how its file name ends.
 KINDS = {
     "notebook": ("", (".ipynb",)),
-    "configuration": ("configs", (".json",)),
+    "configuration": ("configs", (".json", ".yaml", ".yml")),
     "grid": ("grids", (".yaml", ".yml")),
     "parameter file": ("parameters", (".yaml", ".yml", ".json")),
 }

@@ -144,11 +144,11 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
 
     Raises:
         FileNotFoundError: the data are not there.
-        ValueError: ``features`` is asked of data that have regions of their own.
+        ValueError: no such split, or ``features`` is asked of data that have regions of their own.
     """
     alone = getattr(inspect.getmodule(data.member(config.data)), "TRAINING", ()) if name != "train" else ()
     options = {option: value for option, value in config.data_options.items() if option not in alone}
-    target = Target(config.data, options, name, getattr(config, f"{name}_images"))
+    target = Target(config.data, options, name, getattr(config, f"{name}_images", 0))
     return _with_features(_read(target), config.features, progress)
 
 

@@ -162,11 +162,14 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     Raises:
         FileNotFoundError: no run has this name; LookupError: several have; ValueError: as ``read``.
     """
-    if Path(name).is_dir():
+    if str(name) and Path(name).is_dir():
+        held = any((Path(name) / file).is_file() for file in (PARAMS, STATUS, RESULTS, CONFIG))
+        require(held, f"{name} holds no run; `workbench ls` lists the runs", FileNotFoundError)
         return read(name)
     every, part = list_runs(root), str(name)
     named = [run for run in every if run.id.startswith(part) or run.id.endswith(part)]
     found = every[-1:] if part == "last" else [run for run in named if run.id == part] or named
+    require(part, "the name of a run is empty; `workbench ls` lists the runs", FileNotFoundError)
     require(found, f"no run {part!r} below {root}; `workbench ls` lists the runs", FileNotFoundError)
     if len(found) > 1:
         raise LookupError(f"{len(found)} runs are called {part!r}: {', '.join(run.id for run in found)}")
