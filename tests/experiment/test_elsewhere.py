@@ -176,13 +176,14 @@ def test_the_true_formats_of_the_field_are_measured_by_the_command(folder, tmp_p
     assert len(kept.values["rsum"]) == images + captions
 
 
-def test_several_runs_on_other_data_are_an_ensemble_that_is_not_stored(folder):
-    done = call("evaluate", folder, folder, "--data", json.dumps(CHAINS))
+def test_several_runs_on_other_data_are_an_ensemble_that_is_not_stored(folder, tmp_path):
+    twin = shutil.copytree(folder, tmp_path / "twin")
+    done = call("evaluate", folder, twin, "--data", json.dumps(CHAINS))
     assert done.exit_code == 0, done.output
     assert "nothing is stored" in done.output
     assert not runs.read(folder).evaluations
     one = evaluate_on(folder, Target.of(CHAINS))
-    again = json.loads(call("evaluate", folder, folder, "--data", json.dumps(CHAINS), "--json").output)
+    again = json.loads(call("evaluate", folder, twin, "--data", json.dumps(CHAINS), "--json").output)
     assert {row["key"]: row["value"] for row in again}["rsum"] == pytest.approx(one["rsum"])
 
 

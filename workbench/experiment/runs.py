@@ -137,9 +137,7 @@ def _status(file: Path) -> str:
 
 
 def list_runs(root: Path | str = "runs", notebook: str = "*") -> list[Run]:
-    """All runs below a root, oldest first; a root that is not there has none. A run of which a file cannot be
-    read stands among them with the reason as its status.
-    """
+    """All runs below a root, oldest first; one of which a file cannot be read has the reason as its status."""
     folders = sorted(Path(root).glob(f"{notebook}/*/"), key=lambda path: (path.name, path.parent.name))
     return [_listed(path) for path in folders if (path / PARAMS).is_file() or (path / STATUS).is_file()]
 
@@ -162,14 +160,13 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     Raises:
         FileNotFoundError: no run has this name; LookupError: several have; ValueError: as ``read``.
     """
-    if str(name) and Path(name).is_dir():
-        held = any((Path(name) / file).is_file() for file in (PARAMS, STATUS, RESULTS, CONFIG))
+    require(part := str(name), "the name of a run is empty", FileNotFoundError)
+    if Path(name).is_dir():
+        held = {PARAMS, STATUS, RESULTS, CONFIG} & {file.name for file in Path(name).iterdir()}
         require(held, f"{name} holds no run; `workbench ls` lists the runs", FileNotFoundError)
         return read(name)
-    every, part = list_runs(root), str(name)
-    named = [run for run in every if run.id.startswith(part) or run.id.endswith(part)]
-    found = every[-1:] if part == "last" else [run for run in named if run.id == part] or named
-    require(part, "the name of a run is empty; `workbench ls` lists the runs", FileNotFoundError)
+    named = [run for run in list_runs(root) if run.id.startswith(part) or run.id.endswith(part)]
+    found = list_runs(root)[-1:] if part == "last" else [run for run in named if run.id == part] or named
     require(found, f"no run {part!r} below {root}; `workbench ls` lists the runs", FileNotFoundError)
     if len(found) > 1:
         raise LookupError(f"{len(found)} runs are called {part!r}: {', '.join(run.id for run in found)}")
