@@ -137,7 +137,7 @@ def _status(file: Path) -> str:
 
 
 def list_runs(root: Path | str = "runs", notebook: str = "*") -> list[Run]:
-    """All runs below a root, oldest first; one of which a file cannot be read has the reason as its status."""
+    """All runs below a root, oldest first; if a file of one cannot be read, the reason is its status."""
     folders = sorted(Path(root).glob(f"{notebook}/*/"), key=lambda path: (path.name, path.parent.name))
     return [_listed(path) for path in folders if (path / PARAMS).is_file() or (path / STATUS).is_file()]
 
