@@ -126,7 +126,10 @@ def test_explain_gives_every_option_of_an_objective_with_default_and_text(name: 
 
 
 def test_explain_reads_the_key_of_a_number_and_a_group_of_options() -> None:
-    assert call("explain", "exact:t2i/map_at_r").output == call("explain", "map_at_r").output
+    said, _, page = call("explain", "exact:t2i/map_at_r").output.partition("\n\n")
+    assert page == call("explain", "map_at_r").output
+    assert said.startswith("exact:t2i/map_at_r: captions ask, images are found; relevant by 'exact'")
+    assert "did you mean exact" in call("explain", "exat:t2i/map_at_r").output
     assert "  graph.alpha = " in call("explain", "aahr").output
     assert [line for line in shelves.explain("cxc") if line.startswith("cxc: ")] == [
         "cxc: data set", "cxc: metric",
@@ -364,7 +367,15 @@ MISTAKES = [
     ("tour --root words.yaml", "cannot write to words.yaml"),
     ("grid 03_train broken.yaml", "broken.yaml cannot be read"),
     ("grid 03_train words.yaml", "words.yaml: a must be a mapping of names, got 3"),
-    ("list losses", "no shelf 'losses'; choose one of data, encoders"),
+    ("list losses", "no shelf 'losses'; known: data, encoders"),
+    ("list objective", "no shelf 'objective'; did you mean objectives"),
+    ("notebooks words.yaml", "words.yaml is a file; name a folder"),
+    ("build --out words.yaml", "cannot write to words.yaml"),
+    ("run pictures", "pictures is a folder; name a notebook in it"),
+    ("run 03_train -p seed", "-p seed wants a name and a value"),
+    ("run 03_train -f broken.yaml", "broken.yaml cannot be read: expected the node content"),
+    ("explain i2t/map_at_r", "not measured by the own pairs; say by what, as in exact:i2t/map_at_r"),
+    ("explain exact:rsum", "rsum is measured by the own pairs alone: rsum"),
     ("explain ditmm", "no shelf has 'ditmm'; did you mean ditm"),
     ("explain exact:t2i/map_at", "did you mean map_at_r"),
     ("explain nowhere:Loss", "no module 'nowhere'"),

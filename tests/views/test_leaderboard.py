@@ -45,7 +45,7 @@ def test_runs_of_one_split_stand_in_one_table_the_best_first(tmp_path):
     assert table["rsum low"].tolist() == pytest.approx([2.9, 1.9, 0.9])
     assert '<td class="number" data-value="3.0">300.0 (290.0 to 310.0)</td>' in page
     assert page.index("bbbb0000") < page.index("aaaa0000") < page.index("cccc0000")
-    assert "scenes, scenes/test: 20 images, 100 captions" in page
+    assert "scenes/test: 20 images, 100 captions" in page
 
 
 def test_a_run_without_retrieval_or_without_a_good_end_is_left_out_by_name(tmp_path):
@@ -118,8 +118,35 @@ def test_a_run_without_rsum_is_there_with_its_arm_and_what_differs(tmp_path):
     assert table["run"].tolist() == [first.name, other.name]
     assert table["options"].tolist() == ["objective_options.tau=5", "objective_options.tau=6"]
     assert table["arm"].tolist() == ["", "ditm_table5: tau6, seed=0; mine: six"]
-    assert '<td class="options">objective_options.tau=6</td>' in page
+    assert '<td class="more">objective_options.tau=6</td>' in page
     assert made.left_out == {}
+
+
+def test_numbers_stand_behind_the_run_and_a_long_list_of_options_is_folded(tmp_path):
+    first, other = make(tmp_path, "aaaa0000", 2.0), make(tmp_path, "bbbb0000", 1.0)
+    for folder, tau in ((first, 5), (other, 6)):
+        options = {"tau": tau, "a_name_that_is_long": f"and its value, which is as long {tau}"}
+        runs.write_json(folder / runs.PARAMS, {"objective_options": options})
+        runs.write_json(folder / runs.CONFIG, {"epochs": 4, "train_images": ""})
+    page = leaderboard.build(tmp_path).html.read_text()
+    heads = page[page.index("<thead>") : page.index("</thead>")]
+    order = [heads.index(f">{name}<") for name in ("objective", "run", "seed", "rsum", "epochs", "options")]
+    assert order == sorted(order)
+    assert ">status<" not in heads  # all are well
+    assert ">train_images<" not in heads
+    assert page.count("<details><summary>objective_options.") == 2
+
+
+def test_what_was_measured_on_other_data_leads_to_the_notebook_of_its_run(tmp_path):
+    folder = make(tmp_path, "aaaa0000", 2.0)
+    (folder / "notebook.html").write_text("")
+    inside = folder / runs.EVALUATIONS / "other-test"
+    for name in (runs.RESULTS, runs.PARAMS):
+        found = runs.load(folder / name)
+        runs.write_json(inside / name, found | {"dataset": "other"} if name == runs.RESULTS else found)
+    runs.write_status(inside, "ok")
+    page = leaderboard.build(tmp_path).html.read_text()
+    assert page.count(f'<a href="03_train/{folder.name}/notebook.html">') == 2
 
 
 def test_runs_without_any_rsum_make_a_table_too(tmp_path):

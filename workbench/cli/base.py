@@ -68,7 +68,11 @@ class WithPairs(TyperCommand):
             joined.append(word)
             if word in ("-p", "--parameter"):
                 name = next(words, "")
-                joined.append(name if "=" in name else f"{name}={next(words, '')}")
+                value = "" if "=" in name else next(words, None)
+                if not name or value is None:
+                    typer.echo(f"workbench: {f'{word} {name}'.rstrip()} wants a name and a value", err=True)
+                    raise typer.Exit(2)
+                joined.append(name if "=" in name else f"{name}={value}")
         return super().parse_args(ctx, joined)
 
 

@@ -42,11 +42,12 @@ def tour(root: Root = "runs", as_json: AsJson = False) -> None:
 
     They run on the embedded world; it takes minutes and downloads nothing.
     """
+    with usage():
+        writable(root)
     from workbench import tour as guided
 
     with usage():
         guided.check_stops(root)
-        writable(root)
     result = guided.tour(root, say=lambda line: typer.echo(line, err=as_json))
     emit(asdict(result), as_json, [f"open {result.index}"])
     raise typer.Exit(result.exit_code)

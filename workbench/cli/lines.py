@@ -1,11 +1,22 @@
 """Tables of texts in a terminal: what runs measured, and what differs between two of them."""
 
+import os
+import shutil
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from workbench.experiment import runs
 from workbench.records import readable
 from workbench.records.shown import heading, shown, with_interval
+
+
+def screen() -> int:
+    """How long a line may be: as wide as the terminal, or as ``COLUMNS`` says; without limit where the lines
+    go into a file or to another command.
+    """
+    limited = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return shutil.get_terminal_size().columns if limited else sys.maxsize
 
 
 def columns(rows: Iterable[Iterable[object]]) -> list[str]:

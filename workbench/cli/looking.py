@@ -1,6 +1,5 @@
 """The verbs that look at what is there: runs, shelves, data, the explorer, this machine."""
 
-import shutil
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Annotated, Any
@@ -21,13 +20,16 @@ from workbench.cli.base import (
     facts,
     pairs,
     usage,
+    writable,
 )
-from workbench.cli.lines import changed, columns, evaluated, numbers
+from workbench.cli.lines import changed, columns, evaluated, numbers, screen
 from workbench.execution import library
 from workbench.execution.doctor import examine, speed
 from workbench.experiment import runs
 from workbench.records import readable, require
 from workbench.records.sealed import flat
+from workbench.records.shown import count
+from workbench.registry import require_known
 
 Model = Annotated[
     str, typer.Option(help="A model made elsewhere: an open_clip name, or the path of its JSON file.")
@@ -94,7 +96,11 @@ def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> Non
         emit([], as_json, [f"no run{of} below {root}; `workbench run 03_train` makes one"])
         return
     bad = [f"{run.folder} is {run.status}" for run in found if run.status.startswith(runs.UNREADABLE)]
-    emit([facts(run) for run in found], as_json, [*columns([heads, *rows]), *bad])
+    lines = columns([heads, *rows])
+    if max(map(len, lines)) > screen():
+        halves = (columns(row[part] for row in [heads, *rows]) for part in (slice(5), slice(5, None)))
+        lines = [line for one, two in zip(*halves, strict=True) for line in (one, f"    {two}")]
+    emit([facts(run) for run in found], as_json, [*lines, *bad])
 
 
 def _line(run: Any) -> tuple[object, ...]:
@@ -131,6 +137,8 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     for results in found.evaluations.values():
         lines += [evaluated(results), *numbers(results, every=every)]
     arms = columns((f"  arm of {grid}", label) for grid, label in found.arms.items())
+    if found.status not in ("ok", "unwatched"):
+        lines += ["it did not end well: its numbers may be missing; the same command runs it again"]
     emit(facts(found), as_json, [f"{found.folder}  {found.status}", *arms, *parameters, *lines, *about])
 
 
@@ -162,10 +170,9 @@ def list_shelf(shelf: str, as_json: AsJson = False) -> None:
     if shelf == "tables":
         found, lines = papers.listed()
     else:
-        known = ", ".join((*shelves.KINDS, "tables"))
-        require(shelf in shelves.KINDS, f"no shelf {shelf!r}; choose one of {known}", KeyError)
+        require_known("no shelf", shelf, (*shelves.KINDS, "tables"))
         found = shelves.rows(shelf)
-        lines = shelves.lines(found, shutil.get_terminal_size().columns)
+        lines = shelves.lines(found, screen())
     emit(found, as_json, lines)
 
 
@@ -190,7 +197,17 @@ def data(name: str, parameter: Pairs = None, split: str = "test", as_json: AsJso
     found = shelf.load(name, split=split, **parameters.lay((), parameters.spelt({}, pairs(parameter))))
     about = {"name": found.name, **found.fingerprint(), "judgements": sorted(found.judgements)}
     about["notes"] = list(found.notes)
-    emit(about, as_json, columns(about.items()))
+    said = {name.replace("_", " "): _plain(value) for name, value in about.items()}
+    emit(about, as_json, columns(said.items()))
+
+
+def _plain(value: Any) -> str:
+    """A value of a data set's description as a reader would write it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} ({count(number, 'image')})" for key, number in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return count(value) if isinstance(value, int) else str(value)
 
 
 @app.command(epilog="Example: workbench build --root runs")
@@ -199,6 +216,7 @@ def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJs
     """A leaderboard of all good runs: one page and one CSV file."""
     from workbench.views.pages import leaderboard
 
+    writable(out or root)
     made = leaderboard.build(root, out=out, notebook=notebook)
     emit(asdict(made), as_json, [f"{made.runs} runs  {made.html}", str(made.csv)])
 

@@ -1,11 +1,12 @@
 """The papers' tables in a terminal: a grid is planned, its table is written, and all tables are listed."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.lines import columns
+from workbench.cli.lines import columns, screen
 from workbench.execution import library
 
 
@@ -72,5 +73,6 @@ def listed() -> tuple[list[dict[str, str]], list[str]]:
 
     found, lines = table.listed(), list[str]()
     for one in found:
-        lines += [f"{one.table}: {one.shows}", *(f"    {text}" for text in one[2:] if text)]
+        wrapped = textwrap.wrap(one.remark, min(screen(), 1000) - 4)
+        lines += [f"{one.table}: {one.shows}", *(f"    {text}" for text in (one.command, *wrapped))]
     return [one._asdict() for one in found], lines

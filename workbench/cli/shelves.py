@@ -5,6 +5,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, get_type_hints
 
@@ -19,6 +20,19 @@ KINDS = {
 READS_WITH = re.compile(r"^Reads with:.*\n", re.MULTILINE)
 SECTION, ENTRY = re.compile(r"\n(?=\S)"), re.compile(r"(?:^|\n) {4}(?=\S)")
 BRACES, WIDTH = re.compile("[{}]"), 80
+ASKED = {
+    "i2t": "images ask, captions are found", "t2i": "captions ask, images are found",
+    "i2i": "images ask, images are found", "t2t": "captions ask, captions are found",
+}  # fmt: skip
+# judgements of the data sets that are shipped, and what is relevant by them
+JUDGED = {
+    "own": "the pairs that the data set lists", "exact": "what holds in the drawn scene",
+    "graded": "the share of the caption that holds in the drawn scene",
+    "eccv": "ECCV Caption's positives", "cxc": "the ratings of Crisscrossed Captions",
+    "sits": "the ratings of Crisscrossed Captions, image by caption", "levels": "HierarCaps' chains",
+    "chains": "HierarCaps' chains", "expert": "the experts' ratings of Flickr8k",
+    "human": "the crowd's votes on Flickr8k",
+}  # fmt: skip
 
 
 def rows(shelf: str) -> list[dict[str, str]]:
@@ -69,14 +83,39 @@ def explain(name: str) -> list[str]:
     Raises:
         KeyError: no shelf has it; the message lists the near names.
     """
-    names = [name]
+    one, said, near, metrics = name, list[str](), name, import_module("workbench.metrics")
     with suppress(ValueError):
-        names.append(MetricKey.parse(name).metric)
-    for one in names:
-        if found := list(_members(one)):
-            return [line for shelf, member in found for line in (*_page(shelf, one, member), "")][:-1]
+        key = MetricKey.parse(name)
+        near = key.metric
+        if name not in metrics.names() and near in metrics.names():
+            one, said = near, _said_by(key, metrics.member(near))
+    if found := list(_members(one)):
+        return said + [line for shelf, member in found for line in (*_page(shelf, one, member), "")][:-1]
     known = sorted({one for shelf in KINDS for one in import_module(f"workbench.{shelf}").names()})
-    raise KeyError(f"no shelf has {name!r}; {did_you_mean(names[-1], known)}")
+    raise KeyError(f"no shelf has {name!r}; {did_you_mean(near, known)}")
+
+
+def _said_by(key: MetricKey, metric: Any) -> list[str]:
+    """What a key says beside the metric: who asks, who judges, of which queries and galleries.
+
+    Raises:
+        KeyError: the metric is not measured so.
+    """
+    by = metric.by
+    if key.judgements == "own" and "own" not in by:
+        example = replace(key, judgements="exact" if "others" in by else by[0])
+        raise KeyError(f"{key.metric} is not measured by the own pairs; say by what, as in {example}")
+    if by == ("own",) and key.judgements != "own":
+        raise KeyError(f"{key.metric} is measured by the own pairs alone: {replace(key, judgements='own')}")
+    near = did_you_mean(key.judgements, list(JUDGED))
+    signals = import_module("workbench.text").names()
+    judged = JUDGED | {one: f"the grades that {one} gives to pairs" for one in signals}
+    rule = judged.get(key.judgements, f"no data set here calls its judgements so, yours may; {near}")
+    parts = [ASKED.get(key.direction, ""), f"relevant by {key.judgements!r}: {rule}"]
+    parts += [f"among the first {key.k}"] if key.k else []
+    parts += [f"queries: {key.subset}"] if key.subset else []
+    parts += [f"the mean of {key.folds} galleries"] if key.folds > 1 else []
+    return [*textwrap.wrap(f"{key}: {'; '.join(filter(None, parts))}", WIDTH, subsequent_indent="  "), ""]
 
 
 def _members(name: str) -> Iterator[tuple[str, Any]]:

@@ -103,8 +103,8 @@ def _hierarchy(results: Results, titles: Sequence[str]) -> str:
     return (
         f"{who} the five best for a most generic text is its own image in {shown(own[0])} percent and a "
         f"right one in {shown(exact[0])}; for a most specific text {shown(own[-1])} and {shown(exact[-1])}: "
-        f"binary labels count as errors {shown(exact[0] - own[0])} percent that are right there, and "
-        f"{shown(exact[-1] - own[-1])} here."
+        f"labels call wrong what is right for {shown(exact[0] - own[0])} percent of the generic texts and "
+        f"for {shown(exact[-1] - own[-1])} percent of the specific ones."
     )
 
 

@@ -31,13 +31,18 @@ def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
         The path of the copy.
 
     Raises:
-        FileNotFoundError: no such run.
+        FileNotFoundError: no such run; ValueError: runs of several data sets.
     """
-    folders = [str(runs.find(name, root).folder.resolve()) for name in names]
+    chosen = [runs.find(name, root) for name in names]
+    data = {str(one.results.get("dataset") or one.params.get("data", "")) for one in chosen}
+    require(
+        len(data) <= 1, f"the runs are of several data sets ({', '.join(sorted(data))}); choose those of one"
+    )
+    folders = [str(one.folder.resolve()) for one in chosen]
     book = nbformat.read(library.find(EXPLORER), 4)
     (place,) = [n for n, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", [])]
-    chosen = nbformat.v4.new_code_cell(f"runs = {folders!r}", metadata={"tags": ["injected-parameters"]})
-    book.cells.insert(place + 1, chosen)
+    given = nbformat.v4.new_code_cell(f"runs = {folders!r}", metadata={"tags": ["injected-parameters"]})
+    book.cells.insert(place + 1, given)
     return runs.write_text(Path(root) / "explore" / f"{EXPLORER}.ipynb", nbformat.writes(book))
 
 

@@ -1,7 +1,7 @@
 """What ``table`` in a grid file says: which table of a paper the grid is, and what was printed there.
 
 - ``paper`` and ``number``: as ``metrics.published`` has them, e.g. ``DITM`` and ``IV``, or ``Fig. 7``, of
-  which nothing is printed;
+  which nothing is printed; ``part`` says which part of the table, where several grids make one;
 - ``columns``: heading -> key of a number, or a list of keys whose mean it is; left out, they are R@K of both
   directions and RSUM;
 - ``printed``: a list of parts of the printed table, each by ``dataset``, ``protocol`` and ``group``.
@@ -32,7 +32,7 @@ from workbench.metrics import published
 from workbench.records import MetricKey, require
 from workbench.registry import require_known
 
-KEYS = ("paper", "number", "columns", "printed", "row", "rows", "curves", "evaluate")
+KEYS = ("paper", "number", "part", "columns", "printed", "row", "rows", "curves", "evaluate")
 PART = ("dataset", "protocol", "group", "further", "heading", "measured", "metrics", "column")
 FIELDS = ("method", "protocol", "metric")
 RETRIEVAL = (*(published.LABELS[metric] for metric in published.PARTS["rsum"]), "rsum")
@@ -66,6 +66,7 @@ class Layout:
 
     Args:
         paper, number: of the printed table.
+        part: of the table that several grids make; empty where this grid makes all of it.
         columns: heading -> keys whose mean it is.
         parts: of the printed table.
         rows: row of the grid -> its printed name, in the order of the grid; ``None`` = not printed.
@@ -74,6 +75,7 @@ class Layout:
 
     paper: str
     number: str
+    part: str
     columns: dict[str, list[str]]
     parts: list[Part]
     rows: dict[str, str | None]
@@ -106,7 +108,8 @@ def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
         MetricKey.parse(key)
     parts = [_part(paper, number, one, by, columns) for one in said.get("printed") or ()]
     curves = {str(head): _curve(grid, str(path), place) for head, path in (said.get("curves") or {}).items()}
-    return Layout(paper, number, columns, parts, _rows(grid, said.get("rows") or {}, parts, place), curves)
+    part, rows = str(said.get("part", "")), _rows(grid, said.get("rows") or {}, parts, place)
+    return Layout(paper, number, part, columns, parts, rows, curves)
 
 
 def _curve(grid: Mapping[str, Any], path: str, place: object) -> dict[str, float]:

@@ -8,6 +8,7 @@ that came with the package; ``lay_out`` makes such a copy.
 import shutil
 from pathlib import Path
 
+from workbench.records import require
 from workbench.registry import did_you_mean
 
 # What a name may stand for: where it lies below ``notebooks/``, and how its file name ends.
@@ -36,6 +37,8 @@ def find(name: Path | str, kind: str = "notebook") -> Path:
         FileNotFoundError: there is none; the message lists the near names.
     """
     below, suffixes = KINDS[kind]
+    held = f"{name} is a folder; name a {kind} in it"
+    require(not Path(name).is_dir() or not str(name), held, FileNotFoundError)
     folders = [Path(), *(Path(folder) / below for folder in ("notebooks", shipped()))]
     for path in (folder / f"{name}{suffix}" for folder in folders for suffix in ("", *suffixes)):
         if path.suffix in suffixes and path.is_file():
@@ -61,6 +64,8 @@ def lay_out(target: Path | str) -> list[Path]:
         FileExistsError: a file of that name is there already; then nothing is written.
     """
     place, source = Path(target), shipped()
+    is_folder = place.is_dir() or not place.exists()
+    require(is_folder, f"{target} is a file; name a folder that is to be made", FileExistsError)
     names = sorted(
         path.relative_to(source)
         for below, suffixes in KINDS.values()

@@ -71,6 +71,7 @@ class Parameter:
             if self.type == "float":
                 return float(text)
         value: Any = text
+        require(text.strip(), f"parameter {self.name} is {self.type}, got nothing", ParameterError)
         with suppress(ValueError):
             value = parse_yaml(text, self.name)
         return self.check(value)

@@ -168,7 +168,7 @@ def _table(name: str, layout: Layout, rows: Mapping[str, str], good: Mapping[str
     ]
     printed = list(dict.fromkeys(row for part in parts for row in part.values))
     kind = "" if layout.number.startswith("Fig") else "Table "
-    title = f"{layout.paper}, {kind}{layout.number}"
+    title = f"{layout.paper}, {kind}{layout.number}" + (f": {layout.part}" if layout.part else "")
     notes = _notes(layout, parts, columns, every) + _equal(filled)
     return Table(f"{name}_{data}", title, units, ordered(filled, printed), parts, {}, notes, layout.curves)
 
@@ -276,7 +276,8 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
             try:
                 standalone.evaluate_on(run.folder, target)
             except (OSError, ModuleNotFoundError, ValueError) as error:  # the table is made without them
-                lacking[target.data] = f"Not measured on {target.data}: {_without_place(error)}"
+                reason = _without_place(error).removeprefix(f"{target.data}: ")
+                lacking[target.data] = f"Not measured on {target.data}: {reason}"
     return list(lacking.values())
 
 
@@ -348,11 +349,14 @@ def _equal(rows: Sequence[Row]) -> list[str]:
 
 def _budget(configs: Sequence[Mapping[str, Any]]) -> str:
     """On how many images the runs were trained, and for how long."""
-    images, epochs = (
-        sorted({int(one.get(name, 0)) for one in configs}) for name in ("train_images", "epochs")
+    images, epochs, first = (
+        sorted({int(one.get(name, 0)) for one in configs})
+        for name in ("train_images", "epochs", "warmup_epochs")
     )
     seen = " or ".join(count(number, "image") if number else "all images" for number in images)
-    return f"Trained here on {seen} for {' or '.join(count(number, 'epoch') for number in epochs)}."
+    said = f"Trained here on {seen} for {' or '.join(count(number, 'epoch') for number in epochs)}"
+    summed = " or ".join("none" if number == 0 else f"the first {number}" for number in first)
+    return said + (f", {summed} of them with hinges over all negatives." if any(first) else ".")
 
 
 def _encoder(config: Mapping[str, Any], side: str) -> str:

@@ -3,9 +3,9 @@
 ``R``: "the share of queries with at least one relevant item among the K best scored", the field's R@K.
 ``recall``: the mean share of a query's relevant items among the K best. The two agree where every query has
 one relevant item. ``medr``: "the median, over queries, of the rank of the best relevant item, rounded down";
-smaller is better. ``rsum``: "the sum of R@1, R@5 and R@10 of both directions", here in [0, 6]; papers print
-it as a sum of percents. Its interval is that of the joint resample: an image that is drawn brings its hits
-and those of its captions.
+smaller is better. ``rsum``: "the sum of R@1, R@5 and R@10 of both directions", stored in [0, 6] and shown as
+papers print it, a sum of percents of 600. Its interval is that of the joint resample: an image that is drawn
+brings its hits and those of its captions.
 
 A tie counts against the model (``ranks``). A query with nothing relevant does not count, and how many there
 were is reported. In the 1K protocol (five folds) consecutive blocks of images with their own captions are

@@ -132,7 +132,13 @@ def parse_yaml(text: str, name: Path | str) -> Any:
             return node
 
     with understood(name, "cannot be read", yaml.YAMLError):
-        return _checked(yaml.load(text, Loader), name)
+        try:
+            found = yaml.load(text, Loader)
+        except yaml.MarkedYAMLError as error:
+            place = error.problem_mark or error.context_mark
+            where = f" in line {place.line + 1}, column {place.column + 1}" if place else ""
+            raise ValueError(f"{error.problem or error.context}{where}") from error
+        return _checked(found, name)
 
 
 def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:

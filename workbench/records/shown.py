@@ -85,6 +85,15 @@ def fixed(value: float, digits: int, *, sign: bool = False) -> str:
     return text.lstrip("+-") if not text.strip("+-0.,") else text
 
 
+def p_value(p: float) -> str:
+    """The p value of a test with three digits, the smallest as less than what they can say.
+
+    >>> p_value(0.0312), p_value(2e-6)
+    ('0.031', '< 0.001')
+    """
+    return fixed(p, 3) if p >= 0.0005 else "< 0.001"
+
+
 def count(number: int, what: str = "") -> str:
     """A number of things, in the singular where there is one.
 

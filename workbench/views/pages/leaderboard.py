@@ -23,7 +23,9 @@ from workbench.records.sealed import flat
 from workbench.records.shown import count, heading, scaled, with_interval
 from workbench.views.pages import page
 
-ABOUT = ("notebook", "run", "status", "objective", "seed", "train_images", "epochs", "arm", "options")
+# what stands before the numbers of a run, and behind them where any run has it
+BEFORE = ("objective", "run", "seed")
+BEHIND = ("train_images", "epochs", "arm", "options", "notebook", "status")
 # where a run lies says nothing about its numbers
 PLACES = ("out", "device")
 FIRST = str(MetricKey("rsum"))
@@ -126,7 +128,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
         "run": run.id,
         "status": run.status,
         **{name: run.results.get(name, "") for name in ("objective", "seed")},
-        **{name: run.params.get(name, "") for name in ("train_images", "epochs")},
+        **{name: _used(run, name) for name in ("train_images", "epochs")},
         "arm": "; ".join(f"{grid}: {label}" for grid, label in run.arms.items()),
         "dataset": (dataset := run.results.get("dataset", "")),
         "training": run.results.get("training", dataset),
@@ -139,12 +141,19 @@ def _row(run: runs.Run) -> dict[str, Any]:
     return row
 
 
+def _used(run: runs.Run, name: str) -> Any:
+    """A field as the run was made with it: of its configuration, else of its parameters."""
+    return runs.load(run.folder / runs.CONFIG).get(name, run.params.get(name, ""))
+
+
 def _options(alike: Sequence[runs.Run]) -> list[str]:
     """Of every run the parameters in which the runs differ, other than those that have a column."""
     resolved = [flat(runs.load(run.folder / runs.CONFIG)) for run in alike]
     given = [{name.removeprefix("settings."): one for name, one in flat(run.params).items()} for run in alike]
     differ = {}
-    for name in dict.fromkeys(name for one in given for name in one if name not in (*ABOUT, *PLACES)):
+    for name in dict.fromkeys(
+        name for one in given for name in one if name not in (*BEFORE, *BEHIND, *PLACES)
+    ):
         values = [config.get(name, one.get(name)) for config, one in zip(resolved, given, strict=True)]
         if len({repr(value) for value in values}) > 1:
             differ[name] = values
@@ -159,6 +168,7 @@ def _group(key: Any, part: pd.DataFrame, found: Sequence[runs.Run], page_folder:
     the script shows of chosen runs.
     """
     dataset, split, images, captions, training = key
+    named = split if split.startswith(dataset) else f"{dataset}, {split}"
     trained = "" if training == dataset else f", trained on {training}"
     labels = _labels(part)
     compared = _compared(found, labels)
@@ -166,16 +176,18 @@ def _group(key: Any, part: pd.DataFrame, found: Sequence[runs.Run], page_folder:
     verdicts = [{label: told.verdict for label, told in of.items()} for of in against]
     best = [label for label in labels if verdicts and all(of.get(label) == WORSE for of in verdicts)]
     shaded = [best, *([label for label in of if of[label] == BETTER] for of in verdicts)]
+    behind = [name for name in BEHIND if set(part[name]) - ({"", "ok"} if name == "status" else {""})]
     lines = [
-        {"about": [row[name] for name in ABOUT], "number": number, "link": _link(run, page_folder),
+        {"before": [row[name] for name in BEFORE], "behind": [row[name] for name in behind],
+         "number": number, "link": _link(run, page_folder),
          "values": [(*_value(row, label), of.get(label), label in bold) for label in labels]}
         for number, (row, run, of, bold)
         in enumerate(zip(part.to_dict("records"), found, [{}, *against], shaded, strict=True))
     ]  # fmt: skip
     return {
-        "title": f"{dataset}, {split}: {count(images, 'image')}, {count(captions, 'caption')}" + trained,
-        "names": [*ABOUT, *labels],
-        "families": _families(part, found, lines, labels),
+        "title": f"{named}: {count(images, 'image')}, {count(captions, 'caption')}" + trained,
+        "names": [*BEFORE, *labels, *behind],
+        "families": _families(part, found, lines, labels, behind),
         "data": {
             "runs": [{"name": run.id, "about": _named(run), "curves": _curves(run)} for run in found],
             "pairs": {f"{one} {other}": _told(of) for (one, other), of in compared.items() if of},
@@ -217,7 +229,11 @@ def _told(of: Mapping[str, Difference]) -> list[tuple[str, str, str, str]]:
 
 
 def _families(
-    part: pd.DataFrame, found: Sequence[runs.Run], lines: Sequence[dict[str, Any]], labels: Sequence[str]
+    part: pd.DataFrame,
+    found: Sequence[runs.Run],
+    lines: Sequence[dict[str, Any]],
+    labels: Sequence[str],
+    behind: Sequence[str],
 ) -> list[dict[str, Any]]:
     """Runs that differ in their seed alone stand together under a line of their means; the best first."""
     alike: dict[str, list[int]] = {}
@@ -237,9 +253,10 @@ def _families(
             "seed": ", ".join(sorted(map(str, seeds.groups))),
             "arm": "",
         }
-        about = [{**rows.iloc[0], **named}[name] for name in ABOUT]
+        about = {**rows.iloc[0], **named}
+        before, after = ([about[name] for name in names] for names in (BEFORE, behind))
         values = [(*_mean(seeds[label].mean(), label), None, False) for label in labels]
-        lead = {"about": about, "link": "", "values": values}
+        lead = {"before": before, "behind": after, "link": "", "values": values}
         made.append((float(seeds[FIRST].mean().mean()), {"lead": lead, "lines": own}))
     made.sort(key=lambda one: (np.isnan(one[0]), -one[0]))
     return [family for _, family in made]
@@ -273,7 +290,9 @@ def _named(run: runs.Run) -> str:
 
 def _link(run: runs.Run, page_folder: Path) -> str:
     """Where the run's report lies, seen from the page; empty where there is none."""
-    report = run.folder / "notebook.html"
+    # what was measured on other data lies within the run
+    inside = run.folder.parent.name == runs.EVALUATIONS
+    report = (run.folder.parents[1] if inside else run.folder) / "notebook.html"
     return Path(os.path.relpath(report, page_folder)).as_posix() if report.is_file() else ""
 
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
 from workbench.records import Array, MetricKey, require
 from workbench.records.readable import unit_of
-from workbench.records.shown import Unit, count, fixed, heading, scaled, shown, with_interval
+from workbench.records.shown import Unit, count, fixed, heading, p_value, scaled, shown, with_interval
 from workbench.views.plots.descriptiveness import distributions
 from workbench.views.plots.theme import CATEGORIES, INK, each, escape, figure, on_axis, panels, whiskers
 
@@ -104,7 +104,7 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         .update_layout(legend={"y": 1 + 0.2 / len(heads)})
     )
     table = table.assign(about=[
-        f"{row.mark} {row.verdict}; sign test: p (Holm) {fixed(row.p_holm, 3)}, "
+        f"{row.mark} {row.verdict}; sign test: p (Holm) {p_value(row.p_holm)}, "
         f"better on {row.wins}, worse on {row.losses}" for row in each(table)
     ])  # fmt: skip
     for row, key in enumerate(units, 1):

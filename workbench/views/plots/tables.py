@@ -8,7 +8,7 @@ from itertools import groupby
 import pandas as pd
 
 from workbench.records.readable import rows as readable_rows
-from workbench.records.shown import fixed, heading, with_interval
+from workbench.records.shown import heading, p_value, with_interval
 from workbench.views.pages import page
 from workbench.views.plots.theme import each
 
@@ -107,7 +107,7 @@ def verdicts(differences: pd.DataFrame, *, title: str) -> str:
             "in": heading(row.unit),
             "verdict": f"{row.mark} {row.verdict}",
             "images better / worse / equal": f"{row.wins} / {row.losses} / {row.ties}",
-            "p of the sign test (Holm)": fixed(row.p_holm, 3),
+            "p of the sign test (Holm)": p_value(row.p_holm),
         }
         for row in each(differences)
     ]
