@@ -132,9 +132,12 @@ def test_a_query_whose_only_answer_the_gallery_lacks_is_asked_and_fails():
 
 
 def test_the_best_items_are_those_of_a_stable_sort():
-    scores = np.random.default_rng(0).integers(-2, 3, (9, 14)) / 2
-    for k in (1, 4, 14):
-        found, items = best(scores, k)
-        expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        assert_array_equal(items, expected)
-        assert_array_equal(found, np.take_along_axis(scores, expected, 1))
+    rng = np.random.default_rng(0)
+    many = rng.normal(size=(7, 1501)).astype(np.float32)
+    many[0], many[1, 700:] = 0.5, -np.inf
+    for scores, ks in ((rng.integers(-2, 3, (9, 14)) / 2, (1, 4, 14)), (many, (1, 10, 93, 94, 1501))):
+        for k in ks:
+            found, items = best(scores, k)
+            expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            assert_array_equal(items, expected)
+            assert_array_equal(found, np.take_along_axis(scores, expected, 1))

@@ -8,6 +8,7 @@ product cannot tear equal scores apart.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isqrt
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +18,8 @@ from workbench.records import Array, Rows, require
 # entries of a block: 2 MB of float32 stay in the cache; 128 MB are enough to keep a matrix product busy
 CACHED, COMPUTED = 2**19, 2**25
 TILE = 64
+# parts of a row for each of the items that are sought: more of them, fewer items beside those
+PARTS = 8
 
 
 class RowScores(Protocol):
@@ -227,8 +230,18 @@ def best(scores: AnyScores, k: int) -> tuple[Array, Rows]:
     """
     found, items = [], []
     for _, rows in blocks(scores, scores.shape):
-        for row, bound in zip(rows, np.partition(rows, -k, axis=1)[:, -k], strict=True):
+        for row, bound in zip(rows, _bounds(rows, k), strict=True):
             kept = np.flatnonzero(row >= bound)
             items.append(kept[np.argsort(-row[kept], kind="stable")[:k]])
             found.append(row[items[-1]])
     return np.array(found).reshape(-1, k), np.array(items, dtype=np.int64).reshape(-1, k)
+
+
+def _bounds(rows: Array, k: int) -> Array:
+    """For every row a score that at least ``k`` of its items reach, and few more: the ``k``-th largest of the
+    greatest scores of its parts, or in short rows of the scores themselves.
+    """
+    parts = max(PARTS * k, isqrt(rows.shape[1]))
+    if (size := rows.shape[1] // parts) > 1:
+        rows = rows[:, : parts * size].reshape(len(rows), parts, size).max(axis=2)
+    return np.asarray(np.partition(rows, -k, axis=1)[:, -k])
