@@ -92,10 +92,15 @@ TITLES = tuple(title for title, *_ in ARMS.values())
 TRAINED = tuple(f"03_train-{name}" for name in ARMS)
 # what the page decides about a figure, and not the notebook
 SET_HERE = ("width", "title")
+# pixels above a figure's axes where it does not say, and those of them that its title takes
+TOP, TITLE = 80, 34
 LEARNT = ("Training", "What is found first")
 STOPS = (
     Stop(
-        "01_descriptiveness", "01_descriptiveness", "How much a caption says, measured from the words alone.",
+        "01_descriptiveness", "01_descriptiveness",
+        "How much a caption says, measured from the words alone. DITM's formula can be read in three ways: "
+        "as printed, as the sum of the words' TF-IDF weights (raw_sum), or as that sum of weights whose squares "
+        "add up to one (l2_sum).",
         title="Captions say more or less", figures=("Descriptiveness by level",),
     ),
     Stop(
@@ -116,7 +121,10 @@ STOPS = (
         parameters={"metrics": KEYS}, models_of=TRAINED,
     ),
     Stop(
-        "08_relevance", "08_relevance", "Which metric can be trusted, and what false negatives do to each.",
+        "08_relevance", "08_relevance",
+        "Which metric can be trusted, and what false negatives do to each. Right is what the truth says; "
+        "what several models put first and was then found true (pooled); what CIDEr-D finds alike in words (phi); "
+        "or what shows the same kinds of things (categories).",
         title="The same answers, judged by the truth", chapter="truth",
         figures=("By the labels", "Order of the models"),
         parameters={"images": 300, "rounds": 300}, models_of=TRAINED,
@@ -289,6 +297,10 @@ def _figures(stop: Stop, folder: Path, called: Mapping[str, str]) -> Iterator[di
         for title, number, figure in [one for one in numbered if one[0].startswith(begin)][:1]:
             # as wide as the page gives it, whatever the notebook did; the title is written above it
             layout = {name: value for name, value in figure["layout"].items() if name not in SET_HERE}
+            margin = {"t": TOP, **layout.get("margin", {})}
+            layout |= {
+                "margin": margin | {"t": margin["t"] - TITLE}, "height": layout.get("height", 450) - TITLE,
+            }  # fmt: skip
             drawn = report.div(
                 _renamed(figure | {"layout": layout}, called), f"{stop.name}-{number}", static=True
             )

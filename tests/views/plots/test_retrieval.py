@@ -71,7 +71,7 @@ def test_colour_and_sign_say_what_an_item_is(split):
     assert marks(page) == ["own", "true", ""]
     assert "\N{CHECK MARK} its own, 0.900" in page
     assert "\N{WHITE CIRCLE} true, 0.300" in page
-    assert "✕ wrong, 25.0 % holds, 0.200" in page
+    assert "✕ wrong, 25.0\u00a0%\u00a0holds, 0.200" in page
 
 
 def test_images_ask_for_captions(split):

@@ -120,12 +120,17 @@ class Panel:
     column: int | None = None
 
     def categories(self, looks: Looks) -> None:
-        """Draw all points, each category in its own look; hollow where the value is missing."""
+        """Draw all points, each category in its own look, the rarer ones on top; hollow where the value is
+        missing. The legend keeps the order of the looks.
+        """
         names = np.array(self.marks.categories())
         self._unknown(self._rows(names == ""))
-        for name, (colour, shape) in looks.items():
-            called = f"{self.marks.name} {name}" if name.isdigit() else name
+        drawn = len(self.fig.data)
+        for name in sorted(looks, key=lambda one: -int(np.sum(names == one))):
+            called, (colour, shape) = f"{self.marks.name} {name}" if name.isdigit() else name, looks[name]
             self.put(self._rows(names == name), {"color": colour}, called, shape)
+            for trace in self.fig.data[drawn:]:
+                trace.legendrank = trace.legendrank or 1000 + list(looks).index(name)
 
     def scale(self, ends: tuple[float, float]) -> None:
         """Draw all points in colours of a scale; hollow where the value is missing."""

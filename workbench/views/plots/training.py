@@ -177,8 +177,8 @@ def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Fig
     for (name, colour, ink), values in zip(ANSWERS, zip(*shares, strict=True), strict=True):
         fig.add_bar(
             x=on_axis(values), y=[escape(d) for d in own], orientation="h", width=0.6, name=name,
-            text=[shown(value) if value > 0.04 else "" for value in values], textposition="inside",
-            insidetextanchor="middle", textfont={"color": ink}, marker={"color": colour},
+            text=[shown(value) if value > 0.06 else "" for value in values], textposition="inside",
+            insidetextanchor="middle", textangle=0, textfont={"color": ink}, marker={"color": colour},
         )  # fmt: skip
     fig.update_layout(barmode="stack", legend={"traceorder": "normal"})
     return fig.update_xaxes(range=[0, 100]).update_yaxes(autorange="reversed")
