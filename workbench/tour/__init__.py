@@ -98,9 +98,9 @@ LEARNT = ("Training", "What is found first")
 STOPS = (
     Stop(
         "01_descriptiveness", "01_descriptiveness",
-        "How much a caption says, measured from the words alone. DITM's formula can be read in three ways: "
-        "as printed, as the sum of the words' TF-IDF weights (raw_sum), or as that sum of weights whose squares "
-        "add up to one (l2_sum).",
+        "How much a caption says, measured from the words alone. DITM's formula can be read in three "
+        "ways: as printed, as the sum of the words' TF-IDF weights (raw_sum), or as that sum of "
+        "weights whose squares add up to one (l2_sum).",
         title="Captions say more or less", figures=("Descriptiveness by level",),
     ),
     Stop(
@@ -122,9 +122,9 @@ STOPS = (
     ),
     Stop(
         "08_relevance", "08_relevance",
-        "Which metric can be trusted, and what false negatives do to each. Right is what the truth says; "
-        "what several models put first and was then found true (pooled); what CIDEr-D finds alike in words (phi); "
-        "or what shows the same kinds of things (categories).",
+        "Which metric can be trusted, and what false negatives do to each. Right is what the truth "
+        "says; what several models put first and was then found true (pooled); what CIDEr-D finds "
+        "alike in words (phi); or what shows the same kinds of things (categories).",
         title="The same answers, judged by the truth", chapter="truth",
         figures=("By the labels", "Order of the models"),
         parameters={"images": 300, "rounds": 300}, models_of=TRAINED,

@@ -69,9 +69,13 @@ def test_colour_and_sign_say_what_an_item_is(split):
     page = sheet({"one": Answers(GOOD, np.ones(3))}, [("", 0)], split, grade=grade, k=3)
     # caption 0 prefers images 0, 2, 1: its own, one of which it is true, one of which a quarter of it holds
     assert marks(page) == ["own", "true", ""]
-    assert "\N{CHECK MARK} its own, 0.900" in page
-    assert "\N{WHITE CIRCLE} true, 0.300" in page
-    assert "✕ wrong, 25.0\u00a0%\u00a0holds, 0.200" in page
+    # a line ends between what is said, never within it
+    for said in (
+        ("\N{CHECK MARK} its own", "0.900"),
+        ("\N{WHITE CIRCLE} true", "0.300"),
+        ("✕ wrong", "25.0 % holds", "0.200"),
+    ):
+        assert f"<small>{', '.join(f'<span>{part}</span>' for part in said)}</small>" in page
 
 
 def test_images_ask_for_captions(split):
@@ -96,7 +100,7 @@ def test_the_border_of_an_item_is_as_wide_as_its_phi(split):
     assert re.findall(r"border: ([\d.]+)px solid rgba\(0, 114, 178, ([\d.]+)\)", page) == [
         ("8.0", "1.00"), ("8.0", "1.00"), ("3.5", "0.36"),
     ]  # fmt: skip
-    assert "another&#x27;s, phi 0.50, 0.200" in page
+    assert "another&#x27;s</span>, <span>phi 0.50</span>, <span>0.200" in page
     nothing = sheet({"one": Answers(GOOD, np.ones(3))}, [("", 0)], split, phi=lambda i, c: np.zeros((3, 1)))
     assert nothing.count("border: 2.0px solid rgba(0, 114, 178, 0.15)") == 3
 

@@ -124,7 +124,7 @@ def _items(
         kind = "own" if is_own else "true" if value >= 1 else "partly" if value >= 0.5 else ""
         note = MARKS[kind]
         if kind in ("partly", ""):
-            note = "✕ another's" if grade is None else f"{note}, {shown(value)}\u00a0%\u00a0holds"
+            note = "✕ another's" if grade is None else f"{note}, {shown(value)} % holds"
         note += "" if phi is None else f", phi {fixed(of_phi, 2)}"
         share = None if phi is None else of_phi / (worth.max() or 1)
         found.append((item, {"kind": kind, "note": f"{note}, {fixed(line[item], 3)}", "share": share}))
