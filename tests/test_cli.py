@@ -206,7 +206,8 @@ def test_run_ends_with_the_code_of_the_notebook(notebook: Path, tmp_path: Path) 
     assert "ZeroDivisionError" in failed.output
 
 
-def test_ls_lists_runs_oldest_first_with_their_first_number(root: Path) -> None:
+def test_ls_lists_runs_oldest_first_with_their_first_number(root: Path, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     lines = [line.split() for line in call("ls", "--root", root).output.splitlines()]
     assert lines[0] == [
         "when",
@@ -396,6 +397,8 @@ MISTAKES = [
     ("run 03_train -p objectiv ditm", "did you mean objective"),
     ("evaluate nothing_here --root .", "nothing_here"),
     ("explore nothing_here --prepare --root .", "nothing_here"),
+    ("explore --ask bus", "--ask gives the questions of a page; name its file with --page"),
+    ("explore --page pictures", "pictures is a folder; name a file, such as pictures/answers.html"),
     ("explore some_run --model ViT-B-32", "give runs, or --model with --images, not both"),
     ("explore --images photos", "--pretrained and --images belong to --model"),
     ("explore --model ViT-B-32", "--model ViT-B-32 needs --images"),
@@ -432,6 +435,24 @@ def test_a_mistake_ends_in_one_helpful_line(command: str, message: str, tmp_path
     assert message in result.output
     assert len(result.output.splitlines()) == 1
     assert not Path("runs").exists()
+
+
+def test_explore_writes_answers_as_a_page_without_runs_and_without_jupyterlab(tmp_path: Path) -> None:
+    file = tmp_path / "answers.html"
+    result = call("explore", "--page", file, "--ask", "a red bus", "--ask", "two cats")
+    assert result.exit_code == 0, result.output
+    text = file.read_text()
+    assert "a red bus" in text
+    assert "two cats" in text
+    assert "<script src=" not in text
+
+
+def test_explore_refuses_runs_of_several_data_sets(root: Path) -> None:
+    for folder, data in zip(sorted(root.glob("*/*")), ("scenes", "flickr8k"), strict=True):
+        runs.write_json(folder / runs.PARAMS, {"data": data})
+    result = call("explore", "aaaa", "bbbb", "--prepare", "--root", root)
+    assert result.exit_code == 2
+    assert "the runs are of several data sets (flickr8k, scenes); choose those of one" in result.output
 
 
 def test_explore_prepares_a_notebook_that_opens_the_runs(root: Path) -> None:

@@ -1,7 +1,9 @@
 """The verbs that look at what is there: runs, shelves, data, the explorer, this machine."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -42,7 +44,7 @@ Images = Annotated[str, typer.Option(metavar="FOLDER", help="Pictures that it is
 
 
 @app.command(epilog="Example: workbench explore --model ViT-B-32 --pretrained mine.pt --images photos")
-def explore(
+def explore(  # noqa: PLR0913 - typer reads the options from the signature
     run: Annotated[
         list[str] | None, typer.Argument(help="Runs of one data set; none takes the shipped encoder.")
     ] = None,
@@ -51,23 +53,55 @@ def explore(
     images: Images = "",
     root: Root = "runs",
     prepare: Annotated[bool, typer.Option("--prepare", help="Write the notebook, open nothing.")] = False,
+    answers: Annotated[
+        Path | None, typer.Option("--page", help="Write answers as a page, open nothing.")
+    ] = None,
+    ask: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A question of that page; repeatable.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Open JupyterLab on the retrieval explorer.
 
     Several runs of one data set stand side by side. A model that was made elsewhere needs no run: name it and
-    a folder of pictures.
+    a folder of pictures. With --page, the answers to a few questions become a page that reads offline.
     """
     from workbench.execution import lab
 
     with usage():
         require(not (run and model), "give runs, or --model with --images, not both")
         require(model or not (pretrained or images), NO_MODEL)
+        require(not ask or answers, "--ask gives the questions of a page; name its file with --page")
+        if answers:
+            lab.of_one_data_set(run or [], root)
+            if model:
+                lab.require_outside(model, images, pretrained)
+            made = _page(answers, ask or [], run or [], root, (model, pretrained, images))
+            emit({"page": str(made)}, as_json, [str(made)])
+            return
         own = {"pretrained": pretrained, "root": root}
         path = lab.outside_explorer(model, images, **own) if model else lab.explorer(run or [], root=root)
     emit({"notebook": str(path)}, as_json, [str(path)])
     if not prepare:
         raise typer.Exit(lab.open_lab(path))
+
+
+def _page(
+    file: Path, asked: Sequence[str], names: Sequence[str], root: str, own: tuple[str, str, str]
+) -> Path:
+    """The explorer's answers as a page; without a question, to the one it opens with."""
+    require(not file.is_dir(), f"{file} is a folder; name a file, such as {file / 'answers.html'}", OSError)
+    writable(file.parent)
+    from workbench import Explorer, open_runs
+    from workbench.views.explorer.questions import Question, Term
+
+    model, pretrained, images = own
+    explorer = (
+        Explorer(model=model, pretrained=pretrained, images=images)
+        if model
+        else Explorer(open_runs(names, root=root))
+    )
+    return explorer.to_html(file, questions=[Question((Term("text", text),)) for text in asked])
 
 
 @app.command(epilog="Example: workbench params 03_train")

@@ -20,6 +20,23 @@ SHIPPED = ("scenes", "scenes_binary")
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
 
 
+def of_one_data_set(names: Sequence[str], root: str = "runs") -> list[Path]:
+    """The folders of these runs.
+
+    Args:
+        names: run folders, or run ids below ``root``.
+        root: where runs lie.
+
+    Raises:
+        FileNotFoundError: no such run; ValueError: runs of several data sets.
+    """
+    found = [runs.find(name, root) for name in names]
+    data = sorted({str(one.results.get("dataset") or one.params.get("data", "")) for one in found})
+    several = f"the runs are of several data sets ({', '.join(data)}); choose those of one"
+    require(len(data) <= 1, several)
+    return [one.folder.resolve() for one in found]
+
+
 def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
     """A copy of the explorer's notebook that opens these runs.
 
@@ -33,12 +50,7 @@ def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
     Raises:
         FileNotFoundError: no such run; ValueError: runs of several data sets.
     """
-    chosen = [runs.find(name, root) for name in names]
-    data = {str(one.results.get("dataset") or one.params.get("data", "")) for one in chosen}
-    require(
-        len(data) <= 1, f"the runs are of several data sets ({', '.join(sorted(data))}); choose those of one"
-    )
-    folders = [str(one.folder.resolve()) for one in chosen]
+    folders = [str(folder) for folder in of_one_data_set(names, root)]
     book = nbformat.read(library.find(EXPLORER), 4)
     (place,) = [n for n, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", [])]
     given = nbformat.v4.new_code_cell(f"runs = {folders!r}", metadata={"tags": ["injected-parameters"]})
@@ -63,9 +75,7 @@ def outside_explorer(model: str, images: str, *, pretrained: str = "", root: str
     Raises:
         KeyError, FileNotFoundError, ValueError: no such model, weights or pictures.
     """
-    require(images, f"--model {model} needs --images, a folder of pictures")
-    below(images)
-    _require_model(model, pretrained)
+    require_outside(model, images, pretrained)
     model, pretrained, images = (
         str(Path(one).resolve()) if Path(one).exists() else one for one in (model, pretrained, images)
     )
@@ -82,14 +92,21 @@ def outside_explorer(model: str, images: str, *, pretrained: str = "", root: str
     return runs.write_text(Path(root) / "explore" / "own_model.ipynb", nbformat.writes(book))
 
 
-def _require_model(model: str, pretrained: str) -> None:
+def require_outside(model: str, images: str, pretrained: str = "") -> None:
     """Refuse names that stand for nothing; open_clip is looked into and not loaded, which would take seconds.
+
+    Args:
+        model: as for ``outside_explorer``.
+        images: likewise.
+        pretrained: likewise.
 
     Raises:
         KeyError: no such model.
         FileNotFoundError: no such file.
-        ValueError: the JSON file cannot be read.
+        ValueError: no pictures, or the JSON file cannot be read.
     """
+    require(images, f"--model {model} needs --images, a folder of pictures")
+    below(images)
     if model.endswith(".json"):
         read_options(Path(model))
     elif ":" not in model:

@@ -346,10 +346,10 @@ class View {
     fresh.forEach(image => this.decoded.add(image));
     await Promise.all(fresh.map(image => image.decode().catch(() => null)));
     if (answer !== this.answer) return;
-    const passed = answer.passed === answer.gallery ? "" : ` of the ${answer.passed} that pass the filters,`;
+    const passed = answer.passed === answer.gallery ? "" : ` of the ${counted(answer.passed)} that pass the filters,`;
     const took = Math.round(performance.now() - began);
     this.status.dataset.milliseconds = took;
-    this.say(`${this.shown}${passed} of ${answer.gallery} ${answer.query.seeks} · ${answer.query.measure} · ${took} ms`);
+    this.say(`${counted(this.shown)}${passed} of ${counted(answer.gallery)} ${answer.query.seeks} · ${answer.query.measure} · ${took} ms`);
   }
 
   say(text) {

@@ -213,8 +213,8 @@ class Explorer(anywidget.AnyWidget):
         place = (self.folder / path).resolve()
         require(
             place.is_relative_to(self.folder),
-            f"{path} lies outside of {self.folder}, and a page writes nowhere else; name the folder in "
-            "Explorer(folder=...), or write with export(...) in the notebook",
+            f"{path} lies outside of the folder {self.folder.name}, and a page writes nowhere else; name the "
+            "folder in Explorer(folder=...), or write with export(...) in the notebook",
         )
         return self.export(place, overwrite=overwrite)
 

@@ -82,7 +82,7 @@ class Gallery {
   drawMore() {
     const { shown, answer } = this.view, least = Math.min(shown, answer.passed);
     this.more.hidden = !this.view.moreThere;
-    this.more.textContent = `Show more: ${least} of ${answer.passed} are shown`;
+    this.more.textContent = `Show more: ${counted(least)} of ${counted(answer.passed)} are shown`;
   }
 
   drawPins() {

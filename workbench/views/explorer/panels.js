@@ -142,7 +142,7 @@ class Disagreements {
   ask(at) {
     const { row, text, kind, thumbnail } = this.found[at];
     this.at = at;
-    this.told.textContent = `${at + 1} of ${this.found.length}`;
+    this.told.textContent = `${at + 1} of ${counted(this.found.length)}`;
     this.box.querySelectorAll("tbody tr").forEach((line, i) => line.toggleAttribute("aria-current", i === at));
     if (kind === "text") this.view.askText(text);
     else this.view.askTerm({ kind, value: row, sign: 1, name: text, thumbnail }, "images");

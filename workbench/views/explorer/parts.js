@@ -27,6 +27,7 @@ function words(text, tag = "span", attributes = {}) {
 }
 
 const number = (value, digits = 3) => (value === null || value === undefined ? "–" : value.toFixed(digits).replace("-", "−"));
+const counted = value => value.toLocaleString("en");
 const signed = (value, digits = 3) => (value > 0 ? "+" : "") + number(value, digits);
 const place = rank => (rank === null || rank === undefined ? "–" : `#${rank}`);
 const unique = values => [...new Set(values)];

@@ -64,9 +64,9 @@
       this.next.disabled = this.at === this.answers.length - 1;
       this.step = 0;
       const { query, gallery, passed, runs, grades } = this.answer;
-      const filtered = passed === gallery ? "" : `, of which ${passed} pass the filters`;
+      const filtered = passed === gallery ? "" : `, of which ${passed.toLocaleString("en")} pass the filters`;
       this.status.textContent = `Question ${this.at + 1} of ${this.answers.length}: ${runs.length} run${runs.length > 1 ? "s" : ""}, ` +
-        `${gallery} ${query.seeks}${filtered}, by ${query.measure}, graded by ${grades}.`;
+        `${gallery.toLocaleString("en")} ${query.seeks}${filtered}, by ${query.measure}, graded by ${grades}.`;
       this.draw();
     }
 
