@@ -30,9 +30,11 @@ class Board {
   prepare(family) {
     const { lead, members } = family, place = lead.cells[1];
     if (members.length) {
+      const arm = place.querySelector("small") ?? "";
+      if (arm) arm.remove();
       const button = make("button", { type: "button", onclick: () => { family.open = !family.open; this.draw(); } }, place.textContent);
       family.button = button;
-      place.replaceChildren(this.tick(members, place.textContent), " ", button);
+      place.replaceChildren(this.tick(members, place.textContent), " ", button, arm);
     }
     for (const row of members.length ? members : [lead]) row.cells[1].prepend(this.tick([row], this.name(row)), " ");
   }

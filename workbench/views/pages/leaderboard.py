@@ -3,6 +3,7 @@ splits do not compare.
 """
 
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,7 +26,8 @@ from workbench.views.pages import page
 
 # what stands before the numbers of a run, and behind them where any run has it
 BEFORE = ("objective", "run", "seed")
-BEHIND = ("train_images", "epochs", "arm", "options", "notebook", "status")
+BEHIND = ("train_images", "epochs", "options", "notebook", "status")
+SEED = re.compile(r", seed=[^;]*")
 # where a run lies says nothing about its numbers
 PLACES = ("out", "device")
 FIRST = str(MetricKey("rsum"))
@@ -152,7 +154,7 @@ def _options(alike: Sequence[runs.Run]) -> list[str]:
     given = [{name.removeprefix("settings."): one for name, one in flat(run.params).items()} for run in alike]
     differ = {}
     for name in dict.fromkeys(
-        name for one in given for name in one if name not in (*BEFORE, *BEHIND, *PLACES)
+        name for one in given for name in one if name not in (*BEFORE, *BEHIND, *PLACES, "arm")
     ):
         values = [config.get(name, one.get(name)) for config, one in zip(resolved, given, strict=True)]
         if len({repr(value) for value in values}) > 1:
@@ -179,7 +181,7 @@ def _group(key: Any, part: pd.DataFrame, found: Sequence[runs.Run], page_folder:
     behind = [name for name in BEHIND if set(part[name]) - ({"", "ok"} if name == "status" else {""})]
     lines = [
         {"before": [row[name] for name in BEFORE], "behind": [row[name] for name in behind],
-         "number": number, "link": _link(run, page_folder),
+         "arm": row["arm"], "number": number, "link": _link(run, page_folder),
          "values": [(*_value(row, label), of.get(label), label in bold) for label in labels]}
         for number, (row, run, of, bold)
         in enumerate(zip(part.to_dict("records"), found, [{}, *against], shaded, strict=True))
@@ -251,12 +253,12 @@ def _families(
         named = {
             "run": count(len(seeds), "seed"),
             "seed": ", ".join(sorted(map(str, seeds.groups))),
-            "arm": "",
         }
         about = {**rows.iloc[0], **named}
         before, after = ([about[name] for name in names] for names in (BEFORE, behind))
         values = [(*_mean(seeds[label].mean(), label), None, False) for label in labels]
-        lead = {"before": before, "behind": after, "link": "", "values": values}
+        arm = SEED.sub("", str(about["arm"]))
+        lead = {"before": before, "arm": arm, "behind": after, "link": "", "values": values}
         made.append((float(seeds[FIRST].mean().mean()), {"lead": lead, "lines": own}))
     made.sort(key=lambda one: (np.isnan(one[0]), -one[0]))
     return [family for _, family in made]
