@@ -167,6 +167,31 @@ def machine() -> str:
     return "\n".join([about, "", *(f"| {line} |" for line in table)])
 
 
+def million() -> str:
+    """What a million pairs in shards took, part by part, and the most memory till the end of each."""
+    found = read("million")
+    about = {
+        "index": ("the shards are indexed", "pairs"),
+        "data_path": ("one epoch of pictures and captions, in shuffled order", "pairs"),
+        "features": ("frozen features of all pictures, read and kept", "pictures"),
+        "training": ("one epoch of heads on these features", "pairs"),
+        "evaluation": ("all pictures against all captions, with intervals", "pairs"),
+        "rankings": ("the ten best of every query, in both directions", "queries"),
+    }
+    rows = [
+        (what, fixed(found[f"{part}_seconds"], 0), f"{fixed(found[f'{part}_a_second'], 0)} {of}",
+         fixed(found[f"{part}_peak_gib"], 2))
+        for part, (what, of) in about.items()
+    ]  # fmt: skip
+    of, pictures = found["machine"], count(found["pairs"] // 5, "picture")
+    told = (
+        f"{count(found['pairs'], 'pair')} of {pictures}, {of['cores']} cores ({of['processor']}), load "
+        f"{fixed(of['load'], 1)} at the end:"
+    )
+    table = [("part", "seconds", "a second", "most memory till then, GiB"), ("---",) * 4, *rows]
+    return "\n".join([told, "", *(f"| {' | '.join(row)} |" for row in table)])
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "tour": tour,
     "comparison": comparison,
@@ -174,6 +199,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "held": held,
     "ablations": ablations,
     "machine": machine,
+    "million": million,
 }
 # files with blocks
 FILES = ("README.md", "docs/guides/benchmarks.md", "docs/guides/tables.md")

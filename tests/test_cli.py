@@ -368,6 +368,10 @@ MISTAKES = [
     ("tour --root words.yaml", "cannot write to words.yaml"),
     ("grid 03_train broken.yaml", "broken.yaml cannot be read"),
     ("grid 03_train words.yaml", "words.yaml: a must be a mapping of names, got 3"),
+    ("train notebooks.yaml", "notebooks.yaml is a grid and no configuration; `workbench grid 03_train"),
+    ("train pictures/a.png", "pictures/a.png is no configuration, whose name ends with .json or .yaml"),
+    ("grid 03_train ditm_table4 -p data cxc", "cxc has no training split: train on other data"),
+    ("grid 03_train ditm_table4 -p data folder -p data_options.root nowhere", "nowhere"),
     ("list losses", "no shelf 'losses'; known: data, encoders"),
     ("list objective", "no shelf 'objective'; did you mean objectives"),
     ("notebooks words.yaml", "words.yaml is a file; name a folder"),
@@ -424,6 +428,7 @@ def test_a_mistake_ends_in_one_helpful_line(command: str, message: str, tmp_path
         "broken.json": "{",
         "broken.yaml": "a: [",
     }
+    files["notebooks.yaml"] = "notebook: 03_train"
     files["words.yaml"] = "arms: {a: 3}"
     Path("pictures").mkdir()
     Path("pictures/a.png").touch()

@@ -136,7 +136,7 @@ def test_every_table_can_be_made_on_photographs_by_encoders_that_fit(name):
 @pytest.mark.parametrize(
     "given",
     [{"start": "scenes"}, {"image_encoder": "towers"},
-     {"features": "scenes_backbone", "image_encoder": "regions", "text_encoder": "sequence"},
+     {"features": "scenes_backbone", "image_encoder": "regions", "text_encoder": "graph"},
      {"features": "efficientnet_lite0", "image_encoder": "regions", "text_encoder": "graph",
       "text_options": {"concepts": {"kind": "towers", "name": "scenes"}}}],
 )  # fmt: skip

@@ -24,8 +24,9 @@ GRIDS = {
 }
 HEAD = """# Three tables on Flickr8k
 
-Made by the commands that stand above them, with Flickr8k below the folder that `WORKBENCH_DATA` names: frozen
-features of photographs and words, a thousand training images, four epochs. Such a budget shows the way and
+Made by the commands that stand above them, with Flickr8k, and for DITM's table HierarCaps, below the folder
+that `WORKBENCH_DATA` names: frozen features of photographs and words, a thousand training images, four
+epochs; CORA's Table 3 is three grids. Such a budget shows the way and
 what it costs, and no ranking of the rows: hold the differences against the intervals where there are several
 seeds. The features of the photographs had been read before, once for all.
 `python -m tests.performance.record_tables FOLDER` writes this page.

@@ -175,6 +175,11 @@ def train(
 
     with usage():
         values = read_options(library.find(config, "configuration")) if config else {}
+        of_grid = {"notebook", "arms", "grid", "table"} & values.keys()
+        require(
+            not of_grid,
+            f"{config} is a grid and no configuration; `workbench grid 03_train {config}` runs it",
+        )
         standalone.check_folder(out, resume)
         chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
         writable(out or "runs")

@@ -1,5 +1,7 @@
 """The papers' tables in a terminal: a grid is planned, its table is written, and all tables are listed."""
 
+import inspect
+import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,6 +10,7 @@ from typing import Any
 
 from workbench.cli.lines import columns, screen
 from workbench.execution import library
+from workbench.records import require
 
 
 def planned(
@@ -22,6 +25,9 @@ def planned(
 
     Returns:
         The grid that is run, the values of those words, and the parameters of every arm.
+
+    Raises:
+        FileNotFoundError: no such file, or the data are not there; others as ``grid.plan``.
     """
     from workbench.execution import grid, layout, parameters
 
@@ -30,7 +36,36 @@ def planned(
     described = grid.over_seeds(grid.read_grid(path), changes)
     if "table" in described:
         layout.read(described, path)
-    return described, changes, grid.plan(notebook, described, changes)
+    arms = grid.plan(notebook, described, changes)
+    require_data(arms)
+    return described, changes, arms
+
+
+def require_data(arms: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse data that are not there, or cannot be trained on, before anything runs.
+
+    Args:
+        arms: parameters by label.
+
+    Raises:
+        FileNotFoundError: data are not there; ValueError: they have no training split, or cannot be read.
+    """
+    from workbench import data
+
+    asked = {
+        json.dumps([one.get("data"), one.get("data_options")], sort_keys=True): one for one in arms.values()
+    }
+    for one in asked.values():
+        name, options = one.get("data"), one.get("data_options") or {}
+        if name in (None, "scenes"):
+            continue
+        split = inspect.signature(data.member(name)).parameters["split"].annotation
+        trains = "train" in getattr(split, "__args__", ("train",))
+        require(
+            trains,
+            f"{name} has no training split: train on other data, and `workbench evaluate RUN --data {name}`",
+        )
+        data.load(name, split="train", **options)
 
 
 def ended(done: Sequence[Any]) -> list[str]:

@@ -151,7 +151,13 @@ def build(description: Description, pretrained: str) -> Any:
         return open_clip.create_model(description.name, weights_only=True).train()
     if pretrained and not pretrained.endswith(CHECKPOINTS) and pretrained not in SHIPPED:
         _require_tag(description, pretrained)
-        return open_clip.create_model(description.name, pretrained=pretrained, weights_only=True).train()
+        try:
+            return open_clip.create_model(description.name, pretrained=pretrained, weights_only=True).train()
+        except (OSError, RuntimeError) as error:
+            raise FileNotFoundError(
+                f"the weights {pretrained!r} of {description.name} cannot be downloaded; set pretrained, "
+                "of the encoder's options, to the path of their file, or go where the hub can be reached"
+            ) from error
     network = _instantiate(description)
     if pretrained:
         open_clip.load_checkpoint(network, str(_checkpoint(description, pretrained)), weights_only=True)

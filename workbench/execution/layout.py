@@ -2,8 +2,8 @@
 
 - ``paper`` and ``number``: as ``metrics.published`` has them, e.g. ``DITM`` and ``IV``, or ``Fig. 7``, of
   which nothing is printed; ``part`` says which part of the table, where several grids make one;
-- ``columns``: heading -> key of a number, or a list of keys whose mean it is; left out, they are R@K of both
-  directions and RSUM;
+- ``columns``: heading -> key of a number, or a list of keys whose mean it is, or ``{sum: [...]}``; left out,
+  they are R@K of both directions and RSUM;
 - ``printed``: a list of parts of the printed table, each by ``dataset``, ``protocol`` and ``group``.
   ``measured``, a data set and protocol that ``published.PROTOCOLS`` knows, says what it was measured on where
   these do not, and ``metrics`` (heading -> printed metric) which of its values stand beside which column;
@@ -67,7 +67,8 @@ class Layout:
     Args:
         paper, number: of the printed table.
         part: of the table that several grids make; empty where this grid makes all of it.
-        columns: heading -> keys whose mean it is.
+        columns: heading -> keys whose mean it is, or whose sum.
+        sums: headings of sums.
         parts: of the printed table.
         rows: row of the grid -> its printed name, in the order of the grid; ``None`` = not printed.
         curves: heading -> row of the grid -> the number that it sets a parameter to.
@@ -80,6 +81,11 @@ class Layout:
     parts: list[Part]
     rows: dict[str, str | None]
     curves: dict[str, dict[str, float]] = field(default_factory=dict)
+    sums: frozenset[str] = frozenset()
+
+    def sums_up(self, column: str) -> bool:
+        """Whether a column of the table, headed by one of the layout and where it was measured, is a sum."""
+        return any(f"{column}, ".startswith(f"{head}, ") for head in self.sums)
 
 
 def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
@@ -103,13 +109,18 @@ def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
     require_known(f"{place}: table.row is", by, FIELDS, parameters.ParameterError)
     require_known(f"{place}: table.paper: no paper", paper, published.COMPARABLE, parameters.ParameterError)
     given = said.get("columns") or {key: key for key in RETRIEVAL}
-    columns = {str(head): [keys] if isinstance(keys, str) else list(keys) for head, keys in given.items()}
+    sums = frozenset(str(head) for head, keys in given.items() if isinstance(keys, Mapping))
+    for head in sums:
+        only = f"{place}: table.columns: {head} is {given[head]}; write {{sum: [key, ...]}}"
+        require(list(given[head]) == ["sum"], only, parameters.ParameterError)
+    given = {str(head): keys["sum"] if head in sums else keys for head, keys in given.items()}
+    columns = {head: [keys] if isinstance(keys, str) else list(keys) for head, keys in given.items()}
     for key in (key for keys in columns.values() for key in keys):
         MetricKey.parse(key)
     parts = [_part(paper, number, one, by, columns) for one in said.get("printed") or ()]
     curves = {str(head): _curve(grid, str(path), place) for head, path in (said.get("curves") or {}).items()}
     part, rows = str(said.get("part", "")), _rows(grid, said.get("rows") or {}, parts, place)
-    return Layout(paper, number, part, columns, parts, rows, curves)
+    return Layout(paper, number, part, columns, parts, rows, curves, sums)
 
 
 def _curve(grid: Mapping[str, Any], path: str, place: object) -> dict[str, float]:
@@ -164,7 +175,9 @@ def _part(
         f"table.printed.measured is {on}; choose one of {', '.join(map(str, published.PROTOCOLS))}",
         parameters.ParameterError,
     )
-    heading = str(said.get("heading") or ", ".join(filter(None, (on[0], str(said.get("group", ""))))))
+    # where groups stand below one another, each row of the further ones names its own
+    group = f"{said['group']} unless a row names another" if said.get("further") else said.get("group", "")
+    heading = str(said.get("heading") or ", ".join(filter(None, (on[0], str(group)))))
     return Part(heading, (on[0], on[1]), values, told)
 
 

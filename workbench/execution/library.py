@@ -37,6 +37,9 @@ def find(name: Path | str, kind: str = "notebook") -> Path:
         FileNotFoundError: there is none; the message lists the near names.
     """
     below, suffixes = KINDS[kind]
+    ends = " or ".join(suffixes)
+    require(not Path(name).is_file() or Path(name).suffix in suffixes,
+            f"{name} is no {kind}, whose name ends with {ends}", FileNotFoundError)  # fmt: skip
     held = f"{name} is a folder; name a {kind} in it"
     require(not Path(name).is_dir() or not str(name), held, FileNotFoundError)
     folders = [Path(), *(Path(folder) / below for folder in ("notebooks", shipped()))]

@@ -32,11 +32,11 @@ from workbench.metrics import published
 from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
 from workbench.records.readable import unit_of
-from workbench.records.shown import count
+from workbench.records.shown import count, shown
 
 # letters of the changes that the name of a table's files says
 MOST_SAID = 120
-SAME, OTHER = "same test set", "another test set"
+SAME, OTHER, UNSAID = "same test set", "another test set", "protocol not said"
 # what was measured beside a run's own data, and the keys whose mean a column is
 Source = tuple[str, list[str]]
 # mean and the ends of its interval; None = not known
@@ -161,15 +161,20 @@ def _table(name: str, layout: Layout, rows: Mapping[str, str], good: Mapping[str
     contracts, data = every[0].results.get("contracts", {}), every[0].results.get("dataset", "data")
     parts = [_placed(part, every[0]) for part in layout.parts]
     columns = _columns(layout, parts, every)
-    units = {head: unit_of(keys[0], contracts.get(keys[0])) for head, (_, keys) in columns.items()}
+    units = {
+        head: "sum" if layout.sums_up(head) else unit_of(keys[0], contracts.get(keys[0]))
+        for head, (_, keys) in columns.items()
+    }
     filled = [
-        Row(row, layout.rows[row], len(of), {head: _mean(of, *source) for head, source in columns.items()})
+        Row(row, layout.rows[row], len(of), {
+            head: _mean(of, *source, total=layout.sums_up(head)) for head, source in columns.items()
+        })
         for row, of in by_row.items()
-    ]
+    ]  # fmt: skip
     printed = list(dict.fromkeys(row for part in parts for row in part.values))
     kind = "" if layout.number.startswith("Fig") else "Table "
     title = f"{layout.paper}, {kind}{layout.number}" + (f": {layout.part}" if layout.part else "")
-    notes = _notes(layout, parts, columns, every) + _equal(filled)
+    notes = _notes(layout, parts, columns, every) + _unmeasured(filled) + _equal(filled)
     return Table(f"{name}_{data}", title, units, ordered(filled, printed), parts, {}, notes, layout.curves)
 
 
@@ -186,6 +191,8 @@ def runs_of(arms: grids.Arms, there: Sequence[runs.Run]) -> dict[str, runs.Run |
 
 def _placed(part: Part, run: runs.Run) -> Part:
     """The part with a word that says whether the run's numbers were measured where the paper's were."""
+    if part.on not in published.PROTOCOLS:
+        return replace(part, word=UNSAID)
     return replace(part, word=OTHER if _why_not(part, run) else SAME)
 
 
@@ -240,9 +247,9 @@ def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) ->
     return out
 
 
-def _mean(of: Sequence[runs.Run], place: str, keys: Sequence[str]) -> Interval:
+def _mean(of: Sequence[runs.Run], place: str, keys: Sequence[str], *, total: bool = False) -> Interval:
     found = [one["metrics"] for run in of if (one := _results(run, place, keys))]
-    values = np.array([np.mean([one[key] for key in keys]) for one in found])
+    values = np.array([np.mean([one[key] for key in keys]) for one in found]) * (len(keys) if total else 1)
     if not len(values):
         return None, None, None
     return (float(values.mean()), *t_interval(values)) if len(values) > 1 else (float(values[0]), None, None)
@@ -322,6 +329,11 @@ def _notes(
     )
     said = several if len(seeds) > 1 else f"seed {seeds[0]} alone, whose scatter is not known"
     out = [f"Measured here on the test split of {good[0].results.get('dataset', '')}, {sizes}: {said}."]
+    out += _measured_on(columns, good)
+    out += [
+        f"{head}: the {'sum' if layout.sums_up(head) else 'mean'} of {', '.join(keys)}."
+        for head, (_, keys) in columns.items() if len(keys) > 1
+    ]  # fmt: skip
     left = [head for head in layout.columns if not any(f"{one}, ".startswith(f"{head}, ") for one in columns)]
     out += [f"Not measured on these data: {', '.join(left)}."] if left else []
     reasons = {part.heading: _why_not(part, good[0]) for part in parts}
@@ -335,10 +347,38 @@ def _notes(
     return out + ([f"The runs were made by {len(codes)} versions of the code."] if len(codes) > 1 else [])
 
 
+def _measured_on(columns: Mapping[str, Source], good: Sequence[runs.Run]) -> list[str]:
+    """Which columns were measured on other data than the runs' own, or by chains of captions."""
+    own, where = good[0].results.get("dataset", ""), dict[str, list[str]]()
+    for head, (place, keys) in columns.items():
+        results = next((one for run in good if (one := _results(run, place, keys))), {})
+        split = {"name": "", "images": 0, "captions": 0, **results.get("split", {})}
+        chains = MetricKey.parse(keys[0]).judgements == "chains"
+        if results.get("dataset", own) != own:
+            sizes = f"{count(split['images'], 'image')} and {count(split['captions'], 'caption')}"
+            where.setdefault(f"Measured on {split['name']}, {sizes}", []).append(head)
+        elif chains:
+            where.setdefault(f"Measured on the chains of captions of {own}", []).append(head)
+    return [f"{on}: {', '.join(heads)}." for on, heads in where.items()]
+
+
+def _unmeasured(rows: Sequence[Row]) -> list[str]:
+    """Which rows lack a number that others have."""
+    lacking: dict[str, list[str]] = {}
+    for row in (row for row in rows if row.seeds):
+        heads = [head for head, (value, *_) in row.values.items() if value is None]
+        if heads:
+            lacking.setdefault(", ".join(heads), []).append(row.name)
+    return [
+        f"Not measured of {'; '.join(names)}: {heads}. The same `workbench grid --skip-existing` does it."
+        for heads, names in lacking.items()
+    ]
+
+
 def _equal(rows: Sequence[Row]) -> list[str]:
     """Which rows have the same numbers throughout, as arms have that a budget gives nothing to differ in."""
     alike: dict[str, list[str]] = {}
-    for row in (row for row in rows if row.seeds):
+    for row in (row for row in rows if any(value is not None for value, *_ in row.values.values())):
         alike.setdefault(repr(row.values), []).append(row.name)
     return [
         f"The same in every number, so that nothing told them apart in this training: {'; '.join(names)}."
@@ -349,14 +389,20 @@ def _equal(rows: Sequence[Row]) -> list[str]:
 
 def _budget(configs: Sequence[Mapping[str, Any]]) -> str:
     """On how many images the runs were trained, and for how long."""
-    images, epochs, first = (
-        sorted({int(one.get(name, 0)) for one in configs})
-        for name in ("train_images", "epochs", "warmup_epochs")
+    images, epochs = (
+        sorted({int(one.get(name, 0)) for one in configs}) for name in ("train_images", "epochs")
     )
+    shares = sorted({float(one.get("data_options", {}).get("share") or 1) for one in configs})
     seen = " or ".join(count(number, "image") if number else "all images" for number in images)
+    if shares != [1]:
+        of = " or ".join(f"{shown(share)} percent" for share in shares)
+        seen = f"{of} of the images" if images == [0] else f"{seen}, taken from {of} of all"
     said = f"Trained here on {seen} for {' or '.join(count(number, 'epoch') for number in epochs)}"
-    summed = " or ".join("none" if number == 0 else f"the first {number}" for number in first)
-    return said + (f", {summed} of them with hinges over all negatives." if any(first) else ".")
+    warm = sorted(min(int(one.get("warmup_epochs", 0)), int(one.get("epochs", 0))) for one in configs)
+    several = "" if warm[0] == warm[-1] else "up to "
+    return said + (
+        f"; {several}{count(warm[-1], 'epoch')} with hinges over all negatives." if warm[-1] else "."
+    )
 
 
 def _encoder(config: Mapping[str, Any], side: str) -> str:

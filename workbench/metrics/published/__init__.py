@@ -279,7 +279,8 @@ COMPARABLE = {
     "CORA": f"{QUOTED} (the heading says which); [†] marks the mean of two models",
     "DIAS": f"{QUOTED} (the heading says which); * marks the mean of two models",
     "AAHR": f"{QUOTED}, which the table does not state; * marks the mean of two models",
-    "SAM": "† marks the authors' re-run of another method; a method with + SAM compares with its own † row",
+    "SAM": "† marks the authors' re-run of another method; a method with + SAM compares with its own † row; "
+    "the printed NCS (N@K, NSUM) is by SPICE, which compares with none by CIDEr-D",
 }
 MARKS = {
     "DITM": {"*": "extra augmentation"},
