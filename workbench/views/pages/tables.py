@@ -58,14 +58,24 @@ def _cells(row: Row, table: Table, printed: Sequence[tuple[Part, str]]) -> list[
         with_interval(*row.values[name], unit) if name in row.values else ""
         for name, unit in table.columns.items()
     ]
-    beside = [text for part in table.parts if (text := part.remarks.get(row.printed or ""))]
-    beside += [] if row.ours else [ONLY_PRINTED]
+    beside = _remarks(row, table) + ([] if row.ours else [ONLY_PRINTED])
     name = row.name if row.printed in (None, row.name) else f"{row.name} (printed as {row.printed})"
     return [
         name, str(row.seeds) if row.ours else "", *own,
         *(part.values.get(row.printed or "", {}).get(head, "") for part, head in printed),
         "; ".join(dict.fromkeys(beside)),
     ]  # fmt: skip
+
+
+def _remarks(row: Row, table: Table) -> list[str]:
+    """What is to be said beside the printed row."""
+    return [text for part in table.parts if (text := part.remarks.get(row.printed or ""))]
+
+
+def _beside(row: Row, table: Table) -> str:
+    """The same as a sentence of its own."""
+    said = "; ".join(dict.fromkeys(_remarks(row, table)))
+    return f"{row.printed}: {said}." if said else ""
 
 
 def markdown(table: Table) -> str:
@@ -81,18 +91,41 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """The table as LaTeX for the packages ``booktabs`` and ``graphicx``.
+    """The table as LaTeX for the packages ``booktabs`` and ``graphicx``: what was measured here, and below it
+    each part that was printed, since all of them beside one another are wider than a page can show.
 
     Args:
         table: from ``execution.table.make``.
     """
-    heads, rows = texts(table)
-    head, *body = (" & ".join(map(_escaped, line)) + r" \\" for line in [heads, *rows])
-    notes = r"\\ ".join(map(_escaped, _notes(table)))
+    own = [f"{name}, {heading(unit)}" for name, unit in table.columns.items()]
+    blocks = [
+        ("Measured here", ["row", "seeds", *own], [_cells(row, table, ()) for row in table.rows if row.ours])
+    ]
+    for part in table.parts:
+        names = _heads(part)
+        lines = [
+            [row.printed or "", *(of.get(name, "") for name in names)]
+            for row in table.rows
+            if (of := part.values.get(row.printed or ""))
+        ]
+        about = f"{part.heading} ({part.word}), {_as_printed(table, names[0]) if names else 'printed'}"
+        blocks.append((about, ["row", *names], lines))
+    beside = {text: None for row in table.rows if (text := _beside(row, table))}
+    notes = r"\\ ".join(map(_escaped, [*_notes(table), *beside]))
     return "\n".join([
-        r"\begin{table}", rf"\caption{{{_escaped(table.title)}}}", r"\resizebox{\linewidth}{!}{%",
-        rf"\begin{{tabular}}{{l{'r' * (len(heads) - 2)}l}}", r"\toprule", head, r"\midrule", *body,
-        r"\bottomrule", r"\end{tabular}}", rf"\par\footnotesize {notes}", r"\end{table}", "",
+        r"\begin{table}", rf"\caption{{{_escaped(table.title)}}}", *(_tabular(*block) for block in blocks),
+        rf"\par\footnotesize {notes}", r"\end{table}", "",
+    ])  # fmt: skip
+
+
+def _tabular(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """One block of the table, made smaller where it is wider than the page."""
+    head, *body = (" & ".join(map(_escaped, line[: len(heads)])) + r" \\" for line in [heads, *rows])
+    return "\n".join([
+        rf"\par\textit{{{_escaped(title)}}}\par",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", r"\toprule", head, r"\midrule", *body,
+        r"\bottomrule", r"\end{tabular}}",
     ])  # fmt: skip
 
 
