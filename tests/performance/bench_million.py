@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from PIL import Image
 
 from tests.data.fixtures import tar
@@ -78,10 +79,16 @@ def write(folder: Path, images: int) -> None:
 
 
 class Parts:
-    """The figures of each part, told as soon as it has ended."""
+    """The figures of each part, told and written as soon as it has ended.
 
-    def __init__(self) -> None:
-        self.figures: dict[str, Any] = {}
+    Args:
+        file: keeps them, so that a run that was cut off adds to them; a part that it does again is measured
+            again.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.figures: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
 
     def timed(self, part: str, count: int, work: Callable[[], Any]) -> Any:
         """What the work returns; its seconds, its rate, and the peak of memory till its end."""
@@ -91,6 +98,7 @@ class Parts:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         found = {"seconds": seconds, "a_second": count / seconds, "peak_gib": peak}
         self.figures |= {f"{part}_{name}": value for name, value in found.items()}
+        self.file.write_text(json.dumps(self.figures))
         sys.stdout.write(f"{part}: {seconds:.0f} s, {count / seconds:.0f} a second, {peak:.2f} GiB\n")
         sys.stdout.flush()
         return made
@@ -98,7 +106,9 @@ class Parts:
 
 def main(pairs: int = 1_000_000, place: str = "") -> None:
     """Measure and record."""
-    root, images, parts = Path(place or tempfile.mkdtemp()), pairs // CAPTIONS, Parts()
+    root, images = Path(place or tempfile.mkdtemp()), pairs // CAPTIONS
+    root.mkdir(parents=True, exist_ok=True)
+    parts, weights = Parts(root / "figures.json"), root / "trained.pt"
     os.environ["WORKBENCH_CACHE"] = str(root / "cache")
     write(root / "shards", images)
     given = {"data": "shards", "data_options": {"root": str(root / "shards")}}
@@ -109,16 +119,22 @@ def main(pairs: int = 1_000_000, place: str = "") -> None:
         for captions in shuffled(split.own, BATCH, np.random.default_rng(0)):
             source.batch(captions)
 
-    parts.timed("data_path", pairs, read)
-    ready = parts.timed("features", images, lambda: prepare(Config(**given, **MODEL), progress=False))
+    if not weights.exists():
+        parts.timed("data_path", pairs, read)
+    made = "opened" if weights.exists() else "features"
+    ready = parts.timed(made, images, lambda: prepare(Config(**given, **MODEL), progress=False))
     model, train = ready.model, ready.train
     assert train is not None
-    choose = partial(validate, model, ready.val, "rsum")
-    parts.timed(
-        "training",
-        pairs,
-        lambda: fit(model.pair, model.objective, train, choose, ready.config, progress=False),
-    )
+
+    def learn() -> None:
+        choose = partial(validate, model, ready.val, "rsum")
+        fit(model.pair, model.objective, train, choose, ready.config, progress=False)
+        torch.save(model.pair.state_dict(), weights)
+
+    if weights.exists():
+        model.pair.load_state_dict(torch.load(weights, weights_only=True))
+    else:
+        parts.timed("training", pairs, learn)
     found = parts.timed("evaluation", pairs, lambda: evaluate(model, train))
     load = partial(Contents, model, found.image, found.text)
     opened = OpenRun(

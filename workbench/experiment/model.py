@@ -16,7 +16,7 @@ from torch import Tensor
 
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
-from workbench.metrics.blocks import COMPUTED, Whole
+from workbench.metrics.blocks import COMPUTED
 from workbench.objectives.base import Objective
 from workbench.records import Array, Batch, Embedding, Rows, Split
 from workbench.text.signal import SignalMaker
@@ -196,7 +196,8 @@ class ModelScores:
         """The scores of some queries with the whole gallery."""
         rows = np.arange(*part.indices(self.shape[0]))
         if self.turned:
-            return Whole(self.model.scores(self.image, self.text.take(rows))).T.rows(slice(0, len(rows)))
+            turned = self.model.scores(self.image, self.text.take(rows))
+            return torch.from_numpy(turned).T.contiguous().numpy()
         return self.model.scores(self.image.take(rows), self.text)
 
     def cut(self, rows: Rows, columns: Rows) -> "ModelScores":
