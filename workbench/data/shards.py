@@ -80,6 +80,7 @@ def shards(
             shards name a split and others do not, or the split is empty; the message names shard and sample.
     """
     base = find_root("shards", root, [], REMEDY)
+    require(base.is_dir(), f"shards: there is no folder {base}. {REMEDY}", FileNotFoundError)
     files = sorted(file for file in base.iterdir() if file.suffix in READERS)
     require(files, f"shards: {base} holds no {' or '.join(READERS)}. {REMEDY}", FileNotFoundError)
     named = {file: _named(file) for file in files}

@@ -158,7 +158,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
         root: where runs lie.
 
     Raises:
-        FileNotFoundError: no run has this name; LookupError: several have; ValueError: as ``read``.
+        FileNotFoundError: no such run; LookupError: several; ValueError: as ``read``.
     """
     require(part := str(name), "the name of a run is empty", FileNotFoundError)
     if Path(name).is_dir():
@@ -169,7 +169,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     found = list_runs(root)[-1:] if part == "last" else [run for run in named if run.id == part] or named
     require(found, f"no run {part!r} below {root}; `workbench ls` lists the runs", FileNotFoundError)
     if len(found) > 1:
-        raise LookupError(f"{len(found)} runs are called {part!r}: {', '.join(run.id for run in found)}")
+        raise LookupError(f"{len(found)} runs are called {part!r}: {', '.join(run.id for run in found[-4:])}")
     return read(found[0].folder)
 
 
