@@ -231,8 +231,18 @@ def test_questions_are_saved_found_again_and_carried_in_one_file(
     query.fill("a green tree")
     page.get_by_test_id("k").fill("4")
     alone.settle()
-    asked = page.get_by_test_id("history").locator("li").all_inner_texts()
-    assert asked[:2] == ["a green tree", "a red bus"]
+    asked = page.get_by_test_id("history").locator("li")
+    assert asked.all_inner_texts()[:2] == ["a green tree", "a red bus"]
+    page.evaluate("window.clock = performance.now(); performance.now = () => window.clock")
+    query.press("End")
+    for key in " by a bus":
+        query.press(key)
+        alone.settle()  # every key is a question here
+    assert asked.all_inner_texts()[:2] == ["a green tree by a bus", "a red bus"]
+    page.evaluate("window.clock += 2100")
+    query.fill("a green tree")
+    alone.settle()
+    assert asked.all_inner_texts()[:3] == ["a green tree", "a green tree by a bus", "a red bus"]
     with page.expect_download() as download:
         page.get_by_test_id("export-questions").click()
     download.value.save_as(tmp_path / "questions.json")
@@ -341,6 +351,8 @@ def test_every_view_and_link_works_by_keyboard_alone_narrow_and_dark(
     press("save-tags", "b", "u", "s")
     press("save", "Enter", look=True)
     press("query", "Control+a", *"a red bus")
+    # what is asked on the way to the whole sentence is no question of its own
+    assert at("history").locator("li").all_inner_texts()[:2] == ["a red bus", found[0].text]
     press("[data-testid=history] li:nth-child(2) button", "Enter")
     assert at("query").input_value() == found[0].text
     press("[data-testid=saved] .wbx-link", "Enter")

@@ -1,11 +1,12 @@
 // Questions that are kept: those that have a name and tags, and the last ones that were asked; all of them in one file.
 
 const LAST = 30; // questions that the history keeps
+const STOOD = 2000; // ms after which a question was read, and was not only passed on the way to a longer one
 const FORMAT = "workbench explorer, questions";
 
 class Questions {
   constructor(view) {
-    Object.assign(this, { view, history: [] });
+    Object.assign(this, { view, history: [], noted: 0 });
     const field = (testid, label) => h("input", { type: "text", "data-testid": testid, "aria-label": label, placeholder: label, dir: "auto", autocomplete: "off" });
     [this.name, this.tags, this.wanted] = [field("save-name", "name"), field("save-tags", "tags"), field("save-find", "find by name or tag")];
     this.wanted.addEventListener("input", () => this.draw());
@@ -31,10 +32,13 @@ class Questions {
   /** A picture or a vector that was handed in lies in the kernel alone, and cannot be asked again from a file. */
   get loose() { return this.view.last.terms.some(term => term.kind === "upload"); }
 
-  /** Every answered question is the newest of the history, once. */
+  /** Every answered question is the newest of the history, once; half-typed words give way to what they become. */
   note(name) {
     if (this.loose) return;
-    this.history = [{ name, tags: [], state: this.view.looks }, ...this.history.filter(one => one.name !== name)].slice(0, LAST);
+    const [newest] = this.history, now = performance.now();
+    const passing = newest && now - this.noted < STOOD && (name.startsWith(newest.name) || newest.name.startsWith(name));
+    this.noted = now;
+    this.history = [{ name, tags: [], state: this.view.looks }, ...this.history.slice(passing ? 1 : 0).filter(one => one.name !== name)].slice(0, LAST);
     this.draw();
   }
 
