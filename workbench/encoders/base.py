@@ -71,6 +71,18 @@ class Encoder(Checked, nn.Module):
         """
         return ("parts", "log_var") if getattr(self, "log_var", None) else ("parts",)
 
+    @property
+    def frozen(self) -> "Encoder | None":
+        """An encoder of both sides that this one holds, asks for pooled vectors and never trains; ``None`` =
+        none. A batch may bring what it says as ``inputs["vectors"]`` and ``signals["vectors"]``.
+        """
+        return None
+
+    @property
+    def only_frozen(self) -> tuple[str, ...]:
+        """Inputs that the frozen encoder reads and nothing else does."""
+        return ()
+
     @classmethod
     def signals(cls, **options: Any) -> dict[str, dict[str, Any]]:
         """Signals that the encoder reads from ``Batch.signals``: name -> options for ``text.load(name,

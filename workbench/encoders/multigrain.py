@@ -226,6 +226,17 @@ class MultiGrain(Encoder):
         return out
 
     @property
+    def frozen(self) -> Encoder | None:
+        """The encoder that guides, where it is another than the base."""
+        return None if self.guide is None else self.guide.image
+
+    @property
+    def only_frozen(self) -> tuple[str, ...]:
+        """Pixels, where the base reads features."""
+        base = str(self.base.image.image_input).split("+")
+        return tuple(name for name in str(self.image_input).split("+") if name not in base)
+
+    @property
     def transform(self) -> Any:
         """That of the encoder that reads pixels."""
         reader = self.base if self.guide is None or self.base.image.image_input == "pixels" else self.guide
@@ -314,8 +325,9 @@ class MultiGrain(Encoder):
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.guiding != "base"):
             made = embed(self.base)
         if self.guide is not None:
+            known = (batch.inputs if side == "image" else batch.signals).get("vectors")
             with torch.no_grad():
-                return made, embed(self.guide).mean
+                return made, embed(self.guide).mean if known is None else known.to(made.mean)
         if self.guiding == "base":
             return made, made.mean
         if side == "image":

@@ -24,6 +24,7 @@ from workbench.experiment.opened import Contents, OpenRun
 from workbench.experiment.runs import CONFIG, MODEL, STATES
 from workbench.experiment.sealing import SEAL, code_hash, intact
 from workbench.experiment.target import Target
+from workbench.experiment.vectors import brought
 from workbench.objectives.base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split, require
 from workbench.records.foreign import read_options
@@ -84,10 +85,16 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
     val, test = (load_split(config, name, progress=progress) for name in ("val", "test"))
     config = resolve(config, split)
     model = build(config, split.captions)
-    val_source, test_source = (model.source(other, every_signal=False) for other in (val, test))
+
+    def ready(one: Split, *, every_signal: bool = False) -> Source:
+        source = model.source(one, every_signal=every_signal)
+        return brought(source, model.pair, model.reads, progress=progress)
+
+    val_source, test_source = ready(val), ready(test)
     if not config.epochs:
         return Prepared(config, model, None, val_source, test_source)
-    train = replace(model.source(split), relevance=relevance(model.objective, split), positives=right)
+    graded = relevance(model.objective, split)
+    train = replace(ready(split, every_signal=True), relevance=graded, positives=right)
     if config.sampler == "clusters":  # made before training, as a resumed run makes it
         features = (
             model.embed_images_of(train, parts=False).mean.numpy()

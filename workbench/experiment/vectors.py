@@ -1,0 +1,128 @@
+"""What a frozen encoder says of a whole split: computed once, sealed, and read from disk.
+
+An encoder that holds a frozen one (``Encoder.frozen``: the CLIP that guides AAHR's pooling) asks it the same
+at every step of every epoch, and again in the next run. Its vectors of images and captions are constants, so
+that they come with the batch: ``inputs["vectors"]`` and ``signals["vectors"]``. The name of the file says
+what they were made from: the frozen weights, the images or captions, and what the encoder reads of a few of
+them.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench.encoders.base import Encoder, Pair
+from workbench.records import Array, Batch, Embedding, Rows, Split, sealed
+from workbench.records.mapping import mapped
+from workbench.records.watched import bar
+from workbench.records.writing import cache_folder, replacing
+from workbench.training import batches
+from workbench.training.batches import Source
+
+Side = Literal["image", "text"]
+PROBES, SIZE = 8, 128
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """``(N, D)`` vectors as a signal and as a reader of image rows.
+
+    Args:
+        values: usually memory-mapped.
+    """
+
+    values: Array
+    name = "vectors"
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: Rows) -> Tensor:
+        """``(n, D)`` of these rows."""
+        return torch.from_numpy(np.asarray(self.values[rows], dtype=np.float32))
+
+
+def brought(source: Source, pair: Pair, reads: Sequence[str], *, progress: bool = True) -> Source:
+    """The source with the vectors of the frozen encoders; itself where there are none.
+
+    Args:
+        source: of the split, with what the encoders read.
+        pair: both encoders, with the weights that they train from.
+        reads: names of the signals that the text encoder reads.
+        progress: show a bar where somebody can see it.
+
+    Returns:
+        A source whose batches bring ``vectors``; pixels that only the frozen encoder reads are left out.
+
+    Raises:
+        OSError: the disk is full.
+    """
+    split, inputs, signals = source.split, dict(source.inputs), dict(source.signals)
+    if (frozen := pair.image.frozen) is not None:
+        inputs["vectors"] = _said(frozen, "image", split, source.of_images, progress).take
+        inputs = {name: read for name, read in inputs.items() if name not in pair.image.only_frozen}
+    if (frozen := pair.text.frozen) is not None:
+        read = replace(source, signals={name: signals[name] for name in reads}).of_captions
+        signals["vectors"] = _said(frozen, "text", split, read, progress)
+    return replace(source, inputs=inputs, signals=signals)
+
+
+def _said(
+    encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch], progress: bool
+) -> Vectors:
+    file = cache_folder() / f"vectors-{side}-{_key(encoder, side, split, read)}.npy"
+    sealed.made_once(
+        partial(_write, file, encoder, side, split, read, progress), file.with_suffix(".json"), file
+    )
+    return Vectors(np.load(file, mmap_mode="r"))
+
+
+@torch.inference_mode()
+def _write(
+    file: Path, encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch], progress: bool
+) -> None:
+    count = len(split.image_ids if side == "image" else split.captions)
+    encode: Callable[[Batch], Embedding] = encoder.images if side == "image" else encoder.texts
+    home, was_training = next(encoder.parameters()).device, encoder.training
+    device = torch.device("cuda") if torch.cuda.is_available() else home
+    encoder.eval().to(device)
+    shown = bar(count, f"frozen vectors of {split.name}", f" {side}s", progress=progress)
+    with replacing(file) as temporary, shown:
+        out = mapped(temporary, (count, encoder.embed_dim), np.float32)
+        for rows in np.split(np.arange(count), range(SIZE, count, SIZE)):
+            out[rows] = encode(batches.to(read(rows), device)).mean.float().cpu().numpy()
+            shown.update(len(rows))
+        out.flush()
+        sealed.seal(file.with_suffix(".json"), {file.name: temporary}, {"split": split.name, "side": side})
+    encoder.train(was_training).to(home)
+
+
+def _key(encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch]) -> str:
+    """What tells these vectors from others: 24 hexadecimal digits."""
+    digest = hashlib.sha256(type(encoder).__name__.encode())
+    _feed(digest, encoder.state_dict())
+    ids = split.image_ids if side == "image" else split.captions
+    for row, one in enumerate(ids):
+        digest.update(f"{len(one)}:{one}".encode())
+        if side == "image" and split.stamp:
+            digest.update(f":{split.stamp(row)}".encode())
+    batch = read(np.unique(np.linspace(0, len(ids) - 1, PROBES).astype(int)))
+    _feed(digest, batch.inputs if side == "image" else batch.signals)
+    return digest.hexdigest()[:24]
+
+
+def _feed(digest: Any, values: Mapping[str, Any]) -> None:
+    for name, value in sorted(values.items()):
+        digest.update(name.encode())
+        if isinstance(value, Mapping):
+            _feed(digest, value)
+        else:
+            digest.update(f"{tuple(value.shape)} {value.dtype}".encode())
+            digest.update(value.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
