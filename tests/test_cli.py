@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import inspect
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -92,7 +93,8 @@ def test_python_m_workbench_is_workbench() -> None:
 
 
 @pytest.mark.parametrize("shelf", shelves.KINDS)
-def test_list_prints_a_line_for_every_member_and_explain_a_page(shelf: str) -> None:
+def test_list_prints_a_line_for_every_member_and_explain_a_page(shelf: str, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     rows = json.loads(call("list", shelf, "--json").output)
     lines = call("list", shelf).output.splitlines()
     assert [line.split()[0] for line in lines] == [row["name"] for row in rows]
@@ -103,6 +105,15 @@ def test_list_prints_a_line_for_every_member_and_explain_a_page(shelf: str) -> N
         assert max(map(len, page)) <= 82, row
         assert f"{row['name']}: {shelves.KINDS[shelf]}" in page
         assert page[-1].startswith("File: workbench/")
+
+
+def test_list_without_a_shelf_names_every_member(monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown, said = call("list").output, json.loads(call("list", "--json").output)
+    assert {one["shelf"] for one in said} == set(shelves.KINDS)
+    names = [*shelves.KINDS, "tables", *(name for one in said for name in one["members"])]
+    assert [name for name in names if not re.search(rf"\b{name}\b", shown)] == []
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_list_says_what_an_objective_an_encoder_and_a_metric_read() -> None:

@@ -67,9 +67,9 @@ def doubled() -> Iterator[None]:
         torch.set_default_dtype(torch.float32)
 
 
-def ready(name: str) -> Prepared:
+def ready(name: str, **changes: Any) -> Prepared:
     """An experiment in double precision."""
-    made = prepare(Config(objective=name, **SETTINGS), progress=False)
+    made = prepare(Config(**{"objective": name, **SETTINGS, **changes}), progress=False)
     made.model.pair.double(), made.model.objective.double()
     inputs = {name: lambda rows, read=read: read(rows).double() for name, read in made.train.inputs.items()}
     return replace(made, train=replace(made.train, inputs=inputs))

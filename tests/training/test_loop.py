@@ -218,7 +218,7 @@ def test_rates_multiply_by_role_and_depth_and_only_matrices_decay():
     matrix, vector = parameter_groups(groups, nn.Module(), settings)
     assert matrix["lr"] == vector["lr"] == pytest.approx(0.01 * 0.25)
     assert (matrix["weight_decay"], vector["weight_decay"]) == (0.1, 0.0)
-    assert make_optimiser([matrix, vector], "adamw").param_groups[0]["base_lr"] == pytest.approx(0.0025)
+    assert make_optimiser([matrix, vector], settings).param_groups[0]["base_lr"] == pytest.approx(0.0025)
 
 
 def test_a_text_backbone_may_have_a_decay_of_its_own():

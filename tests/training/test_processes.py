@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training import normed
+from tests.training import normed, sharded, toy
 from tests.training.ranks import CHUNKS, gradients
 from tests.training.test_batches import source
 from workbench import objectives
@@ -42,6 +42,14 @@ def test_one_process_encodes_the_batch_itself():
     assert len(share.images) == len(share.captions) == 1
     embedding = Embedding(torch.eye(2))
     assert processes.gather(embedding) is embedding
+
+
+def test_gradients_are_sent_in_buckets_of_bounded_size_and_one_type():
+    sizes = [3, 5, 9, 1, 1, 20, 2]
+    given = [torch.zeros(size, dtype=torch.float64 if size == 5 else torch.float32) for size in sizes]
+    found = list(processes.buckets(given, size=44))
+    assert [[one.numel() for one in bucket] for bucket in found] == [[3], [5], [9, 1, 1], [20], [2]]
+    assert list(processes.buckets([])) == []
 
 
 def ran(module, path, world):
@@ -74,6 +82,35 @@ def test_batch_norms_of_several_processes_are_those_of_one(tmp_path, world):
         # a bias before a norm has no gradient but rounding, which Adam divides by its size
         for name, value in state.items():
             torch.testing.assert_close(found_state[name], value, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("vsepp", {}, "these encoders have no tower with blocks; set shard=false"),
+        ("vsepp", {"batch_size": 3}, "the smallest batch has 6 captions, and 2 processes need 4 each"),
+        ("vsepp", {"chunk_size": 7}, "chunk_size=7 leaves chunks of fewer than 4 captions; set 8 or more"),
+        ("aahr", {}, "this objective keeps a second copy of the encoders, which is not cut"),
+    ],
+)
+def test_what_cannot_be_cut_is_refused(name, changes, message, monkeypatch):
+    monkeypatch.setattr(processes, "world", lambda: 2)
+    with pytest.raises(ValueError, match=f"shard: {message}"):
+        toy.train(None, objectives.load(name), shard=True, **changes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", [2, 3])
+def test_towers_whose_blocks_are_cut_train_as_whole_ones(tmp_path, world):
+    found = ran("tests.training.sharded", tmp_path / "made.pt", world)
+    for name, (losses, weights, shares) in found.items():
+        expected, plain, none = sharded.trained(name, tmp_path / f"{name} alone", shard=True)
+        assert len(losses) == len(expected) == 8
+        np.testing.assert_allclose(losses, expected, rtol=0, atol=1e-9)
+        # one process cuts nothing; of several each holds its part of every matrix of a block
+        assert (none, len(shares) >= 20, max(shares) < 1) == ([], True, True)
+        for key, value in plain.items():
+            torch.testing.assert_close(weights[key], value, rtol=0, atol=1e-7, msg=key)
 
 
 @pytest.mark.slow

@@ -195,13 +195,17 @@ def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_
 
 @app.command("list", epilog="Example: workbench list objectives")
 @usage()
-def list_shelf(shelf: str, as_json: AsJson = False) -> None:
-    """The members of a shelf, one a line.
+def list_shelf(
+    shelf: Annotated[str, typer.Argument(show_default=False)] = "", as_json: AsJson = False
+) -> None:
+    """The members of a shelf, one a line; without one, all shelves.
 
     The shelves are data, encoders, metrics, objectives and text; tables are
     the tables and figures of the papers, each with its command.
     """
-    if shelf == "tables":
+    if not shelf:
+        found, lines = shelves.every(screen())
+    elif shelf == "tables":
         found, lines = papers.listed()
     else:
         require_known("no shelf", shelf, (*shelves.KINDS, "tables"))

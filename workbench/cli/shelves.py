@@ -52,6 +52,20 @@ def lines(found: Sequence[Mapping[str, str]], width: int) -> list[str]:
     return [f"{head:{begin}}{text}" for head, text in zip(heads, texts, strict=True)]
 
 
+def every(width: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """All shelves with the names of their members, and as lines that are at most so many characters wide."""
+    found = [{"shelf": shelf, "members": import_module(f"workbench.{shelf}").names()} for shelf in KINDS]
+    begin = max(map(len, KINDS)) + 2
+    wrapped = (
+        textwrap.wrap(
+            f"{one['shelf']:{begin}}{', '.join(one['members'])}", width, subsequent_indent=" " * begin
+        )
+        for one in found
+    )
+    last = f"{'tables':{begin}}tables and figures of the papers, each with its command"
+    return found, [*(line for lines in wrapped for line in lines), last]
+
+
 def what(shelf: str, member: Any) -> str:
     """What counts as a hit for a metric; else the first paragraph of the member's file: the paper, or what it
     is.

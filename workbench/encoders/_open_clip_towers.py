@@ -172,7 +172,7 @@ def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
 
 def buckets(size: Tensor) -> tuple[Tensor, ...]:
     """Rows of texts of like length ``size (N,)``, in a few groups."""
-    return size.argsort(stable=True).chunk(BUCKETS)
+    return size.argsort(stable=True).tensor_split(min(BUCKETS, len(size)))
 
 
 def in_order(values: list[Tensor], rows: tuple[Tensor, ...], length: int) -> Tensor:

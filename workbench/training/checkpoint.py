@@ -26,6 +26,7 @@ from workbench.records.foreign import DAMAGED
 from workbench.records.sealed import SealError
 from workbench.records.writing import replacing
 from workbench.training.settings import changed
+from workbench.training.sharding import cut_as, whole
 
 LAST, MADE_FROM = "last.safetensors", "made_from"
 UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, SafetensorError)
@@ -160,7 +161,7 @@ def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def optimiser_tensors(optimiser: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The optimiser's state as named tensors, and its plain numbers as facts."""
     named = {
-        f"{i}.{name}": value
+        f"{i}.{name}": whole(value)
         for i, state in optimiser.state_dict()["state"].items()
         for name, value in state.items()
     }
@@ -173,9 +174,11 @@ def restore_optimiser(
 ) -> None:
     """Put back what ``optimiser_tensors`` took out."""
     state: dict[int, dict[str, Any]] = {}
+    parameters = [one for group in optimiser.param_groups for one in group["params"]]
     for key, value in {**tensors, **numbers}.items():
         index, name = key.split(".", 1)
-        state.setdefault(int(index), {})[name] = value
+        laid = cut_as(value, parameters[int(index)]) if isinstance(value, Tensor) else value
+        state.setdefault(int(index), {})[name] = laid
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
 
 
@@ -195,10 +198,12 @@ def restore_random_state(states: Mapping[str, Tensor], device: torch.device) -> 
 def weights(model: nn.Module, objective: nn.Module) -> dict[str, Tensor]:
     """Copies of all weights and buffers of model and objective, by prefix."""
     both = prefixed("model", model.state_dict()) | prefixed("objective", objective.state_dict())
-    return {name: tensor.detach().clone() for name, tensor in both.items()}
+    return {name: whole(tensor.detach()).clone() for name, tensor in both.items()}
 
 
 def load_weights(model: nn.Module, objective: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """Put back what ``weights`` took out."""
-    model.load_state_dict(under("model", tensors))
+    own = model.state_dict()
+    given = {name: cut_as(value, own.get(name)) for name, value in under("model", tensors).items()}
+    model.load_state_dict(given)
     objective.load_state_dict(under("objective", tensors))

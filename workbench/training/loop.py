@@ -4,7 +4,7 @@ trackers are accelerate's; everything that a reader wants to see in a step is he
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -15,7 +15,7 @@ from torch.optim import Adam, AdamW, Optimizer
 
 from workbench.encoders.base import Pair, ParameterGroup
 from workbench.objectives.base import Objective
-from workbench.records import Batch, Embedding, stopping
+from workbench.records import Batch, Embedding, require, stopping
 from workbench.records.shown import shown
 from workbench.records.watched import bar
 from workbench.training import averaging, checkpoint, norms, processes, samplers
@@ -24,6 +24,7 @@ from workbench.training.batches import Source
 from workbench.training.chunks import Chunks
 from workbench.training.processes import Share, accelerator
 from workbench.training.settings import Settings
+from workbench.training.sharding import FEWEST, Shards, whole
 
 History = list[dict[str, float]]
 # steps between two looks at the losses on a GPU, which a look waits for
@@ -81,9 +82,10 @@ def fit(
                 run.save()
                 steps.set_postfix({"val rsum": shown(found["rsum"], "sum")})
         except KeyboardInterrupt:
-            # raised inside a step and by no signal, it leaves half a step: then the last checkpoint stands
+            # raised inside a step and by no signal, it leaves half a step: then the last checkpoint stands,
+            # and where weights are cut, since no process puts them together alone
             with stopping.held():
-                if not run.stepping:
+                if not run.stepping and not run.shards:
                     run.save()
             raise
     run.finish()
@@ -108,9 +110,10 @@ class _Run:
         self.device = self.accelerator.device
         model.to(self.device)
         objective.to(self.device)
+        self.shards = self._cut() if settings.shard and processes.world() > 1 else None
         groups = model.groups()
         rates = parameter_groups(groups, objective, settings)
-        self.optimiser = self.accelerator.prepare(make_optimiser(rates, settings.optimizer))
+        self.optimiser = self.accelerator.prepare(make_optimiser(rates, settings))
         backbone = (group.parameters.values() for group in groups if group.role == "image_backbone")
         self.backbone = [p for parameters in backbone for p in parameters if p.requires_grad]
         self.momentum = Momentum(model, objective.momentum) if objective.momentum else None
@@ -128,6 +131,25 @@ class _Run:
     @property
     def epoch(self) -> int:
         return self.step // self.steps_per_epoch
+
+    def _cut(self) -> Shards:
+        world = processes.world()
+        require(
+            not self.objective.momentum,
+            "shard: this objective keeps a second copy of the encoders, which is not cut; set shard=false",
+        )
+        smallest = min(map(len, self._order(0)))
+        require(
+            smallest >= FEWEST * world,
+            f"shard: the smallest batch has {smallest} captions, and {world} processes need {FEWEST} each; "
+            "set another batch_size, or shard=false",
+        )
+        require(
+            not 0 < self.settings.chunk_size < 2 * FEWEST,
+            f"shard: chunk_size={self.settings.chunk_size} leaves chunks of fewer than {FEWEST} captions; "
+            f"set {2 * FEWEST} or more, or 0",
+        )
+        return Shards(self.model, world, self.device)
 
     def _order(self, number: int) -> list[Any]:
         s = self.settings
@@ -215,7 +237,8 @@ class _Run:
         processes.average_gradients(self.model.parameters(), self.objective.parameters())
         if settings.clip_norm:
             trained = [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
-            self.accelerator.clip_grad_norm_(trained, settings.clip_norm)
+            clip = clip_norm if self.shards else self.accelerator.clip_grad_norm_
+            clip(trained, settings.clip_norm)
         self.optimiser.step()
         if self.momentum:
             self.momentum.update()
@@ -257,7 +280,8 @@ class _Run:
     def save(self) -> None:
         """Write everything that the next step depends on."""
         self.read_losses()
-        if self.place is None or processes.rank():
+        # what is cut is put together by all
+        if self.place is None or (processes.rank() and not self.shards):
             return
         state, numbers = checkpoint.optimiser_tensors(self.optimiser)
         tensors = (
@@ -274,7 +298,8 @@ class _Run:
             "numbers": numbers,
             checkpoint.MADE_FROM: self.place.made_from,
         }
-        checkpoint.write(self.place.folder / checkpoint.LAST, tensors, facts)
+        if not processes.rank():
+            checkpoint.write(self.place.folder / checkpoint.LAST, tensors, facts)
 
     def resume(self) -> None:
         """Go on from the checkpoint in the folder, if there is one."""
@@ -292,6 +317,8 @@ class _Run:
 
     def finish(self) -> None:
         """Put the best or the averaged weights in place and close the trackers."""
+        if self.shards:
+            self.shards.undo()
         if self.kept:
             checkpoint.load_weights(self.model, self.objective, self.kept)
         if self.settings.swa_from and self.kept:
@@ -340,13 +367,26 @@ def parameter_groups(
     return [group for group in out if group["params"]]
 
 
-def make_optimiser(groups: list[dict[str, Any]], name: str) -> Optimizer:
+def make_optimiser(groups: list[dict[str, Any]], settings: Settings) -> Optimizer:
     """``"adamw"`` or ``"adam"`` (PyTorch), or ``"adamp"`` (timm)."""
-    if name == "adamp":
+    if settings.optimizer == "adamp":
         from timm.optim.adamp import AdamP
 
         return AdamP(groups)  # type: ignore[no-untyped-call]
-    return Adam(groups) if name == "adam" else AdamW(groups)
+    # PyTorch's fused loops cannot take tensors that are cut over processes with others
+    foreach = False if settings.shard else None
+    return (Adam if settings.optimizer == "adam" else AdamW)(groups, foreach=foreach)
+
+
+@torch.no_grad()
+def clip_norm(parameters: Iterable[nn.Parameter], most: float) -> None:
+    """Scale gradients so that their common norm is at most this, where some are cut over processes and others
+    are not, which PyTorch's own function refuses.
+    """
+    gradients = [one.grad for one in parameters if one.grad is not None]
+    norm = torch.stack([whole(one.norm()) for one in gradients]).norm()
+    for one in gradients:
+        one.mul_((most / (norm + 1e-6)).clamp(max=1.0))
 
 
 def learning_rate_factor(step: int, *, steps_per_epoch: int, settings: Settings) -> float:

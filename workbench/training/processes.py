@@ -26,6 +26,10 @@ from workbench.training import mixing
 from workbench.training.batches import Source
 from workbench.training.batches import to as batch_to
 from workbench.training.settings import Settings
+from workbench.training.sharding import is_cut
+
+# bytes of gradients that are sent at once: one message a parameter would wait for the network each time
+BUCKET = 2**25
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,9 @@ class _Shares(Dataset[Share]):
     def _places(self, count: int) -> list[Rows]:
         """The places in the batch that this process encodes, chunk by chunk."""
         own = np.array_split(np.arange(count), self.world)[self.rank]
-        return np.split(own, range(self.chunk, len(own), self.chunk)) if self.chunk else [own]
+        # every process has as many chunks as the one with the largest share
+        largest = -(-count // self.world)
+        return np.array_split(own, -(-largest // self.chunk)) if self.chunk else [own]
 
 
 def loader(
@@ -150,19 +156,44 @@ def average_gradients(encoders: Iterable[Tensor], objective: Iterable[Tensor]) -
     """Bring every process to the gradient of the whole batch.
 
     Args:
-        encoders: parameters whose gradient is of this process's share; summed.
+        encoders: parameters whose gradient is of this process's share; summed. Those that are cut over
+            processes have that sum already.
         objective: parameters whose gradient is of the whole batch already; averaged.
     """
     if world() == 1:
         return
     for parameters, divisor in ((encoders, 1), (objective, world())):
-        for parameter in parameters:
-            if parameter.requires_grad:
+        for bucket in buckets([one for one in parameters if one.requires_grad and not is_cut(one)]):
+            for parameter in bucket:
                 # A share may leave a parameter unused that another share uses, and all processes must take
                 # part.
-                grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-                distributed.all_reduce(grad)
-                parameter.grad = grad / divisor
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+            gradients = [parameter.grad for parameter in bucket if parameter.grad is not None]
+            whole = torch.cat([gradient.reshape(-1) for gradient in gradients])
+            distributed.all_reduce(whole)
+            parts = torch.split(whole / divisor, [gradient.numel() for gradient in gradients])
+            for gradient, part in zip(gradients, parts, strict=True):
+                gradient.copy_(part.view_as(gradient))
+
+
+def buckets(parameters: Sequence[Tensor], size: int = BUCKET) -> Iterator[list[Tensor]]:
+    """Neighbours of one type whose gradients are sent together.
+
+    Args:
+        parameters: in the order that all processes have.
+        size: bytes at most, unless one parameter alone is larger.
+    """
+    held, held_bytes = list[Tensor](), 0
+    for parameter in parameters:
+        more = parameter.numel() * parameter.element_size()
+        if held and (parameter.dtype != held[0].dtype or held_bytes + more > size):
+            yield held
+            held, held_bytes = [], 0
+        held.append(parameter)
+        held_bytes += more
+    if held:
+        yield held
 
 
 def _gathered(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
