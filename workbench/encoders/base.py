@@ -72,14 +72,14 @@ class Encoder(Checked, nn.Module):
         return ("parts", "log_var") if getattr(self, "log_var", None) else ("parts",)
 
     @property
-    def frozen(self) -> "Encoder | None":
+    def frozen_encoder(self) -> "Encoder | None":
         """An encoder of both sides that this one holds, asks for pooled vectors and never trains; ``None`` =
         none. A batch may bring what it says as ``inputs["vectors"]`` and ``signals["vectors"]``.
         """
         return None
 
     @property
-    def only_frozen(self) -> tuple[str, ...]:
+    def frozen_inputs(self) -> tuple[str, ...]:
         """Inputs that the frozen encoder reads and nothing else does."""
         return ()
 

@@ -226,12 +226,12 @@ class MultiGrain(Encoder):
         return out
 
     @property
-    def frozen(self) -> Encoder | None:
+    def frozen_encoder(self) -> Encoder | None:
         """The encoder that guides, where it is another than the base."""
         return None if self.guide is None else self.guide.image
 
     @property
-    def only_frozen(self) -> tuple[str, ...]:
+    def frozen_inputs(self) -> tuple[str, ...]:
         """Pixels, where the base reads features."""
         base = str(self.base.image.image_input).split("+")
         return tuple(name for name in str(self.image_input).split("+") if name not in base)

@@ -1,6 +1,6 @@
 """What a frozen encoder says of a whole split: computed once, sealed, and read from disk.
 
-An encoder that holds a frozen one (``Encoder.frozen``: the CLIP that guides AAHR's pooling) asks it the same
+An encoder that holds a frozen one (``Encoder.frozen_encoder``: the CLIP that guides AAHR's pooling) asks it the same
 at every step of every epoch, and again in the next run. Its vectors of images and captions are constants, so
 that they come with the batch: ``inputs["vectors"]`` and ``signals["vectors"]``. The name of the file says
 what they were made from: the frozen weights, the images or captions, and what the encoder reads of a few of
@@ -65,10 +65,10 @@ def brought(source: Source, pair: Pair, reads: Sequence[str], *, progress: bool 
         OSError: the disk is full.
     """
     split, inputs, signals = source.split, dict(source.inputs), dict(source.signals)
-    if (frozen := pair.image.frozen) is not None:
+    if (frozen := pair.image.frozen_encoder) is not None:
         inputs["vectors"] = _said(frozen, "image", split, source.of_images, progress).take
-        inputs = {name: read for name, read in inputs.items() if name not in pair.image.only_frozen}
-    if (frozen := pair.text.frozen) is not None:
+        inputs = {name: read for name, read in inputs.items() if name not in pair.image.frozen_inputs}
+    if (frozen := pair.text.frozen_encoder) is not None:
         read = replace(source, signals={name: signals[name] for name in reads}).of_captions
         signals["vectors"] = _said(frozen, "text", split, read, progress)
     return replace(source, inputs=inputs, signals=signals)
