@@ -1,10 +1,10 @@
 """What a frozen encoder says of a whole split: computed once, sealed, and read from disk.
 
-An encoder that holds a frozen one (``Encoder.frozen_encoder``: the CLIP that guides AAHR's pooling) asks it the same
-at every step of every epoch, and again in the next run. Its vectors of images and captions are constants, so
-that they come with the batch: ``inputs["vectors"]`` and ``signals["vectors"]``. The name of the file says
-what they were made from: the frozen weights, the images or captions, and what the encoder reads of a few of
-them.
+An encoder that holds a frozen one (``Encoder.frozen_encoder``: the CLIP that guides AAHR's pooling) would ask
+it the same at every step of every epoch, and again in the next run. Its vectors of images and captions are
+constants, so that they come with the batch: ``inputs["vectors"]`` and ``signals["vectors"]``. The name of the
+file says what they were made from: the frozen weights, the images or captions, and what the encoder reads of
+a few of them.
 """
 
 import hashlib
