@@ -44,8 +44,7 @@ class View {
     this.truth = h("div", { class: "wbx-truth", dir: "auto", "data-testid": "truth" });
     this.note = h("div", { class: "wbx-note", "data-testid": "note" });
     this.trouble = h("div", { class: "wbx-trouble", role: "alert", "data-testid": "error" });
-    const more = event => { if (event.type === "scroll" || event.deltaY > 0) this.scrolled(); };
-    this.main = h("div", { class: "wbx-main-part", tabindex: 0, role: "region", "aria-label": "Answers", "data-testid": "main", onscroll: more, onwheel: more },
+    this.main = h("div", { class: "wbx-main-part", tabindex: 0, role: "region", "aria-label": "Answers", "data-testid": "main", onscroll: event => this.scrolled(event), onwheel: event => this.scrolled(event) },
       this.gallery.pins, this.note, this.gallery.columns, this.gallery.more, this.differ.box);
     this.aside = h("aside", { class: "wbx-side", id: `${this.name}-side`, "aria-label": "Filters and panels" },
       this.runBar(), this.filters.box, this.whyPanels(), this.questions.box, this.footer());
@@ -186,9 +185,11 @@ class View {
   /** How many answers the longest column has. */
   get shown() { return Math.max(0, ...(this.answer?.columns ?? []).map(column => column.length)); }
 
-  scrolled() {
-    const { scrollTop, clientHeight, scrollHeight } = this.main;
-    if (this.root.dataset.view === "gallery" && scrollTop + clientHeight > scrollHeight - 600) this.askMore();
+  /** Whoever scrolls down gets more; a short answer in the place of a long one scrolls as well, but not down. */
+  scrolled({ deltaY = 0 }) {
+    const { scrollTop, clientHeight, scrollHeight } = this.main, down = deltaY > 0 || scrollTop > this.gallery.top;
+    this.gallery.top = scrollTop;
+    if (down && this.root.dataset.view === "gallery" && scrollTop + clientHeight > scrollHeight - 600) this.askMore();
   }
 
   terms() {

@@ -2,7 +2,7 @@
 
 class Gallery {
   constructor(view) {
-    this.view = view;
+    Object.assign(this, { view, top: 0 });
     this.columns = h("div", { class: "wbx-columns", "data-testid": "columns" });
     this.more = h("button", { type: "button", class: "wbx-more", "data-testid": "more", onclick: () => view.askMore() });
     this.pins = h("div", { class: "wbx-pins", "data-testid": "pins" });
@@ -15,6 +15,7 @@ class Gallery {
     this.columns.className = `wbx-columns wbx-${this.layout} ${runs.length === 1 ? "wbx-single" : "wbx-several"}`;
     this.columns.style.setProperty("--wbx-runs", runs.length);
     this.columns.replaceChildren(...runs.map(run => this.column(run)));
+    this.top = this.view.main.scrollTop; // from where somebody scrolls on
     this.drawMore();
     this.drawPins();
     this.mark();
