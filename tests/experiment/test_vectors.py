@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.damage import KINDS, damage
+from workbench import objectives
 from workbench.encoders.towers import Towers
 from workbench.experiment import Config, load_model, run, vectors
 from workbench.experiment.running import prepare
@@ -117,3 +118,9 @@ def test_damaged_vectors_are_made_again(kind):
     with pytest.warns(UserWarning, match=r"vectors-image.*it is made again"):
         after = prepare(Config(**GUIDED), progress=False).test.inputs["vectors"](np.arange(8))
     assert torch.equal(before, after)
+
+
+def test_mixed_images_are_read_by_the_guide_itself(monkeypatch):
+    monkeypatch.setattr(objectives.member("vsepp"), "soft_labels", True)
+    ready = prepare(Config(**GUIDED | {"mix": 0.5}), progress=False)
+    assert (set(ready.train.inputs), set(ready.val.inputs)) == ({"regions", "pixels"}, {"regions", "vectors"})

@@ -31,9 +31,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def trained(
-    name: str, chunk: int, place: Path, *, shard: bool
-) -> tuple[list[float], dict[str, Tensor], list[float]]:
+def trained(name: str, place: Path, *, shard: bool) -> tuple[list[float], dict[str, Tensor], list[float]]:
     """A run that is stopped on its way and gone on with.
 
     Args:

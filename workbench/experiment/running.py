@@ -88,7 +88,9 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
 
     def ready(one: Split, *, every_signal: bool = False) -> Source:
         source = model.source(one, every_signal=every_signal)
-        return brought(source, model.pair, model.reads, progress=progress)
+        # a mixed image is no image whose vector could be known before
+        mixed = config.mix and every_signal
+        return source if mixed else brought(source, model.pair, model.reads, progress=progress)
 
     val_source, test_source = ready(val), ready(test)
     if not config.epochs:

@@ -26,7 +26,7 @@ from workbench.records.foreign import DAMAGED
 from workbench.records.sealed import SealError
 from workbench.records.writing import replacing
 from workbench.training.settings import changed
-from workbench.training.sharding import cut_as, whole
+from workbench.training.sharding import cut_as, is_cut, whole
 
 LAST, MADE_FROM = "last.safetensors", "made_from"
 UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, SafetensorError)
@@ -161,7 +161,7 @@ def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def optimiser_tensors(optimiser: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The optimiser's state as named tensors, and its plain numbers as facts."""
     named = {
-        f"{i}.{name}": whole(value)
+        f"{i}.{name}": _whole(value)
         for i, state in optimiser.state_dict()["state"].items()
         for name, value in state.items()
     }
@@ -198,7 +198,7 @@ def restore_random_state(states: Mapping[str, Tensor], device: torch.device) -> 
 def weights(model: nn.Module, objective: nn.Module) -> dict[str, Tensor]:
     """Copies of all weights and buffers of model and objective, by prefix."""
     both = prefixed("model", model.state_dict()) | prefixed("objective", objective.state_dict())
-    return {name: whole(tensor.detach()).clone() for name, tensor in both.items()}
+    return {name: _whole(tensor.detach()).clone() for name, tensor in both.items()}
 
 
 def load_weights(model: nn.Module, objective: nn.Module, tensors: Mapping[str, Tensor]) -> None:
@@ -207,3 +207,8 @@ def load_weights(model: nn.Module, objective: nn.Module, tensors: Mapping[str, T
     given = {name: cut_as(value, own.get(name)) for name, value in under("model", tensors).items()}
     model.load_state_dict(given)
     objective.load_state_dict(under("objective", tensors))
+
+
+def _whole(value: Any) -> Any:
+    """A tensor that is cut over processes as one, in main memory: a device need not hold all of them."""
+    return whole(value).cpu() if is_cut(value) else value

@@ -51,7 +51,7 @@ class Settings(BaseModel):
         chunk_size: images, and captions, that are encoded at a time, with the loss and the gradient of the
             whole batch (GradCache): memory is that of a chunk, and a step encodes twice; 0 = the whole batch.
         shard: with several processes, each holds a part of the weights, gradients and optimiser state of the
-            blocks of towers (FSDP), for towers that are too large for one device.
+            blocks of towers (FSDP), for towers that a device can run but not train.
         compile: encoders are compiled by ``torch.compile``, which takes minutes and pays in long runs.
         workers: processes that read batches ahead.
         checkpoint_every: steps between checkpoints; 0 = at the end of each epoch.
