@@ -18,13 +18,38 @@ from workbench.records import stopping
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
+# of the click that typer brings along, whichever that is
+UsageError: Any = typer.BadParameter.__base__
+
+
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """Words that no verb understands end in one line, as everything else that is wrong with them."""
+    try:
+        yield
+    except UsageError as error:
+        said = " ".join(error.format_message().split()).rstrip(".")
+        path, example = (error.ctx.command_path, error.ctx.command.epilog) if error.ctx else ("workbench", "")
+        remedy = example if said.startswith("Missing") and example else f"see `{path} -h`"
+        line = "; ".join(part[:1].lower() + part[1:] for part in (said, remedy))
+        typer.echo(f"workbench: {line}", err=True)
+        raise typer.Exit(2) from None
+
+
 class Verbs(TyperGroup):
     """Verbs that SIGTERM stops as Ctrl-C does, with the exit code that shells give a signal."""
+
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
+        """Read the options that stand before the verb; without a word comes the help."""
+        if not args:
+            return super().make_context(info_name, args, *rest, **extra)
+        with in_one_line():
+            return super().make_context(info_name, args, *rest, **extra)
 
     def invoke(self, ctx: Any) -> Any:
         """Call the verb."""
         try:
-            with stopping.heard():
+            with stopping.heard(), in_one_line():
                 return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             typer.echo("workbench: interrupted; the same command goes on (train: with --resume)", err=True)
