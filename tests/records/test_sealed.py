@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
+from time import sleep
 
 import numpy as np
 import pytest
@@ -74,3 +75,21 @@ def test_a_cache_is_made_by_one_at_a_time_and_again_where_it_is_damaged(tmp_path
     assert made == [True, True]
     assert np.load(file).tolist() == [0, 1, 2, 3]
     assert sorted(tmp_path.iterdir()) == [path, file]
+
+
+def test_whoever_comes_while_a_cache_is_being_made_waits_and_warns_of_nothing(tmp_path):
+    file, path, half, go = tmp_path / "a.npy", tmp_path / "a.json", Event(), Event()
+
+    def make():
+        np.save(file, np.arange(4.0))
+        half.set()
+        go.wait(60)
+        seal(path, {file.name: file}, {})
+
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(made_once, make, path, file)
+        assert half.wait(60)
+        second = threads.submit(made_once, make, path, file)
+        sleep(0.2)
+        go.set()
+        assert [first.result(), second.result()] == [None, None]

@@ -99,19 +99,20 @@ def made_once(make: Callable[[], None], seal: Path, *files: Path) -> None:
         seal: of the files.
         files: the first appears last.
     """
-    if not _whole(seal, files):
+    # damage is only told by whoever is alone with the files: another process may be between two of them
+    if not _whole(seal, files, tell=False):
         with one_at_a_time(files[0]):
-            if not _whole(seal, files, told=True):
+            if not _whole(seal, files, tell=True):
                 make()
 
 
-def _whole(seal: Path, files: Sequence[Path], told: bool = False) -> bool:
+def _whole(seal: Path, files: Sequence[Path], tell: bool) -> bool:
     if not files[0].exists():
         return False
     try:
         check(seal, *files, remedy="it is made again")
     except SealError as error:
-        if not told:
+        if tell:
             warnings.warn(str(error), stacklevel=4)
         return False
     return True
