@@ -8,6 +8,7 @@ before you commit it.
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -95,3 +96,20 @@ def test_every_help_is_told_word_by_word_at_80_columns() -> None:
     pages = [call(*words, "--help").output for words in ((), *((verb,) for verb in VERBS))]
     assert max(len(line) for page in pages for line in page.splitlines()) <= 80
     held("help", "\n".join(pages))
+
+
+def test_a_run_with_a_name_has_its_time_and_numbers_without_a_metric_are_no_percentages(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "runs" / "06_retrieval_explorer" / "mine"
+    label = "vsepp: t2i rank of the caption's own image"
+    metrics = {label: 212, "mean/objects": 2.049}
+    runs.write_results(folder, {"metrics": metrics, "contracts": {label: {"face": "rank"}}})
+    runs.write_json(folder / runs.ENV, {"seconds": 60})
+    ended = datetime(2026, 1, 2, 11, 31).timestamp()
+    os.utime(runs.write_status(folder, "ok"), (ended, ended))
+    listed = call("ls", "--root", folder.parents[1]).output
+    assert "2026-01-02 11:30  0:01:00  mine" in listed
+    assert "mean/objects 2.049 number" in listed
+    shown = call("show", "mine", "--root", folder.parents[1]).output
+    assert [line.split()[-2:] for line in shown.splitlines()[-2:]] == [["2.049", "number"], ["212", "rank"]]

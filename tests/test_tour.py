@@ -13,6 +13,8 @@ import pytest
 
 from workbench.execution.parameters import ParameterError
 from workbench.experiment import Config, compare, open_runs, run, runs
+from workbench.records.readable import unit_of
+from workbench.records.shown import UNITS
 from workbench.tour import ARMS, ROWS, STOPS, TRAINED, Stop, TourResult, tour
 from workbench.tour.headline import headline
 
@@ -108,6 +110,15 @@ def test_the_tours_numbers_are_over_the_whole_test_split(real_tour: TourResult, 
     epochs = [row["epoch"] for row in results["history"]]
     assert epochs == list(range(len(epochs)))
     assert len(epochs) > 2
+
+
+@pytest.mark.slow
+def test_every_number_of_every_stop_says_how_it_is_shown(real_tour: TourResult) -> None:
+    for name in real_tour.stops:
+        results = runs.read(real_tour.index.parent / name).results
+        for label, value in results["metrics"].items():
+            assert results["contracts"][label]["face"] in UNITS, (name, label)
+            assert unit_of(label, results["contracts"][label]) != "share" or -1 <= value <= 1, (name, label)
 
 
 @pytest.mark.slow

@@ -108,21 +108,26 @@ def test_runs_are_listed_oldest_first_over_all_notebooks(tmp_path: Path) -> None
     assert runs.list_runs(tmp_path / "none") == []
 
 
-def test_a_run_is_found_by_path_id_part_of_the_id_or_as_the_last(tmp_path: Path) -> None:
-    for name in ("a/20260101-000000-0000aaaa", "b/20260102-000000-0000bbbb"):
+def test_a_run_is_found_by_path_id_part_of_the_id_notebook_or_as_the_last(tmp_path: Path) -> None:
+    for name in ("one/20260101-000000-0000aaaa", "two/20260102-000000-0000bbbb"):
         runs.write_status(tmp_path / name, "ok")
     for name in (
-        tmp_path / "b" / "20260102-000000-0000bbbb",
+        tmp_path / "two" / "20260102-000000-0000bbbb",
         "20260102-000000-0000bbbb",
         "20260102",
         "bbbb",
+        "two",
         "last",
     ):
-        assert runs.find(name, tmp_path).notebook == "b"
+        assert runs.find(name, tmp_path).notebook == "two"
     with pytest.raises(LookupError, match="2 runs are called '2026'"):
         runs.find("2026", tmp_path)
-    with pytest.raises(FileNotFoundError, match="no run 'cccc'"):
-        runs.find("cccc", tmp_path)
+    runs.write_status(tmp_path / "more" / "20260103-000000-0000cccc", "ok")
+    runs.write_status(tmp_path / "more" / "20260104-000000-0000dddd", "ok")
+    with pytest.raises(LookupError, match="2 runs are called 'more': 20260103-000000-0000cccc, 2026"):
+        runs.find("more", tmp_path)
+    with pytest.raises(FileNotFoundError, match="no run 'eeee'"):
+        runs.find("eeee", tmp_path)
 
 
 def test_a_diff_holds_only_what_differs(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -71,6 +72,21 @@ def test_a_number_that_one_run_lacks_is_an_empty_cell(tmp_path):
     make(tmp_path, "bbbb0000", 3.0, metrics={"rsum": 3.0})
     page = leaderboard.build(tmp_path).html.read_text()
     assert '<td class="number" data-value=""></td>' in page
+
+
+def test_a_metric_of_ones_own_is_shown_as_its_contract_says_also_as_a_mean_over_seeds(tmp_path):
+    for seed, steps in enumerate((40.0, 60.0)):
+        metrics, contracts = (
+            {"rsum": 2.0, "steps": steps},
+            {"steps": {"face": "number", "low": 1.0, "high": 80}},
+        )
+        history = [{"epoch": 0, "loss": 1.0, "val/steps": steps}]
+        facts = {"seed": seed, "contracts": contracts, "history": history}
+        make(tmp_path, f"{seed}aaa0000", 2.0, metrics=metrics, **facts)
+    page = leaderboard.build(tmp_path).html.read_text()
+    assert "40.000 (1.000 to 80.000)" in page
+    assert re.search(r">50\.000 \(-\d+\.\d{3} to \d+\.\d{3}\)<", page)
+    assert "val/steps, number" in page
 
 
 def test_strings_of_a_run_are_shown_as_text_and_nothing_is_fetched(tmp_path):

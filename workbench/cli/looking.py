@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -139,8 +139,6 @@ def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> Non
 
 def _line(run: Any) -> tuple[object, ...]:
     """A run in the list, with its first number: what the results say, else what the parameters ask for."""
-    day, clock = run.id[:8], run.id[9:13]
-    when = f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:]}" if (day + clock).isdigit() else ""
     known = {**run.params, **run.results}
     about = (known.get("dataset", known.get("data", "")), known.get("objective", ""), known.get("seed", ""))
     found = dict(readable.of_results(run.results))
@@ -149,7 +147,19 @@ def _line(run: Any) -> tuple[object, ...]:
     ended = runs.UNREADABLE if run.status.startswith(runs.UNREADABLE) else run.status
     seconds = run.env.get("seconds")
     took = "" if seconds is None else str(timedelta(seconds=round(seconds)))
-    return when, took, run.id, run.notebook, ended, *about, *(shown or [("", "")])[0]
+    return _began(run), took, run.id, run.notebook, ended, *about, *(shown or [("", "")])[0]
+
+
+def _began(run: Any) -> str:
+    """When a run began: by its name, else by its last file and how long it took."""
+    day, clock = run.id[:8], run.id[9:13]
+    if (day + clock).isdigit():
+        return f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:]}"
+    last = run.folder / runs.STATUS
+    if not last.is_file():
+        return ""
+    ended = datetime.fromtimestamp(last.stat().st_mtime)
+    return f"{ended - timedelta(seconds=run.env.get('seconds') or 0):%Y-%m-%d %H:%M}"
 
 
 def _line_on(run: Any) -> tuple[object, ...]:

@@ -151,10 +151,10 @@ def _listed(path: Path) -> Run:
 
 
 def find(name: Path | str, root: Path | str = "runs") -> Run:
-    """A run by its folder, or by its id or the beginning or end of it.
+    """A run by its folder, by its id or the beginning or end of it, or by the notebook that has no other.
 
     Args:
-        name: a path, a run id, or a part of one that only one run has; ``last`` is the latest.
+        name: a path, a run id, a part of one that only one run has, or a notebook; ``last`` is the latest.
         root: where runs lie.
 
     Raises:
@@ -165,8 +165,10 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
         held = {PARAMS, STATUS, RESULTS, CONFIG} & {file.name for file in Path(name).iterdir()}
         require(held, f"{name} holds no run; `workbench ls` lists the runs", FileNotFoundError)
         return read(name)
-    named = [run for run in list_runs(root) if run.id.startswith(part) or run.id.endswith(part)]
-    found = list_runs(root)[-1:] if part == "last" else [run for run in named if run.id == part] or named
+    every = list_runs(root)
+    named = [run for run in every if run.id.startswith(part) or run.id.endswith(part)]
+    named = named or [run for run in every if run.notebook == part]
+    found = every[-1:] if part == "last" else [run for run in named if run.id == part] or named
     require(found, f"no run {part!r} below {root}; `workbench ls` lists the runs", FileNotFoundError)
     if len(found) > 1:
         raise LookupError(f"{len(found)} runs are called {part!r}: {', '.join(run.id for run in found[-4:])}")
@@ -174,9 +176,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
 
 
 def diff(first: Run, second: Run) -> dict[str, dict[str, tuple[Any, Any]]]:
-    """What differs between two runs, file by file: key -> (value in the first, value in the second); ``None``
-    = absent.
-    """
+    """What differs between two runs, file by file: key -> (value in the first, in the second or ``None``)."""
     out = {}
     for name in ("params", "results", "env"):
         a, b = flat(getattr(first, name)), flat(getattr(second, name))

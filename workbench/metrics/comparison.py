@@ -45,7 +45,7 @@ from workbench.records import MetricKey, Rows, Values, require
 EQUAL = 1e-12
 # in points of percent, the same share of the range of other units: a convention, and everyone's to change
 SMALLEST = 0.5
-SCALE = {"share": 0.01, "sum": 0.06, "rank": 2.0, "correlation": 0.01}
+SCALE = {"share": 0.01, "sum": 0.06, "rank": 2.0, "correlation": 0.01, "number": 0.01}
 BETTER, WORSE, ALIKE, UNDECIDED = "better", "worse", "no difference worth noting", "undecided"
 MARKS = {BETTER: "▲", WORSE: "▼", ALIKE: "=", UNDECIDED: "?"}
 

@@ -22,19 +22,22 @@ BY_NAME = {"rsum": "sum", "medr": "rank", "meanr": "rank"} | dict.fromkeys(
 
 
 def unit_of(label: str, contract: Mapping[str, Any] | None = None) -> str:
-    """What a number is, of ``records.shown.UNITS``: as its contract says, else by the name of the metric.
+    """What a number is, of ``records.shown.UNITS``: as its contract says, else by the name of the metric;
+    what is no metric's is a plain number.
 
     Args:
         label: its key, e.g. ``"t2i/R@1"``.
         contract: as it stands in ``results.json``.
 
-    >>> unit_of("rsum"), unit_of("exact:t2i/map_at_r"), unit_of("i2t/medr")
-    ('sum', 'share', 'rank')
+    >>> unit_of("rsum"), unit_of("exact:t2i/map_at_r"), unit_of("i2t/medr"), unit_of("mean/objects")
+    ('sum', 'share', 'rank', 'number')
     """
     said = [(contract or {}).get(name) for name in ("face", "unit")]
-    with suppress(ValueError):
-        said.append(BY_NAME.get(MetricKey.parse(label).metric))
-    return next((str(unit) for unit in said if unit in UNITS), "share")
+    try:
+        said.append(BY_NAME.get(MetricKey.parse(label).metric, "share"))
+    except ValueError:
+        said.append("number")
+    return next(str(unit) for unit in said if unit in UNITS)
 
 
 def readable(label: str, contract: Mapping[str, Any], value: float | None = None) -> dict[str, str]:

@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import Literal, get_args
 
-Unit = Literal["share", "sum", "rank", "correlation"]
+Unit = Literal["share", "sum", "rank", "correlation", "number"]
 NOTHING = "–"
 # factor from the stored value to the shown one, digits after the point, and what the heading says
 FACES: dict[str, tuple[float, int, str]] = {
@@ -16,6 +16,7 @@ FACES: dict[str, tuple[float, int, str]] = {
     "sum": (100.0, 1, "of 600"),
     "rank": (1.0, 0, "rank"),
     "correlation": (1.0, 3, "correlation"),
+    "number": (1.0, 3, "number"),
 }
 UNITS: tuple[str, ...] = get_args(Unit)
 

@@ -35,6 +35,8 @@ SPLIT = ("dataset", "split", "images", "captions", "training")
 # so many of the best runs of a table are held against one another, every other against the first alone
 PAIRED = 10
 VALIDATED = "val/"
+# what the table keeps of a number beside its value
+PARTS = ("low", "high", "face")
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Leaderboard:
 
     Args:
         html: the page.
-        csv: the table: one row a run, every number with the ends of its interval.
+        csv: the table: one row a run, every number with the ends of its interval and how it is shown.
         runs: runs in it.
         left_out: folders of runs without numbers of retrieval, with the reason.
     """
@@ -139,7 +141,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
     }
     for label, contract in of_results(run.results):
         row[label] = contract["value"]
-        row |= {f"{label} {end}": contract.get(end) for end in ("low", "high")}
+        row |= {f"{label} {part}": contract.get(part) for part in PARTS}
     return row
 
 
@@ -256,7 +258,7 @@ def _families(
         }
         about = {**rows.iloc[0], **named}
         before, after = ([about[name] for name in names] for names in (BEFORE, behind))
-        values = [(*_mean(seeds[label].mean(), label), None, False) for label in labels]
+        values = [(*_mean(seeds[label].mean(), label, about), None, False) for label in labels]
         arm = SEED.sub("", str(about["arm"]))
         lead = {"before": before, "arm": arm, "behind": after, "link": "", "values": values}
         made.append((float(seeds[FIRST].mean().mean()), {"lead": lead, "lines": own}))
@@ -264,20 +266,23 @@ def _families(
     return [family for _, family in made]
 
 
-def _mean(values: pd.Series, label: str) -> tuple[str, Any]:
+def _mean(values: pd.Series, label: str, first: Mapping[Any, Any]) -> tuple[str, Any]:
     """The mean over seeds as text with its interval, and what its column is sorted by."""
     if values.isna().any():
         return "", ""
     low, high = t_interval(values.to_numpy(np.float64))
-    return readable(label, {"low": low, "high": high}, float(values.mean()))["value"], float(values.mean())
+    contract, mean = {"low": low, "high": high, "face": first[f"{label} face"]}, float(values.mean())
+    return readable(label, contract, mean)["value"], mean
 
 
 def _curves(run: runs.Run) -> dict[str, list[tuple[int, float]]]:
     """The loss after each epoch and what validation found, as they are shown."""
     curves: dict[str, list[tuple[int, float]]] = {}
+    contracts = run.results.get("contracts", {})
     for row in run.results.get("history", []):
         for name in (name for name in row if name.startswith(VALIDATED) or name == "loss"):
-            unit = "" if name == "loss" else unit_of(name.removeprefix(VALIDATED))
+            key = name.removeprefix(VALIDATED)
+            unit = "" if name == "loss" else unit_of(key, contracts.get(key))
             value = scaled(row[name], unit) if unit else row[name]
             if np.isfinite(value):
                 told = f"{name}, {heading(unit)}" if unit else name
@@ -302,5 +307,5 @@ def _value(row: Mapping[Any, Any], label: str) -> tuple[str, Any]:
     """A number as text with its interval, and what its column is sorted by."""
     if pd.isna(row[label]):
         return "", ""
-    contract = {end: row[f"{label} {end}"] for end in ("low", "high")}
+    contract = {part: row[f"{label} {part}"] for part in PARTS}
     return readable(label, contract, row[label])["value"], row[label]
