@@ -346,6 +346,8 @@ MISTAKES = [
     ("train none.json", "no configuration 'none.json'"),
     ("train config.yaml -p objective ditmm", "did you mean ditm"),
     ("show pictures", "pictures holds no run"),
+    ("explain 07_compare", "07_compare is a notebook; `workbench params 07_compare` tells of it"),
+    ("explain ditm_table4", "ditm_table4 is a grid; `workbench list tables` tells of it"),
     ("show ", "the name of a run is empty"),
     ("shw", "Did you mean 'show'?; see `"),
     ("show", "missing argument 'run'; example: workbench show runs/mine --all"),

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, get_type_hints
 
 from workbench.cli.lines import columns
+from workbench.execution import library
 from workbench.records import MetricKey
 from workbench.registry import REFERENCE, Group, did_you_mean
 
@@ -17,6 +18,8 @@ KINDS = {
     "data": "data set", "encoders": "encoder", "metrics": "metric", "objectives": "objective",
     "text": "signal of captions",
 }  # fmt: skip
+# what is no member of a shelf, and what is typed to read of it
+TOLD_ELSEWHERE = {"notebook": "params {}", "grid": "list tables"}
 READS_WITH = re.compile(r"^Reads with:.*\n", re.MULTILINE)
 SECTION, ENTRY = re.compile(r"\n(?=\S)"), re.compile(r"(?:^|\n) {4}(?=\S)")
 BRACES, WIDTH = re.compile("[{}]"), 80
@@ -105,6 +108,10 @@ def explain(name: str) -> list[str]:
             one, said = near, _said_by(key, metrics.member(near))
     if found := list(_members(one)):
         return said + [line for shelf, member in found for line in (*_page(shelf, one, member), "")][:-1]
+    for kind, words in TOLD_ELSEWHERE.items():
+        with suppress(FileNotFoundError):
+            library.find(name, kind)
+            raise KeyError(f"{name} is a {kind}; `workbench {words.format(name)}` tells of it")
     known = sorted({one for shelf in KINDS for one in import_module(f"workbench.{shelf}").names()})
     raise KeyError(f"no shelf has {name!r}; {did_you_mean(near, known)}")
 
