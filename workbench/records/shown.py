@@ -65,15 +65,23 @@ def with_interval(
         low: lower end of the interval; without an interval the value stands alone.
         high: upper end.
         unit: what they are, of ``UNITS``.
-        sign: also show a plus, for differences.
+        sign: also show a plus, for differences; an end has as many digits as say on which side of zero it is.
 
-    >>> with_interval(4.1, 4.02, 4.17, "sum")
-    '410.0 (402.0 to 417.0)'
+    >>> with_interval(4.1, 4.02, 4.17, "sum"), with_interval(0.01, 0.0002, 0.02, sign=True)
+    ('410.0 (402.0 to 417.0)', '+1.0 (+0.02 to +2.0)')
     """
     alone = shown(value, unit, sign=sign)
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return alone
-    return f"{alone} ({shown(low, unit, sign=sign)} to {shown(high, unit, sign=sign)})"
+    ends = [_end(end, unit) if sign else shown(end, unit) for end in (low, high)]
+    return f"{alone} ({ends[0]} to {ends[1]})"
+
+
+def _end(value: float, unit: str) -> str:
+    """An end of the interval of a difference, with up to two digits more where it would be shown as zero."""
+    digits = FACES[unit][1]
+    told = [fixed(scaled(value, unit), digits + more, sign=True) for more in range(3)]
+    return next((one for one in told if one[0] in "+-"), told[0])
 
 
 def fixed(value: float, digits: int, *, sign: bool = False) -> str:
