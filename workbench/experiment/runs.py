@@ -171,7 +171,8 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     found = every[-1:] if part == "last" else [run for run in named if run.id == part] or named
     require(found, f"no run {part!r} below {root}; `workbench ls` lists the runs", FileNotFoundError)
     if len(found) > 1:
-        raise LookupError(f"{len(found)} runs are called {part!r}: {', '.join(run.id for run in found[-4:])}")
+        last = ", ".join(run.id for run in found[-4:])
+        raise LookupError(f"{len(found)} runs are called {part!r}, name one of them: {last}")
     return read(found[0].folder)
 
 
