@@ -475,12 +475,17 @@ def test_explore_writes_answers_as_a_page_without_runs_and_without_jupyterlab(tm
 def test_explore_refuses_runs_of_several_data_sets(root: Path) -> None:
     for folder, data in zip(sorted(root.glob("*/*")), ("scenes", "flickr8k"), strict=True):
         runs.write_json(folder / runs.PARAMS, {"data": data})
+        runs.write_json(folder / runs.CONFIG, {})
     result = call("explore", "aaaa", "bbbb", "--prepare", "--root", root)
     assert result.exit_code == 2
     assert "the runs are of several data sets (flickr8k, scenes); choose those of one" in result.output
 
 
 def test_explore_prepares_a_notebook_that_opens_the_runs(root: Path) -> None:
+    refused = call("explore", "aaaa", "--root", root, "--prepare")
+    assert refused.exit_code == 2
+    assert "keeps no model; name the folder of a finished training run" in refused.output
+    runs.write_json(root / "03_train" / "20260101-000000-0000aaaa" / runs.CONFIG, {})
     done = call("explore", "20260101-000000-0000aaaa", "--root", root, "--prepare", "--json")
     book = nbformat.read(json.loads(done.output)["notebook"], 4)
     (cell,) = [cell for cell in book.cells if cell.metadata.get("tags") == ["injected-parameters"]]

@@ -124,7 +124,7 @@ def test_a_run_is_found_by_path_id_part_of_the_id_notebook_or_as_the_last(tmp_pa
         runs.find("2026", tmp_path)
     runs.write_status(tmp_path / "more" / "20260103-000000-0000cccc", "ok")
     runs.write_status(tmp_path / "more" / "20260104-000000-0000dddd", "ok")
-    with pytest.raises(LookupError, match="2 runs are called 'more', name one of them: 20260103-000000-0000cccc, 2026"):
+    with pytest.raises(LookupError, match="2 runs are called 'more', name one of them: 20260103-"):
         runs.find("more", tmp_path)
     with pytest.raises(FileNotFoundError, match="no run 'eeee'"):
         runs.find("eeee", tmp_path)

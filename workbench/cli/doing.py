@@ -90,6 +90,7 @@ def run(
 @usage()
 def notebooks(folder: Path, as_json: AsJson = False) -> None:
     """Copy notebooks, configurations and grids, to change them."""
+    writable(folder.parent)
     written = library.lay_out(folder)
     emit([str(path) for path in written], as_json, [f"{len(written)} files  {folder}"])
 

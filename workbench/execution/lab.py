@@ -13,6 +13,7 @@ from workbench.execution import library
 from workbench.experiment import runs
 from workbench.records import require
 from workbench.records.foreign import read_options
+from workbench.records.shown import near
 from workbench.registry import require_known
 
 EXPLORER = "06_retrieval_explorer"
@@ -28,9 +29,12 @@ def of_one_data_set(names: Sequence[str], root: str = "runs") -> list[Path]:
         root: where runs lie.
 
     Raises:
-        FileNotFoundError: no such run; ValueError: runs of several data sets.
+        FileNotFoundError: no such run, or one without a model; ValueError: runs of several data sets.
     """
     found = [runs.find(name, root) for name in names]
+    for one in found:
+        none = f"{near(one.folder)} keeps no model; name the folder of a finished training run"
+        require((one.folder / runs.CONFIG).is_file(), none, FileNotFoundError)
     data = sorted({str(one.results.get("dataset") or one.params.get("data", "")) for one in found})
     several = f"the runs are of several data sets ({', '.join(data)}); choose those of one"
     require(len(data) <= 1, several)
@@ -48,7 +52,7 @@ def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
         The path of the copy.
 
     Raises:
-        FileNotFoundError: no such run; ValueError: runs of several data sets.
+        FileNotFoundError: no such run, or one without a model; ValueError: runs of several data sets.
     """
     folders = [str(folder) for folder in of_one_data_set(names, root)]
     book = nbformat.read(library.find(EXPLORER), 4)
