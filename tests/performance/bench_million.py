@@ -6,6 +6,8 @@ features of all pictures, cached; one epoch of small heads on them; and one eval
 all captions, with the ten best of every query in both directions. Each part states its seconds, its rate and
 the most memory that was resident till then, the pages of mapped files included. The bar: 6 GiB.
 
+Parts that ended in an earlier process are not made again, and what they took is not in the later parts.
+
 FOLDER keeps shards, features and weights, so that a run that was cut off goes on.
 """
 
@@ -141,14 +143,14 @@ def main(pairs: int = 1_000_000, place: str = "") -> None:
         model.pair.load_state_dict(torch.load(weights, weights_only=True))
     else:
         parts.timed("training", pairs, learn)
-    if "rankings_seconds" not in parts.figures:
+    embedded: Any = None
+    if "evaluation_seconds" not in parts.figures:
         found = parts.timed("evaluation", pairs, lambda: evaluate(model, train))
-        load = partial(Contents, model, found.image, found.text)
-        opened = OpenRun(
-            "infonce", train.split, load, None, ready.config.as_dict(), found.measurements, [], found.values
-        )
-        rsum = next(one.value for one in found.measurements if one.label == "rsum")
-        parts.note("rsum", rsum)
+        parts.note("rsum", next(one.value for one in found.measurements if one.label == "rsum"))
+        embedded = found.image, found.text
+    if "rankings_seconds" not in parts.figures:
+        load = partial(Contents, model, *(embedded or model.embed(train)))
+        opened = OpenRun("infonce", train.split, load, None, ready.config.as_dict(), [])
         table = parts.timed("rankings", images + pairs, lambda: opened.rankings(BEST))
         parts.note("rows", len(table))
     record("million", {"pairs": pairs, **parts.figures})

@@ -24,6 +24,8 @@ from workbench.records.writing import only_writer, replacing
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
 
+# queries whose answers are written at a time
+PIECE = 2**16
 # the weights are sealed in themselves
 KEPT = (runs.STATES, runs.RESULTS, "*.parquet", f"{runs.VALUES}/*", "embeddings/*")
 
@@ -158,20 +160,26 @@ class OpenRun:
         # as categories, since a million queries have ten million ids; one id may name an image and a caption
         known = pd.Index(dict.fromkeys((*ids[0], *ids[1])))
         sides = tuple(known.get_indexer(pd.Index(one)) for one in ids)
-        ways, tables = pd.Index(["i2t", "t2i"]), []
+        deep, start = [min(k, len(one)) for one in sides[::-1]], 0
+        code = pd.Categorical.from_codes([], known).codes.dtype
+        types = {"direction": np.int8, "query_id": code, "rank": np.int32, "item_id": code}
+        types |= {"score": np.float32, "grade": np.float32}
+        size = sum(len(one) * depth for one, depth in zip(sides, deep, strict=True))
+        # filled piece by piece: tables that are joined would lie in memory twice
+        columns = {name: np.empty(size, kind) for name, kind in types.items()}
         for way, (rows, (query, item)) in enumerate(((scores, sides), (scores.T, sides[::-1]))):
-            found, items = best(rows, min(k, len(item)))
-            at = (np.repeat(np.arange(len(items)), items.shape[1]), items.ravel())
-            values = {
-                "direction": pd.Categorical.from_codes(np.full(len(at[0]), way, np.int8), ways),
-                "query_id": pd.Categorical.from_codes(query[at[0]], known),
-                "rank": np.tile(np.arange(1, items.shape[1] + 1, dtype=np.int32), len(items)),
-                "item_id": pd.Categorical.from_codes(item[at[1]], known),
-                "score": found.ravel(),
-                "grade": own.at(*(at[::-1] if way else at)),
-            }
-            tables.append(pd.DataFrame(values))
-        return pd.concat(tables, ignore_index=True)
+            found, every = best(rows, deep[way])
+            for first in range(0, len(every), PIECE):
+                items, ranks = every[first : first + PIECE], np.arange(1, deep[way] + 1)
+                at = np.arange(first, first + len(items))[:, None], items
+                grade = own.at(*(at[::-1] if way else at))
+                new = (way, query[at[0]], ranks, item[items], found[first : first + PIECE], grade)
+                for column, values in zip(columns.values(), new, strict=True):
+                    column[start : start + items.size].reshape(items.shape)[:] = values
+                start += items.size
+        kinds = {"direction": pd.Index(["i2t", "t2i"]), "query_id": known, "item_id": known}
+        named = {name: pd.Categorical.from_codes(columns[name], of) for name, of in kinds.items()}
+        return pd.DataFrame(columns | named, copy=False)
 
     def as_dict(self) -> dict[str, Any]:
         """What ``results.json`` holds: the same seed gives the same values, so no time is among them; it

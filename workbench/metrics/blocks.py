@@ -228,13 +228,16 @@ def best(scores: AnyScores, k: int) -> tuple[Array, Rows]:
     >>> best(np.array([[0.1, 0.9, 0.9]]), 2)[1].tolist()
     [[1, 2]]
     """
-    found, items = [], []
-    for _, rows in blocks(scores, scores.shape):
-        for row, bound in zip(rows, _bounds(rows, k), strict=True):
+    # written in place: a million small arrays would take three times the memory of their numbers
+    items, found = np.empty((scores.shape[0], k), np.int64), [np.empty((0, k))]
+    for first, rows in blocks(scores, scores.shape):
+        if not first:
+            found = [np.empty(items.shape, rows.dtype)]
+        for at, (row, bound) in enumerate(zip(rows, _bounds(rows, k), strict=True), first):
             kept = np.flatnonzero(row >= bound)
-            items.append(kept[np.argsort(-row[kept], kind="stable")[:k]])
-            found.append(row[items[-1]])
-    return np.array(found).reshape(-1, k), np.array(items, dtype=np.int64).reshape(-1, k)
+            items[at] = kept[np.argsort(-row[kept], kind="stable")[:k]]
+            found[0][at] = row[items[at]]
+    return found[0], items
 
 
 def _bounds(rows: Array, k: int) -> Array:
