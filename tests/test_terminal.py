@@ -110,6 +110,29 @@ def test_a_run_with_a_name_has_its_time_and_numbers_without_a_metric_are_no_perc
     os.utime(runs.write_status(folder, "ok"), (ended, ended))
     listed = call("ls", "--root", folder.parents[1]).output
     assert "2026-01-02 11:30  0:01:00  mine" in listed
-    assert "mean/objects 2.049 number" in listed
+    assert "mean/objects 2.049" in listed
     shown = call("show", "mine", "--root", folder.parents[1]).output
-    assert [line.split()[-2:] for line in shown.splitlines()[-2:]] == [["2.049", "number"], ["212", "rank"]]
+    assert [line.split()[-2:] for line in shown.splitlines()[-2:]] == [
+        ["mean/objects", "2.049"],
+        ["212", "rank"],
+    ]
+
+
+def test_runs_with_names_are_listed_by_when_they_began_also_below_a_part_of_the_root(tmp_path: Path) -> None:
+    for name, minute in (("a", 30), ("b", 10), ("c", 20)):
+        ended = datetime(2026, 1, 2, 11, minute).timestamp()
+        os.utime(runs.write_status(tmp_path / "runs" / "tour" / name, "ok"), (ended, ended))
+    for root in (tmp_path / "runs", tmp_path / "runs" / "tour"):
+        listed = call("ls", "--root", root).output.split()
+        assert [word for word in listed if word in ("a", "b", "c")] == ["b", "c", "a"]
+        assert runs.find("last", root).id == "a"
+
+
+def test_runs_that_cannot_be_held_against_each_other_are_told_as_such(root: Path) -> None:
+    other = root / "07_compare" / "mine"
+    runs.write_results(other, {"metrics": {"moved": 1.0}})
+    runs.write_status(other, "ok")
+    assert "no number is of both" in call("diff", "aaaa", "mine", "--root", root).output
+    runs.write_results(other, {"metrics": {"rsum": 1.0}, "split": {"name": "flickr8k/test", "images": 1000}})
+    said = call("diff", "aaaa", "mine", "--root", root).output
+    assert "measured on other data: scenes/test (20 images) and flickr8k/test (1,000 images)" in said

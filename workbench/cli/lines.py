@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.experiment import runs
 from workbench.records import readable
-from workbench.records.shown import heading, shown, with_interval
+from workbench.records.shown import count, heading, shown, with_interval
 
 
 def screen() -> int:
@@ -17,6 +17,12 @@ def screen() -> int:
     """
     limited = sys.stdout.isatty() or "COLUMNS" in os.environ
     return shutil.get_terminal_size().columns if limited else sys.maxsize
+
+
+def cut(lines: Iterable[str]) -> list[str]:
+    """Lines that end where the screen does."""
+    wide = screen()
+    return [line if len(line) <= wide else f"{line[: wide - 1]}…" for line in lines]
 
 
 def columns(rows: Iterable[Iterable[object]]) -> list[str]:
@@ -52,6 +58,8 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
         every: all numbers; else those to look at first.
     """
     one, two = (dict(readable.of_results(run.results)) for run in (first, second))
+    if (one or two) and not one.keys() & two.keys():
+        return ["no number is of both: they are of other kinds, or one did not end well"], {}
     labels = list(one | two) if every else readable.headline(one | two)
     paired = {found.key: found for found in runs.differences(first, second, labels)}
     rows = [("number", "A", "B", "B - A", "in", "verdict")]
@@ -64,7 +72,18 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
             verdict = f"{told.mark} {told.verdict}" if told else ""
             values = shown(a, unit), shown(b, unit), with_interval(value, low, high, unit, sign=True)
             rows.append((label, *values, heading(unit), verdict))
-    return columns(rows) if len(rows) > 1 else [], {label: one.row() for label, one in paired.items()}
+    places = {str(run.results.get("split")): evaluated_on(run.results) for run in (first, second)}
+    notes = [f"A and B were measured on other data: {' and '.join(places.values())}"] * (len(places) > 1)
+    told_of = columns(rows) if len(rows) > 1 else []
+    return [*told_of, *notes], {label: one.row() for label, one in paired.items()}
+
+
+def evaluated_on(results: Mapping[str, Any]) -> str:
+    """What a run was measured on: the split and its size."""
+    split = results.get("split")
+    if not isinstance(split, Mapping):
+        return str(split or results.get("dataset", "unknown data"))
+    return f"{split.get('name', '')} ({count(split.get('images', 0), 'image')})"
 
 
 def evaluated(results: Mapping[str, Any]) -> str:

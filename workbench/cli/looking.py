@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +13,6 @@ from workbench.cli.base import (
     USUAL,
     AsJson,
     Every,
-    Out,
     Pairs,
     Root,
     WithPairs,
@@ -24,7 +23,7 @@ from workbench.cli.base import (
     usage,
     writable,
 )
-from workbench.cli.lines import changed, columns, evaluated, numbers, screen
+from workbench.cli.lines import changed, columns, cut, evaluated, numbers, screen
 from workbench.execution import library
 from workbench.execution.doctor import examine, speed
 from workbench.experiment import runs
@@ -117,11 +116,13 @@ def params(notebook: str, as_json: AsJson = False) -> None:
 
 
 @app.command(epilog="Example: workbench ls --notebook 03_train")
+@usage()
 def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> None:
     """List the runs, oldest first.
 
-    When, how long, what, how it ended, and the number to look at first.
+    When they began, how long, what, how it ended, and the number to look at first.
     """
+    require(root == "runs" or Path(root).is_dir(), f"there is no folder {root!r}", FileNotFoundError)
     found = runs.list_runs(root, notebook)
     heads = ("when", "took", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
     rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
@@ -147,19 +148,8 @@ def _line(run: Any) -> tuple[object, ...]:
     ended = runs.UNREADABLE if run.status.startswith(runs.UNREADABLE) else run.status
     seconds = run.env.get("seconds")
     took = "" if seconds is None else str(timedelta(seconds=round(seconds)))
-    return _began(run), took, run.id, run.notebook, ended, *about, *(shown or [("", "")])[0]
-
-
-def _began(run: Any) -> str:
-    """When a run began: by its name, else by its last file and how long it took."""
-    day, clock = run.id[:8], run.id[9:13]
-    if (day + clock).isdigit():
-        return f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:]}"
-    last = run.folder / runs.STATUS
-    if not last.is_file():
-        return ""
-    ended = datetime.fromtimestamp(last.stat().st_mtime)
-    return f"{ended - timedelta(seconds=run.env.get('seconds') or 0):%Y-%m-%d %H:%M}"
+    when = f"{run.began:%Y-%m-%d %H:%M}" if run.began else ""
+    return when, took, run.id, run.notebook, ended, *about, *(shown or [("", "")])[0]
 
 
 def _line_on(run: Any) -> tuple[object, ...]:
@@ -176,6 +166,7 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     """
     found = runs.find(run, root)
     parameters = columns((f"  {name}", value) for name, value in found.params.items())
+    parameters = parameters if every else cut(parameters)
     about = columns((f"  {name}", value) for name, value in flat(found.env).items()) if every else []
     lines = numbers(found.results, every=every)
     for results in found.evaluations.values():
@@ -199,7 +190,8 @@ def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_
     parts = found if every else {"params": found["params"]}
     rows = [(f"{part}: {key}", a, b) for part, keys in parts.items() for key, (a, b) in keys.items()]
     measured, compared = changed(one, two, every)
-    lines = [*columns(rows), *measured] if any(found.values()) else ["no difference"]
+    given = columns(rows)
+    lines = [*(given if every else cut(given)), *measured] if any(found.values()) else ["no difference"]
     emit(found | {"differences": compared}, as_json, lines)
 
 
@@ -260,7 +252,12 @@ def _plain(value: Any) -> str:
 
 @app.command(epilog="Example: workbench build --root runs")
 @usage()
-def build(root: Root = "runs", notebook: str = "*", out: Out = "", as_json: AsJson = False) -> None:
+def build(
+    root: Root = "runs",
+    notebook: str = "*",
+    out: Annotated[str, typer.Option(help="Folder to write to; empty takes that of the runs.")] = "",
+    as_json: AsJson = False,
+) -> None:
     """A leaderboard of all good runs: one page and one CSV file."""
     from workbench.views.pages import leaderboard
 

@@ -6,12 +6,13 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, get_type_hints
 
 from workbench.cli.lines import columns
 from workbench.execution import library
-from workbench.records import MetricKey
+from workbench.records import MetricKey, require
 from workbench.registry import REFERENCE, Group, did_you_mean
 
 KINDS = {
@@ -100,6 +101,7 @@ def explain(name: str) -> list[str]:
     Raises:
         KeyError: no shelf has it; the message lists the near names.
     """
+    require(name, "the name is empty; `workbench list` names what there is")
     one, said, near, metrics = name, list[str](), name, import_module("workbench.metrics")
     with suppress(ValueError):
         key = MetricKey.parse(name)
@@ -113,7 +115,10 @@ def explain(name: str) -> list[str]:
             library.find(name, kind)
             raise KeyError(f"{name} is a {kind}; `workbench {words.format(name)}` tells of it")
     known = sorted({one for shelf in KINDS for one in import_module(f"workbench.{shelf}").names()})
-    raise KeyError(f"no shelf has {name!r}; {did_you_mean(near, known)}")
+    lower = {one.lower(): one for one in known}
+    meant = [lower[one] for one in get_close_matches(near.lower(), lower)]
+    told = f"did you mean {', '.join(meant)}?" if meant else "`workbench list` names what there is"
+    raise KeyError(f"no shelf has {name!r}; {told}")
 
 
 def _said_by(key: MetricKey, metric: Any) -> list[str]:

@@ -155,7 +155,7 @@ def folder(
 
 
 def _find_table(base: Path) -> Path:
-    require(base.is_dir(), f"folder: {base} is not there, or is no folder. {REMEDY}", FileNotFoundError)
+    require(base.is_dir(), f"folder: there is no folder {base}. {REMEDY}", FileNotFoundError)
     if not (found := [base / name for name in TABLES if (base / name).is_file()]):
         raise FileNotFoundError(
             f"folder: {base} holds none of {', '.join(TABLES)}; name the table with table=... {REMEDY}"

@@ -21,7 +21,7 @@ from typing import Any
 import nbformat
 
 from workbench.execution import parameters, report
-from workbench.experiment import runs
+from workbench.experiment import runs, sealing
 from workbench.records import require
 from workbench.records.shown import fixed
 from workbench.records.stopping import GRACE, heard
@@ -69,7 +69,7 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
         given: parameters by name, values or command-line text, as for ``parameters.lay``.
 
     Raises:
-        FileNotFoundError: no such notebook.
+        FileNotFoundError: no such notebook, or no such run.
         ParameterError: an unknown or ill-typed parameter, or a notebook without the parameter ``out``.
         KeyError, TypeError, ValueError: a configuration that is refused.
     """
@@ -96,6 +96,8 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
         from workbench.experiment import Target
 
         Target.of(values["evaluate_on"])
+    for name in asked if isinstance(asked := values.get("runs"), list) else ():
+        runs.find(str(name))
     return values
 
 
@@ -151,7 +153,7 @@ def run_notebook(
 def _closed(done: RunResult, seconds: float) -> RunResult:
     """Write how the run ended, where it can be written."""
     try:
-        env = runs.load(done.folder / runs.ENV) or runs.environment()
+        env = runs.load(done.folder / runs.ENV) or sealing.environment()
         runs.write_json(done.folder / runs.ENV, {**env, "seconds": seconds, "error": done.error})
         runs.write_status(done.folder, done.status)
     except (OSError, ValueError) as error:

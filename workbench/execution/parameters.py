@@ -23,6 +23,11 @@ from workbench.registry import merge, require_known
 
 TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 
+EXAMPLES = {
+    "str": "a word", "int": "3", "float": "0.5", "bool": "true", "list": '["one", "two"]',
+    "dict": '{"name": 3}',
+}  # fmt: skip
+
 
 class ParameterError(ValueError):
     """A parameters cell that breaks the rules, or a value that does not fit it."""
@@ -53,7 +58,8 @@ class Parameter:
             return float(value)
         require(
             type(value) is TYPES[self.type],
-            f"parameter {self.name} is {self.type}, got {value!r:.200} ({type(value).__name__})",
+            f"parameter {self.name} is {self.type}, got {value!r:.200} ({type(value).__name__}); write for "
+            f"example {EXAMPLES[self.type]}",
             ParameterError,
         )
         return value

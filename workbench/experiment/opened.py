@@ -217,7 +217,7 @@ class OpenRun:
         path, split = Path(folder) / runs.EVALUATIONS / self.target.name, self.split
         runs.write_json(path / runs.PARAMS, self.target.as_dict())
         runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
-        runs.write_json(path / runs.ENV, runs.environment(self.config["seed"]))
+        runs.write_json(path / runs.ENV, sealing.environment(self.config["seed"]))
         runs.write_results(path, self.as_dict())
         sealing.seal_files(path, KEPT, {"config": self.config, "target": self.target.as_dict()})
         return runs.write_status(path, "ok").parent

@@ -6,25 +6,22 @@ kernel died), ``interrupted`` (by a signal) and ``timeout``. Nothing here needs 
 """
 
 import hashlib
-import importlib.metadata
 import json
 import math
 import os
-import platform
-import re
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from difflib import get_close_matches
+from fnmatch import fnmatch
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from workbench.experiment.sealing import PACKAGE, SEAL, code_hash, intact
+from workbench.experiment.sealing import SEAL, code_hash, environment, intact
 from workbench.records import MetricKey, Rows, Values, require, sealed
 from workbench.records.foreign import understood
 from workbench.records.sealed import flat
@@ -77,6 +74,16 @@ class Run:
     env: dict[str, Any]
     evaluations: dict[str, dict[str, Any]] = field(default_factory=dict)
     arms: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def began(self) -> datetime | None:
+        """When it began: by its id, else by when it ended and how long it took; ``None`` = nobody knows."""
+        with suppress(ValueError):
+            return datetime.strptime(self.id[:15], "%Y%m%d-%H%M%S")
+        with suppress(OSError):
+            ended = datetime.fromtimestamp((self.folder / STATUS).stat().st_mtime)
+            return ended - timedelta(seconds=self.env.get("seconds") or 0)
+        return None
 
     def elsewhere(self) -> "list[Run]":
         """Each evaluation on other data as a run of the same id: its folder, its results."""
@@ -137,9 +144,16 @@ def _status(file: Path) -> str:
 
 
 def list_runs(root: Path | str = "runs", notebook: str = "*") -> list[Run]:
-    """All runs below a root, oldest first; if a file of one cannot be read, the reason is its status."""
-    folders = sorted(Path(root).glob(f"{notebook}/*/"), key=lambda path: (path.name, path.parent.name))
-    return [_listed(path) for path in folders if (path / PARAMS).is_file() or (path / STATUS).is_file()]
+    """All runs below a root, oldest first; if a file of one cannot be read, the reason is its status.
+
+    Args:
+        root: where runs lie: ``<root>/<notebook>/<run id>/``, or ``<root>/<run id>/`` below a part of them.
+        notebook: only runs of this one.
+    """
+    places = [f"{notebook}/*/", *(["*/"] if fnmatch(Path(root).name, notebook) else [])]
+    folders = sorted(path for place in places for path in Path(root).glob(place))
+    found = [_listed(path) for path in folders if (path / PARAMS).is_file() or (path / STATUS).is_file()]
+    return sorted(found, key=lambda run: (run.began or datetime.min, run.id, run.notebook))
 
 
 def _listed(path: Path) -> Run:
@@ -161,6 +175,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
         FileNotFoundError: no such run; LookupError: several; ValueError: as ``read``.
     """
     require(part := str(name), "the name of a run is empty", FileNotFoundError)
+    require(not Path(name).is_file(), f"{name} is a file; name the folder of a run", FileNotFoundError)
     if Path(name).is_dir():
         held = {PARAMS, STATUS, RESULTS, CONFIG} & {file.name for file in Path(name).iterdir()}
         require(held, f"{name} holds no run; `workbench ls` lists the runs", FileNotFoundError)
@@ -169,7 +184,11 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     named = [run for run in every if run.id.startswith(part) or run.id.endswith(part)]
     named = named or [run for run in every if run.notebook == part]
     found = every[-1:] if part == "last" else [run for run in named if run.id == part] or named
-    require(found, f"no run {part!r} below {root}; `workbench ls` lists the runs", FileNotFoundError)
+    if not found:
+        known = ["last", *(name for run in every for name in (run.id, str(run.folder)))]
+        meant = get_close_matches(part, known, n=1)
+        near_to = f"did you mean {meant[0]}?" if meant else "`workbench ls` lists the runs"
+        raise FileNotFoundError(f"no run {part!r} below {root}; {near_to}")
     if len(found) > 1:
         last = ", ".join(run.id for run in found[-4:])
         raise LookupError(f"{len(found)} runs are called {part!r}, name one of them: {last}")
@@ -477,24 +496,3 @@ def write_status(folder: Path | str, status: str) -> Path:
     known = status in ENDS or status.startswith("failed:")
     require(known, f"status {status!r} is none of {', '.join(ENDS)}, failed:<cell>")
     return write_text(Path(folder) / STATUS, status + "\n")
-
-
-def environment(seed: int | None = None) -> dict[str, Any]:
-    """What a number may depend on beside the parameters: versions, device, commit, code, and the run's
-    ``seed``.
-
-    The device is known only where torch is already loaded; it is not loaded for this.
-    """
-    own, versions = "itm-workbench", {"python": platform.python_version()}
-    needed = [re.split(r"[^\w.-]", line)[0] for line in importlib.metadata.requires(own) or []]
-    for name in (own, *needed):
-        with suppress(importlib.metadata.PackageNotFoundError):  # an extra that is not installed
-            versions[name] = importlib.metadata.version(name)
-    torch, device, commit = sys.modules.get("torch"), None, None
-    if torch is not None:
-        device = str(torch.cuda.get_device_name()) if torch.cuda.is_available() else "cpu"
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    with suppress(OSError, subprocess.CalledProcessError):  # no git, or an installed package and no clone
-        commit = subprocess.check_output(command, cwd=PACKAGE, text=True, stderr=subprocess.DEVNULL).strip()
-    machine = {"platform": platform.platform(), "cpus": os.cpu_count(), "device": device}
-    return machine | {"versions": versions, "commit": commit, "code": code_hash()[:16], "seed": seed}

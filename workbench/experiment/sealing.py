@@ -1,7 +1,16 @@
-"""What speaks for the files of a run, and for the code that made them. Nothing here needs torch."""
+"""What speaks for the files of a run, and for the code and the machine that made them. Nothing here needs
+torch.
+"""
 
 import hashlib
+import importlib.metadata
+import os
+import platform
+import re
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,3 +56,24 @@ def code_hash(code: str = "") -> str:
         if path.suffix in DECIDING and path.parent.name != "results":
             digest.update(f"{path.relative_to(PACKAGE).as_posix()} {checksum(path)}\n".encode())
     return digest.hexdigest()
+
+
+def environment(seed: int | None = None) -> dict[str, Any]:
+    """What a number may depend on beside the parameters: versions, device, commit, code, and the run's
+    ``seed``.
+
+    The device is known only where torch is already loaded; it is not loaded for this.
+    """
+    own, versions = "itm-workbench", {"python": platform.python_version()}
+    needed = [re.split(r"[^\w.-]", line)[0] for line in importlib.metadata.requires(own) or []]
+    for name in (own, *needed):
+        with suppress(importlib.metadata.PackageNotFoundError):  # an extra that is not installed
+            versions[name] = importlib.metadata.version(name)
+    torch, device, commit = sys.modules.get("torch"), None, None
+    if torch is not None:
+        device = str(torch.cuda.get_device_name()) if torch.cuda.is_available() else "cpu"
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    with suppress(OSError, subprocess.CalledProcessError):  # no git, or an installed package and no clone
+        commit = subprocess.check_output(command, cwd=PACKAGE, text=True, stderr=subprocess.DEVNULL).strip()
+    machine = {"platform": platform.platform(), "cpus": os.cpu_count(), "device": device}
+    return machine | {"versions": versions, "commit": commit, "code": code_hash()[:16], "seed": seed}

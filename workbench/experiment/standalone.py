@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 
 from workbench import metrics
-from workbench.experiment import runs
+from workbench.experiment import runs, sealing
 from workbench.experiment.config import Config
 from workbench.experiment.evaluation import ensemble, evaluate, measure
 from workbench.experiment.model import Model
@@ -85,7 +85,7 @@ def _train(ready: Prepared, folder: Path, progress: bool) -> Path:
         raise
     finally:
         seconds = round(time.perf_counter() - began, 2)
-        runs.write_json(folder / runs.ENV, {**runs.environment(ready.config.seed), "seconds": seconds})
+        runs.write_json(folder / runs.ENV, {**sealing.environment(ready.config.seed), "seconds": seconds})
         runs.write_status(folder, status)
     return folder
 

@@ -32,7 +32,7 @@ class InfoNCE(Objective):
         initial: the scale at the start, 1 / temperature; ``None`` = 1 / 0.07, or 1 for
             ``"learnable_linear"``.
         weights: of image-to-text and text-to-image.
-        extra_positives: how several positives share, see ``contrastive``.
+        extra_positives: how several positives share, see ``losses/contrastive.py``.
         reduction: over anchors; the paper's is ``"mean"``.
 
     Raises:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from workbench.records.judgements import densest
 from workbench.records.measurement import Measurement
 from workbench.records.metric_key import MetricKey
 from workbench.records.shown import UNITS, count, heading, with_interval
@@ -57,7 +58,7 @@ def readable(label: str, contract: Mapping[str, Any], value: float | None = None
     return {
         "number": label,
         "value": with_interval(number, contract.get("low"), contract.get("high"), unit),
-        "in": heading(unit),
+        "in": "" if unit == "number" else heading(unit),
         **{name: count(size) if size else "" for name, size in sizes.items()},
         "a hit is": str(contract.get("hit", "")),
     }
@@ -84,8 +85,8 @@ def of_results(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def headline(labels: Iterable[str], most: int = 12, *, usual: Container[str] | None = None) -> list[str]:
-    """The numbers to look at first: RSUM and R@K by the own pairs and mAP@R, of the whole gallery; where
-    there is none of them, the first dozen.
+    """The numbers to look at first: RSUM and R@K by the own pairs and mAP@R by the densest judgements, of the
+    whole gallery; where there is none of them, the first dozen.
 
     Args:
         labels: of all numbers of a run.
@@ -93,17 +94,23 @@ def headline(labels: Iterable[str], most: int = 12, *, usual: Container[str] | N
         usual: names of the metrics that every evaluation measures. Others, such as one of a user's own, come
             last, since somebody asked for them; ``None`` = they are left out.
 
-    >>> headline(["exact:t2i/own@1", "t2i/R@1", "t2i/R@1[5 folds]", "rsum"])
-    ['rsum', 't2i/R@1']
+    >>> headline(["exact:t2i/own@1", "t2i/R@10", "t2i/R@1", "t2i/R@1[5 folds]", "rsum"])
+    ['rsum', 't2i/R@1', 't2i/R@10']
     """
-    every, found, last = list(labels), list[tuple[int, int, str]](), len(FIRST)
+    every, keys = list(labels), dict[str, MetricKey]()
     for label in every:
         with suppress(ValueError):
-            key = MetricKey.parse(label)
-            place = FIRST.index(key.metric) if key.metric in FIRST else last
-            # R@K and RSUM are read by the labels, as benchmarks print them; others by the truth as well
-            judged = key.metric not in ("R", "rsum") or key.judgements == "own"
-            asked = place < last or (usual is not None and key.metric not in usual)
-            if asked and judged and key == replace(key, subset="", folds=1):
-                found.append((place, len(found), label))
+            keys[label] = MetricKey.parse(label)
+    # R@K and RSUM are read by the labels, as benchmarks print them; others by the truth
+    judges = dict.fromkeys(FIRST, "own")
+    judges[FIRST[-1]] = densest(key.judgements for key in keys.values() if key.metric == FIRST[-1])
+    sides = list(dict.fromkeys((key.judgements, key.direction) for key in keys.values()))
+    found = [
+        (FIRST.index(key.metric) if known else len(FIRST), sides.index((key.judgements, key.direction)),
+         key.k or 0, label)
+        for label, key in keys.items()
+        if key == replace(key, subset="", folds=1)
+        and (key.judgements == judges[key.metric] if (known := key.metric in judges)
+             else usual is not None and key.metric not in usual)
+    ]  # fmt: skip
     return [label for *_, label in sorted(found)] or every[:most]
