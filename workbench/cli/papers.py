@@ -110,5 +110,5 @@ def listed() -> tuple[list[dict[str, str]], list[str]]:
     for one in found:
         wrapped = textwrap.wrap(one.remark, min(screen(), 1000) - 4)
         lines += [f"{one.table}: {one.shows}", *(f"    {text}" for text in (one.command, *wrapped))]
-    lines += ["RUN is a finished run, RUNS is a list of them: '[\"RUN\", \"RUN\"]'"]
+    lines += ['RUN is a finished run, RUNS is a list of them: \'["RUN", "RUN"]\'']
     return [one._asdict() for one in found], lines
