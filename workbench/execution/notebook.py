@@ -69,7 +69,7 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
         given: parameters by name, values or command-line text, as for ``parameters.lay``.
 
     Raises:
-        FileNotFoundError: no such notebook, or no such run.
+        FileNotFoundError: no such notebook.
         ParameterError: an unknown or ill-typed parameter, or a notebook without the parameter ``out``.
         KeyError, TypeError, ValueError: a configuration that is refused.
     """
@@ -96,8 +96,6 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
         from workbench.experiment import Target
 
         Target.of(values["evaluate_on"])
-    for name in asked if isinstance(asked := values.get("runs"), list) else ():
-        runs.find(str(name))
     return values
 
 
@@ -133,13 +131,15 @@ def run_notebook(
         say: is told every cell before it runs.
 
     Raises:
-        FileNotFoundError: no such notebook.
+        FileNotFoundError: no such notebook, or one of the ``runs`` it is given is not there.
         FileExistsError: ``folder`` holds something that is not a run, or is being written.
         ParameterError, KeyError, TypeError, ValueError: as ``check``; no kernel was started, no folder made.
         OSError: the folder cannot be written.
         KeyboardInterrupt: Ctrl-C or SIGTERM; the run is ``interrupted`` then.
     """
     path, values, began = Path(path), check(path, given or {}), time.perf_counter()
+    for name in asked if isinstance(asked := values.get("runs"), list) else ():
+        runs.find(str(name))
     with heard(), _folder(path, values, root, folder) as target:
         runs.name_arm(target, arms or {})
         done = RunResult(target, "interrupted", FAILED, 0.0, "stopped by a signal")
