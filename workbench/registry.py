@@ -49,10 +49,13 @@ REFERENCE = re.compile(r"[^\W\d][\w.]*:\w+")
 OFFER = re.compile(r"^MEMBER = ", re.MULTILINE)
 
 
-def did_you_mean(name: str, known: list[str]) -> str:
-    """The end of an error message: the near names if there are any, else all of them."""
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    return f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
+def did_you_mean(name: str, known: list[str], otherwise: str = "", most: int = 3) -> str:
+    """The end of an error message: the near names if there are any, else what is said ``otherwise``, or all
+    names. Capitals make no name a far one.
+    """
+    lower = {one.lower(): one for one in known}
+    near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=0.6)]
+    return f"did you mean {', '.join(near)}?" if near else otherwise or f"known: {', '.join(known)}"
 
 
 def require_known(

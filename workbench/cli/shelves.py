@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, get_type_hints
 
@@ -115,9 +114,7 @@ def explain(name: str) -> list[str]:
             library.find(name, kind)
             raise KeyError(f"{name} is a {kind}; `workbench {words.format(name)}` tells of it")
     known = sorted({one for shelf in KINDS for one in import_module(f"workbench.{shelf}").names()})
-    lower = {one.lower(): one for one in known}
-    meant = [lower[one] for one in get_close_matches(near.lower(), lower)]
-    told = f"did you mean {', '.join(meant)}?" if meant else "`workbench list` names what there is"
+    told = did_you_mean(near, known, "`workbench list` names what there is")
     raise KeyError(f"no shelf has {name!r}; {told}")
 
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from difflib import get_close_matches
 from fnmatch import fnmatch
 from itertools import chain, count
 from pathlib import Path
@@ -27,6 +26,7 @@ from workbench.records.foreign import understood
 from workbench.records.sealed import flat
 from workbench.records.shown import near
 from workbench.records.writing import replacing
+from workbench.registry import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,9 +186,8 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     found = every[-1:] if part == "last" else [run for run in named if run.id == part] or named
     if not found:
         known = ["last", *(name for run in every for name in (run.id, str(run.folder)))]
-        meant = get_close_matches(part, known, n=1)
-        near_to = f"did you mean {meant[0]}?" if meant else "`workbench ls` lists the runs"
-        raise FileNotFoundError(f"no run {part!r} below {root}; {near_to}")
+        meant = did_you_mean(part, known, "`workbench ls` lists the runs", most=1)
+        raise FileNotFoundError(f"no run {part!r} below {root}; {meant}")
     if len(found) > 1:
         last = ", ".join(run.id for run in found[-4:])
         raise LookupError(f"{len(found)} runs are called {part!r}, name one of them: {last}")

@@ -229,15 +229,15 @@ def best(scores: AnyScores, k: int) -> tuple[Array, Rows]:
     [[1, 2]]
     """
     # written in place: a million small arrays would take three times the memory of their numbers
-    items, found = np.empty((scores.shape[0], k), np.int64), [np.empty((0, k))]
+    items, found = np.empty((scores.shape[0], k), np.int64), np.empty((0, k))
     for first, rows in blocks(scores, scores.shape):
         if not first:
-            found = [np.empty(items.shape, rows.dtype)]
+            found = np.empty(items.shape, rows.dtype)
         for at, (row, bound) in enumerate(zip(rows, _bounds(rows, k), strict=True), first):
             kept = np.flatnonzero(row >= bound)
             items[at] = kept[np.argsort(-row[kept], kind="stable")[:k]]
-            found[0][at] = row[items[at]]
-    return found[0], items
+            found[at] = row[items[at]]
+    return found, items
 
 
 def _bounds(rows: Array, k: int) -> Array:
