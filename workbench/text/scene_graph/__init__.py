@@ -6,12 +6,13 @@ What counts as an object, an attribute or a relation is written down in
 A caption is read in five steps: set phrases are folded (``wording``), spaCy parses (``tree``), sentences
 whose verb was taken for a noun are parsed again in other words (``rereading``), other mistakes are put right
 and phrases moved to the word they belong to (``repair``, ``placement``), and rules read what the tree says
-(``read``). Beside them lie ``store``, which keeps parsed captions, and ``annotations``, which measures
-the parser against captions that were annotated by hand.
+(``read``). Beside them lie ``store``, which keeps parsed captions, and ``annotations``, which measures the
+parser against captions that were annotated by hand. How spaCy's model has learnt captions is told in
+``training/adaptation.py``.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -150,12 +151,16 @@ def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
 
 def _read(captions: Sequence[str]) -> list[SceneGraph | None]:
     sentences = [wording.sentences(wording.tokens(caption)) for caption in captions]
-    folded = [wording.fold(sentence) for several in sentences for sentence in several]
-    first = dict(enumerate(tree.trees(folded)))
+    trees = final_trees([wording.fold(sentence) for several in sentences for sentence in several])
+    return [read_graph([next(trees) for _ in several]) for several in sentences]
+
+
+def final_trees(sentences: Sequence[Sequence[wording.Word]]) -> Iterator[tree.Tree]:
+    """Folded sentences as the rules read them in the end; a sentence that was read again has words more."""
+    first = dict(enumerate(tree.trees(sentences)))
     second = {i: words for i, one in first.items() if (words := reread(one))}
     first |= zip(second, tree.trees(second.values()), strict=True)
-    trees = (placed(repaired(one)) for one in first.values())
-    return [read_graph([next(trees) for _ in several]) for several in sentences]
+    return (placed(repaired(one)) for one in first.values())
 
 
 def to_networkx(graph: SceneGraph) -> networkx.DiGraph:

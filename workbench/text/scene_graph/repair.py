@@ -115,7 +115,7 @@ def _relative(tree: Tree, i: int) -> None:
     relative = any(tree.given(c) in known.relatives for c in tree.below(i, "nsubj"))
     if tree.deps[i] != "relcl" or not relative or tree.below(i, "dobj", "prep", "acomp", "attr"):
         return
-    alone = [c for c in tree.below(i, "ccomp") if verb == noun and tree.tags[c] == "VBZ"]
+    alone = [c for c in tree.below(i, "ccomp") if verb == noun and tree.tags[c] in ("VBZ", "VBP")]
     verb = alone[0] if alone else verb
     for subject in [s for s in tree.below(verb, "nsubj") if i < s < verb and verb != noun]:
         tree.put({subject: (i, "dobj")} | ({verb: (verb, "ROOT"), noun: (verb, "nsubj")} if alone else {}))
@@ -162,7 +162,9 @@ def _colour(tree: Tree, i: int) -> None:
     if tree.said(i) not in known.colours or not tree.noun(i) or tree.deps[i] in ("compound", "amod", "nmod"):
         return
     between, after = ("JJ", "VBN", "VBG", "NN", "NNS"), range(i + 1, len(tree.words))
-    ends = (k for k in after if tree.tags[k] not in between or (tree.noun(k) and tree.deps[k] != "compound"))
+    own = [*tree.below(tree.heads[i], "acl", "advcl"), *tree.below(i, "acl")]  # "in white | playing tennis"
+    last = {k for k in after if tree.noun(k) and tree.deps[k] != "compound"}
+    ends = (k for k in after if tree.tags[k] not in between or k in last.union(own))
     j = next(ends, i)
     if j != i and tree.noun(j):
         above = j if tree.heads[i] == i else tree.heads[i]
@@ -357,7 +359,9 @@ def _of_doing(tree: Tree, i: int) -> None:
 def _list(tree: Tree, i: int) -> None:
     """A list goes on where it began: "a man with overalls and a hat"."""
     head = tree.heads[i]
-    room = tree.deps[i] in ("appos", "conj") and tree.below(i, "conj") and tree.name(head) in known.places
+    room = (
+        tree.deps[i] in ("appos", "conj", "dep") and tree.below(i, "conj") and tree.name(head) in known.places
+    )
     for thing in _things_there(tree, head)[-1:] if room else ():
         # "a kitchen with a stove, | a sink and an oven"
         if thing < i and not tree.animate(i):

