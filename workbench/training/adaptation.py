@@ -46,9 +46,9 @@ class Reading(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """How often, and how fast, some readings are learnt: the rate falls from ``rate`` to a fiftieth of it."""
+    """How many times readings are learnt, and how fast: the rate falls from ``rate`` to a fiftieth of it."""
 
-    epochs: int
+    times: int
     rate: float
     drop: float
 
@@ -165,9 +165,9 @@ def learn(pipeline: Any, readings: Sequence[Reading], lesson: Lesson, name: str)
 
     generator, order = random.Random(SEED), list(readings)
     optimiser = Adam(lesson.rate, L2=1e-2, grad_clip=1.0, use_averages=False, L2_is_weight_decay=True)
-    total = lesson.epochs * len(order)
+    total = lesson.times * len(order)
     with tqdm(total=total, desc=name, unit=" sentences", mininterval=10) as bar:
-        for _ in range(lesson.epochs):
+        for _ in range(lesson.times):
             generator.shuffle(order)
             for start in range(0, len(order), 32):
                 some = order[start : start + 32]
