@@ -182,8 +182,8 @@ def adapt(pipeline: Any, file: Path) -> None:
         name = f"{pipeline.meta['lang']}_{pipeline.meta['name']}"
         raise ValueError(
             f"scene_graph: the parser's weights are made for spaCy's small English model 3.8, and {name} "
-            f"{pipeline.meta['version']} is built otherwise. Without it the one that this package requires is "
-            f"taken: python -m pip uninstall {name}"
+            f"{pipeline.meta['version']} is built otherwise. Without it the one that this package requires "
+            f"is taken: python -m pip uninstall {name}"
         )
     put_weights(pipeline, found)
 
