@@ -34,7 +34,10 @@ def _move_phrase(tree: Tree, i: int) -> None:
         _move_with(tree, i, targets[0])
     elif targets and not _of_a_part(tree, i, targets[0]):
         for _ in range(4):
-            tree.hang(i, _above(tree, i, targets[0]), "prep")
+            above = _above(tree, i, targets[0])
+            if above == tree.heads[i]:
+                break
+            tree.hang(i, above, "prep")
         head = tree.heads[i]
         sees = tree.verb(head) and (tree.root(head) in known.seeing or tree.root(head) == "have")
         at = [p for p in tree.below(head, "prep") if p < i and tree.given(p) == "at"]

@@ -77,16 +77,15 @@ class _Sentence:
         tree, places = self.tree, range(len(self.tree.words))
         for i in filter(lambda i: is_object(tree, i), places):
             self.means[i] = [self._node(i)]
-        for i in places:
-            bare = tree.deps[i] not in ("nummod", "det", "poss", "amod", "predet") and not inner(tree, i)
-            if bare and tree.given(i) in known.pronouns:
+        for i in [i for i in places if tree.given(i) in known.pronouns]:
+            if tree.deps[i] not in ("nummod", "det", "poss", "amod", "predet") and not inner(tree, i):
                 self.means[i] = self._meant(i, tree.given(i))
                 look = [a for _, a in looks_of(tree, i)] if tree.given(i) in ("one", "ones") else []
                 if self.means[i] and (look or tree.given(i) == "another"):
                     self.means[i] = [self._second(i, self.means[i][0], look)]
         for i in places:
             says = tree.verb(i) and not inner(tree, i) and tree.deps[i] not in ("aux", "auxpass", "amod")
-            for statement in (of_verb if says else of_noun)(tree, i):
+            for statement in of_verb(tree, i) if says else of_noun(tree, i) if tree.children[i] else ():
                 yield from self._related(statement)
 
     def _node(self, i: int) -> int:

@@ -1,8 +1,12 @@
 """Step 4, first half: mistakes of the parser that captions provoke are put right, words before lists."""
 
+from collections.abc import Callable
+from functools import cache
+
 from workbench.text.scene_graph.tree import Tree
 from workbench.text.scene_graph.wording import known
 
+Rule = Callable[[Tree, int], None]
 THINGS = known.portable | known.ridden | known.clothes
 # Prepositions after which a participle stands before its noun; after "by" it says how.
 OPENERS = (known.placing | known.motion | {"of", "with"}) - {"by", "from"}
@@ -14,30 +18,34 @@ def repaired(tree: Tree) -> Tree:
     Args:
         tree: one sentence; it is changed.
     """
-    words = (
-        _complete,
-        _tagged,
-        _look_alone,
-        _relative,
-        _particle,
-        _of_last,
-        _colour,
-        _clause,
-        _participle,
-        _after_noun,
-        _of_doing,
-        _bare_verb,
-        _sport,
-        _held_so,
-    )
-    lists = (_second_subject, _second_clause, _lost_verb, _pair, _list, _second_thing, _measures)
     for i in range(len(tree.words)):
-        for rule in words + lists:
-            rule(tree, i)
+        done = 0
+        while done < len(RULES):
+            look = tree.tags[i], tree.deps[i]
+            for number, rule in _due(*look, done):
+                done = number
+                rule(tree, i)
+                if look != (tree.tags[i], tree.deps[i]):
+                    break
+            else:
+                break
         # A second phrase hangs on what the first one hangs on: "off the rocks and into the water".
         if tree.deps[i] == "conj" and tree.tags[i] == "IN" and tree.tags[tree.heads[i]][:2] in ("VB", "NN"):
             tree.deps[i] = "prep"
     return tree
+
+
+@cache
+def _due(tag: str, dep: str, done: int) -> list[tuple[int, Rule]]:
+    """The rules that may say something of a word with this tag and relation, after the first ``done``; each
+    with the number of rules up to it.
+    """
+    numbered = enumerate(RULES.items(), 1)
+    return [
+        (number, rule)
+        for number, (rule, (tags, deps)) in numbered
+        if number > done and (tag.startswith(tags) and (not deps or dep in deps))
+    ]
 
 
 def _complete(tree: Tree, i: int) -> None:
@@ -51,40 +59,55 @@ def _complete(tree: Tree, i: int) -> None:
             tree.hang(noun, i, "pobj")
 
 
-def _tagged(tree: Tree, i: int) -> None:
-    """Words whose relation is right and whose tag is not, or the reverse: a participle that was read as a
-    preposition, "a girl | following a boat", and a look that was read as a noun, "a dog who is | wet".
+def _tagged_verb(tree: Tree, i: int) -> None:
+    """Verbs whose relation is right and whose tag is not, or the reverse: a participle that was read as a
+    preposition, "a girl | following a boat".
     """
     if tree.tags[i] == "VBG" and tree.deps[i] == "prep" and tree.root(i) in known.deeds:
         tree.deps[i] = "acl" if tree.noun(tree.heads[i]) else "advcl"
-    for noun in tree.below(i, "pobj") if tree.verb(i) and tree.deps[i] != "prep" else ():
+    for noun in tree.below(i, "pobj") if tree.deps[i] != "prep" else ():
         tree.deps[noun] = "dobj"
     if tree.tags[i] == "VBG" and tree.deps[i] == "pcomp" and tree.given(i) in known.gerund_nouns:
         # "topped with | icing"
         tree.tags[i], tree.deps[i] = "NN", "pobj"
-    if tree.tags[i] == "UH" and tree.deps[i] not in ("intj", "ROOT"):
-        tree.tags[i] = "NN"
-    if tree.tags[i] == "JJ" and tree.deps[i] == "compound" and i < tree.heads[i]:
-        tree.tags[i] = "NN"
     alone = not tree.below(i, *(("nsubj", "compound") if tree.deps[i] == "dobj" else ("nsubj",)))
     if tree.tags[i] == "VBZ" and tree.deps[i] in ("dobj", "pobj") and alone:
         tree.tags[i] = "NNS"
-    if tree.deps[i] == "amod" and tree.tags[tree.heads[i]] == "IN" and not tree.below(tree.heads[i], "pobj"):
-        tree.tags[i], tree.deps[i] = "NN", "pobj"
-    if tree.deps[i] == "acomp" and tree.tags[i] == "NN" and not tree.children[i]:
-        tree.tags[i] = "JJ"
-    if (
-        tree.tags[i].startswith("JJ")
-        and tree.deps[i] in ("nsubj", "dobj", "pobj")
-        and tree.below(i, "compound")
-    ):
+
+
+def _exclaimed(tree: Tree, i: int) -> None:
+    """A noun that was read as an exclamation."""
+    if tree.deps[i] not in ("intj", "ROOT"):
         tree.tags[i] = "NN"
-    alone = tree.deps[i] == "dative" and tree.noun(i) and not tree.animate(i)
+
+
+def _after_preposition(tree: Tree, i: int) -> None:
+    """A noun that was read as a look, although a preposition is without its noun."""
+    if tree.tags[tree.heads[i]] == "IN" and not tree.below(tree.heads[i], "pobj"):
+        tree.tags[i], tree.deps[i] = "NN", "pobj"
+
+
+def _noun_look(tree: Tree, i: int) -> None:
+    """A look that was read as a noun: "a dog who is | wet"."""
+    if tree.tags[i] == "NN" and not tree.children[i]:
+        tree.tags[i] = "JJ"
+
+
+def _look_noun(tree: Tree, i: int) -> None:
+    """A noun that was read as a look."""
+    before = tree.deps[i] == "compound" and i < tree.heads[i]
+    named = tree.deps[i] in ("nsubj", "dobj", "pobj") and tree.below(i, "compound")
+    if named or (tree.tags[i] == "JJ" and before):
+        tree.tags[i] = "NN"
     if tree.tags[i] == "JJ" and tree.deps[i] == "amod" and tree.given(i) in THINGS:
         # "a skateboard | trick"
         tree.tags[i], tree.deps[i] = "NN", "compound"
-    elif alone and i + 1 in tree.below(tree.heads[i], "dobj") and not tree.children[i + 1]:
-        # "wearing ear | defenders"
+
+
+def _no_receiver(tree: Tree, i: int) -> None:
+    """A thing that is given nothing: "wearing ear | defenders"."""
+    given = i + 1 in tree.below(tree.heads[i], "dobj") and not tree.children[i + 1]
+    if given and not tree.animate(i):
         tree.put({i: (i + 1, "compound")} | {c: (i + 1, tree.deps[c]) for c in tree.children[i]})
 
 
@@ -253,10 +276,11 @@ def _second_subject(tree: Tree, i: int) -> None:
     """Of two subjects the one after "and" goes on a list: "with a red shirt and long hair is"; where one is
     and not several are, the list is not that of the subject: "a boat with paddles and no passengers is".
     """
-    subjects = tree.below(i, "nsubj", "nsubjpass")[:2]
-    two = len(subjects) == 2 and subjects[1] < i
+    subjects = tree.below(i, "nsubj", "nsubjpass")[:2] if len(tree.children[i]) > 1 else []
+    if len(subjects) < 2 or subjects[1] > i:
+        return
     singular = tree.tags[i] == "VBZ" or any(tree.tags[c] == "VBZ" for c in tree.below(i, "aux", "auxpass"))
-    for conjunction in _conjunctions(tree, *subjects)[:1] if two else ():
+    for conjunction in _conjunctions(tree, *subjects)[:1]:
         inner = tree.phrases(tree.heads[conjunction], before=conjunction)
         own = singular and tree.heads[conjunction] == subjects[0] and inner
         tree.hang(subjects[1], inner[-1] if own else tree.heads[conjunction], "conj")
@@ -343,11 +367,10 @@ def _pair(tree: Tree, i: int) -> None:
 
 def _of_doing(tree: Tree, i: int) -> None:
     """A participle before its noun, read as a clause: "of wilting flowers", "beside | stacked boxes"."""
-    opens = tree.given(i) in OPENERS
+    if tree.given(i) not in OPENERS:
+        return
     lost = [v for v in tree.below(tree.heads[i], "xcomp", "advcl") if v == i + 1 and not tree.children[i]]
-    for verb in (
-        [*(v for v in tree.below(i, "pcomp") if tree.tags[v] in ("VBG", "VBN")), *lost] if opens else ()
-    ):
+    for verb in [*(v for v in tree.below(i, "pcomp") if tree.tags[v] in ("VBG", "VBN")), *lost]:
         if tree.below(verb, "nsubj", "nsubjpass"):
             continue
         for noun in tree.below(verb, "dobj")[:1]:
@@ -448,3 +471,37 @@ def _wearer(tree: Tree, worn: int) -> int:
     while tree.deps[worn] == "conj":
         worn = tree.heads[worn]
     return tree.heads[tree.heads[worn]] if tree.deps[worn] == "pobj" else worn
+
+
+# The rules in their order, words before lists, each with the tags (their beginnings) and the relations of the
+# words that it may say something of; no relations are all relations.
+ANY = ("",)
+NOUN, VERB, PAST, PARTICIPLE = ("NN",), ("VB",), ("VBD", "VBN"), ("VBD", "VBN", "VBG")
+RULES: dict[Rule, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    _complete: (("IN", "TO", "RP"), ()),
+    _tagged_verb: (VERB, ()),
+    _exclaimed: (("UH",), ()),
+    _after_preposition: (ANY, ("amod",)),
+    _noun_look: (("NN",), ("acomp",)),
+    _look_noun: (("JJ",), ("compound", "amod", "nsubj", "dobj", "pobj")),
+    _no_receiver: (NOUN, ("dative",)),
+    _look_alone: (ANY, ()),
+    _relative: (ANY, ("relcl",)),
+    _particle: (ANY, ("prt", "advmod")),
+    _of_last: (ANY, ("prep",)),
+    _colour: (NOUN, ()),
+    _clause: (ANY, ("prep",)),
+    _participle: (PARTICIPLE + NOUN, ()),
+    _after_noun: (PARTICIPLE, ()),
+    _of_doing: (ANY, ()),
+    _bare_verb: (("NN",), ("conj",)),
+    _sport: (("VBG",), ("attr",)),
+    _held_so: (PAST, ()),
+    _second_subject: (ANY, ()),
+    _second_clause: (VERB, ()),
+    _lost_verb: (NOUN, ()),
+    _pair: (NOUN, ("conj", "compound", "nmod", "amod")),
+    _list: (ANY, ("appos", "conj", "dep")),
+    _second_thing: (NOUN, ("conj",)),
+    _measures: (NOUN, ("conj",)),
+}

@@ -29,7 +29,8 @@ def reread(tree: Tree) -> list[Word] | None:
     for i, word in enumerate(tree.words):
         inside = 0 < i < len(tree.words) - 1 and not word.says
         doubtful = inside and (tree.noun(i) or _merged(tree, i))
-        doubtful &= made[-1:] == [tree.words[i - 1]]  # of two words in a row one at most is such a verb
+        # Of two words in a row one at most is such a verb.
+        doubtful = doubtful and made[-1:] == [tree.words[i - 1]]
         verb = (doubtful and (_finite(tree, i) or _gerund(tree, i))) or (inside and _after_look(tree, i))
         made += verb or [word]
     return made if len(made) > len(tree.words) else None
@@ -71,10 +72,12 @@ def _finite(tree: Tree, i: int) -> list[Word]:
     word, before, tag = tree.given(i), tree.given(i - 1), tree.tags[i - 1]
     if i == 1 and tree.tags[i] == "VBZ" and tree.animate(0) and tree.root(i) in known.verbs:
         return [Word("is"), Word(_gerund_of(tree.root(i)))]
+    root, noun = tree.root(i), lemma(word, "NOUN")
+    if root not in known.verbs and noun == word:
+        return []
     after, several = tree.given(i + 1), tag in ("NNS", "NNPS")
     worn = _after_worn(tree, i)
     followed = after in FOLLOWERS or tree.tags[i + 1] in (("VBN", "IN", "RB") if not worn else ADVERBIAL)
-    root, noun = tree.root(i), lemma(word, "NOUN")
     one = before not in known.one and any(tree.given(c) in known.one for c in tree.below(i, "det"))
     # A plural after "a" or "one" is no noun.
     clash = one and noun != word and noun not in known.animate
@@ -153,7 +156,8 @@ def _gerund_of(root: str) -> str:
 def _gerund(tree: Tree, i: int) -> list[Word]:
     """A participle read as a noun: "a man with an orange helmet climbing a rock"."""
     word, before = tree.given(i), tree.given(i - 1)
-    verb = word.endswith("ing") and word not in known.gerund_nouns and tree.root(i) in known.verbs
+    if not word.endswith("ing") or word in known.gerund_nouns or tree.root(i) not in known.verbs:
+        return []
     wears = i > 1 and tree.said(i - 1) in known.colours and tree.given(i - 2) in ("in", "wearing")
     subject = tree.noun(i - 1) or before in known.clothes | known.portable or wears
     marks = [c for j in (i, i - 1, tree.heads[i]) for c in tree.children[j] if c < i - 1]
@@ -169,4 +173,4 @@ def _gerund(tree: Tree, i: int) -> list[Word]:
     # "standing in snow | barking"
     placed = tree.name(i - 1) in known.places and tree.tags[i + 1] in (".", "CC")
     followed |= placed and word not in known.sports and any(tree.tags[j] == "VBG" for j in range(i))
-    return [Word("who"), Word("is"), Word(word)] if verb and subject and followed else []
+    return [Word("who"), Word("is"), Word(word)] if subject and followed else []

@@ -2,8 +2,8 @@
 of the model.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -21,7 +21,7 @@ ADAPTED = "scene_graphs/captions.safetensors"
 BATCH = 256
 
 
-@dataclass
+@dataclass(slots=True)
 class Tree:
     """One sentence.
 
@@ -30,12 +30,14 @@ class Tree:
         tags: part of speech of each word, Penn Treebank.
         deps: its relation to its head.
         heads: position of its head; the root is its own.
+        children: positions of the words that hang on it.
     """
 
-    words: list[Word]
+    words: Sequence[Word]
     tags: list[str]
     deps: list[str]
     heads: list[int]
+    children: list[Sequence[int]] = field(init=False)
 
     def __post_init__(self) -> None:
         """Read the children off the heads."""
@@ -43,10 +45,11 @@ class Tree:
 
     def link(self) -> None:
         """Read the children off the heads, after a repair too."""
-        self.children: list[list[int]] = [[] for _ in self.words]
+        found: dict[int, list[int]] = {}
         for i, head in enumerate(self.heads):
             if head != i:
-                self.children[head].append(i)
+                found.setdefault(head, []).append(i)
+        self.children = [found.get(i, ()) for i in range(len(self.heads))]
 
     def below(self, i: int, *deps: str) -> list[int]:
         """Children of ``i`` that hang on it by one of these relations."""
@@ -71,9 +74,11 @@ class Tree:
         Args:
             moved: head and relation by the position of the word.
         """
+        before = self.heads.copy()
         for i, (head, dep) in moved.items():
             self.heads[i], self.deps[i] = head, dep
-        self.link()
+        if self.heads != before:
+            self.link()
 
     def given(self, i: int) -> str:
         """The word as the parser read it."""
@@ -143,6 +148,11 @@ def plain_model() -> tuple[Any, str]:
         # NumPy's matrix product is about three times faster than thinc's own.
         if type(layer.ops) is NumpyOps:
             layer.ops = NumpyOps(use_blis=False)
+    # The lemmatizer looks words up in lists of ten thousands.
+    lemmatizer: Any = pipeline.get_pipe("lemmatizer")
+    index = lemmatizer.lookups.get_table("lemma_index")
+    for part, forms in index.items():
+        index[part] = frozenset(forms)
     return pipeline, name
 
 
@@ -215,7 +225,7 @@ def lemma(word: str, part: str) -> str:
     return max(verbs, key=len) if verbs else str(forms[0])
 
 
-def trees(sentences: Iterable[Sequence[Word]]) -> Iterator[Tree]:
+def trees(sentences: Collection[Sequence[Word]]) -> Iterator[Tree]:
     """Parse sentences, in their order.
 
     Args:
@@ -226,10 +236,9 @@ def trees(sentences: Iterable[Sequence[Word]]) -> Iterator[Tree]:
 
     pipeline, _ = model()
     strings = pipeline.vocab.strings
-    kept = [list(sentence) for sentence in sentences]
-    docs = (Doc(pipeline.vocab, words=[word.given for word in sentence]) for sentence in kept)
+    docs = (Doc(pipeline.vocab, words=[word.given for word in sentence]) for sentence in sentences)
     with pipeline.select_pipes(disable="lemmatizer"):
-        for sentence, doc in zip(kept, pipeline.pipe(docs, batch_size=BATCH), strict=True):
+        for sentence, doc in zip(sentences, pipeline.pipe(docs, batch_size=BATCH), strict=True):
             table = doc.to_array([TAG, DEP, HEAD])
             heads = np.arange(len(doc)) + table[:, 2].astype(np.int64)
             yield Tree(

@@ -8,7 +8,9 @@ words that the rules know by name come from ``assets/scene_graphs/words.toml``.
 import re
 import tomllib
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from types import SimpleNamespace
 
 from workbench import assets
@@ -54,10 +56,17 @@ class Word:
     kind: str = ""
 
 
+_UNITS_OF = ("deep", "high", "length")
+_SHADES = known.shades | known.numbers | known.depths | known.patterned | known.colours | {",", "little"}
+_SHADED = known.compounded | known.units | known.made | {"looking"}
+_OVER = ("over", "behind", "above", "under")
+_TIES = {"tie": "hat", "ties": "hats"}
+
 # What a rule makes of the words from a place on: how many it replaces (0 = the rule does not apply), and by
 # what.
 Folded = tuple[int, list[Word]]
 NOTHING: Folded = (0, [])
+Rule = Callable[[list[str], int], Folded]
 
 
 def tokens(text: str) -> list[str]:
@@ -91,16 +100,38 @@ def fold(words: list[str]) -> list[Word]:
         The words with set phrases folded, and a full stop.
     """
     found: list[Word] = []
-    at = 0
+    at, gathers = 0, [i for i, word in enumerate(words) if word in known.gathers]
     while at < len(words):
-        tried = (
-            rule(words, at)
-            for rule in (_frame, _phrase, _gathering, _partitive, _shade, _counted, _tie, _alike)
-        )
+        shaded = words[at + 1 : at + 2] != [] and words[at + 1] in _SHADED
+        near = any(at <= i <= at + 3 for i in gathers)
+        tried = (rule(words, at) for rule in _due(words[at], begins=at == 0, shaded=shaded, gathers=near))
         length, made = next((folded for folded in tried if folded[0]), (1, [_hyphenated(words[at])]))
         found += made
         at += length
     return [*found, Word(".")]
+
+
+@cache
+def _due(word: str, *, begins: bool, shaded: bool, gathers: bool) -> list[Rule]:
+    """The rules that may apply at a word, in their order.
+
+    Args:
+        word: lower case.
+        begins: whether a sentence begins with it.
+        shaded: whether the next word is one that makes an adjective with what stands before it.
+        gathers: whether a noun that gathers stands here or soon.
+    """
+    asked = {
+        _frame: begins or word in ("we", "in"),
+        _phrase: word in _PHRASES,
+        _gathering: gathers,
+        _partitive: word in known.partitives,
+        _shade: shaded or word in _SHADES,
+        _counted: word in _OVER,
+        _tie: word in _TIES,
+        _alike: word == "her" or word in known.sideways or word in _STAND_INS,
+    }
+    return [rule for rule, may in asked.items() if may]
 
 
 def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
@@ -202,7 +233,7 @@ def _shade(words: list[str], at: int) -> Folded:
         or (bare and second in known.compounded and not first.endswith(("ly", "ing")))
         or (named and first in known.numbers and second in known.units)
         or (second in known.made and first not in _BEFORE and named)
-        or (first in known.depths and second in ("deep", "high", "length"))
+        or (first in known.depths and second in _UNITS_OF)
         or (second == "looking" and inside and first in known.looks)
         or (second == "looking" and bare and not first.endswith("s") and words[at + 2] not in _AROUND)
     ):
@@ -247,13 +278,13 @@ def _partitive(words: list[str], at: int) -> Folded:
 
 def _counted(words: list[str], at: int) -> Folded:
     """A place before a number, which taggers take for "more than": "over two cars"."""
-    counted = words[at] in ("over", "behind", "above", "under") and words[at + 1 : at + 2] in COUNTED
+    counted = words[at] in _OVER and words[at + 1 : at + 2] in COUNTED
     return (1, [Word("near", words[at], "preposition")]) if counted else NOTHING
 
 
 def _tie(words: list[str], at: int) -> Folded:
     """A tie that is no verb: "in shirt and tie"."""
-    plain = {"tie": "hat", "ties": "hats"}.get(words[at], "")
+    plain = _TIES.get(words[at], "")
     worn = plain and at > 0 and words[at - 1] not in ("is", "are", "to", "they")
     return (1, [Word(plain, words[at], "name")]) if worn else NOTHING
 
@@ -273,6 +304,7 @@ def _alike(words: list[str], at: int) -> Folded:
     return 1, [Word(_STAND_INS[word], word, "" if word in known.pronouns else "name")]
 
 
+@cache
 def _hyphenated(word: str) -> Word:
     """A hyphenated word is one adjective or noun, whatever its parts."""
     last, looks = word.rpartition("-")[2], ("old", "style", "year", "size", "like", "up", "free")
