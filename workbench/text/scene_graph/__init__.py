@@ -11,9 +11,11 @@ parser against captions that were annotated by hand. How spaCy's model has learn
 ``training/adaptation.py``.
 """
 
+import gc
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 
@@ -33,6 +35,7 @@ from workbench.text.scene_graph.rereading import reread
 from workbench.text.signal import SignalMaker
 
 CHUNK = 256
+AT_ONCE = 4096  # captions whose trees are in memory together
 AHEAD = 2  # chunks that wait for a process while it reads
 __all__ = [
     "Annotated",
@@ -150,6 +153,26 @@ def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
 
 
 def _read(captions: Sequence[str]) -> list[SceneGraph | None]:
+    with _uncollected():
+        starts = range(0, len(captions), AT_ONCE)
+        return [graph for start in starts for graph in _read_some(captions[start : start + AT_ONCE])]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for circles of references meanwhile: trees have none, and are so many that it would begin
+    again and again.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _read_some(captions: Sequence[str]) -> list[SceneGraph | None]:
     sentences = [wording.sentences(wording.tokens(caption)) for caption in captions]
     trees = final_trees([wording.fold(sentence) for several in sentences for sentence in several])
     return [read_graph([next(trees) for _ in several]) for several in sentences]

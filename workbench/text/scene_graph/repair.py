@@ -40,11 +40,10 @@ def _due(tag: str, dep: str, done: int) -> list[tuple[int, Rule]]:
     """The rules that may say something of a word with this tag and relation, after the first ``done``; each
     with the number of rules up to it.
     """
-    numbered = enumerate(RULES.items(), 1)
     return [
         (number, rule)
-        for number, (rule, (tags, deps)) in numbered
-        if number > done and (tag.startswith(tags) and (not deps or dep in deps))
+        for number, (rule, (tags, deps)) in enumerate(RULES.items(), 1)
+        if number > done and tag.startswith(tags) and (not deps or dep in deps)
     ]
 
 
@@ -251,12 +250,7 @@ def _bare_verb(tree: Tree, i: int) -> None:
 def _sport(tree: Tree, i: int) -> None:
     """A verb with a noun before it, read as a thing that someone is: "a man is rock | climbing"."""
     be = tree.heads[i]
-    if (
-        tree.tags[i] == "VBG"
-        and tree.deps[i] == "attr"
-        and tree.below(be, "nsubj")
-        and tree.below(i, "compound")
-    ):
+    if tree.below(be, "nsubj") and tree.below(i, "compound"):
         above = {i: (i, "ROOT")} if tree.heads[be] == be else {i: (tree.heads[be], tree.deps[be])}
         tree.put({c: (i, tree.deps[c]) for c in tree.children[be]} | above | {be: (i, "aux")})
 
@@ -310,19 +304,14 @@ def _lost_verb(tree: Tree, i: int) -> None:
     alone = tree.noun(i) and tree.heads[i] == i
     doers = [s for s in tree.below(i, "nsubj", "dep") if s < i and tree.noun(s)] if alone else []
     bare = not tree.below(i, "det", "amod", "compound", "nummod", "cc") and tree.root(i) in known.verbs
-    several = bool(doers) and tree.tags[doers[0]] == "NNS"
-    agrees = tree.tags[i] == ("NN" if several else "NNS")
-    told = bare and tree.animate(doers[0]) if doers else False
-    told |= (
-        bool(doers)
-        and tree.deps[doers[0]] == "nsubj"
-        and not _conjunctions(tree, doers[0], i)
-        and not several
-    )
-    if doers and agrees and (tree.root(i) in known.hardly_nouns or told):
-        tree.tags[i] = "VBZ"
-        tree.put({doers[0]: (i, "nsubj")})
-        return
+    for doer in doers[:1]:
+        several = tree.tags[doer] == "NNS"
+        told = tree.deps[doer] == "nsubj" and not several and not _conjunctions(tree, doer, i)
+        told |= bare and tree.animate(doer)
+        if tree.tags[i] == ("NN" if several else "NNS") and (tree.root(i) in known.hardly_nouns or told):
+            tree.tags[i] = "VBZ"
+            tree.put({doer: (i, "nsubj")})
+            return
     for subject in [s for s in tree.below(i, "nsubj") if s < i and tree.noun(s)][:1] if alone else ():
         for conjunction in _conjunctions(tree, subject, i)[-1:]:
             if tree.heads[conjunction] not in (i, subject):
