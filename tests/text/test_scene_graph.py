@@ -170,6 +170,7 @@ def test_two_processes_give_what_one_gives(parsed, monkeypatch):
 
     tokens = wording.tokens
     monkeypatch.setattr(scene_graph, "CHUNK", 8)
+    monkeypatch.setattr(scene_graph, "WORTH", 9)
     monkeypatch.setattr(scene_graph, "ProcessPoolExecutor", Counted)
     monkeypatch.setattr(wording, "tokens", late)
     signal = text.load("scene_graph", processes=2).of(list(CAPTIONS))
@@ -192,10 +193,20 @@ def test_a_process_that_has_not_started_is_not_waited_for(parsed, monkeypatch):
             ended.append(options)
 
     monkeypatch.setattr(scene_graph, "CHUNK", 8)
+    monkeypatch.setattr(scene_graph, "WORTH", 9)
     monkeypatch.setattr(scene_graph, "ProcessPoolExecutor", Asleep)
     signal = text.load("scene_graph", processes=3).of(list(CAPTIONS))
     assert signal.graphs == tuple(parsed.values())
     assert (len(asked), ended) == (2, [{"wait": False, "cancel_futures": True}])
+
+
+def test_few_captions_are_read_by_one_process(parsed, monkeypatch):
+    def none(*_):
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(scene_graph, "CHUNK", 8)
+    monkeypatch.setattr(scene_graph, "ProcessPoolExecutor", none)
+    assert text.load("scene_graph", processes=2).of(list(CAPTIONS)).graphs == tuple(parsed.values())
 
 
 def test_a_graph_survives_networkx():

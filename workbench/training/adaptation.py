@@ -3,9 +3,10 @@
 spaCy's model has read newspapers and web pages, and takes "a dog runs" for a compound. The rules of this
 package know captions, but only those that somebody thought of. So the model learns from the rules
 (self-training, Scudder 1965; Yarowsky 1995): what they make of many captions is its truth, once as the model
-of spaCy reads them and once as the model that learnt from that. Then it learns from captions on which such
-models differed and an annotator chose the better reading, and from annotated captions that are read right.
-No caption of a picture that is annotated for measuring is among them.
+of spaCy reads them and once as the model that learnt from that. Then it learns from captions whose reading an
+annotator chose or corrected, from annotated captions that are read right, and from what a much larger model
+reads in many captions, after that one has learnt all of these (``teacher.py``). No caption of a picture that
+is annotated for measuring is among them.
 """
 
 import json
@@ -26,23 +27,17 @@ from workbench.text.scene_graph import SceneGraphs, final_trees, wording
 from workbench.text.scene_graph.annotations import TEXTS, Part, annotated, texts
 from workbench.text.scene_graph.tree import Tree, labels, model, plain_model, put_weights, weights
 from workbench.text.scene_graph.wording import Word
+from workbench.training.teacher import Reading, Teacher, teach
 
 SEED = 20261124
 # captions of each source that the first student and the second one learn from
 FIRST = {"flickr8k": 9000, "coco": 8000, "hierarcaps": 1500}
 SECOND = {"flickr8k": 26000, "coco": 20000, "hierarcaps": 3000}
 WORLD = 3000
-MORE = 12_000  # of them stand beside what was chosen and corrected
+TEACHER = 16_000  # of them, as the second student learns them, a teacher learns first
+BESIDE = 2_000  # and stand beside what was chosen and corrected when it learns that
+MORE = 18_000  # as the teacher reads them, they stand beside it when the second student learns it
 INSERTED = ("is", "are", "who", "a")
-
-
-class Reading(NamedTuple):
-    """One sentence as the parser should read it: words as given to it, tags, relations, heads."""
-
-    words: list[str]
-    tags: list[str]
-    deps: list[str]
-    heads: list[int]
 
 
 class Lesson(NamedTuple):
@@ -125,11 +120,15 @@ def pool(root: Path, counts: dict[str, int]) -> list[str]:
     return found + generator.sample(world, WORLD)
 
 
-def chosen(root: Path) -> list[Reading]:
-    """The readings of ``assets/scene_graphs/chosen.jsonl``: chosen, corrected, or of captions made up."""
+def chosen(root: Path, *how: str) -> list[Reading]:
+    """The readings of ``assets/scene_graphs/chosen.jsonl``: ``"chosen"``, ``"corrected"``, or of captions
+    ``"made up"``; without a name all of them.
+    """
     known = {source: texts(root / file, source) for source, file in TEXTS.items()}
     found = list[Reading]()
     for row in map(json.loads, assets.path("scene_graphs/chosen.jsonl").read_text("utf-8").splitlines()):
+        if how and row["how"] not in how:
+            continue
         caption = row.get("text") or known[row["source"]][row["id"]]
         words = wording.fold(wording.sentences(wording.tokens(caption))[0])
         given = [word.given for word in words]
@@ -176,6 +175,25 @@ def learn(pipeline: Any, readings: Sequence[Reading], lesson: Lesson, name: str)
                 bar.update(len(some))
 
 
+def read_by_teacher(own: Sequence[Reading], readings: Sequence[Reading]) -> list[Reading]:
+    """Readings of the same sentences by a teacher that has learnt some of them and ``own``.
+
+    Raises:
+        ImportError: transformers or the package with the teacher's encoder is not installed.
+    """
+    from thinc.api import fix_random_seed
+
+    generator = random.Random(SEED)
+    fix_random_seed(SEED)
+    every = [*own, *readings]
+    tags = sorted({tag for one in every for tag in one.tags})
+    deps = sorted({dep for one in every for dep in one.deps})
+    teacher = Teacher(tags, deps)
+    teach(teacher, generator.sample(readings, TEACHER), 1, 1e-4, SEED, "teacher")
+    teach(teacher, [*own, *generator.sample(readings, BESIDE)], 3, 1e-4, SEED, "teacher, corrected")
+    return [one for one in teacher.read([one.words for one in readings]) if one]
+
+
 def make(
     out: Annotated[Path, typer.Option(help="File for the weights.")],
     root: Annotated[
@@ -193,8 +211,11 @@ def make(
         put_weights(pipeline, plain)
         fix_random_seed(SEED)
         learn(pipeline, readings, Lesson(3, 1e-3, 0.2), f"student {number}")
-    lessons = [*chosen(root) * 2, *good, *random.Random(SEED).sample(readings, MORE)]
-    learn(pipeline, lessons, Lesson(8, 1e-3, 0.3), "chosen and corrected")
+    own = [*chosen(root) * 2, *good]
+    read = read_by_teacher(own, readings)
+    fix_random_seed(SEED)
+    lessons = [*own, *chosen(root, "made up") * 2, *random.Random(SEED).sample(read, MORE)]
+    learn(pipeline, lessons, Lesson(8, 1e-3, 0.3), "corrected")
     kept = {name: value.astype(np.float16) for name, value in weights(pipeline).items()}
     with replacing(out) as file:
         save_file(kept, file, {"labels": labels(pipeline)})

@@ -36,6 +36,7 @@ from workbench.text.signal import SignalMaker
 
 CHUNK = 256
 AT_ONCE = 4096  # captions whose trees are in memory together
+WORTH = 16_384  # captions, 10 s of work for one process; below that, others would cost more than they bring
 AHEAD = 2  # chunks that wait for a process while it reads
 __all__ = [
     "Annotated",
@@ -78,7 +79,7 @@ class SceneGraphs(SignalMaker):
 
     Args:
         processes: processes that parse, this one among them. Each of the others loads the model first, which
-            takes seconds.
+            takes seconds, so that fewer than 16,384 captions are parsed by this one alone.
         plurals: also give things in the plural that nobody has counted the attribute ``"plural"``, since
             "some birds" says more than "a bird".
     """
@@ -124,10 +125,8 @@ def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
 
 
 def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
-    """Graphs of distinct captions, None for one without an object; a few captions are not worth a second
-    process.
-    """
-    if processes == 1 or len(captions) <= CHUNK:
+    """Graphs of distinct captions, None for one without an object."""
+    if processes == 1 or len(captions) < WORTH:
         return _read(captions)
     chunks = [captions[start : start + CHUNK] for start in range(0, len(captions), CHUNK)]
     # One thread a process: the processes share the cores already.

@@ -53,7 +53,8 @@ class Tree:
 
     def below(self, i: int, *deps: str) -> list[int]:
         """Children of ``i`` that hang on it by one of these relations."""
-        return [child for child in self.children[i] if self.deps[child] in deps]
+        children = self.children[i]
+        return [child for child in children if self.deps[child] in deps] if children else []
 
     def phrases(self, i: int, *, before: int | None = None) -> list[int]:
         """The nouns of the prepositions that hang on ``i``, or of those that stand before another word."""
