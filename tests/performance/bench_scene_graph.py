@@ -3,9 +3,9 @@
 
 DATA is a folder of real data as ``WORKBENCH_DATA`` names it. The same captions of Flickr8k and MS-COCO go
 through spaCy as it is installed, through it with NumPy's matrix product, which our parser gives it, and
-through our parser, five times by turns, of which the median ratios count, through ours in two
-processes and through ``scenegraphparser`` of PyPI in one and in two; that one parses one caption at a time,
-and a tenth of them. Then 3,000 of them go through ours in one process and in two, five times by turns, and
+through our parser, five times by turns, of which the median ratios count; through ours in two processes and
+through ``scenegraphparser`` of PyPI in one and in two, which parses one caption at a time, and a tenth of
+them. Then 3,000 go through ours in one process and in two, five times by turns, and
 through the store that keeps graphs between runs, twice. The captions annotated by hand are scored with both
 parsers. The bars: the faster way of ours is at least four times faster than the faster way of the other, and
 the graphs are better in all three figures; ours in one process has at least 0.6 of spaCy's own rate; at 3,000
@@ -139,8 +139,8 @@ def main(root: Path, number: int) -> None:
     rate = speed("scenegraphparser", few, lambda c: [theirs(one) for one in c])
     rate = max(rate, speed("scenegraphparser, two processes", few, in_two))
     sys.stdout.write(
-        f"{ours / rate:9.1f} times faster; in one process {median(plainly):.2f} of the rate of spaCy as it is "
-        f"installed, {share:.2f} of its rate with NumPy's product\n"
+        f"{ours / rate:9.1f} times faster; in one process {median(plainly):.2f} of the rate of spaCy as it "
+        f"is installed, {share:.2f} of its rate with NumPy's product\n"
     )
     figures: dict[str, object] = {"captions": number, "captions_a_second": ours, "times_faster": ours / rate}
     figures |= {"share_of_spacy": share, "share_of_installed": median(plainly), **of_few(captions[:FEW])}

@@ -94,8 +94,8 @@ def figures() -> Iterator[Figure]:
     if find_spec("pycocoevalcap"):
         yield cider(split)
     some = split.captions[:CAPTIONS]
-    parsed = seconds(lambda: text.load("scene_graph").of(some), rounds=1)
-    spacy = seconds(partial(spacy_alone, some), rounds=1)
+    parsed = seconds(lambda: text.load("scene_graph").of(some))
+    spacy = seconds(partial(spacy_alone, some))
     yield Figure(f"scene graphs of {CAPTIONS} captions", parsed, "spaCy's tagger and parser", spacy)
     yield search()
 
