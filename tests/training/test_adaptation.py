@@ -123,7 +123,7 @@ def test_no_caption_of_an_annotated_picture_is_learnt_from(real_data, pictures, 
     drawn = adaptation.pool(real_data, {"flickr8k": 300, "coco": 300, "hierarcaps": 60})
     assert len(drawn) == 661
     # Two pictures may share a caption: "A man riding a wave on top of a surfboard."
-    assert len(kept & set(drawn)) <= 2
+    assert len(kept & set(drawn)) <= 0.002 * len(kept)
 
 
 def test_the_guide_states_how_many_captions_were_chosen_and_corrected():
@@ -150,7 +150,7 @@ def test_captions_are_read_better_than_by_the_model_that_learnt_nothing(real_dat
     """On captions that no rule and no weight was made from; also stated in the guide."""
     pipeline, _ = tree.model()
     own = {name: value.copy() for name, value in tree.weights(pipeline).items()}
-    parts = [scene_graph.annotated(real_data, part) for part in ("test", "held")]
+    parts = [scene_graph.annotated(real_data, part) for part in ("test", "held", "last")]
     captions = [caption for part in parts for caption in part.captions]
     truth = [graph for part in parts for graph in part.graphs]
     found = scene_graph.agreement(scene_graph.parse(captions), truth)

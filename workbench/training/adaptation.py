@@ -23,7 +23,7 @@ from tqdm.auto import tqdm
 from workbench import assets, data
 from workbench.records.foreign import read_json
 from workbench.records.writing import replacing
-from workbench.text.scene_graph import SceneGraphs, final_trees, wording
+from workbench.text.scene_graph import SceneGraphs, final_trees, spelling, wording
 from workbench.text.scene_graph.annotations import TEXTS, Part, annotated, texts
 from workbench.text.scene_graph.tree import Tree, labels, model, plain_model, put_weights, weights
 from workbench.text.scene_graph.wording import Word
@@ -32,7 +32,7 @@ from workbench.training.teacher import Reading, Teacher, teach
 SEED = 20261124
 # captions of each source that the first student and the second one learn from
 FIRST = {"flickr8k": 9000, "coco": 8000, "hierarcaps": 1500}
-SECOND = {"flickr8k": 26000, "coco": 20000, "hierarcaps": 3000}
+SECOND = {"flickr8k": 26000, "coco": 16000, "hierarcaps": 2500}
 WORLD = 3000
 TEACHER = 16_000  # of them, as the second student learns them, a teacher learns first
 BESIDE = 2_000  # and stand beside what was chosen and corrected when it learns that
@@ -85,7 +85,7 @@ def _root(tree: Tree, i: int) -> int | None:
 
 def taught(captions: Sequence[str]) -> Iterator[Reading]:
     """What the rules make of captions, as the model reads them now."""
-    split = [wording.fold(one) for caption in captions for one in wording.sentences(wording.tokens(caption))]
+    split = [wording.fold(one) for caption in captions for one in wording.sentences(spelling.words(caption))]
     long = [words for words in split if len(words) > 2]
     for tree, words in zip(final_trees(long), long, strict=True):
         if reading := as_written(tree, words):
@@ -130,7 +130,7 @@ def chosen(root: Path, *how: str) -> list[Reading]:
         if how and row["how"] not in how:
             continue
         caption = row.get("text") or known[row["source"]][row["id"]]
-        words = wording.fold(wording.sentences(wording.tokens(caption))[0])
+        words = wording.fold(wording.sentences(spelling.words(caption))[0])
         given = [word.given for word in words]
         found.append(Reading(given, row["tags"].split(), row["deps"].split(), row["heads"]))
     return found

@@ -3,12 +3,12 @@
 What counts as an object, an attribute or a relation is written down in
 ``workbench/assets/scene_graphs/README.md``.
 
-A caption is read in five steps: set phrases are folded (``wording``), spaCy parses (``tree``), sentences
-whose verb was taken for a noun are parsed again in other words (``rereading``), other mistakes are put right
-and phrases moved to the word they belong to (``repair``, ``placement``), and rules read what the tree says
-(``read``). Beside them lie ``store``, which keeps parsed captions, and ``annotations``, which measures the
-parser against captions that were annotated by hand. How spaCy's model has learnt captions is told in
-``training/adaptation.py``.
+A caption is read in six steps: misspelt words are put right (``spelling``), set phrases are folded
+(``wording``), spaCy parses (``tree``), sentences whose verb was taken for a noun are parsed again in other
+words (``rereading``), other mistakes are put right and phrases moved to the word they belong to (``repair``,
+``placement``), and rules read what the tree says (``read``). Beside them lie ``store``, which keeps parsed
+captions, and ``annotations``, which measures the parser against captions that were annotated by hand. How
+spaCy's model has learnt captions is told in ``training/adaptation.py``.
 """
 
 import gc
@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from workbench.records import Rows, SceneGraph
 from workbench.registry import Natural
-from workbench.text.scene_graph import tree, wording
+from workbench.text.scene_graph import spelling, tree, wording
 from workbench.text.scene_graph.annotations import Annotated, agreement, annotated
 from workbench.text.scene_graph.placement import placed
 from workbench.text.scene_graph.read import PLURAL, read_graph
@@ -172,7 +172,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _read_some(captions: Sequence[str]) -> list[SceneGraph | None]:
-    sentences = [wording.sentences(wording.tokens(caption)) for caption in captions]
+    sentences = [wording.sentences(spelling.words(caption)) for caption in captions]
     trees = final_trees([wording.fold(sentence) for several in sentences for sentence in several])
     return [read_graph([next(trees) for _ in several]) for several in sentences]
 

@@ -18,7 +18,7 @@ TEXTS = {
     "coco": "coco/captions_val2017.json",
     "hierarcaps": "hierarcaps/hierarcaps_test.csv",
 }
-Part = Literal["dev", "test", "seen", "held", "fresh"]
+Part = Literal["dev", "test", "seen", "held", "fresh", "late", "last"]
 
 
 class Agreement(NamedTuple):
@@ -50,8 +50,8 @@ def annotated(root: Path | str = "", part: Part = "test") -> Annotated:
     Args:
         root: the folder that holds the files of ``TEXTS`` that the part is drawn from; empty = the one that
             ``WORKBENCH_DATA`` names.
-        part: ``"dev"`` (60 captions), ``"seen"`` (150) or ``"fresh"`` (200), for writing rules; ``"test"``
-            (200) or ``"held"`` (150), for measuring.
+        part: ``"dev"`` (60 captions), ``"seen"`` (150), ``"fresh"`` (200) or ``"late"`` (1,500), for writing
+            rules; ``"test"`` (200), ``"held"`` (150) or ``"last"`` (300), for measuring.
 
     Raises:
         FileNotFoundError: a file of captions is absent.

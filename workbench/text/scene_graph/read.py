@@ -1,4 +1,4 @@
-"""Step 5: from the parsed sentences of a caption to its scene graph.
+"""Step 6: from the parsed sentences of a caption to its scene graph.
 
 Words that name something become nodes, pronouns stand for nodes, and what verbs and prepositions say becomes
 relations where there is something to relate, else an attribute of the subject.
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from workbench.records import SceneGraph
-from workbench.text.scene_graph.tree import Tree, lemma
-from workbench.text.scene_graph.wording import SINGULARS, known
+from workbench.text.scene_graph.naming import inner, is_object, looks_of, name_of
+from workbench.text.scene_graph.tree import Tree
+from workbench.text.scene_graph.wording import known
 
-NO_OBJECTS = known.pronouns | known.unsaid | known.be
 # the attribute of things that are many, though no word says how many
 PLURAL = "plural"
 SUBJECTS = ("nsubj", "nsubjpass")
@@ -79,10 +79,7 @@ class _Sentence:
             self.means[i] = [self._node(i)]
         for i in [i for i in places if tree.given(i) in known.pronouns]:
             if tree.deps[i] not in ("nummod", "det", "poss", "amod", "predet") and not inner(tree, i):
-                self.means[i] = self._meant(i, tree.given(i))
-                look = [a for _, a in looks_of(tree, i)] if tree.given(i) in ("one", "ones") else []
-                if self.means[i] and (look or tree.given(i) == "another"):
-                    self.means[i] = [self._second(i, self.means[i][0], look)]
+                self.means[i] = self._told(i, tree.given(i))
         for i in places:
             says = tree.verb(i) and not inner(tree, i) and tree.deps[i] not in ("aux", "auxpass", "amod")
             for statement in of_verb(tree, i) if says else of_noun(tree, i) if tree.children[i] else ():
@@ -103,9 +100,23 @@ class _Sentence:
         self.nodes.append(_Node(label, self.number, i, plural, attributes))
         return len(self.nodes) - 1
 
-    def _second(self, i: int, first: int, look: list[str]) -> int:
-        """A new node of the name of another one: "a man holds up another", "beside a large one"."""
-        self.nodes.append(_Node(self.nodes[first].label, self.number, i, plural=False, attributes=look))
+    def _told(self, i: int, word: str) -> list[int]:
+        """The nodes that a pronoun means; where it tells of something else of that name, "a man holds up
+        another", "beside a large one", or where nothing was named before, it has a node of its own.
+        """
+        meant = self._meant(i, word)
+        look = [a for _, a in looks_of(self.tree, i)] if word in ("one", "ones", "others") else []
+        if word == "others":
+            names = {node.label for node in self.nodes if node.among(known.animate)}
+            return [self._new(i, self.nodes[meant[0]].label if meant and len(names) < 2 else word, look)]
+        if meant and (look or word == "another"):
+            return [self._new(i, self.nodes[meant[0]].label, look)]
+        bare = not self.nodes and word in ("he", "she", "they") and self.tree.deps[i] in SUBJECTS
+        return [self._new(i, self.tree.said(i), [])] if bare else meant
+
+    def _new(self, i: int, label: str, look: list[str]) -> int:
+        """A node for a pronoun."""
+        self.nodes.append(_Node(label, self.number, i, plural=False, attributes=look))
         return len(self.nodes) - 1
 
     def _where(self, test: Callable[[_Node], bool], among: Iterable[int] | None = None) -> list[int]:
@@ -177,105 +188,6 @@ class _Sentence:
                 meant = self._nodes([thing])
                 itself = self.tree.given(thing) in known.reflexive and set(meant) == {node}
                 yield from ((node, says, n) for n in meant if n != node or itself)
-
-
-INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn")
-BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quantmod", "npadvmod")
-
-
-def inner(tree: Tree, i: int) -> bool:
-    """Whether a word only helps to name or describe a noun that follows it."""
-    head = tree.heads[i]
-    # "is rock | climbing"
-    sport = tree.deps[i] == "compound" and tree.verb(head) and bool(tree.below(head, "aux"))
-    return head > i and tree.deps[i] in INNER and (tree.noun(head) or tree.deps[head] in INNER or sport)
-
-
-def is_object(tree: Tree, i: int) -> bool:
-    """Whether a word is the head of a phrase that names something."""
-    word, kind = tree.given(i), tree.words[i].kind
-    if kind in ("attribute", "preposition") or not word[0].isalnum():
-        return False
-    if word in NO_OBJECTS:
-        return False
-    names = word in known.indefinite or kind == "name"
-    if names or tree.noun(i):
-        # "Outdoors" is a noun used as an adverb.
-        return not inner(tree, i) and (names or word not in known.adverbs)
-    # An adjective or number may stand for a thing: "a man in red", "two are playing".
-    named = tree.tags[i] in ("JJ", "JJR", "JJS", "CD") and word not in known.amounts
-    first = i
-    while tree.deps[first] == "conj" and tree.said(first) in known.colours:
-        first = tree.heads[first]
-    return named and tree.deps[first] in ("nsubj", "nsubjpass", "dobj", "pobj") and not tree.noun(first)
-
-
-def name_of(tree: Tree, i: int) -> str:
-    """The name of an object: compound words as written, and the dictionary form of the head."""
-    word = tree.words[i]
-    plural = tree.tags[i] in ("NNS", "NNPS") or word.given in SINGULARS or word.kind == "name"
-    head = lemma(word.given, "NOUN") if plural else tree.said(i)
-    if word.kind == "name":
-        start = word.says[: max(word.says.rfind(" "), word.says.rfind("-")) + 1]
-        last = word.says[len(start) :]
-        # No plural ends in -a: "coca-cola".
-        head = word.says if start == "pair of " or last.endswith("a") else start + lemma(last, "NOUN")
-    return " ".join([*(tree.said(c) for c in compound(tree, i)), head])
-
-
-def compound(tree: Tree, i: int) -> list[int]:
-    """Positions of the nouns that make one name with the noun at ``i``."""
-    beside = tree.below(i, "compound", "nmod", "amod", "nummod")
-    parts = (child for child in beside if child < i and part_of_name(tree, child))
-    return [place for part in parts for place in (*compound(tree, part), part)]
-
-
-def part_of_name(tree: Tree, i: int) -> bool:
-    """Whether a word before a noun belongs to its name rather than describes it."""
-    word = tree.said(i)
-    if tree.words[i].kind in ("attribute", "preposition") or word in known.colours or word in known.materials:
-        return False
-    if tree.tags[i] == "VBG":
-        plain = word not in known.participles and tree.given(tree.heads[i]) not in known.animate
-        return plain and tree.deps[i + 1 : i + 2] != ["amod"] and not tree.below(i, "advmod", "amod")
-    # Adjectives that taggers take for nouns: "shirtless man".
-    describes = word.endswith(("less", "ful", "ed", "ous"))
-    return tree.noun(i) and (not describes or word in ("bed", "shed", "sled", "seed", "weed"))
-
-
-def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
-    """What words beside a noun say of it: adjectives, participles, numbers, colours, materials.
-
-    Returns:
-        ``(position, attribute)`` in the order of the text.
-    """
-    return sorted(look for child in tree.below(i, *BESIDE) for look in _described(tree, child, i))
-
-
-def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
-    """The attribute that one modifier gives, with those that are joined to it."""
-    word, tag = tree.words[child], tree.tags[child]
-    more = [
-        c
-        for j in tree.below(child, "conj", "amod", "compound", "nmod", "nummod", "advmod")
-        for c in _described(tree, j, i)
-    ]
-    if word.kind == "attribute":
-        return [(child, word.says), *more]
-    adjective = tag.startswith("JJ")
-    adverb = tree.deps[child] == "advmod" and not adjective and word.given not in known.flat
-    if (not adjective or tree.below(child, "prep")) if child > i else adverb:
-        return []
-    if part_of_name(tree, child):
-        return [(p, a) for p, a in more if not part_of_name(tree, p)]
-    descriptive = (
-        word.given in known.flat
-        or tag in ("JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "CD", "FW")
-        or tree.noun(child)
-        or word.given in known.counted
-    )
-    told = descriptive and word.given not in known.dropped and word.given[0].isalnum()
-    return [(child, tree.said(child)), *more] if told else more
 
 
 def joined(tree: Tree, nouns: Iterable[int]) -> list[int]:
@@ -476,4 +388,6 @@ def of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
             yield from (Statement(one, tie, target) for one in ones for target in targets)
     for look in [c for c in tree.below(noun, "amod") if c > noun and tree.tags[c].startswith("JJ")]:
         yield from _look(tree, look, noun, "", alone=False)
-    yield from (Statement(one, "have", noun) for one in joined(tree, tree.below(noun, "poss")))
+    things = [c for c in tree.below(noun, "conj") if not tree.below(c, "det", "poss", "nummod")]
+    for one in joined(tree, tree.below(noun, "poss")):
+        yield from (Statement(one, "have", thing) for thing in (noun, *things))

@@ -19,8 +19,8 @@ def parser_identity() -> str:
     """What tells this parser from others, 16 hexadecimal digits: its rules, its word lists, its weights
     and its spaCy model.
     """
-    files = [*sorted(Path(__file__).parent.glob("*.py")), assets.path("scene_graphs/words.toml")]
-    files.append(assets.path(tree.ADAPTED))
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    files += map(assets.path, ("scene_graphs/words.toml", "scene_graphs/spelling.toml", tree.ADAPTED))
     pipeline, name = tree.model()
     digest = hashlib.sha256(f"{name} {pipeline.meta['version']}".encode())
     for file in files:

@@ -199,6 +199,18 @@ def adapt(pipeline: Any, file: Path) -> None:
     put_weights(pipeline, found)
 
 
+@cache
+def dictionary() -> frozenset[str]:
+    """All words that the lemmatiser of the pipeline knows, and the irregular forms among them.
+
+    Raises:
+        OSError: none of the models is installed.
+    """
+    tables = model()[0].get_pipe("lemmatizer").lookups
+    forms = [*tables.get_table("lemma_index").values(), *tables.get_table("lemma_exc").values()]
+    return frozenset(word for some in forms for word in some)
+
+
 def model_name() -> str:
     """The name of the pipeline, which is loaded now: what a process that is to parse is asked first."""
     return model()[1]

@@ -22,6 +22,7 @@ SINGULARS: dict[str, str] = _TABLES.pop("singulars")
 _PREPOSITIONS: dict[str, str] = _TABLES.pop("prepositions")
 _STAND_INS: dict[str, str] = _TABLES.pop("stand_ins")
 _NAMES = [" ".join(name.split()) for name in _TABLES.pop("names").split(",")]
+_ADJECTIVES = [" ".join(name.split()) for name in _TABLES.pop("adjectives").split(",")]
 # Every class of the file as a set of words: ``"dog" in known.animals``.
 known = SimpleNamespace(**{key: frozenset(text.split()) for key, text in _TABLES.items()})
 known.animate = known.persons | known.animals
@@ -37,6 +38,8 @@ _AROUND = known.particles | known.placing | known.motion | known.sideways
 _TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
 # "with it's head" is meant as its head.
 _ITS = re.compile(r"\b(\w+ing|with|in|on|of|from|out|off|over|by|at) it's (?!(?:an?|the|not|\w+ing)\b)(?=\w)")
+# "a black-and-white dog"
+_COLOURS_JOINED = re.compile(rf"\b({'|'.join(known.colours)})-and-({'|'.join(known.colours)})\b")
 _STOPS = frozenset(".!?;")
 _APOSTROPHE = re.compile(r"^(.+?)('s|n't|'re|'ve|'ll|'d)$")
 
@@ -59,8 +62,21 @@ class Word:
 _UNITS_OF = ("deep", "high", "length")
 _SHADES = known.shades | known.numbers | known.depths | known.patterned | known.colours | {",", "little"}
 _SHADED = known.compounded | known.units | known.made | {"looking"}
+_ADVERBS = (
+    "side by side",
+    "back to back",
+    "face to face",
+    "head to head",
+    "shoulder to shoulder",
+    "hand in hand",
+    "arm in arm",
+    "one by one",
+    "one after another",
+    "one after the other",
+)
 _OVER = ("over", "behind", "above", "under")
 _TIES = {"tie": "hat", "ties": "hats"}
+_DOING = {"do", "does", "doing", "practice", "practices", "practicing", "enjoy", "enjoys", "enjoying"}
 
 # What a rule makes of the words from a place on: how many it replaces (0 = the rule does not apply), and by
 # what.
@@ -74,6 +90,7 @@ def tokens(text: str) -> list[str]:
     characters) is left out.
     """
     plain = unicodedata.normalize("NFKC", text).lower().replace("’", "'")
+    plain = _COLOURS_JOINED.sub(r"\1 and \2", plain)
     found = _TOKEN.findall(_ITS.sub(r"\1 its ", plain))
     clitics = ((token, _APOSTROPHE.match(token)) for token in found)
     return [part for token, clitic in clitics for part in (clitic.groups() if clitic else (token,))]
@@ -129,6 +146,7 @@ def _due(word: str, *, begins: bool, shaded: bool, gathers: bool) -> list[Rule]:
         _shade: shaded or word in _SHADES,
         _counted: word in _OVER,
         _tie: word in _TIES,
+        _sport: word in _DOING,
         _alike: word == "her" or word in known.sideways or word in _STAND_INS,
     }
     return [rule for rule, may in asked.items() if may]
@@ -154,13 +172,27 @@ def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
     moods = {f"{be} {ready} to" for be in beginnings for ready in prepared} | {"ready to", "about to"}
     table |= dict.fromkeys(moods, Word("will"))
     table |= dict.fromkeys(("each other", "one another"), Word("themselves"))
-    table |= {"side by side": Word("together"), "no one": Word("nobody", "no one", "name")}
+    table |= dict.fromkeys(_ADVERBS, Word("together"))
+    table |= {"no one": Word("nobody", "no one", "name")}
     table["glasses of"] = Word("cups", "glass", "name")
-    table |= {name: Word(_plain(name.split()[-1]), name, "name") for name in _NAMES}
+    named = (*map(plural, _NAMES), *_NAMES)
+    table |= {name: Word(_plain(name.split()[-1]), name, "name") for name in named}
+    table |= {words: Word("red", words, "attribute") for words in _ADJECTIVES}
     found: dict[str, list[tuple[list[str], Word]]] = {}
     for text, word in sorted(table.items(), key=lambda item: -len(item[0].split())):
         found.setdefault(text.split()[0], []).append((text.split(), word))
     return found
+
+
+def plural(noun: str) -> str:
+    """The plural of a noun by the common rule.
+
+    >>> plural("life vest"), plural("high bench"), plural("sippy cup"), plural("wild berry")
+    ('life vests', 'high benches', 'sippy cups', 'wild berries')
+    """
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")
 
 
 def _plain(noun: str) -> str:
@@ -173,9 +205,16 @@ _PHRASES = _phrases()
 
 
 def _phrase(words: list[str], at: int) -> Folded:
-    """The longest set phrase that begins at a word: prepositions of several words, names, "about to"."""
-    begin = _PHRASES.get(words[at], ())
-    length, made = next(((len(p), [word]) for p, word in begin if words[at : at + len(p)] == p), NOTHING)
+    """The longest set phrase that begins at a word: prepositions of several words, names, "about to", and
+    adjectives of several words, which stand before a noun: "two door".
+    """
+    begin = (
+        (len(phrase), [word])
+        for phrase, word in _PHRASES.get(words[at], ())
+        if words[at : at + len(phrase)] == phrase
+        and (word.kind != "attribute" or (*words[at + len(phrase) :], ".")[0] not in _ENDS | known.articles)
+    )
+    length, made = next(begin, NOTHING)
     after = (*words[at + length :], ".")[0]
     if length and words[at] == "from" and (after in known.stoppers or not after[0].isalnum()):
         return length, [Word("together")]
@@ -192,7 +231,9 @@ def _gathering(words: list[str], at: int) -> Folded:
         return NOTHING
     after = next((i for i in range(start + 2, len(words)) if words[i] not in known.determiners), len(words))
     ahead = words[after : after + 3]
-    noun = next((i for i, word in enumerate(ahead) if word in known.paired), None)
+    ends = (i for i, word in enumerate(ahead) if word in known.stoppers)
+    several = (i for i in range(next(ends, 3)) if ahead[i : i + 1] and _several(ahead[i]))
+    noun = next((i for i, word in enumerate(ahead) if word in known.paired), next(several, None))
     if words[start] in ("pair", "pairs") and noun is not None:
         plain = [word for word in (*words[at:start], *ahead[:noun]) if word not in known.articles]
         adjectives = fold([*plain, ahead[noun]])[:-2]
@@ -200,6 +241,17 @@ def _gathering(words: list[str], at: int) -> Folded:
     if not ahead or ahead[0] in known.stoppers:
         return NOTHING
     return after - at, [Word("several", _one(words[start]), "attribute")]
+
+
+def _several(word: str) -> bool:
+    """Whether a word looks like a plural."""
+    return (word.endswith("s") and not word.endswith("ss")) or word in (
+        "people",
+        "men",
+        "women",
+        "children",
+        "sheep",
+    )
 
 
 def _describes(word: str) -> bool:
@@ -230,7 +282,7 @@ def _shade(words: list[str], at: int) -> Folded:
     if second and (
         (first in known.shades and second in known.colours)
         # "snow covered mountains", "a two lane road"
-        or (bare and second in known.compounded and not first.endswith(("ly", "ing")))
+        or (bare and second in known.compounded and not first.endswith(("ly", "ing", "ful")))
         or (named and first in known.numbers and second in known.units)
         or (second in known.made and first not in _BEFORE and named)
         or (first in known.depths and second in _UNITS_OF)
@@ -244,6 +296,10 @@ def _shade(words: list[str], at: int) -> Folded:
     if before and (few or first in known.patterned):
         return 1, [Word("small", first, "attribute")]
     noun = first in known.colour_nouns and (second in known.stoppers or not second[:1].isalnum())
+    around = {*words[max(at - 2, 0) : at], *words[at + 1 : at + 4]}
+    if noun and at and words[at - 1] in ("a", "an", "the", ",", "and") and not around & known.colours:
+        # "a mango, orange, and banana"
+        return 1, [Word("box", first, "name")]
     return (1, [Word("red", first)]) if first in known.colours and not noun and first != "red" else NOTHING
 
 
@@ -258,6 +314,9 @@ def _frame(words: list[str], at: int) -> Folded:
         if i and opened and words[0] not in ("this", "here", "there", "it"):
             break
         after = words[i + 1] if i + 1 < len(words) else ""
+        # "three men take pictures of a dog"
+        if word in known.frames and word.endswith("s") and not known.seen.issuperset(words[:i]):
+            break
         if word in known.frames or (word == "up" and i > 0 and words[i - 1] == "close"):
             shows = after in ("shows", "showing", "depicts", "depicting", "features")
             if shows or (after == "of" and len(words) > i + 2):
@@ -289,6 +348,17 @@ def _tie(words: list[str], at: int) -> Folded:
     return (1, [Word(plain, words[at], "name")]) if worn else NOTHING
 
 
+def _sport(words: list[str], at: int) -> Folded:
+    """What somebody does is a thing: "practicing rock climbing"."""
+    for length in (1, 2):
+        name = words[at + 1 : at + 1 + length]
+        after = (*words[at + 1 + length :], ".")[0]
+        sport = name[-1:] != [] and name[-1] in known.sports and name[0] not in known.articles
+        if sport and (after in _ENDS or not after[0].isalnum()):
+            return 1 + length, [Word(words[at]), Word("box", " ".join(name), "name")]
+    return NOTHING
+
+
 def _alike(words: list[str], at: int) -> Folded:
     """A word that is given as another of its kind, which the tagger knows better, and so that "her" and "him"
     are read alike: "her" is "him" where no noun of hers follows.
@@ -310,5 +380,6 @@ def _hyphenated(word: str) -> Word:
     last, looks = word.rpartition("-")[2], ("old", "style", "year", "size", "like", "up", "free")
     if last == word:
         return Word(word)
-    adjective = last.endswith(("ed", "ing")) or last in known.colours or last in looks
+    adjective = last.endswith(("ed", "ing")) or last in known.colours | known.compounded | known.made
+    adjective |= last in looks or word.replace("-", " ") in _ADJECTIVES
     return Word("large", word, "attribute") if adjective else Word(last, word, "name")

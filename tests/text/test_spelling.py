@@ -1,0 +1,79 @@
+"""Misspelt words of captions: which are put right, which stay, and how often that is right."""
+
+import tomllib
+
+import pytest
+
+from workbench import assets, data
+from workbench.text.scene_graph import parse, spelling, wording
+
+
+@pytest.fixture(scope="module")
+def held():
+    return tomllib.loads(assets.path("scene_graphs/spelling.toml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("feild", "field"),  # two letters swapped
+        ("moutain", "mountain"),  # one left out
+        ("snowbboard", "snowboard"),  # one put in
+        ("jackat", "jacket"),  # one changed
+    ],
+)
+def test_a_word_that_is_one_slip_away_from_one_of_captions_is_meant(written, meant):
+    assert spelling.spelt(written) == meant
+    assert spelling.guess(written) == meant
+
+
+@pytest.mark.parametrize(
+    "word", ["frisbee", "tobogganing", "snowiest", "sandcastles", "cat", "qwxz", "t-shirt"]
+)
+def test_a_word_that_is_right_or_like_none_stays(word):
+    assert spelling.spelt(word) == word
+
+
+def test_of_several_words_the_most_frequent_is_meant(held):
+    order = held["frequent"].split()
+    near = [word for word in order if word in set(spelling._slips("boyz")) and word[0] == "b"]
+    assert len(near) > 1
+    assert spelling.guess("boyz") == near[0] == "boy"
+
+
+def test_the_first_letter_is_never_changed():
+    assert spelling.guess("xield") == "xield"
+
+
+def test_words_that_were_run_together_are_parted():
+    assert spelling.words("A man lookingin a box.") == ["a", "man", "looking", "in", "a", "box", "."]
+
+
+def test_no_word_of_the_tables_is_changed(held):
+    for word in (*held["frequent"].split(), *held["right"].split()):
+        assert spelling.spelt(word) == word
+
+
+def test_what_is_meant_is_no_slip_itself(held):
+    for word, meant in held["slips"].items():
+        assert word != meant
+        assert [spelling.spelt(part) for part in meant.split()] == meant.split(), word
+
+
+def test_no_caption_of_the_embedded_world_is_changed():
+    captions = data.load("scenes", split="val").captions
+    assert all(spelling.words(caption) == wording.tokens(caption) for caption in captions)
+
+
+def test_a_misspelt_caption_has_the_graph_of_the_right_one():
+    assert parse(["A dog runns acros a feild."]) == parse(["A dog runs across a field."])
+
+
+def test_the_guide_states_how_often_a_word_that_is_not_listed_is_put_right(held):
+    alone = {word: meant for word, meant in held["slips"].items() if " " not in meant}
+    guesses = {word: spelling.guess(word) for word in alone}
+    right = sum(guesses[word] == meant for word, meant in alone.items())
+    wrong = sum(guesses[word] not in (word, meant) for word, meant in alone.items())
+    told = " ".join(assets.path("scene_graphs/README.md").read_text("utf-8").split())
+    assert f"of {len(alone)} such words {right} are put right without the list, {wrong} wrongly" in told
+    assert right > 10 * wrong

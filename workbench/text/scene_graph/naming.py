@@ -1,0 +1,122 @@
+"""Step 6, first half: which words name something, by what name, and what the words beside them say of it."""
+
+from workbench.text.scene_graph.tree import Tree, dictionary, lemma
+from workbench.text.scene_graph.wording import SINGULARS, known
+
+NO_OBJECTS = known.pronouns | known.unsaid | known.be
+INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn")
+BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quantmod", "npadvmod")
+
+
+def inner(tree: Tree, i: int) -> bool:
+    """Whether a word only helps to name or describe a noun that follows it."""
+    head = tree.heads[i]
+    # "is rock | climbing"
+    sport = tree.deps[i] == "compound" and tree.verb(head) and bool(tree.below(head, "aux"))
+    return head > i and tree.deps[i] in INNER and (tree.noun(head) or tree.deps[head] in INNER or sport)
+
+
+def is_object(tree: Tree, i: int) -> bool:
+    """Whether a word is the head of a phrase that names something."""
+    word, kind = tree.given(i), tree.words[i].kind
+    if kind in ("attribute", "preposition") or not word[0].isalnum():
+        return False
+    if word in NO_OBJECTS:
+        return False
+    names = word in known.indefinite or kind == "name"
+    if names or tree.noun(i):
+        # "Outdoors" is a noun used as an adverb.
+        return not inner(tree, i) and (names or word not in known.adverbs)
+    # An adjective or number may stand for a thing: "a man in red", "two are playing".
+    named = tree.tags[i] in ("JJ", "JJR", "JJS", "CD") and word not in known.amounts
+    first = i
+    while tree.deps[first] == "conj" and tree.said(first) in known.colours:
+        first = tree.heads[first]
+    return named and tree.deps[first] in ("nsubj", "nsubjpass", "dobj", "pobj") and not tree.noun(first)
+
+
+def name_of(tree: Tree, i: int) -> str:
+    """The name of an object: compound words as written, and the dictionary form of the head."""
+    word = tree.words[i]
+    plural = tree.tags[i] in ("NNS", "NNPS") or word.given in SINGULARS or word.kind == "name"
+    plural |= word.given.endswith("s") and word.given not in dictionary()
+    head = lemma(word.given, "NOUN") if plural else tree.said(i)
+    if word.kind == "name":
+        start = word.says[: max(word.says.rfind(" "), word.says.rfind("-")) + 1]
+        last = word.says[len(start) :]
+        # No plural ends in -a: "coca-cola".
+        head = word.says if start == "pair of " or last.endswith("a") else start + lemma(last, "NOUN")
+    return " ".join([*(tree.said(c) for c in compound(tree, i)), head])
+
+
+def compound(tree: Tree, i: int) -> list[int]:
+    """Positions of the nouns that make one name with the noun at ``i``."""
+    beside = tree.below(i, "compound", "nmod", "amod", "nummod")
+    parts = (child for child in beside if child < i and part_of_name(tree, child))
+    return [place for part in parts for place in (*compound(tree, part), part)]
+
+
+def part_of_name(tree: Tree, i: int) -> bool:
+    """Whether a word before a noun belongs to its name rather than describes it."""
+    word = tree.said(i)
+    if tree.words[i].kind in ("attribute", "preposition"):
+        return False
+    if word in known.colours | known.materials | known.dropped | known.participles:
+        return False
+    if word in known.kinds:
+        return True
+    if tree.tags[i] == "VBG":
+        plain = word not in known.participles and tree.given(tree.heads[i]) not in known.animate
+        return plain and tree.deps[i + 1 : i + 2] != ["amod"] and not tree.below(i, "advmod", "amod")
+    # Adjectives that taggers take for nouns: "shirtless man".
+    describes = word.endswith(("less", "ful", "ed", "ous"))
+    return tree.noun(i) and (not describes or word in ("bed", "shed", "sled", "seed", "weed"))
+
+
+def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
+    """What words beside a noun say of it: adjectives, participles, numbers, colours, materials.
+
+    Returns:
+        ``(position, attribute)`` in the order of the text.
+    """
+    own = [look for child in tree.below(i, *BESIDE) for look in _described(tree, child, i)]
+    return sorted([*own, *_gathered(tree, i)])
+
+
+def _gathered(tree: Tree, i: int) -> list[tuple[int, str]]:
+    """What gathers a joined noun that has no word of its own before it: "a row of bikes and mopeds"."""
+    first = i
+    while tree.deps[first] == "conj" and tree.noun(tree.heads[first]):
+        first = tree.heads[first]
+    if first == i or any(c < i and tree.deps[c] in ("det", "nummod", "poss") for c in tree.children[i]):
+        return []
+    kinds = [c for c in tree.below(first, *BESIDE) if tree.words[c].says in known.gathers]
+    return [(c, tree.words[c].says) for c in kinds if not tree.below(i, *BESIDE)]
+
+
+def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
+    """The attribute that one modifier gives, with those that are joined to it."""
+    word, tag = tree.words[child], tree.tags[child]
+    more = [
+        c
+        for j in tree.below(child, "conj", "amod", "compound", "nmod", "nummod", "advmod")
+        for c in _described(tree, j, i)
+    ]
+    if word.kind == "attribute":
+        return [(child, word.says), *more]
+    adjective = tag.startswith("JJ")
+    adverb = tree.deps[child] == "advmod" and not adjective and word.given not in known.flat
+    if (not adjective or tree.below(child, "prep")) if child > i else adverb:
+        return []
+    if part_of_name(tree, child):
+        return [(p, a) for p, a in more if not part_of_name(tree, p)]
+    descriptive = (
+        word.given in known.flat
+        or tag in ("JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "CD", "FW")
+        or tree.noun(child)
+        or word.given in known.counted
+    )
+    told = descriptive and word.given not in known.dropped and word.given[0].isalnum()
+    # "a run down building"
+    said = " ".join([tree.said(child), *(tree.given(c) for c in tree.below(child, "prt") if c > child)])
+    return [(child, said), *more] if told else more

@@ -1,0 +1,103 @@
+"""Misspelt words of a caption are put right where the right spelling is obvious: "a feild" is a field.
+
+Slips that captions are known to make are listed with what is meant (``assets/scene_graphs/spelling.toml``).
+Another word is misspelt if neither the dictionary of spaCy's lemmatiser knows it, in any form, nor the words
+that captions use. The word of captions that is one slip away, a letter put in, left out, changed or swapped
+with its neighbour, and begins alike takes its place; of several the most frequent. Where there is none, or
+the word has fewer than four letters, it stays as it is.
+
+Source: that most slips are single is Damerau, "A technique for computer detection and correction of spelling
+errors", Communications of the ACM 7, 1964.
+"""
+
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from string import ascii_lowercase
+
+from workbench import assets
+from workbench.text.scene_graph import tree, wording
+
+SHORTEST = 4
+# what may be taken from the end of a word, and put there, to find its dictionary form
+ENDINGS = (
+    ("s", ""),
+    ("es", ""),
+    ("ed", ""),
+    ("d", ""),
+    ("er", ""),
+    ("r", ""),
+    ("est", ""),
+    ("st", ""),
+    ("ing", ""),
+    ("ing", "e"),
+    ("ies", "y"),
+    ("ied", "y"),
+    ("ier", "y"),
+    ("iest", "y"),
+)
+DOUBLED = ("ed", "er", "ing", "est")
+
+
+def words(caption: str) -> list[str]:
+    """The words of a caption as ``wording.tokens`` gives them, misspelt ones put right.
+
+    Raises:
+        OSError: no English spaCy model is installed.
+
+    >>> words("A dog runs acros a feild.")
+    ['a', 'dog', 'runs', 'across', 'a', 'field', '.']
+    """
+    return [part for word in wording.tokens(caption) for part in spelt(word).split()]
+
+
+@cache
+def spelt(word: str) -> str:
+    """A word as it is meant; where two were run together, both.
+
+    Args:
+        word: lower case.
+
+    >>> spelt("cemetary"), spelt("bycicle"), spelt("lookingin"), spelt("frisbee"), spelt("qwxz")
+    ('cemetery', 'bicycle', 'looking in', 'frisbee', 'qwxz')
+    """
+    _, right, slips = _tables()
+    if word in slips:
+        return slips[word]
+    plain = len(word) >= SHORTEST and word.isascii() and word.isalpha()
+    return guess(word) if plain and word not in right and not _found(word) else word
+
+
+def guess(word: str) -> str:
+    """The most frequent word of captions that is one slip away from a misspelt one, or the word itself."""
+    frequent, *_ = _tables()
+    near = [other for other in _slips(word) if other in frequent and other[0] == word[0]]
+    return min(near, key=frequent.__getitem__, default=word)
+
+
+@cache
+def _tables() -> tuple[dict[str, int], frozenset[str], dict[str, str]]:
+    """Words of captions with their rank, all that are right, and known slips with what is meant."""
+    held = tomllib.loads(assets.path("scene_graphs/spelling.toml").read_text(encoding="utf-8"))
+    frequent = {word: rank for rank, word in enumerate(held["frequent"].split())}
+    return frequent, frozenset(held["right"].split()) | frozenset(frequent), held["slips"]
+
+
+def _found(word: str) -> bool:
+    """Whether the dictionary has a word or what it may be a form of."""
+    known = tree.dictionary()
+    forms = {word[: -len(end)] + put for end, put in ENDINGS if word.endswith(end)}
+    ends = (end for end in DOUBLED if word.endswith(end))
+    forms |= {word[: -len(end) - 1] for end in ends if word[-len(end) - 1 :][:1] == word[-len(end) - 2 :][:1]}
+    return word in known or not known.isdisjoint(forms)
+
+
+def _slips(word: str) -> Iterator[str]:
+    """All that is one slip away from a word."""
+    for i in range(len(word) + 1):
+        before, after = word[:i], word[i:]
+        yield before + after[1:]
+        yield before + after[1:2] + after[:1] + after[2:]
+        for letter in ascii_lowercase:
+            yield before + letter + after
+            yield before + letter + after[1:]
