@@ -372,25 +372,20 @@ def test_agreement_is_counted_by_hand():
     assert found["relations"] == (1, 1, 1)
 
 
+AIMED = (0.97, 0.94, 0.87)
+
+
 @pytest.mark.real_data
-@pytest.mark.parametrize(("part", "captions"), [("dev", 60), ("test", 200), ("seen", 150)])
-def test_real_captions_are_read_nearly_as_an_annotator_reads_them(part, captions, real_data):
+@pytest.mark.parametrize(
+    ("part", "captions", "bars"),
+    [("test", 200, AIMED), ("last", 300, AIMED), ("late", 1500, AIMED), ("held", 150, (0.96, 0.88, 0.85))],
+)
+def test_real_captions_are_read_nearly_as_an_annotator_reads_them(part, captions, bars, real_data):
     truth = annotated(real_data, part)
     assert len(truth.captions) == captions
     found = agreement(scene_graph.parse(truth.captions), truth.graphs)
-    assert found["objects"].f1 >= 0.95
-    assert found["attributes"].f1 >= 0.90
-    assert found["relations"].f1 >= 0.78
-
-
-@pytest.mark.real_data
-def test_captions_that_no_rule_was_written_by_are_read_less_well(real_data):
-    truth = annotated(real_data, "held")
-    assert len(truth.captions) == 150
-    found = agreement(scene_graph.parse(truth.captions), truth.graphs)
-    assert found["objects"].f1 >= 0.94
-    assert found["attributes"].f1 >= 0.79
-    assert found["relations"].f1 >= 0.78
+    for name, bar in zip(("objects", "attributes", "relations"), bars, strict=True):
+        assert found[name].f1 >= bar, name
 
 
 def test_a_folder_without_captions_is_refused(tmp_path):

@@ -1,4 +1,6 @@
-"""What the rules of the caption parser are for: each caption was misread before its rule was written."""
+"""What the caption parser had to learn: each caption was misread before a rule was written for it, and most
+are read rightly now without one.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ import pytest
 from workbench import assets
 from workbench.records import SceneGraph
 from workbench.text import scene_graph
-from workbench.text.scene_graph import wording
 from workbench.text.scene_graph.annotations import TEXTS, texts
 from workbench.text.scene_graph.tree import lemma
 
@@ -187,9 +186,7 @@ def test_swapped_captions_give_the_same_graph(swap):
 def lost(caption: str, graph: SceneGraph) -> bool | None:
     """Whether the relation of "topped with", "headed" or an object "her" is absent; None = no such word."""
     says = [relation.split() for _, relation, _ in graph.relations]
-    words = [
-        word for sentence in wording.sentences(wording.tokens(caption)) for word in wording.fold(sentence)
-    ]
+    words = [word for sentence in scene_graph.split(caption) for word in sentence]
     hers = [
         a for a, b in pairwise(words) if (b.says, b.given) == ("her", "him") and a.given not in ("or", "and")
     ]
@@ -216,7 +213,6 @@ def test_what_is_topped_or_headed_and_her_keep_their_relation(real_data):
     found = [lost(*pair) for pair in zip(captions, graphs, strict=True)]
     counted = [one for one in found if one is not None]
     assert len(counted) > 340
-    # 2 % were aimed at; some of what is left is misspelt ("behinf her")
-    assert sum(counted) <= 0.0225 * len(counted)
+    assert sum(counted) < 0.02 * len(counted)
     guide = " ".join(assets.path("scene_graphs/README.md").read_text("utf-8").split())
     assert f"{sum(counted)} of {len(counted)} captions" in guide

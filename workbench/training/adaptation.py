@@ -1,17 +1,16 @@
 """Adapts spaCy's tagger and parser to captions: ``python -m workbench.training.adaptation``.
 
-spaCy's model has read newspapers and web pages, and takes "a dog runs" for a compound. The rules of this
-package know captions, but only those that somebody thought of. So the model learns from the rules
-(self-training, Scudder 1965; Yarowsky 1995): what they make of many captions is its truth, once as the model
-of spaCy reads them and once as the model that learnt from that. Then it learns from captions whose reading an
-annotator chose or corrected, from annotated captions that are read right, and from what a much larger model
-reads in many captions, after that one has learnt all of these (``teacher.py``). No caption of a picture that
+spaCy's model has read newspapers and web pages, and takes "a dog runs" for a compound. Annotators have chosen
+or corrected the trees of some thousand captions (``assets/scene_graphs/chosen.jsonl``). A much larger model,
+the teacher (``teacher.py``), learns these and reads many captions. The small model goes on, from the weights
+that the package has or anew from spaCy's own, with the annotators' trees, with annotated captions that the
+teacher reads as they are annotated, and with others as the teacher reads them. No caption of a picture that
 is annotated for measuring is among them.
 """
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -20,24 +19,21 @@ import typer
 from safetensors.numpy import save_file
 from tqdm.auto import tqdm
 
-from workbench import assets, data
+from workbench import assets
 from workbench.records.foreign import read_json
 from workbench.records.writing import replacing
-from workbench.text.scene_graph import SceneGraphs, final_trees, spelling, wording
+from workbench.text.scene_graph import graph_of, split
 from workbench.text.scene_graph.annotations import TEXTS, Part, annotated, texts
 from workbench.text.scene_graph.tree import Tree, labels, model, plain_model, put_weights, weights
-from workbench.text.scene_graph.wording import Word
+from workbench.training.settings import seed_everything
 from workbench.training.teacher import Reading, Teacher, teach
 
 SEED = 20261124
-# captions of each source that the first student and the second one learn from
-FIRST = {"flickr8k": 9000, "coco": 8000, "hierarcaps": 1500}
-SECOND = {"flickr8k": 26000, "coco": 16000, "hierarcaps": 2500}
-WORLD = 3000
-TEACHER = 16_000  # of them, as the second student learns them, a teacher learns first
-BESIDE = 2_000  # and stand beside what was chosen and corrected when it learns that
-MORE = 18_000  # as the teacher reads them, they stand beside it when the second student learns it
-INSERTED = ("is", "are", "who", "a")
+# captions of each source that the teacher reads: when the small model goes on, and when it begins anew
+SOME = {"flickr8k": 5_500, "coco": 4_000, "hierarcaps": 500}
+MANY = {"flickr8k": 26_000, "coco": 16_000, "hierarcaps": 2_500}
+WORLD = 500  # captions of the embedded world among what the teacher learns
+MORE = 18_000  # of many captions those that stand beside what annotators chose and corrected
 
 
 class Lesson(NamedTuple):
@@ -46,50 +42,6 @@ class Lesson(NamedTuple):
     times: int
     rate: float
     drop: float
-
-
-def as_written(tree: Tree, words: Sequence[Word]) -> Reading | None:
-    """A final tree on the words of the caption, without what was put in for a second reading ("a dog [is]
-    running" for "a dog runs"); None where a word cannot be found again, or where the rules made a circle.
-    """
-    place = dict[int, int]()
-    for i, word in enumerate(tree.words):
-        k = len(place)
-        if k < len(words) and (word is words[k] or word.given not in INSERTED):
-            place[i] = k
-    if len(place) != len(words) or any(_root(tree, i) is None for i in place):
-        return None
-    found = Reading([word.given for word in words], [""] * len(words), [""] * len(words), [0] * len(words))
-    for i, k in place.items():
-        head = tree.heads[i]
-        while head not in place and tree.heads[head] != head:
-            head = tree.heads[head]
-        if head not in place:
-            return None
-        who = any(tree.given(child) == "who" for child in tree.children[i] if child not in place)
-        changed = tree.given(i) != words[k].given
-        found.tags[k] = ("VBZ" if words[k].given.endswith("s") else "VBP") if changed else tree.tags[i]
-        found.deps[k] = "acl" if who and tree.deps[i] == "relcl" else tree.deps[i]
-        found.heads[k] = place[head]
-    return found
-
-
-def _root(tree: Tree, i: int) -> int | None:
-    """The root above a word; None in a circle."""
-    for _ in tree.words:
-        if tree.heads[i] == i:
-            return i
-        i = tree.heads[i]
-    return None
-
-
-def taught(captions: Sequence[str]) -> Iterator[Reading]:
-    """What the rules make of captions, as the model reads them now."""
-    split = [wording.fold(one) for caption in captions for one in wording.sentences(spelling.words(caption))]
-    long = [words for words in split if len(words) > 2]
-    for tree, words in zip(final_trees(long), long, strict=True):
-        if reading := as_written(tree, words):
-            yield reading
 
 
 def pool(root: Path, counts: dict[str, int]) -> list[str]:
@@ -110,19 +62,12 @@ def pool(root: Path, counts: dict[str, int]) -> list[str]:
         known = texts(root / TEXTS[source], source)
         free = sorted(name for name in known if picture(source, name) not in kept)
         found += [known[name] for name in generator.sample(free, count)]
-    world = sorted(
-        {
-            caption
-            for split in ("train", "val", "test")
-            for caption in data.load("scenes", split=split).captions
-        }
-    )
-    return found + generator.sample(world, WORLD)
+    return found
 
 
 def chosen(root: Path, *how: str) -> list[Reading]:
-    """The readings of ``assets/scene_graphs/chosen.jsonl``: ``"chosen"``, ``"corrected"``, or of captions
-    ``"made up"``; without a name all of them.
+    """The readings of ``assets/scene_graphs/chosen.jsonl``: ``"chosen"``, ``"corrected"``, of captions
+    ``"made up"`` or of the embedded ``"world"``; without a name all of them.
     """
     known = {source: texts(root / file, source) for source, file in TEXTS.items()}
     found = list[Reading]()
@@ -130,20 +75,34 @@ def chosen(root: Path, *how: str) -> list[Reading]:
         if how and row["how"] not in how:
             continue
         caption = row.get("text") or known[row["source"]][row["id"]]
-        words = wording.fold(wording.sentences(spelling.words(caption))[0])
-        given = [word.given for word in words]
+        given = [word.given for word in split(caption)[0]]
         found.append(Reading(given, row["tags"].split(), row["deps"].split(), row["heads"]))
     return found
 
 
-def right(root: Path, parts: tuple[Part, ...] = ("dev", "seen", "fresh")) -> list[Reading]:
-    """Annotated captions, of the parts for writing rules, that are read as they are annotated."""
+def read_by(teacher: Teacher, captions: Sequence[str]) -> list[Reading]:
+    """What a teacher makes of the sentences of captions that have more than a word and a stop."""
+    words = [[word.given for word in sentence] for caption in captions for sentence in split(caption)]
+    return [reading for reading in teacher.read([one for one in words if len(one) > 2]) if reading]
+
+
+def right(
+    root: Path, teacher: Teacher, parts: tuple[Part, ...] = ("dev", "seen", "fresh", "late")
+) -> list[Reading]:
+    """Annotated captions, of the parts for writing rules, that a teacher reads as they are annotated."""
     found = list[Reading]()
     for part in parts:
         truth = annotated(root, part)
-        parsed = SceneGraphs().of(truth.captions).graphs
-        pairs = zip(truth.captions, parsed, truth.graphs, strict=True)
-        found += taught([text for text, mine, theirs in pairs if mine.tuples() == theirs.tuples()])
+        single = [
+            (split(caption)[0], graph)
+            for caption, graph in zip(truth.captions, truth.graphs, strict=True)
+            if len(split(caption)) == 1
+        ]
+        readings = teacher.read([[word.given for word in words] for words, _ in single])
+        for (words, graph), one in zip(single, readings, strict=True):
+            if one and len(words) > 2:
+                parsed = graph_of([Tree(words, one.tags.copy(), one.deps.copy(), one.heads.copy())])
+                found += [one] if parsed and parsed.tuples() == graph.tuples() else []
     return found
 
 
@@ -175,23 +134,20 @@ def learn(pipeline: Any, readings: Sequence[Reading], lesson: Lesson, name: str)
                 bar.update(len(some))
 
 
-def read_by_teacher(own: Sequence[Reading], readings: Sequence[Reading]) -> list[Reading]:
-    """Readings of the same sentences by a teacher that has learnt some of them and ``own``.
+def taught(root: Path) -> Teacher:
+    """A teacher that has learnt the readings of ``chosen.jsonl``.
 
     Raises:
         ImportError: transformers or the package with the teacher's encoder is not installed.
     """
-    from thinc.api import fix_random_seed
-
-    generator = random.Random(SEED)
-    fix_random_seed(SEED)
-    every = [*own, *readings]
-    tags = sorted({tag for one in every for tag in one.tags})
-    deps = sorted({dep for one in every for dep in one.deps})
+    world = random.Random(SEED).sample(chosen(root, "world"), WORLD)
+    own = [*chosen(root, "chosen", "corrected", "made up"), *world]
+    tags = sorted({tag for one in own for tag in one.tags})
+    deps = sorted({dep for one in own for dep in one.deps})
+    seed_everything(SEED)
     teacher = Teacher(tags, deps)
-    teach(teacher, generator.sample(readings, TEACHER), 1, 1e-4, SEED, "teacher")
-    teach(teacher, [*own, *generator.sample(readings, BESIDE)], 3, 1e-4, SEED, "teacher, corrected")
-    return [one for one in teacher.read([one.words for one in readings]) if one]
+    teach(teacher, own, 6, 1.5e-4, SEED, "teacher")
+    return teacher
 
 
 def make(
@@ -199,23 +155,23 @@ def make(
     root: Annotated[
         Path, typer.Option(help="Folder of the captions, see WORKBENCH_DATA.", envvar="WORKBENCH_DATA")
     ],
+    anew: Annotated[bool, typer.Option(help="Begin with spaCy's own weights.")] = False,
 ) -> None:
     """Adapt spaCy's tagger and parser to captions."""
     from thinc.api import fix_random_seed
 
-    pipeline, plain = model()[0], weights(plain_model()[0])
-    put_weights(pipeline, plain)
-    good = right(root)
-    for number, counts in enumerate((FIRST, SECOND), 1):
-        readings = list(taught(pool(root, counts)))
-        put_weights(pipeline, plain)
+    pipeline, teacher = model()[0], taught(root)
+    readings = read_by(teacher, pool(root, MANY if anew else SOME))
+    world = chosen(root, "world")
+    if anew:
+        put_weights(pipeline, weights(plain_model()[0]))
         fix_random_seed(SEED)
-        learn(pipeline, readings, Lesson(3, 1e-3, 0.2), f"student {number}")
-    own = [*chosen(root) * 2, *good]
-    read = read_by_teacher(own, readings)
+        learn(pipeline, [*readings, *world], Lesson(3, 1e-3, 0.2), "student")
+        readings = random.Random(SEED).sample(readings, MORE)
+    own = [*chosen(root, "chosen", "corrected") * 2, *right(root, teacher), *chosen(root, "made up") * 4]
     fix_random_seed(SEED)
-    lessons = [*own, *chosen(root, "made up") * 2, *random.Random(SEED).sample(read, MORE)]
-    learn(pipeline, lessons, Lesson(8, 1e-3, 0.3), "corrected")
+    lesson = Lesson(8, 1e-3, 0.3) if anew else Lesson(3, 5e-4, 0.2)
+    learn(pipeline, [*own, *world, *readings], lesson, "corrected")
     kept = {name: value.astype(np.float16) for name, value in weights(pipeline).items()}
     with replacing(out) as file:
         save_file(kept, file, {"labels": labels(pipeline)})

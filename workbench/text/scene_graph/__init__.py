@@ -3,12 +3,11 @@
 What counts as an object, an attribute or a relation is written down in
 ``workbench/assets/scene_graphs/README.md``.
 
-A caption is read in six steps: misspelt words are put right (``spelling``), set phrases are folded
-(``wording``), spaCy parses (``tree``), sentences whose verb was taken for a noun are parsed again in other
-words (``rereading``), other mistakes are put right and phrases moved to the word they belong to (``repair``,
-``placement``), and rules read what the tree says (``read``). Beside them lie ``store``, which keeps parsed
-captions, and ``annotations``, which measures the parser against captions that were annotated by hand. How
-spaCy's model has learnt captions is told in ``training/adaptation.py``.
+A caption is read in five steps: misspelt words are put right (``spelling``), set phrases are folded
+(``wording``), spaCy parses with weights that have learnt captions (``tree``), some phrases are moved to the
+word they belong to (``placement``), and rules read what the tree says (``naming``, ``read``). Beside them lie
+``store``, which keeps parsed captions, and ``annotations``, which measures the parser against captions that
+were annotated by hand. How the weights have learnt captions is told in ``training/adaptation.py``.
 """
 
 import gc
@@ -30,8 +29,6 @@ from workbench.text.scene_graph import spelling, tree, wording
 from workbench.text.scene_graph.annotations import Annotated, agreement, annotated
 from workbench.text.scene_graph.placement import placed
 from workbench.text.scene_graph.read import PLURAL, read_graph
-from workbench.text.scene_graph.repair import repaired
-from workbench.text.scene_graph.rereading import reread
 from workbench.text.signal import SignalMaker
 
 CHUNK = 256
@@ -103,9 +100,7 @@ class SceneGraphs(SignalMaker):
         return SceneGraphSignal(graphs, np.array(lost, dtype=np.int64), tree.model()[1])
 
     def _kept(self, graph: SceneGraph | None) -> SceneGraph | None:
-        if graph is None or self.plurals:
-            return graph
-        return replace(graph, attributes=tuple(pair for pair in graph.attributes if pair[1] != PLURAL))
+        return graph if graph is None or self.plurals else _unmarked(graph)
 
 
 def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
@@ -172,17 +167,27 @@ def _uncollected() -> Iterator[None]:
 
 
 def _read_some(captions: Sequence[str]) -> list[SceneGraph | None]:
-    sentences = [wording.sentences(spelling.words(caption)) for caption in captions]
-    trees = final_trees([wording.fold(sentence) for several in sentences for sentence in several])
+    sentences = [split(caption) for caption in captions]
+    trees = map(placed, tree.trees([words for several in sentences for words in several]))
     return [read_graph([next(trees) for _ in several]) for several in sentences]
 
 
-def final_trees(sentences: Sequence[Sequence[wording.Word]]) -> Iterator[tree.Tree]:
-    """Folded sentences as the rules read them in the end; a sentence that was read again has words more."""
-    first = dict(enumerate(tree.trees(sentences)))
-    second = {i: words for i, one in first.items() if (words := reread(one))}
-    first |= zip(second, tree.trees(second.values()), strict=True)
-    return (placed(repaired(one)) for one in first.values())
+def split(caption: str) -> list[list[wording.Word]]:
+    """The sentences of a caption as words that the parser reads."""
+    return [wording.fold(sentence) for sentence in wording.sentences(spelling.words(caption))]
+
+
+def graph_of(trees: Sequence[tree.Tree]) -> SceneGraph | None:
+    """The scene graph that the trees of a caption's sentences give; they are changed. None where no word
+    names an object.
+    """
+    graph = read_graph([placed(one) for one in trees])
+    return _unmarked(graph) if graph else None
+
+
+def _unmarked(graph: SceneGraph) -> SceneGraph:
+    """A graph without the marks of plurals."""
+    return replace(graph, attributes=tuple(pair for pair in graph.attributes if pair[1] != PLURAL))
 
 
 def to_networkx(graph: SceneGraph) -> networkx.DiGraph:

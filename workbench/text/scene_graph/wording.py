@@ -1,4 +1,4 @@
-"""Step 1: a caption as the words that the tagger and parser get to read.
+"""Step 2: a caption as the words that the tagger and parser get to read.
 
 Set phrases are folded before the parser sees them, since it attaches "near a tree" more surely than "to the
 left of a tree": each is replaced by one plain word of the same kind, which remembers what it stands for. The
@@ -19,6 +19,7 @@ LONGEST = 120
 COUNTED = (["two"], ["three"], ["some"])
 _TABLES = tomllib.loads(assets.path("scene_graphs/words.toml").read_text(encoding="utf-8"))
 SINGULARS: dict[str, str] = _TABLES.pop("singulars")
+ROOTS: dict[str, str] = _TABLES.pop("roots")
 _PREPOSITIONS: dict[str, str] = _TABLES.pop("prepositions")
 _STAND_INS: dict[str, str] = _TABLES.pop("stand_ins")
 _NAMES = [" ".join(name.split()) for name in _TABLES.pop("names").split(",")]
