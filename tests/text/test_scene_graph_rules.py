@@ -11,6 +11,16 @@ from workbench.text import scene_graph
 # A caption, and below it what it says: statements by semicolon, their words by comma; an object stands alone
 # only where no statement names it.
 SAYS = """
+He is riding a moped while others watch.
+    he, ride, moped; others, watch
+A young skateboarder is standing in front of two others.
+    skateboarder, young; skateboarder, two; skateboarder, stand in front of, skateboarder
+A row of bikes and mopeds is parked along the street.
+    bike, row; moped, row; bike, park along, street; moped, park along, street
+A run down building with two planters outside the door.
+    building, run down; planter, two; planter, outside, door; building, with, planter
+A four wheel drive car is splashing through puddles on an off road trail.
+    car, four wheel drive; trail, off road; car, splash through, puddle; car, splash on, trail
 A man walks past a tree lined street with snow covered mountains.
     mountain, snow covered; street, tree lined; man, walk past, street; street, with, mountain
 People running down a two lane road.

@@ -28,7 +28,7 @@ def test_a_word_that_is_one_slip_away_from_one_of_captions_is_meant(written, mea
 
 
 @pytest.mark.parametrize(
-    "word", ["frisbee", "tobogganing", "snowiest", "sandcastles", "cat", "qwxz", "t-shirt"]
+    "word", ["frisbee", "tobogganing", "snowiest", "sandcastles", "cat", "ipad", "elsa", "qwxz", "t-shirt"]
 )
 def test_a_word_that_is_right_or_like_none_stays(word):
     assert spelling.spelt(word) == word

@@ -106,13 +106,15 @@ class _Sentence:
         """
         meant = self._meant(i, word)
         look = [a for _, a in looks_of(self.tree, i)] if word in ("one", "ones", "others") else []
+        living = {node.label for node in self.nodes if node.among(known.animate)}
         if word == "others":
-            names = {node.label for node in self.nodes if node.among(known.animate)}
-            return [self._new(i, self.nodes[meant[0]].label if meant and len(names) < 2 else word, look)]
+            told = meant and (len(living) == 1 or (look and not living))
+            return [self._new(i, self.nodes[meant[0]].label if told else word, look)]
         if meant and (look or word == "another"):
             return [self._new(i, self.nodes[meant[0]].label, look)]
-        bare = not self.nodes and word in ("he", "she", "they") and self.tree.deps[i] in SUBJECTS
-        return [self._new(i, self.tree.said(i), [])] if bare else meant
+        before = self._where(lambda n: (n.sentence, n.position) < (self.number, i))
+        alone = not before and not living and self.tree.deps[i] in SUBJECTS
+        return [self._new(i, self.tree.said(i), [])] if alone and word in ("he", "she", "they") else meant
 
     def _new(self, i: int, label: str, look: list[str]) -> int:
         """A node for a pronoun."""

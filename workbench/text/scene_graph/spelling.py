@@ -4,7 +4,7 @@ Slips that captions are known to make are listed with what is meant (``assets/sc
 Another word is misspelt if neither the dictionary of spaCy's lemmatiser knows it, in any form, nor the words
 that captions use. The word of captions that is one slip away, a letter put in, left out, changed or swapped
 with its neighbour, and begins alike takes its place; of several the most frequent. Where there is none, or
-the word has fewer than four letters, it stays as it is.
+the word has fewer than five letters, it stays as it is.
 
 Source: that most slips are single is Damerau, "A technique for computer detection and correction of spelling
 errors", Communications of the ACM 7, 1964.
@@ -18,7 +18,7 @@ from string import ascii_lowercase
 from workbench import assets
 from workbench.text.scene_graph import tree, wording
 
-SHORTEST = 4
+SHORTEST = 5  # a shorter word is too often a name: elsa, ipad
 # what may be taken from the end of a word, and put there, to find its dictionary form
 ENDINGS = (
     ("s", ""),

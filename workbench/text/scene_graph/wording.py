@@ -176,7 +176,9 @@ def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
     table |= dict.fromkeys(_ADVERBS, Word("together"))
     table |= {"no one": Word("nobody", "no one", "name")}
     table["glasses of"] = Word("cups", "glass", "name")
-    named = (*map(plural, _NAMES), *_NAMES)
+    # "a boy high fives his friend"
+    several = (plural(name) for name in _NAMES if name.split()[-1] not in ("five", "flip"))
+    named = (*several, *_NAMES)
     table |= {name: Word(_plain(name.split()[-1]), name, "name") for name in named}
     table |= {words: Word("red", words, "attribute") for words in _ADJECTIVES}
     found: dict[str, list[tuple[list[str], Word]]] = {}
@@ -239,7 +241,7 @@ def _gathering(words: list[str], at: int) -> Folded:
         plain = [word for word in (*words[at:start], *ahead[:noun]) if word not in known.articles]
         adjectives = fold([*plain, ahead[noun]])[:-2]
         return after + noun + 1 - at, [*adjectives, Word(ahead[noun], f"pair of {ahead[noun]}", "name")]
-    if not ahead or ahead[0] in known.stoppers:
+    if not ahead or ahead[0] in known.stoppers or (words[start] == "family" and ahead[0] in known.numbers):
         return NOTHING
     return after - at, [Word("several", _one(words[start]), "attribute")]
 
