@@ -388,6 +388,11 @@ def test_real_captions_are_read_nearly_as_an_annotator_reads_them(part, captions
         assert found[name].f1 >= bar, name
 
 
+def test_one_text_is_no_list_of_captions():
+    with pytest.raises(TypeError, match=r"such as \[caption\]"):
+        scene_graph.parse("A dog.")
+
+
 def test_a_folder_without_captions_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="the texts of flickr8k are looked up there"):
         annotated(tmp_path)

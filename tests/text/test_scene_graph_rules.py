@@ -11,6 +11,8 @@ from workbench.text import scene_graph
 # A caption, and below it what it says: statements by semicolon, their words by comma; an object stands alone
 # only where no statement names it.
 SAYS = """
+Two cats, white, on a sofa.
+    cat, two; cat, white; cat, on, sofa
 He is riding a moped while others watch.
     he, ride, moped; others, watch
 A young skateboarder is standing in front of two others.

@@ -20,6 +20,7 @@ def held():
         ("moutain", "mountain"),  # one left out
         ("snowbboard", "snowboard"),  # one put in
         ("jackat", "jacket"),  # one changed
+        ("jumpping", "jumping"),  # no form of "jump", though a letter is doubled
     ],
 )
 def test_a_word_that_is_one_slip_away_from_one_of_captions_is_meant(written, meant):
@@ -28,7 +29,20 @@ def test_a_word_that_is_one_slip_away_from_one_of_captions_is_meant(written, mea
 
 
 @pytest.mark.parametrize(
-    "word", ["frisbee", "tobogganing", "snowiest", "sandcastles", "cat", "ipad", "elsa", "qwxz", "t-shirt"]
+    "word",
+    [
+        "frisbee",
+        "tobogganing",
+        "snowiest",
+        "sandcastles",
+        "cat",
+        "ipad",
+        "elsa",
+        "matcha",
+        "sitting",
+        "qwxz",
+        "t-shirt",
+    ],
 )
 def test_a_word_that_is_right_or_like_none_stays(word):
     assert spelling.spelt(word) == word

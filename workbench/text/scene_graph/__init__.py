@@ -112,10 +112,15 @@ def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
     Returns:
         One graph a caption; a caption without any object gives one object that holds the whole caption.
 
+    Raises:
+        TypeError: one text was given, not several.
+
     Example:
         >>> parse(["A man rides a brown horse."])[0].relations
         ((0, 'ride', 1),)
     """
+    if isinstance(captions, str):
+        raise TypeError("parse: give a list of captions, such as [caption], not one text")
     return SceneGraphs().of(captions).graphs
 
 

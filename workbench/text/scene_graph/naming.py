@@ -5,7 +5,7 @@ from workbench.text.scene_graph.wording import SINGULARS, known
 
 NO_OBJECTS = known.pronouns | known.unsaid | known.be
 INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn")
-BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quantmod", "npadvmod")
+BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quantmod", "npadvmod", "appos")
 
 
 def inner(tree: Tree, i: int) -> bool:
@@ -97,6 +97,8 @@ def _gathered(tree: Tree, i: int) -> list[tuple[int, str]]:
 def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
     """The attribute that one modifier gives, with those that are joined to it."""
     word, tag = tree.words[child], tree.tags[child]
+    if tree.deps[child] == "appos" and tree.given(child - 1) != ",":
+        return []
     more = [
         c
         for j in tree.below(child, "conj", "amod", "compound", "nmod", "nummod", "advmod")

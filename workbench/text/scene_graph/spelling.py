@@ -10,6 +10,7 @@ Source: that most slips are single is Damerau, "A technique for computer detecti
 errors", Communications of the ACM 7, 1964.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -36,7 +37,8 @@ ENDINGS = (
     ("ier", "y"),
     ("iest", "y"),
 )
-DOUBLED = ("ed", "er", "ing", "est")
+# "sitting" is a form of "sit", but "eatting" none of "eat"
+DOUBLED = re.compile(r"(.*(?:^|[^aeiou]|qu)[aeiou]([b-df-hj-np-tvwxz]))\2(?:ed|er|ing|est)")
 
 
 def words(caption: str) -> list[str]:
@@ -58,7 +60,7 @@ def spelt(word: str) -> str:
     Args:
         word: lower case.
 
-    >>> spelt("cemetary"), spelt("bycicle"), spelt("lookingin"), spelt("frisbee"), spelt("qwxz")
+    >>> spelt("cemetary"), spelt("bicyle"), spelt("lookingin"), spelt("frisbee"), spelt("qwxz")
     ('cemetery', 'bicycle', 'looking in', 'frisbee', 'qwxz')
     """
     _, right, slips = _tables()
@@ -87,8 +89,8 @@ def _found(word: str) -> bool:
     """Whether the dictionary has a word or what it may be a form of."""
     held = tree.dictionary()
     forms = {word[: -len(end)] + put for end, put in ENDINGS if word.endswith(end)}
-    ends = (end for end in DOUBLED if word.endswith(end))
-    forms |= {word[: -len(end) - 1] for end in ends if word[-len(end) - 1 :][:1] == word[-len(end) - 2 :][:1]}
+    doubled = DOUBLED.fullmatch(word)
+    forms |= {doubled[1]} if doubled else set()
     return word in held or not held.isdisjoint(forms)
 
 

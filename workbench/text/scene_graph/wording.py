@@ -234,9 +234,7 @@ def _gathering(words: list[str], at: int) -> Folded:
         return NOTHING
     after = next((i for i in range(start + 2, len(words)) if words[i] not in known.determiners), len(words))
     ahead = words[after : after + 3]
-    ends = (i for i, word in enumerate(ahead) if word in known.stoppers)
-    several = (i for i in range(next(ends, 3)) if ahead[i : i + 1] and _several(ahead[i]))
-    noun = next((i for i, word in enumerate(ahead) if word in known.paired), next(several, None))
+    noun = next((i for i, word in enumerate(ahead) if word in known.paired), None)
     if words[start] in ("pair", "pairs") and noun is not None:
         plain = [word for word in (*words[at:start], *ahead[:noun]) if word not in known.articles]
         adjectives = fold([*plain, ahead[noun]])[:-2]
@@ -244,17 +242,6 @@ def _gathering(words: list[str], at: int) -> Folded:
     if not ahead or ahead[0] in known.stoppers or (words[start] == "family" and ahead[0] in known.numbers):
         return NOTHING
     return after - at, [Word("several", _one(words[start]), "attribute")]
-
-
-def _several(word: str) -> bool:
-    """Whether a word looks like a plural."""
-    return (word.endswith("s") and not word.endswith("ss")) or word in (
-        "people",
-        "men",
-        "women",
-        "children",
-        "sheep",
-    )
 
 
 def _describes(word: str) -> bool:
