@@ -93,11 +93,8 @@ def right(
     found = list[Reading]()
     for part in parts:
         truth = annotated(root, part)
-        single = [
-            (split(caption)[0], graph)
-            for caption, graph in zip(truth.captions, truth.graphs, strict=True)
-            if len(split(caption)) == 1
-        ]
+        pairs = zip(map(split, truth.captions), truth.graphs, strict=True)
+        single = [(sentences[0], graph) for sentences, graph in pairs if len(sentences) == 1]
         readings = teacher.read([[word.given for word in words] for words, _ in single])
         for (words, graph), one in zip(single, readings, strict=True):
             if one and len(words) > 2:

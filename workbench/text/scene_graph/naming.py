@@ -4,6 +4,8 @@ from workbench.text.scene_graph.tree import Tree, dictionary, lemma
 from workbench.text.scene_graph.wording import SINGULARS, known
 
 NO_OBJECTS = known.pronouns | known.unsaid | known.be
+# words before a noun that are no part of its name; joined once, since every such word is asked for
+NO_PARTS = known.colours | known.materials | known.dropped | known.participles
 INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn")
 BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quantmod", "npadvmod", "appos")
 
@@ -59,14 +61,12 @@ def compound(tree: Tree, i: int) -> list[int]:
 def part_of_name(tree: Tree, i: int) -> bool:
     """Whether a word before a noun belongs to its name rather than describes it."""
     word = tree.said(i)
-    if tree.words[i].kind in ("attribute", "preposition"):
-        return False
-    if word in known.colours | known.materials | known.dropped | known.participles:
+    if tree.words[i].kind in ("attribute", "preposition") or word in NO_PARTS:
         return False
     if word in known.kinds:
         return True
     if tree.tags[i] == "VBG":
-        plain = word not in known.participles and tree.given(tree.heads[i]) not in known.animate
+        plain = tree.given(tree.heads[i]) not in known.animate
         return plain and tree.deps[i + 1 : i + 2] != ["amod"] and not tree.below(i, "advmod", "amod")
     # Adjectives that taggers take for nouns: "shirtless man".
     describes = word.endswith(("less", "ful", "ed", "ous"))
@@ -88,10 +88,10 @@ def _gathered(tree: Tree, i: int) -> list[tuple[int, str]]:
     first = i
     while tree.deps[first] == "conj" and tree.noun(tree.heads[first]):
         first = tree.heads[first]
-    if first == i or any(c < i and tree.deps[c] in ("det", "nummod", "poss") for c in tree.children[i]):
+    if first == i or tree.below(i, *BESIDE) or any(c < i for c in tree.below(i, "poss")):
         return []
     kinds = [c for c in tree.below(first, *BESIDE) if tree.words[c].says in known.gathers]
-    return [(c, tree.words[c].says) for c in kinds if not tree.below(i, *BESIDE)]
+    return [(c, tree.words[c].says) for c in kinds]
 
 
 def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:

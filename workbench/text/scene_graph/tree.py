@@ -56,10 +56,9 @@ class Tree:
         children = self.children[i]
         return [child for child in children if self.deps[child] in deps] if children else []
 
-    def phrases(self, i: int, *, before: int | None = None) -> list[int]:
-        """The nouns of the prepositions that hang on ``i``, or of those that stand before another word."""
-        prepositions = [p for p in self.below(i, "prep") if before is None or p < before]
-        return [noun for p in prepositions for noun in self.below(p, "pobj")]
+    def phrases(self, i: int) -> list[int]:
+        """The nouns of the prepositions that hang on ``i``."""
+        return [noun for p in self.below(i, "prep") for noun in self.below(p, "pobj")]
 
     def hang(self, i: int, head: int, dep: str) -> None:
         """Move a word with all that hangs on it, unless it would hang on itself."""

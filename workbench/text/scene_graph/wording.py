@@ -35,6 +35,7 @@ _AFTER = known.stoppers | known.placing | known.motion
 _ENDS = known.stoppers | known.followers | known.relatives
 _BEFORE = known.stoppers | known.articles
 _NOT_FIRST = _BEFORE | known.be | known.animate | known.particles
+_NO_NOUN = _ENDS | known.articles
 _AROUND = known.particles | known.placing | known.motion | known.sideways
 _TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
 # "with it's head" is meant as its head.
@@ -215,7 +216,7 @@ def _phrase(words: list[str], at: int) -> Folded:
         (len(phrase), [word])
         for phrase, word in _PHRASES.get(words[at], ())
         if words[at : at + len(phrase)] == phrase
-        and (word.kind != "attribute" or (*words[at + len(phrase) :], ".")[0] not in _ENDS | known.articles)
+        and (word.kind != "attribute" or (*words[at + len(phrase) :], ".")[0] not in _NO_NOUN)
     )
     length, made = next(begin, NOTHING)
     after = (*words[at + length :], ".")[0]
