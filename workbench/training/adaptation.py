@@ -20,10 +20,9 @@ from safetensors.numpy import save_file
 from tqdm.auto import tqdm
 
 from workbench import assets
-from workbench.records.foreign import read_json
 from workbench.records.writing import replacing
 from workbench.text.scene_graph import graph_of, split
-from workbench.text.scene_graph.annotations import TEXTS, Part, annotated, texts
+from workbench.text.scene_graph.annotations import TEXTS, Part, annotated, pictures, texts
 from workbench.text.scene_graph.tree import Tree, labels, model, plain_model, put_weights, weights
 from workbench.training.settings import seed_everything
 from workbench.training.teacher import Reading, Teacher, teach
@@ -31,7 +30,7 @@ from workbench.training.teacher import Reading, Teacher, teach
 SEED = 20261124
 # captions of each source that the teacher reads: when the small model goes on, and when it begins anew
 SOME = {"flickr8k": 5_500, "coco": 4_000, "hierarcaps": 500}
-MANY = {"flickr8k": 26_000, "coco": 16_000, "hierarcaps": 2_500}
+MANY = {"flickr8k": 26_000, "coco": 14_000, "hierarcaps": 1_500}
 WORLD = 500  # captions of the embedded world among what the teacher learns
 MORE = 18_000  # of many captions those that stand beside what annotators chose and corrected
 
@@ -45,23 +44,25 @@ class Lesson(NamedTuple):
 
 
 def pool(root: Path, counts: dict[str, int]) -> list[str]:
-    """Captions of each source, none of a picture of which a caption is annotated.
+    """Captions of each source, none of a picture of which a caption is annotated, nor with the words of one.
 
     Raises:
         FileNotFoundError: a file of captions is absent.
     """
-    rows = map(json.loads, assets.path("scene_graphs/annotated.jsonl").read_text("utf-8").splitlines())
-    pictures = {str(a["id"]): str(a["image_id"]) for a in read_json(root / TEXTS["coco"])["annotations"]}
-
-    def picture(source: str, name: str) -> tuple[str, str]:
-        return source, pictures[name] if source == "coco" else name.partition("#")[0]
-
+    lines = assets.path("scene_graphs/annotated.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    known = {source: texts(root / file, source) for source, file in TEXTS.items()}
+    told = {known[row["source"]][row["id"]] for row in rows}
+    picture = pictures(root)
     kept = {picture(row["source"], row["id"]) for row in rows}
     generator, found = random.Random(SEED), list[str]()
     for source, count in counts.items():
-        known = texts(root / TEXTS[source], source)
-        free = sorted(name for name in known if picture(source, name) not in kept)
-        found += [known[name] for name in generator.sample(free, count)]
+        free = sorted(
+            name
+            for name, text in known[source].items()
+            if picture(source, name) not in kept and text not in told
+        )
+        found += [known[source][name] for name in generator.sample(free, count)]
     return found
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -50,7 +50,7 @@ def annotated(root: Path | str = "", part: Part = "test") -> Annotated:
     Args:
         root: the folder that holds the files of ``TEXTS`` that the part is drawn from; empty = the one that
             ``WORKBENCH_DATA`` names.
-        part: ``"dev"`` (60 captions), ``"seen"`` (150), ``"fresh"`` (200) or ``"late"`` (1,500), for writing
+        part: ``"dev"`` (60 captions), ``"seen"`` (150), ``"fresh"`` (200) or ``"late"`` (4,300), for writing
             rules; ``"test"`` (200), ``"held"`` (150) or ``"last"`` (300), for measuring.
 
     Raises:
@@ -93,6 +93,16 @@ def texts(path: Path, source: str) -> dict[str, str]:
             }
         pairs = (line.split("\t", 1) for line in read_text(path).splitlines() if "\t" in line)
         return {name: caption.strip() for name, caption in pairs}
+
+
+def pictures(root: Path) -> Callable[[str, str], tuple[str, str]]:
+    """Which picture a caption is of, by its source and id; the chain of a row of HierarCaps counts as one.
+
+    Args:
+        root: the folder that holds the files of ``TEXTS``.
+    """
+    of = {str(one["id"]): str(one["image_id"]) for one in read_json(root / TEXTS["coco"])["annotations"]}
+    return lambda source, name: (source, of[name] if source == "coco" else name.partition("#")[0])
 
 
 def _checked(row: dict[str, Any], texts: dict[str, str]) -> str:

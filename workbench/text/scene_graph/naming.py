@@ -47,8 +47,17 @@ def name_of(tree: Tree, i: int) -> str:
         start = word.says[: max(word.says.rfind(" "), word.says.rfind("-")) + 1]
         last = word.says[len(start) :]
         # No plural ends in -a: "coca-cola".
-        head = word.says if start == "pair of " or last.endswith("a") else start + lemma(last, "NOUN")
+        whole = start == "pair of " or last.endswith("a")
+        head = word.says if whole else SINGULARS.get(word.says) or start + lemma(last, "NOUN")
     return " ".join([*(tree.said(c) for c in compound(tree, i)), head])
+
+
+def namesake(tree: Tree, i: int) -> int:
+    """The noun that names an object: itself, or the noun joined to a colour, "a black and a white dog"."""
+    if tree.said(i) not in known.colours or tree.deps[i] == "pobj":
+        return i
+    alike = [n for n in tree.below(i, "conj") if tree.noun(n) and tree.below(n, "det")]
+    return next((n for n in alike if any(tree.said(c) in known.colours for c in tree.below(n, "amod"))), i)
 
 
 def compound(tree: Tree, i: int) -> list[int]:
@@ -80,7 +89,16 @@ def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
         ``(position, attribute)`` in the order of the text.
     """
     own = [look for child in tree.below(i, *BESIDE) for look in _described(tree, child, i)]
-    return sorted([*own, *_gathered(tree, i)])
+    return sorted([*own, *_raised(tree, i), *_gathered(tree, i)])
+
+
+def _raised(tree: Tree, i: int) -> list[tuple[int, str]]:
+    """Where a part of the body, or what is worn, is held: "with its ears up"."""
+    held = known.body | known.clothes
+    if tree.deps[i] != "pobj" or tree.given(tree.heads[i]) != "with" or tree.name(i) not in held:
+        return []
+    moved = [c for c in tree.below(i, "advmod") if c > i and tree.given(c) in known.particles]
+    return [(c, tree.given(c)) for c in moved if tree.given(c + 1) not in known.placing]
 
 
 def _gathered(tree: Tree, i: int) -> list[tuple[int, str]]:

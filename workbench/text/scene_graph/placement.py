@@ -8,6 +8,7 @@ from workbench.text.scene_graph.tree import Tree
 from workbench.text.scene_graph.wording import known
 
 MODIFIERS = ("acl", "relcl")
+NOUNS = {"VB": "NN", "VBP": "NN", "VBZ": "NNS"}  # by the form of the verb that taggers take them for
 
 
 def placed(tree: Tree) -> Tree:
@@ -17,10 +18,15 @@ def placed(tree: Tree) -> Tree:
         tree: one sentence; it is changed.
     """
     for i in range(len(tree.words)):
+        bare = tree.deps[i] == "conj" and not tree.children[i] and tree.noun(tree.heads[i])
+        if bare and tree.tags[i] in NOUNS:
+            # "bananas, papaya, and | plantains"
+            tree.tags[i] = NOUNS[tree.tags[i]]
         if tree.noun(i) and tree.deps[i] in ("dep", "conj"):
             _listed(tree, i)
         if tree.deps[i] == "prep" and not _on_the_wall(tree, i):
             _worn(tree, i)
+            _seen(tree, i)
             targets = tree.below(i, "pobj") or [
                 s for c in tree.below(i, "pcomp") for s in tree.below(c, "nsubj")
             ]
@@ -30,14 +36,15 @@ def placed(tree: Tree) -> Tree:
 
 
 def _listed(tree: Tree, i: int) -> None:
-    """A list goes on with the noun before its comma: "a kitchen with a stove, | a can and an oven"; and who
-    is joined is joined to whoever stands before "and": "a boat pushed by a boy and | a man".
+    """A list goes on with the noun before its comma: "a kitchen with a stove, | a can and an oven", "with red
+    hair and | a suit"; and who is joined is joined to whoever stands before "and": "a boat pushed by a boy
+    and | a man".
     """
     begin, head = min((i, *tree.children[i])), tree.heads[i]
     before = begin - 2
     if before < 0 or head >= before or not tree.noun(before) or tree.deps[before] not in ("pobj", "dobj"):
         return
-    comma = tree.deps[i] == "dep" and tree.given(begin - 1) == ","
+    comma = tree.deps[i] == "dep" and tree.given(begin - 1) in (",", "and")
     alike = tree.deps[i] == "conj" and tree.given(begin - 1) == "and" and tree.noun(head)
     if comma or (alike and tree.animate(i) and tree.animate(before) and not tree.animate(head)):
         tree.hang(i, before, "conj")
@@ -81,6 +88,20 @@ def _worn(tree: Tree, i: int) -> None:
         tree.hang(i, i - 1, "prep")
 
 
+def _seen(tree: Tree, i: int) -> None:
+    """A place is the place of what is seen: "watching two dogs | in the water", "looks at a child | on a
+    swing".
+    """
+    head, seen = tree.heads[i], i - 1
+    if i == 0 or not tree.verb(head) or tree.root(head) not in known.seeing or not tree.noun(seen):
+        return
+    before = tree.heads[seen]
+    at = tree.deps[seen] == "pobj" and tree.given(before) == "at" and tree.heads[before] == head
+    thing = tree.name(seen) not in known.lenses and tree.below(i, "pobj") != []
+    if thing and tree.given(i) in known.placing and (at or (tree.deps[seen] == "dobj" and before == head)):
+        tree.hang(i, seen, "prep")
+
+
 def _own(tree: Tree, target: int) -> bool:
     return any(tree.tags[c] == "PRP$" for c in tree.below(target, "poss"))
 
@@ -90,7 +111,7 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
     companions to the verb.
     """
     head, name, around = tree.heads[i], tree.name(target), _surrounding(tree, target)
-    if _of_it(tree, i, target):
+    if _of_it(tree, i, target) or (_to_it(tree, target) and tree.noun(head) and not tree.animate(head)):
         return
     while around and tree.deps[head] in ("pobj", "prep", "dobj") and not tree.verb(head):
         head = tree.heads[head]
@@ -129,23 +150,37 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
 
 def _of_it(tree: Tree, i: int, target: int) -> bool:
     """Who does something is not "it": in "a man holding a board with a fish | on it" the board is."""
+    ties = _to_it(tree, target)
+    # "lying on a carpet with a ball | on it", but "behind it" would be behind who lies there
+    before = [i - 1] if tree.noun(i - 1) and tree.deps[i - 1] == "pobj" and ties <= {"on", "in"} else []
     verb = tree.heads[i]
+    if ties and before and tree.noun(verb) and tree.animate(verb) and not tree.animate(i - 1):
+        tree.hang(i, i - 1, "prep")
+        return True
     verb = tree.heads[verb] if tree.deps[verb] == "dobj" else verb
-    if not any(tree.given(t) == "it" for t in tree.phrases(target)) or not tree.verb(verb):
+    if not ties or not tree.verb(verb):
         return False
     doers = [*tree.below(verb, "nsubj"), *([tree.heads[verb]] if tree.deps[verb] in MODIFIERS else [])]
-    things = [t for t in tree.below(verb, "dobj") if t < i and not tree.animate(t)]
+    things = [t for t in (*before, *tree.below(verb, "dobj")) if t < i and not tree.animate(t)]
     if things and any(map(tree.animate, doers)):
         tree.hang(i, things[-1], "prep")
         return True
     return False
 
 
+def _to_it(tree: Tree, target: int) -> set[str]:
+    """The prepositions by which things are said to be on, in or around "it"."""
+    nouns = [t for one in (target, *tree.below(target, "conj")) for t in tree.phrases(one)]
+    return {tree.given(tree.heads[t]) for t in nouns if tree.given(t) == "it"}
+
+
 def _surrounding(tree: Tree, target: int) -> bool:
     """Whether a phrase tells what is around: "with a church behind him", "with trees in the background"."""
     clause = [tree.heads[target]] if tree.deps[target] == "nsubj" else []
     owners = (target, *tree.below(target, "acl", "conj"), *clause)
+    near = any(tree.given(c) == "nearby" for own in owners for c in tree.below(own, "advmod"))
     ends = [t for own in owners for t in tree.phrases(own)]
     # A towel around his neck is about him; what is in his hand is carried.
     worn = (t for t in ends if _own(tree, t) and tree.name(t) in (known.body | known.clothes) - known.grips)
-    return any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends) or any(worn)
+    seen = any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends)
+    return seen or near or any(worn)

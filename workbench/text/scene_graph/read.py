@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from workbench.records import SceneGraph
-from workbench.text.scene_graph.naming import inner, is_object, looks_of, name_of
+from workbench.text.scene_graph.naming import inner, is_object, looks_of, name_of, namesake
 from workbench.text.scene_graph.tree import Tree
 from workbench.text.scene_graph.wording import known
 
@@ -87,8 +87,9 @@ class _Sentence:
 
     def _node(self, i: int) -> int:
         """The node of an object: a new one, unless "the cat" is one that was told of before."""
-        tree, label = self.tree, name_of(self.tree, i)
-        attributes = [a for _, a in looks_of(tree, i)]
+        tree, named = self.tree, namesake(self.tree, i)
+        label, attributes = name_of(tree, named), [a for _, a in looks_of(tree, i)]
+        attributes += [tree.said(i)] if named != i else []
         definite = any(tree.given(c) in ("the", "this", "these", "that") for c in tree.below(i, "det"))
         bare = len(tree.children[i]) == 1 and tree.deps[i] != "conj"
         known_before = self._where(lambda n: n.label == label and (n.sentence < self.number or bare))
@@ -110,7 +111,8 @@ class _Sentence:
         if word == "others":
             told = meant and (len(living) == 1 or (look and not living))
             return [self._new(i, self.nodes[meant[0]].label if told else word, look)]
-        if meant and (look or word == "another"):
+        beside_one = word == "other" and meant and "one" in self.nodes[meant[0]].attributes
+        if meant and (look or beside_one or word == "another"):
             return [self._new(i, self.nodes[meant[0]].label, look)]
         before = self._where(lambda n: (n.sentence, n.position) < (self.number, i))
         alone = not before and not living and self.tree.deps[i] in SUBJECTS
@@ -140,13 +142,16 @@ class _Sentence:
         if word in known.plural_pronouns:
             several = self._where(lambda n: n.plural, free)
             living = self._where(lambda n: n.among(known.animate), several) if word == "they" else []
-            return living[-1:] or several[-1:] or free[:2]
+            # "men in sunglasses look at something near them"
+            bare = self._where(lambda n: not n.among(known.clothes), several)
+            return living[-1:] or bare[-1:] or several[-1:] or free[:2]
         if word in known.person_pronouns:
             others = known.male if self.tree.said(i) in ("she", "her") else known.female
             persons = self._where(lambda n: n.among(known.persons - others), free)
             return (persons or self._where(lambda n: n.among(known.animals), free) or free)[:1]
         if word in known.others:
-            counted = self._where(lambda n: "one" in n.attributes, before) if word == "another" else []
+            single = word in ("another", "other")
+            counted = self._where(lambda n: "one" in n.attributes, before) if single else []
             return counted[-1:] or (self._where(lambda n: n.plural, before) or before)[:1]
         things = self._where(lambda n: not n.among(known.persons) and not n.plural, free)
         # What is worn is hardly ever meant: "a woman in a coat faces the sea as it rises".
@@ -228,10 +233,19 @@ def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
         return subjects(tree, head, depth + 1)
     # "a man and a girl | surrounded by fruit", hung on the man
     more = [noun for noun in joined(tree, [head]) if noun < verb]
-    last, start = max(more, default=head), min([verb, *tree.children[verb]])
-    while any(last < below < start for below in tree.children[last]):
-        last = max(below for below in tree.children[last] if below < start)
+    start = min([verb, *tree.children[verb]])
+    last = end_of(tree, max(more, default=head), start)
+    for preposition in [p for p in tree.below(head, "prep") if last < p < start]:
+        # "a man and a girl | at a party | dressed in red"
+        last = end_of(tree, preposition, start)
     return more if len(more) > 1 and last == start - 1 and min(more) == head else described(tree, head)
+
+
+def end_of(tree: Tree, i: int, before: int) -> int:
+    """The last word of the phrase that begins with a word, as far as another."""
+    while below := [c for c in tree.children[i] if i < c < before]:
+        i = max(below)
+    return i
 
 
 def described(tree: Tree, noun: int) -> list[int]:
@@ -279,7 +293,8 @@ def ties(tree: Tree, *words: int) -> list[Tie]:
 
 
 def _tie(tree: Tree, i: int, before: str) -> Iterator[Tie]:
-    name = f"{before}{tree.said(i)}"
+    # "including bright colors"
+    name = f"{before}{tree.root(i) if tree.tags[i] == 'VBG' else tree.said(i)}"
     clauses = tree.below(i, "pcomp") if name in ("with", "without") else []
     things = joined(tree, [*tree.below(i, "pobj"), *(s for c in clauses for s in tree.below(c, *SUBJECTS))])
     if things:
@@ -296,7 +311,9 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
     suffering = passive(tree, verb)
     shown = root in known.shown and (not doers or suffering)
     if root in known.be or tree.given(verb) in known.be or shown:
-        yield from _copula(tree, verb, doers)
+        told = _copula(tree, verb, doers)
+        # "is shown | in a mirror" is about the picture, "is shown | with cabinets" about the thing
+        yield from (one for one in told if not shown or one.object is None or one.says in ("with", "of"))
         return
     if root in known.beginnings and any(map(tree.verb, tree.below(verb, "xcomp"))) and not objects:
         return
@@ -304,22 +321,47 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
     if root == "have" and not things:
         # "has | his leg wrapped in a cloth"
         things = [s for c in tree.below(verb, "ccomp") for s in tree.below(c, *SUBJECTS) if verb < s]
-    for look in filter(tree.adjective, tree.below(verb, "acomp")):
+    for look in _told_by(tree, verb):
         yield from (statement for doer in doers for statement in _look(tree, look, doer, ""))
     own = [c for c in tree.below(verb, *SUBJECTS) if tree.given(c) not in known.relatives]
-    gap = tree.deps[verb] == "relcl" and not suffering and not things and not ties(tree, verb)
+    whose = any(tree.given(c) == "whose" for one in own for c in tree.below(one, "poss"))
+    gap = tree.deps[verb] == "relcl" and not (suffering or things or whose or ties(tree, verb))
     if gap and tree.heads[verb] not in doers and own:
         # A clause without an object of its own is about what it describes: "the toy it fetched".
         things = described(tree, tree.heads[verb])
-    tied = ties(tree, verb, *tree.below(verb, "advmod", "prt")) or _shared(tree, verb, root)
+    # "jumps while | in the water"
+    meanwhile = [
+        c for c in tree.below(verb, "advcl") if tree.tags[c] == "IN" and tree.below(c, "mark", "advmod")
+    ]
+    for tie, _, targets in (tie for c in meanwhile for tie in _tie(tree, c, "")):
+        yield from (Statement(doer, tie, target) for doer in doers for target in targets)
+    tied = [*(ties(tree, verb, *tree.below(verb, "advmod", "prt")) or _shared(tree, verb, root))]
+    first = tree.heads[verb]
+    if tree.deps[verb] == "conj" and tree.verb(first):
+        # "swims and plays with balls | in the pool", hung on the first of them
+        tied += [tie for tie in ties(tree, first) if tie[1] > verb]
     for doer in doers:
         yield from (Statement(doer, name, thing) for thing in things)
         for tie, position, targets in tied:
             by = suffering and tree.deps[position] == "agent" and root not in known.settled
             for target in targets:
-                yield Statement(target, name, doer) if by else Statement(doer, f"{name} {tie}", target)
-    if not things and not tied and not tree.below(verb, "ccomp", "acomp"):
+                # "holds it | up to his face"
+                says = f"{name.removesuffix(f' {tie.split()[0]}')} {tie}"
+                yield Statement(target, name, doer) if by else Statement(doer, says, target)
+    # "demonstrates how it works", but neither "looks like it works" nor "says it works"
+    said = [c for c in tree.below(verb, "ccomp", "acomp") if not tree.below(c, "advmod")]
+    seems = root == "have" or tree.given(verb + 1) == "like"
+    if not (things or tied or said or seems):
         yield from (Statement(doer, name) for doer in doers)
+
+
+def _told_by(tree: Tree, verb: int) -> list[int]:
+    """The adjectives that stand with a verb and tell of who does it: "looks happy", "painted white and red",
+    "runs barefoot".
+    """
+    shown = [a for a in joined(tree, tree.below(verb, "acomp", "oprd")) if tree.adjective(a)]
+    beside = [a for a in tree.below(verb, "advmod") if tree.given(a) in known.beside_verbs]
+    return [a for a in (*shown, *beside) if tree.given(a) not in known.heights]
 
 
 def _made_to_do(tree: Tree, verb: int, root: str) -> list[int]:
@@ -330,15 +372,15 @@ def _made_to_do(tree: Tree, verb: int, root: str) -> list[int]:
 
 
 def _shared(tree: Tree, verb: int, root: str) -> list[Tie]:
-    """What only the second of two verbs of motion, or of rest, is tied to: "running and jumping through the
-    woods", "standing and talking on the court".
+    """What only the second of two verbs is tied to, where it is a place, or both are of motion: "standing and
+    talking on the court", "running and jumping through the woods".
     """
     if tree.below(verb, "dobj"):
         return []
     seconds = [c for c in tree.below(verb, "conj") if verb < c <= verb + 2]
     moving = [c for c in seconds if root in known.moving and tree.root(c) in known.moving]
-    resting = [c for c in seconds if root in known.postures and not tree.below(c, "dobj")]
-    return ties(tree, *moving) or [tie for tie in ties(tree, *resting) if tie[0] in ("in", "on", "near")]
+    placed = ties(tree, *(c for c in seconds if not tree.below(c, "dobj")))
+    return ties(tree, *moving) or [tie for tie in placed if tree.given(tie[1]) in ("in", "on", "near")]
 
 
 def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
@@ -347,7 +389,13 @@ def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
     shown = filter(tree.adjective, tree.below(verb, "acomp", "attr", "oprd"))
     looks = [a for child in shown for a in (*tree.below(child, "amod"), child, *tree.below(child, "conj"))]
     places = ties(tree, verb, *tree.below(verb, "advmod"))
+    # "is up | in the air"
+    after = {c + 1: tree.given(c) for c in tree.below(verb, "advmod") if tree.given(c) in known.particles}
+    places = [(f"{after[at]} {tie}" if at in after else tie, at, things) for tie, at, things in places]
+    # "a light that is on"
+    lit = [tree.given(c) for c in tree.below(verb, "advmod", "prt") if tree.given(c) in ("on", "off")]
     for doer in doers or joined(tree, tree.below(verb, "attr", "dobj")):
+        yield from (Statement(doer, negated + how) for how in lit)
         for look in looks:
             yield from _look(tree, look, doer, negated)
         for tie, _, targets in places:
@@ -378,15 +426,23 @@ def of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
     """What the prepositions after a noun, and an owner before it, say."""
     for tie, position, targets in ties(tree, noun):
         if position > noun:
-            # "fruits and vegetables | inside of a pot", hung on the first of them
+            # "fruits and vegetables | in a pot | on a table", hung on the first of them
             more = [n for n in joined(tree, [noun]) if noun < n < position]
-            last = more and position == more[-1] + 1 and tie not in ("with", "without", "of")
+            start = min((p for p in tree.below(noun, "prep") if p > max(more, default=p)), default=0)
+            last = (
+                more and start == end_of(tree, more[-1], start) + 1 and tie not in ("with", "without", "of")
+            )
             near = position - 1 if position - 1 in more else noun
-            if tie in ("with", "without") and near == position - 1 and not tree.animate(near):
-                # "sinks and mirrors | with lights"
+            alone = tie in ("with", "without") and not tree.animate(near)
+            if near == position - 1 and (alone or tie == "of"):
+                # "sinks and mirrors | with lights", "a knife and a cup | of tea"
                 yield from (Statement(near, tie, target) for target in targets)
                 continue
             ones = [noun, *more] if last and not tree.below(noun, *MODIFIERS) else described(tree, noun)
+            own = known.clothes | known.ridden
+            if tree.animate(noun) and (tie == "with" or any(tree.name(t) in own for t in targets)):
+                # "traffic and men | on bikes", "suitcases and a woman | with a purse"
+                ones = [one for one in ones if tree.animate(one)]
             yield from (Statement(one, tie, target) for one in ones for target in targets)
     for look in [c for c in tree.below(noun, "amod") if c > noun and tree.tags[c].startswith("JJ")]:
         yield from _look(tree, look, noun, "", alone=False)

@@ -4,7 +4,7 @@ Slips that captions are known to make are listed with what is meant (``assets/sc
 Another word is misspelt if neither the dictionary of spaCy's lemmatiser knows it, in any form, nor the words
 that captions use. The word of captions that is one slip away, a letter put in, left out, changed or swapped
 with its neighbour, and begins alike takes its place; of several the most frequent. Where there is none, or
-the word has fewer than five letters, it stays as it is.
+the word has fewer than five letters, or a capital inside a sentence, it stays as it is.
 
 Source: that most slips are single is Damerau, "A technique for computer detection and correction of spelling
 errors", Communications of the ACM 7, 1964.
@@ -39,6 +39,7 @@ ENDINGS = (
 )
 # "sitting" is a form of "sit", but "eatting" none of "eat"
 DOUBLED = re.compile(r"(.*(?:^|[^aeiou]|qu)[aeiou]([b-df-hj-np-tvwxz]))\2(?:ed|er|ing|est)")
+CAPITAL = re.compile(r"(?<=[\w,] )[A-Z][a-z]+\b")  # inside a sentence
 
 
 def words(caption: str) -> list[str]:
@@ -47,32 +48,39 @@ def words(caption: str) -> list[str]:
     Raises:
         OSError: no English spaCy model is installed.
 
-    >>> words("A dog runs acros a feild.")
-    ['a', 'dog', 'runs', 'across', 'a', 'field', '.']
+    >>> words("A dog runs acros a feild to Alise.")
+    ['a', 'dog', 'runs', 'across', 'a', 'field', 'to', 'alise', '.']
     """
-    return [part for word in wording.tokens(caption) for part in spelt(word).split()]
+    capitals = CAPITAL.findall(caption)
+    # not where every word has one: "Two Boys Palying"
+    named = {name.lower() for name in capitals} if 2 * len(capitals) < caption.count(" ") else set()
+    found = wording.tokens(caption)
+    return [part for word in found for part in spelt(word, named=word in named).split()]
 
 
 @cache
-def spelt(word: str) -> str:
+def spelt(word: str, *, named: bool = False) -> str:
     """A word as it is meant; where two were run together, both.
 
     Args:
         word: lower case.
+        named: whether it is written as a name; a name is not guessed at.
 
     >>> spelt("cemetary"), spelt("bicyle"), spelt("lookingin"), spelt("frisbee"), spelt("qwxz")
     ('cemetery', 'bicycle', 'looking in', 'frisbee', 'qwxz')
     """
-    _, right, slips = _tables()
-    if word in slips:
-        return slips[word]
-    plain = len(word) >= SHORTEST and word.isascii() and word.isalpha()
-    return guess(word) if plain and word not in right and not _found(word) else word
+    *_, slips = _tables()
+    return slips[word] if word in slips else word if named else guess(word)
 
 
 def guess(word: str) -> str:
-    """The most frequent word of captions that is one slip away from a misspelt one, or the word itself."""
-    frequent, *_ = _tables()
+    """The most frequent word of captions that is one slip away from one that looks misspelt and is no known
+    slip; else the word itself.
+    """
+    frequent, right, _ = _tables()
+    plain = len(word) >= SHORTEST and word.isascii() and word.isalpha()
+    if not plain or word in right or _found(word):
+        return word
     near = [other for other in _slips(word) if other in frequent and other[0] == word[0]]
     return min(near, key=frequent.__getitem__, default=word)
 

@@ -66,19 +66,10 @@ class Tree:
         while self.heads[above] != above and above != i:
             above = self.heads[above]
         if above != i:
-            self.put({i: (head, dep)})
-
-    def put(self, moved: Mapping[int, tuple[int, str]]) -> None:
-        """Give some words another head and relation, all at once.
-
-        Args:
-            moved: head and relation by the position of the word.
-        """
-        before = self.heads.copy()
-        for i, (head, dep) in moved.items():
+            moved = self.heads[i] != head
             self.heads[i], self.deps[i] = head, dep
-        if self.heads != before:
-            self.link()
+            if moved:
+                self.link()
 
     def given(self, i: int) -> str:
         """The word as the parser read it."""
@@ -99,7 +90,8 @@ class Tree:
 
     def root(self, i: int) -> str:
         """The dictionary form of a verb."""
-        return lemma(self.given(i), "VERB")
+        word = self.words[i]
+        return lemma(word.says if word.kind == "name" else word.given, "VERB")
 
     def animate(self, i: int) -> bool:
         """Whether a noun is a person or an animal."""

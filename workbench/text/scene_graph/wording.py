@@ -22,8 +22,10 @@ SINGULARS: dict[str, str] = _TABLES.pop("singulars")
 ROOTS: dict[str, str] = _TABLES.pop("roots")
 _PREPOSITIONS: dict[str, str] = _TABLES.pop("prepositions")
 _STAND_INS: dict[str, str] = _TABLES.pop("stand_ins")
-_NAMES = [" ".join(name.split()) for name in _TABLES.pop("names").split(",")]
-_ADJECTIVES = [" ".join(name.split()) for name in _TABLES.pop("adjectives").split(",")]
+_NAMES, _ADJECTIVES, _ADVERBS = (
+    [" ".join(phrase.split()) for phrase in _TABLES.pop(key).split(",")]
+    for key in ("names", "adjectives", "adverb_phrases")
+)
 # Every class of the file as a set of words: ``"dog" in known.animals``.
 known = SimpleNamespace(**{key: frozenset(text.split()) for key, text in _TABLES.items()})
 known.animate = known.persons | known.animals
@@ -36,6 +38,7 @@ _ENDS = known.stoppers | known.followers | known.relatives
 _BEFORE = known.stoppers | known.articles
 _NOT_FIRST = _BEFORE | known.be | known.animate | known.particles
 _NO_NOUN = _ENDS | known.articles
+_PREPOSED = known.stoppers - {"and", "or", ","}
 _AROUND = known.particles | known.placing | known.motion | known.sideways
 _TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
 # "with it's head" is meant as its head.
@@ -62,23 +65,11 @@ class Word:
 
 
 _UNITS_OF = ("deep", "high", "length")
-_SHADES = known.shades | known.numbers | known.depths | known.patterned | known.colours | {",", "little"}
-_SHADED = known.compounded | known.units | known.made | {"looking"}
-_ADVERBS = (
-    "side by side",
-    "back to back",
-    "face to face",
-    "head to head",
-    "shoulder to shoulder",
-    "hand in hand",
-    "arm in arm",
-    "one by one",
-    "one after another",
-    "one after the other",
-)
+_SHADES = known.shades | known.numbers | known.depths | known.patterned | known.colours
+_SHADES |= {",", "little", "pretty"}
+_SHADED = known.compounded | known.units | known.made | known.ages | {"looking"}
 _OVER = ("over", "behind", "above", "under")
 _TIES = {"tie": "hat", "ties": "hats"}
-_DOING = {"do", "does", "doing", "practice", "practices", "practicing", "enjoy", "enjoys", "enjoying"}
 
 # What a rule makes of the words from a place on: how many it replaces (0 = the rule does not apply), and by
 # what.
@@ -145,10 +136,11 @@ def _due(word: str, *, begins: bool, shaded: bool, gathers: bool) -> list[Rule]:
         _phrase: word in _PHRASES,
         _gathering: gathers,
         _partitive: word in known.partitives,
+        _aged: shaded,
         _shade: shaded or word in _SHADES,
         _counted: word in _OVER,
         _tie: word in _TIES,
-        _sport: word in _DOING,
+        _sport: word in known.doing,
         _alike: word == "her" or word in known.sideways or word in _STAND_INS,
     }
     return [rule for rule, may in asked.items() if may]
@@ -175,12 +167,11 @@ def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
     table |= dict.fromkeys(moods, Word("will"))
     table |= dict.fromkeys(("each other", "one another"), Word("themselves"))
     table |= dict.fromkeys(_ADVERBS, Word("together"))
-    table |= {"no one": Word("nobody", "no one", "name")}
+    table |= {"no one": Word("nobody", "no one", "name"), "as well": Word("too"), "as well as": Word("and")}
     table["glasses of"] = Word("cups", "glass", "name")
-    # "a boy high fives his friend"
-    several = (plural(name) for name in _NAMES if name.split()[-1] not in ("five", "flip"))
-    named = (*several, *_NAMES)
-    table |= {name: Word(_plain(name.split()[-1]), name, "name") for name in named}
+    for name in _NAMES:
+        several = [plural(name)] if name.split()[-1] not in known.enacted else []
+        table |= {one: Word(_plain(one.split()[-1]), one, "name") for one in (name, *several)}
     table |= {words: Word("red", words, "attribute") for words in _ADJECTIVES}
     found: dict[str, list[tuple[list[str], Word]]] = {}
     for text, word in sorted(table.items(), key=lambda item: -len(item[0].split())):
@@ -205,6 +196,7 @@ def _plain(noun: str) -> str:
     return "box" if noun in known.verbs else "boxes" if rare else noun
 
 
+SINGULARS |= {plural(name): name for name in _NAMES}
 _PHRASES = _phrases()
 
 
@@ -212,17 +204,25 @@ def _phrase(words: list[str], at: int) -> Folded:
     """The longest set phrase that begins at a word: prepositions of several words, names, "about to", and
     adjectives of several words, which stand before a noun: "two door".
     """
+    does = at > 0 and words[at - 1] in known.animate
     begin = (
         (len(phrase), [word])
         for phrase, word in _PHRASES.get(words[at], ())
         if words[at : at + len(phrase)] == phrase
         and (word.kind != "attribute" or (*words[at + len(phrase) :], ".")[0] not in _NO_NOUN)
+        # "a boy | walking sticks"
+        and not (does and word.kind == "name" and _acts(phrase[-1]) and " ".join(phrase) not in _NAMES)
     )
     length, made = next(begin, NOTHING)
     after = (*words[at + length :], ".")[0]
     if length and words[at] == "from" and (after in known.stoppers or not after[0].isalnum()):
         return length, [Word("together")]
     return (length - 1, made) if words[at : at + length] == ["glasses", "of"] else (length, made)
+
+
+def _acts(word: str) -> bool:
+    """Whether the plural of a noun is also what somebody does: "boards", "fries"."""
+    return word.endswith("s") and not known.verbs.isdisjoint((word[:-1], word[:-2], f"{word[:-3]}y"))
 
 
 def _gathering(words: list[str], at: int) -> Folded:
@@ -233,6 +233,8 @@ def _gathering(words: list[str], at: int) -> Folded:
     inside |= not all(map(_describes, words[at + 1 : start]))
     if inside or words[start + 1 : start + 2] != ["of"] or words[start] not in known.gathers:
         return NOTHING
+    if "the" in words[max(at - 1, 0) : start] and words[start + 2 : start + 3] == ["the"]:
+        return NOTHING  # "the load of the truck"
     after = next((i for i in range(start + 2, len(words)) if words[i] not in known.determiners), len(words))
     ahead = words[after : after + 3]
     noun = next((i for i, word in enumerate(ahead) if word in known.paired), None)
@@ -258,6 +260,15 @@ def _one(gathers: str) -> str:
     return next((one for one in singulars if one in known.gathers), gathers)
 
 
+def _aged(words: list[str], at: int) -> Folded:
+    """An age: an adjective in "a two year old girl", who is meant in "a two year old plays"."""
+    if words[at + 1] not in known.ages or words[at + 2 : at + 3] != ["old"]:
+        return NOTHING
+    after, old = (*words[at + 3 :], ".")[0], " ".join(words[at : at + 3])
+    alone = not after[0].isalnum() or after in _NO_NOUN or _acts(after)
+    return 3, [Word("child", old, "name") if alone else Word("red", old, "attribute")]
+
+
 def _shade(words: list[str], at: int) -> Folded:
     """One adjective of two words: "dark blue"; a colour that may be a noun is given as one that may not, and
     no comma stands in "a brown, white, and black dog".
@@ -267,6 +278,9 @@ def _shade(words: list[str], at: int) -> Folded:
     if colour <= known.colours:
         return 1, []
     inside = at + 2 < len(words)
+    if inside and words[at + 2] in known.colours:
+        # "a wall painted white" ends with what it says
+        inside = (*words[at + 3 :], ".")[0] not in _NO_NOUN | {"."}
     # "a snow topped mountain", but not "a pizza topped with cheese"
     named = inside and words[at + 2] not in _ENDS
     bare = named and first not in _NOT_FIRST | known.negations
@@ -278,12 +292,13 @@ def _shade(words: list[str], at: int) -> Folded:
         or (second in known.made and first not in _BEFORE and named)
         or (first in known.depths and second in _UNITS_OF)
         or (second == "looking" and inside and first in known.looks)
-        or (second == "looking" and bare and not first.endswith("s") and words[at + 2] not in _AROUND)
+        or (second == "looking" and bare and not first.endswith("s") and not {first, words[at + 2]} & _AROUND)
     ):
         return 2, [Word("red", f"{first} {second}", "attribute")]
     # before a noun these are no verbs and no amounts: "two spotted birds", "three little striped pears"
     before = second[:1].isalpha() and second not in _BEFORE
     few = first == "little" and second in known.patterned | known.colours
+    few |= first == "pretty" and second in known.young | known.colours
     if before and (few or first in known.patterned):
         return 1, [Word("small", first, "attribute")]
     noun = first in known.colour_nouns and (second in known.stoppers or not second[:1].isalnum())
@@ -300,6 +315,10 @@ def _frame(words: list[str], at: int) -> Folded:
         return 2, [Word("there"), Word("is")]
     if words[at : at + 2] == ["in", "this"] and {*words[at + 2 : at + 3]} & known.frames:
         return 3, []
+    ends = words[-1] in known.pictured and len(words) - at <= 7 and words[at + 1 : at + 2] != []
+    if words[at] == "in" and ends and words[at + 1] in known.opening | {"the"}:
+        # "in an old black and white photo" at the end
+        return (len(words) - at, []) if at and not _PREPOSED & set(words[at + 1 : -1]) else NOTHING
     for i, word in enumerate(words[:7] if at == 0 else ()):
         opened = word in known.articles or word.endswith("ing")
         if i and opened and words[0] not in ("this", "here", "there", "it"):
