@@ -258,3 +258,10 @@ def test_no_word_that_stands_in_for_another_shows_in_a_graph(real_data):
         shown = {part for statement in graph.tuples() for words in statement for part in words.split()}
         for word in shown & {"box", "boxes", "red", "cups", "together"}:
             assert word.removesuffix("es") in caption.lower(), caption
+
+
+@pytest.mark.parametrize(
+    "caption", ["Two girls in a park take a picture.", "A woman in a dress paints a picture."]
+)
+def test_a_picture_at_the_end_is_left_out_only_where_the_caption_is_meant(caption):
+    assert "picture" in scene_graph.parse([caption])[0].objects

@@ -18,10 +18,12 @@ def placed(tree: Tree) -> Tree:
         tree: one sentence; it is changed.
     """
     for i in range(len(tree.words)):
-        bare = tree.deps[i] == "conj" and not tree.children[i] and tree.noun(tree.heads[i])
-        if bare and tree.tags[i] in NOUNS:
-            # "bananas, papaya, and | plantains"
-            tree.tags[i] = NOUNS[tree.tags[i]]
+        if tree.tags[i] in NOUNS and tree.deps[i] == "conj" and not tree.children[i]:
+            # "eats bananas, papaya, and | plantains"
+            first = tree.heads[i]
+            while tree.deps[first] == "conj" and tree.noun(first):
+                first = tree.heads[first]
+            tree.tags[i] = NOUNS[tree.tags[i]] if tree.deps[first] in ("dobj", "pobj") else tree.tags[i]
         if tree.noun(i) and tree.deps[i] in ("dep", "conj"):
             _listed(tree, i)
         if tree.deps[i] == "prep" and not _on_the_wall(tree, i):

@@ -17,6 +17,7 @@ from workbench.text.scene_graph.wording import known
 PLURAL = "plural"
 SUBJECTS = ("nsubj", "nsubjpass")
 MODIFIERS = ("acl", "relcl")
+LIT = ("on", "off")
 CLIMBING = ("conj", "advcl", "xcomp", "ccomp", "pcomp", "dep", "parataxis")
 # A preposition with the position of its last word, and the nouns it points at.
 Tie = tuple[str, int, list[int]]
@@ -309,7 +310,7 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
     """What a verb says."""
     doers, root, objects = subjects(tree, verb), tree.root(verb), tree.below(verb, "dobj")
     suffering = passive(tree, verb)
-    shown = root in known.shown and (not doers or suffering)
+    shown = root in known.shown and (not doers or suffering) and not tree.below(verb, "agent")
     if root in known.be or tree.given(verb) in known.be or shown:
         told = _copula(tree, verb, doers)
         # "is shown | in a mirror" is about the picture, "is shown | with cabinets" about the thing
@@ -329,18 +330,9 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
     if gap and tree.heads[verb] not in doers and own:
         # A clause without an object of its own is about what it describes: "the toy it fetched".
         things = described(tree, tree.heads[verb])
-    # "jumps while | in the water"
-    meanwhile = [
-        c for c in tree.below(verb, "advcl") if tree.tags[c] == "IN" and tree.below(c, "mark", "advmod")
-    ]
-    for tie, _, targets in (tie for c in meanwhile for tie in _tie(tree, c, "")):
-        yield from (Statement(doer, tie, target) for doer in doers for target in targets)
-    tied = [*(ties(tree, verb, *tree.below(verb, "advmod", "prt")) or _shared(tree, verb, root))]
-    first = tree.heads[verb]
-    if tree.deps[verb] == "conj" and tree.verb(first):
-        # "swims and plays with balls | in the pool", hung on the first of them
-        tied += [tie for tie in ties(tree, first) if tie[1] > verb]
+    tied = _tied(tree, verb, root)
     for doer in doers:
+        yield from (Statement(doer, tie, target) for tie, target in _meanwhile(tree, verb))
         yield from (Statement(doer, name, thing) for thing in things)
         for tie, position, targets in tied:
             by = suffering and tree.deps[position] == "agent" and root not in known.settled
@@ -353,6 +345,23 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
     seems = root == "have" or tree.given(verb + 1) == "like"
     if not (things or tied or said or seems):
         yield from (Statement(doer, name) for doer in doers)
+
+
+def _tied(tree: Tree, verb: int, root: str) -> list[Tie]:
+    """The phrases of a verb: its own, and what it shares with one that is joined to it."""
+    tied = [*(ties(tree, verb, *tree.below(verb, "advmod", "prt")) or _shared(tree, verb, root))]
+    first = tree.heads[verb]
+    if tree.deps[verb] == "conj" and tree.verb(first):
+        # "swims and plays with balls | in the pool", hung on the first of them
+        tied += [tie for tie in ties(tree, first) if tie[1] > verb]
+    return tied
+
+
+def _meanwhile(tree: Tree, verb: int) -> Iterator[tuple[str, int]]:
+    """Where somebody is who does something "while in the water"."""
+    for clause in tree.below(verb, "advcl"):
+        if tree.tags[clause] == "IN" and tree.below(clause, "mark", "advmod"):
+            yield from ((tie, target) for tie, _, targets in _tie(tree, clause, "") for target in targets)
 
 
 def _told_by(tree: Tree, verb: int) -> list[int]:
@@ -390,10 +399,11 @@ def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
     looks = [a for child in shown for a in (*tree.below(child, "amod"), child, *tree.below(child, "conj"))]
     places = ties(tree, verb, *tree.below(verb, "advmod"))
     # "is up | in the air"
-    after = {c + 1: tree.given(c) for c in tree.below(verb, "advmod") if tree.given(c) in known.particles}
+    moved = {c + 1: tree.given(c) for c in tree.below(verb, "advmod") if tree.given(c) in known.particles}
+    after = {at: how for at, how in moved.items() if how not in LIT}
     places = [(f"{after[at]} {tie}" if at in after else tie, at, things) for tie, at, things in places]
     # "a light that is on"
-    lit = [tree.given(c) for c in tree.below(verb, "advmod", "prt") if tree.given(c) in ("on", "off")]
+    lit = [tree.given(c) for c in tree.below(verb, "advmod", "prt") if tree.given(c) in LIT]
     for doer in doers or joined(tree, tree.below(verb, "attr", "dobj")):
         yield from (Statement(doer, negated + how) for how in lit)
         for look in looks:

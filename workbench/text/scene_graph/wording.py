@@ -38,7 +38,6 @@ _ENDS = known.stoppers | known.followers | known.relatives
 _BEFORE = known.stoppers | known.articles
 _NOT_FIRST = _BEFORE | known.be | known.animate | known.particles
 _NO_NOUN = _ENDS | known.articles
-_PREPOSED = known.stoppers - {"and", "or", ","}
 _AROUND = known.particles | known.placing | known.motion | known.sideways
 _TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
 # "with it's head" is meant as its head.
@@ -233,8 +232,9 @@ def _gathering(words: list[str], at: int) -> Folded:
     inside |= not all(map(_describes, words[at + 1 : start]))
     if inside or words[start + 1 : start + 2] != ["of"] or words[start] not in known.gathers:
         return NOTHING
-    if "the" in words[max(at - 1, 0) : start] and words[start + 2 : start + 3] == ["the"]:
-        return NOTHING  # "the load of the truck"
+    definite = "the" in words[max(at - 1, 0) : start] and words[start + 2 : start + 3] == ["the"]
+    if definite and words[start] in known.wholes:
+        return NOTHING
     after = next((i for i in range(start + 2, len(words)) if words[i] not in known.determiners), len(words))
     ahead = words[after : after + 3]
     noun = next((i for i, word in enumerate(ahead) if word in known.paired), None)
@@ -262,10 +262,12 @@ def _one(gathers: str) -> str:
 
 def _aged(words: list[str], at: int) -> Folded:
     """An age: an adjective in "a two year old girl", who is meant in "a two year old plays"."""
-    if words[at + 1] not in known.ages or words[at + 2 : at + 3] != ["old"]:
+    aged = words[at + 1] in known.ages and words[at + 2 : at + 3] == ["old"]
+    if not aged or words[at] in ("a", "an", "the"):
         return NOTHING
     after, old = (*words[at + 3 :], ".")[0], " ".join(words[at : at + 3])
-    alone = not after[0].isalnum() or after in _NO_NOUN or _acts(after)
+    named = at == 0 or words[at - 1] in known.articles
+    alone = named and (not after[0].isalnum() or after in _NO_NOUN or _acts(after))
     return 3, [Word("child", old, "name") if alone else Word("red", old, "attribute")]
 
 
@@ -278,9 +280,11 @@ def _shade(words: list[str], at: int) -> Folded:
     if colour <= known.colours:
         return 1, []
     inside = at + 2 < len(words)
-    if inside and words[at + 2] in known.colours:
+    shade = at + 2 + (words[at + 2 : at + 3] != [] and words[at + 2] in known.shades)
+    if shade < len(words) and words[shade] in known.colours:
         # "a wall painted white" ends with what it says
-        inside = (*words[at + 3 :], ".")[0] not in _NO_NOUN | {"."}
+        after = (*words[shade + 1 :], ".")[0]
+        inside &= after not in _NO_NOUN | known.have | known.be | {".", "next", "beside"} and not _acts(after)
     # "a snow topped mountain", but not "a pizza topped with cheese"
     named = inside and words[at + 2] not in _ENDS
     bare = named and first not in _NOT_FIRST | known.negations
@@ -315,10 +319,14 @@ def _frame(words: list[str], at: int) -> Folded:
         return 2, [Word("there"), Word("is")]
     if words[at : at + 2] == ["in", "this"] and {*words[at + 2 : at + 3]} & known.frames:
         return 3, []
-    ends = words[-1] in known.pictured and len(words) - at <= 7 and words[at + 1 : at + 2] != []
-    if words[at] == "in" and ends and words[at + 1] in known.opening | {"the"}:
+    if (
+        at
+        and words[at] == "in"
+        and words[-1] in known.pictured
+        and known.pictorial.issuperset(words[at + 1 : -1])
+    ):
         # "in an old black and white photo" at the end
-        return (len(words) - at, []) if at and not _PREPOSED & set(words[at + 1 : -1]) else NOTHING
+        return len(words) - at, []
     for i, word in enumerate(words[:7] if at == 0 else ()):
         opened = word in known.articles or word.endswith("ing")
         if i and opened and words[0] not in ("this", "here", "there", "it"):
