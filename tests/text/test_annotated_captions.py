@@ -16,8 +16,9 @@ from workbench.records import SceneGraph
 from workbench.text import scene_graph
 from workbench.text.scene_graph import annotations
 
-# readings of chosen.jsonl that were there when late and last were drawn, and when late was drawn further
-CHOSEN_BEFORE, CHOSEN_THEN = 3864, 5875  # those of later ones are of captions drawn before
+# readings of chosen.jsonl that were there when late and last were drawn, and when late was drawn further;
+# those that came later are of captions drawn before
+CHOSEN_BEFORE, CHOSEN_THEN = 3864, 5875
 # captions of eight of them were missing when the part last was drawn
 MISSING = {"2696", "807366", "806547", "14609", "41441", "89252", "414461", "732055"}
 FIELDS = {"source", "id", "sha256", "part", "objects", "attributes", "relations"}
@@ -25,10 +26,7 @@ FIELDS = {"source", "id", "sha256", "part", "objects", "attributes", "relations"
 
 @pytest.fixture(scope="module")
 def records():
-    return [
-        json.loads(line)
-        for line in assets.path("scene_graphs/annotated.jsonl").read_text("utf-8").splitlines()
-    ]
+    return annotations.records()
 
 
 def graph(record):
@@ -154,29 +152,28 @@ def test_the_later_draws_with_their_seeds_give_the_same_halves(records, pools):
 def test_the_last_draws_take_no_picture_that_was_known(records, pools, real_data):
     picture = annotations.pictures(real_data)
     lines = assets.path("scene_graphs/chosen.jsonl").read_text("utf-8").splitlines()
-    chosen, then = (
+    before, then = (
         [row for row in map(json.loads, lines[:count]) if "source" in row]
         for count in (CHOSEN_BEFORE, CHOSEN_THEN)
     )
     earlier = [record for record in records if record["part"] not in ("late", "last")]
-    taken = {picture(one["source"], one["id"]) for one in (*earlier, *chosen)}
-    missing = {picture(one["source"], one["id"]) for one in chosen if one["id"] in MISSING}
-    missing -= {picture(one["source"], one["id"]) for one in chosen if one["id"] not in MISSING}
+    taken = {picture(one["source"], one["id"]) for one in earlier}
+    missing = {picture(one["source"], one["id"]) for one in before if one["id"] in MISSING}
+    missing -= {picture(one["source"], one["id"]) for one in before if one["id"] not in MISSING}
     drawn = {"late": [], "last": []}
-    for seed, part, numbers in (
-        (20261125, "late", (120, 120, 60)),
-        (20261126, "late", (270, 270, 60)),
-        (20261127, "late", (270, 270, 60)),
-        (20261128, "last", (120, 120, 60)),
-        (20261129, "late", (360, 360, 80)),
-        (20261130, "late", (360, 360, 80)),
-        (20261201, "late", (360, 360, 80)),
-        (20261202, "late", (180, 180, 40)),
+    for seed, part, chosen, numbers in (
+        (20261125, "late", before, (120, 120, 60)),
+        (20261126, "late", before, (270, 270, 60)),
+        (20261127, "late", before, (270, 270, 60)),
+        (20261128, "last", before, (120, 120, 60)),
+        (20261129, "late", then, (360, 360, 80)),
+        (20261130, "late", then, (360, 360, 80)),
+        (20261201, "late", then, (360, 360, 80)),
+        (20261202, "late", then, (180, 180, 40)),
     ):
         generator, found = random.Random(seed), []
+        taken |= {picture(one["source"], one["id"]) for one in chosen}
         taken -= missing if part == "last" else set()
-        if seed == 20261129:
-            taken |= {picture(one["source"], one["id"]) for one in then}
         for source, number in zip(("flickr8k", "coco", "hierarcaps"), numbers, strict=True):
             free = sorted(key for key in pools[source] if picture(source, key) not in taken)
             found += [(source, key) for key in generator.sample(free, number)]

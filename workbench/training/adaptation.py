@@ -22,7 +22,7 @@ from tqdm.auto import tqdm
 from workbench import assets
 from workbench.records.writing import replacing
 from workbench.text.scene_graph import graph_of, split
-from workbench.text.scene_graph.annotations import TEXTS, Part, annotated, pictures, texts
+from workbench.text.scene_graph.annotations import TEXTS, Part, annotated, pictures, records, texts
 from workbench.text.scene_graph.tree import Tree, labels, model, plain_model, put_weights, weights
 from workbench.training.settings import seed_everything
 from workbench.training.teacher import Reading, Teacher, teach
@@ -49,8 +49,7 @@ def pool(root: Path, counts: dict[str, int]) -> list[str]:
     Raises:
         FileNotFoundError: a file of captions is absent.
     """
-    lines = assets.path("scene_graphs/annotated.jsonl").read_text("utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
+    rows = records()
     known = {source: texts(root / file, source) for source, file in TEXTS.items()}
     told = {known[row["source"]][row["id"]] for row in rows}
     picture = pictures(root)

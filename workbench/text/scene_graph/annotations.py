@@ -57,14 +57,19 @@ def annotated(root: Path | str = "", part: Part = "test") -> Annotated:
         FileNotFoundError: a file of captions is absent.
         ValueError: a caption is absent, or its text is not the one that was annotated.
     """
-    lines = assets.path("scene_graphs/annotated.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [row for row in map(json.loads, lines) if row["part"] == part]
+    rows = [row for row in records() if row["part"] == part]
     base = Path(root or os.environ.get("WORKBENCH_DATA", ""))
     drawn = dict.fromkeys(row["source"] for row in rows)
     known = {source: texts(base / TEXTS[source], source) for source in drawn}
     graphs = tuple(SceneGraph.of(row["objects"], row["attributes"], row["relations"]) for row in rows)
     captions = tuple(_checked(row, known[row["source"]]) for row in rows)
     return Annotated(tuple((row["source"], row["id"]) for row in rows), captions, graphs)
+
+
+def records() -> list[dict[str, Any]]:
+    """Every annotated caption of all parts, as the file that ships them has it."""
+    lines = assets.path("scene_graphs/annotated.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def texts(path: Path, source: str) -> dict[str, str]:

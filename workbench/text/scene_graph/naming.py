@@ -94,8 +94,7 @@ def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
 
 def _raised(tree: Tree, i: int) -> list[tuple[int, str]]:
     """Where a part of the body, or what is worn, is held: "with its ears up"."""
-    held = known.body | known.clothes
-    if tree.deps[i] != "pobj" or tree.given(tree.heads[i]) != "with" or tree.name(i) not in held:
+    if tree.deps[i] != "pobj" or tree.given(tree.heads[i]) != "with" or tree.name(i) not in known.personal:
         return []
     moved = [c for c in tree.below(i, "advmod") if c > i and tree.given(c) in known.particles]
     return [(c, tree.given(c)) for c in moved if tree.given(c + 1) not in known.placing]
@@ -103,9 +102,7 @@ def _raised(tree: Tree, i: int) -> list[tuple[int, str]]:
 
 def _gathered(tree: Tree, i: int) -> list[tuple[int, str]]:
     """What gathers a joined noun that has no word of its own before it: "a row of bikes and mopeds"."""
-    first = i
-    while tree.deps[first] == "conj" and tree.noun(tree.heads[first]):
-        first = tree.heads[first]
+    first = tree.first(i)
     if first == i or tree.below(i, *BESIDE) or any(c < i for c in tree.below(i, "poss")):
         return []
     kinds = [c for c in tree.below(first, *BESIDE) if tree.words[c].says in known.gathers]

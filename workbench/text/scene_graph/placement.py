@@ -20,10 +20,8 @@ def placed(tree: Tree) -> Tree:
     for i in range(len(tree.words)):
         if tree.tags[i] in NOUNS and tree.deps[i] == "conj" and not tree.children[i]:
             # "eats bananas, papaya, and | plantains"
-            first = tree.heads[i]
-            while tree.deps[first] == "conj" and tree.noun(first):
-                first = tree.heads[first]
-            tree.tags[i] = NOUNS[tree.tags[i]] if tree.deps[first] in ("dobj", "pobj") else tree.tags[i]
+            listed = tree.deps[tree.first(i)] in ("dobj", "pobj")
+            tree.tags[i] = NOUNS[tree.tags[i]] if listed else tree.tags[i]
         if tree.noun(i) and tree.deps[i] in ("dep", "conj"):
             _listed(tree, i)
         if tree.deps[i] == "prep" and not _on_the_wall(tree, i):
@@ -113,7 +111,8 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
     companions to the verb.
     """
     head, name, around = tree.heads[i], tree.name(target), _surrounding(tree, target)
-    if _of_it(tree, i, target) or (_to_it(tree, target) and tree.noun(head) and not tree.animate(head)):
+    by = _to_it(tree, target)
+    if by and (_of_it(tree, i, by) or (tree.noun(head) and not tree.animate(head))):
         return
     while around and tree.deps[head] in ("pobj", "prep", "dobj") and not tree.verb(head):
         head = tree.heads[head]
@@ -150,17 +149,23 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
         tree.hang(i, tree.heads[head], "prep")
 
 
-def _of_it(tree: Tree, i: int, target: int) -> bool:
-    """Who does something is not "it": in "a man holding a board with a fish | on it" the board is."""
-    ties = _to_it(tree, target)
+def _of_it(tree: Tree, i: int, by: set[str]) -> bool:
+    """Who does something is not "it": in "a man holding a board with a fish | on it" the board is. Moves the
+    phrase to what is meant, and returns whether it did.
+
+    Args:
+        tree: one sentence; it is changed.
+        i: position of "with".
+        by: the prepositions before "it".
+    """
     # "lying on a carpet with a ball | on it", but "behind it" would be behind who lies there
-    before = [i - 1] if tree.noun(i - 1) and tree.deps[i - 1] == "pobj" and ties <= {"on", "in"} else []
+    before = [i - 1] if tree.noun(i - 1) and tree.deps[i - 1] == "pobj" and by <= {"on", "in"} else []
     verb = tree.heads[i]
-    if ties and before and tree.noun(verb) and tree.animate(verb) and not tree.animate(i - 1):
+    if before and tree.noun(verb) and tree.animate(verb) and not tree.animate(i - 1):
         tree.hang(i, i - 1, "prep")
         return True
     verb = tree.heads[verb] if tree.deps[verb] == "dobj" else verb
-    if not ties or not tree.verb(verb):
+    if not tree.verb(verb):
         return False
     doers = [*tree.below(verb, "nsubj"), *([tree.heads[verb]] if tree.deps[verb] in MODIFIERS else [])]
     things = [t for t in (*before, *tree.below(verb, "dobj")) if t < i and not tree.animate(t)]
@@ -183,6 +188,6 @@ def _surrounding(tree: Tree, target: int) -> bool:
     near = any(tree.given(c) == "nearby" for own in owners for c in tree.below(own, "advmod"))
     ends = [t for own in owners for t in tree.phrases(own)]
     # A towel around his neck is about him; what is in his hand is carried.
-    worn = (t for t in ends if _own(tree, t) and tree.name(t) in (known.body | known.clothes) - known.grips)
+    worn = (t for t in ends if _own(tree, t) and tree.name(t) in known.personal - known.grips)
     seen = any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends)
     return seen or near or any(worn)

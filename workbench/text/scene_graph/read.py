@@ -17,7 +17,9 @@ from workbench.text.scene_graph.wording import known
 PLURAL = "plural"
 SUBJECTS = ("nsubj", "nsubjpass")
 MODIFIERS = ("acl", "relcl")
-LIT = ("on", "off")
+LIT = frozenset({"on", "off"})
+MOVED = known.particles - LIT
+OWN = known.clothes | known.ridden
 CLIMBING = ("conj", "advcl", "xcomp", "ccomp", "pcomp", "dep", "parataxis")
 # A preposition with the position of its last word, and the nouns it points at.
 Tie = tuple[str, int, list[int]]
@@ -330,9 +332,9 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
     if gap and tree.heads[verb] not in doers and own:
         # A clause without an object of its own is about what it describes: "the toy it fetched".
         things = described(tree, tree.heads[verb])
-    tied = _tied(tree, verb, root)
+    tied, meanwhile = _tied(tree, verb, root), [*_meanwhile(tree, verb)]
     for doer in doers:
-        yield from (Statement(doer, tie, target) for tie, target in _meanwhile(tree, verb))
+        yield from (Statement(doer, tie, target) for tie, target in meanwhile)
         yield from (Statement(doer, name, thing) for thing in things)
         for tie, position, targets in tied:
             by = suffering and tree.deps[position] == "agent" and root not in known.settled
@@ -399,8 +401,7 @@ def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
     looks = [a for child in shown for a in (*tree.below(child, "amod"), child, *tree.below(child, "conj"))]
     places = ties(tree, verb, *tree.below(verb, "advmod"))
     # "is up | in the air"
-    moved = {c + 1: tree.given(c) for c in tree.below(verb, "advmod") if tree.given(c) in known.particles}
-    after = {at: how for at, how in moved.items() if how not in LIT}
+    after = {c + 1: tree.given(c) for c in tree.below(verb, "advmod") if tree.given(c) in MOVED}
     places = [(f"{after[at]} {tie}" if at in after else tie, at, things) for tie, at, things in places]
     # "a light that is on"
     lit = [tree.given(c) for c in tree.below(verb, "advmod", "prt") if tree.given(c) in LIT]
@@ -449,8 +450,7 @@ def of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
                 yield from (Statement(near, tie, target) for target in targets)
                 continue
             ones = [noun, *more] if last and not tree.below(noun, *MODIFIERS) else described(tree, noun)
-            own = known.clothes | known.ridden
-            if tree.animate(noun) and (tie == "with" or any(tree.name(t) in own for t in targets)):
+            if tree.animate(noun) and (tie == "with" or any(tree.name(t) in OWN for t in targets)):
                 # "traffic and men | on bikes", "suitcases and a woman | with a purse"
                 ones = [one for one in ones if tree.animate(one)]
             yield from (Statement(one, tie, target) for one in ones for target in targets)

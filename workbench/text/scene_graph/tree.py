@@ -60,6 +60,12 @@ class Tree:
         """The nouns of the prepositions that hang on ``i``."""
         return [noun for p in self.below(i, "prep") for noun in self.below(p, "pobj")]
 
+    def first(self, i: int) -> int:
+        """The first of the nouns that a word is joined to, or itself."""
+        while self.deps[i] == "conj" and self.noun(self.heads[i]):
+            i = self.heads[i]
+        return i
+
     def hang(self, i: int, head: int, dep: str) -> None:
         """Move a word with all that hangs on it, unless it would hang on itself."""
         above = head

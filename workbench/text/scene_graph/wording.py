@@ -29,6 +29,7 @@ _NAMES, _ADJECTIVES, _ADVERBS = (
 # Every class of the file as a set of words: ``"dog" in known.animals``.
 known = SimpleNamespace(**{key: frozenset(text.split()) for key, text in _TABLES.items()})
 known.animate = known.persons | known.animals
+known.personal = known.body | known.clothes
 known.opening |= known.articles
 known.followers |= known.openers
 
@@ -38,6 +39,8 @@ _ENDS = known.stoppers | known.followers | known.relatives
 _BEFORE = known.stoppers | known.articles
 _NOT_FIRST = _BEFORE | known.be | known.animate | known.particles
 _NO_NOUN = _ENDS | known.articles
+# what may follow "a wall painted white", which ends there
+_TOLD = _NO_NOUN | known.have | known.be | {".", "next", "beside"}
 _AROUND = known.particles | known.placing | known.motion | known.sideways
 _TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
 # "with it's head" is meant as its head.
@@ -210,7 +213,7 @@ def _phrase(words: list[str], at: int) -> Folded:
         if words[at : at + len(phrase)] == phrase
         and (word.kind != "attribute" or (*words[at + len(phrase) :], ".")[0] not in _NO_NOUN)
         # "a boy | walking sticks"
-        and not (does and word.kind == "name" and _acts(phrase[-1]) and " ".join(phrase) not in _NAMES)
+        and not (does and word.says in SINGULARS and _acts(phrase[-1]))
     )
     length, made = next(begin, NOTHING)
     after = (*words[at + length :], ".")[0]
@@ -282,9 +285,8 @@ def _shade(words: list[str], at: int) -> Folded:
     inside = at + 2 < len(words)
     shade = at + 2 + (words[at + 2 : at + 3] != [] and words[at + 2] in known.shades)
     if shade < len(words) and words[shade] in known.colours:
-        # "a wall painted white" ends with what it says
         after = (*words[shade + 1 :], ".")[0]
-        inside &= after not in _NO_NOUN | known.have | known.be | {".", "next", "beside"} and not _acts(after)
+        inside &= after not in _TOLD and not _acts(after)
     # "a snow topped mountain", but not "a pizza topped with cheese"
     named = inside and words[at + 2] not in _ENDS
     bare = named and first not in _NOT_FIRST | known.negations
