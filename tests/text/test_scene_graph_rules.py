@@ -233,6 +233,34 @@ A kid jumps off a high dive.
     kid, jump off, high dive
 School boys sit in front of a sign in a vintage black and white photo.
     school boy, sit in front of, sign
+Two boys are sitting in front of a structure eating popsicles.
+    boy, eat, popsicle; boy, sit in front of, structure; boy, two
+Horse pulling a trolley behind it.
+    horse, pull, trolley; trolley, behind, horse
+A skateboarder does a trick off a ramp.
+    skateboarder, do, trick; trick, off, ramp
+A plate of food that includes beans.
+    food, include, bean; plate, of, food
+Woman standing with her hand on carrots.
+    hand, on, carrot; woman, stand; woman, with, hand
+A living room with the tv on and a wheel on the wall.
+    living room, with, tv; living room, with, wheel; tv, on; wheel, on, wall
+The inside of a room.
+    inside, of, room
+A cake shaped like a heart.
+    cake, shape like, heart
+A large painted clock tower.
+    clock tower, large; clock tower, painted
+A girl holding colored flags.
+    flag, colored; girl, hold, flag
+A tram like bus.
+    bus, tram like
+The number 52 motorcyclist in a helmet.
+    motorcyclist, in, helmet; motorcyclist, number 52
+A flat screen T.V. on a wall.
+    t.v., flat screen; t.v., on, wall
+Two women pose back-to-back on a bench.
+    woman, pose on, bench; woman, two
 """
 LINES = SAYS.strip().splitlines()
 PAIRS = dict(zip(LINES[::2], LINES[1::2], strict=True))

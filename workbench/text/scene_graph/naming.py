@@ -6,6 +6,7 @@ from workbench.text.scene_graph.wording import SINGULARS, known
 NO_OBJECTS = known.pronouns | known.unsaid | known.be
 # words before a noun that are no part of its name; joined once, since every such word is asked for
 NO_PARTS = known.colours | known.materials | known.dropped | known.participles
+LIT = frozenset({"on", "off"})
 INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn")
 BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quantmod", "npadvmod", "appos")
 
@@ -30,7 +31,9 @@ def is_object(tree: Tree, i: int) -> bool:
         # "Outdoors" is a noun used as an adverb.
         return not inner(tree, i) and (names or word not in known.adverbs)
     # An adjective or number may stand for a thing: "a man in red", "two are playing".
-    named = tree.tags[i] in ("JJ", "JJR", "JJS", "CD") and word not in known.amounts
+    if tree.tags[i] not in ("JJ", "JJR", "JJS", "CD"):
+        return False
+    named = word not in known.amounts
     first = i
     while tree.deps[first] == "conj" and tree.said(first) in known.colours:
         first = tree.heads[first]
@@ -93,10 +96,12 @@ def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
 
 
 def _raised(tree: Tree, i: int) -> list[tuple[int, str]]:
-    """Where a part of the body, or what is worn, is held: "with its ears up"."""
-    if tree.deps[i] != "pobj" or tree.given(tree.heads[i]) != "with" or tree.name(i) not in known.personal:
+    """Where a part of the body, or what is worn, is held, "with its ears up", and whether a light is on."""
+    if tree.deps[i] != "pobj" or tree.given(tree.heads[i]) != "with":
         return []
-    moved = [c for c in tree.below(i, "advmod") if c > i and tree.given(c) in known.particles]
+    name = tree.name(i)
+    ways = known.particles if name in known.personal else LIT if name in known.lamps else ()
+    moved = [c for c in tree.below(i, "advmod") if c > i and tree.given(c) in ways]
     return [(c, tree.given(c)) for c in moved if tree.given(c + 1) not in known.placing]
 
 

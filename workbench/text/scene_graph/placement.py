@@ -18,6 +18,10 @@ def placed(tree: Tree) -> Tree:
         tree: one sentence; it is changed.
     """
     for i in range(len(tree.words)):
+        if tree.deps[i] == "acl":
+            _done(tree, i)
+        elif tree.deps[i] == "relcl" and tree.given(i) == "includes":
+            _included(tree, i)
         if tree.tags[i] in NOUNS and tree.deps[i] == "conj" and not tree.children[i]:
             # "eats bananas, papaya, and | plantains"
             listed = tree.deps[tree.first(i)] in ("dobj", "pobj")
@@ -27,6 +31,7 @@ def placed(tree: Tree) -> Tree:
         if tree.deps[i] == "prep" and not _on_the_wall(tree, i):
             _worn(tree, i)
             _seen(tree, i)
+            _of_what_is_held(tree, i)
             targets = tree.below(i, "pobj") or [
                 s for c in tree.below(i, "pcomp") for s in tree.below(c, "nsubj")
             ]
@@ -61,7 +66,10 @@ def _on_the_wall(tree: Tree, i: int) -> bool:
     if i == 0 or not target or tree.given(i) not in known.placing or tree.deps[noun] != "pobj":
         return False
     before = tree.heads[noun]
-    if tree.given(before) != "with" or tree.heads[i] not in (tree.heads[before], noun):
+    # "a woman standing with her hand | on carrots"
+    head = tree.heads[i]
+    above = tree.heads[head] if tree.deps[head] == "acl" else head
+    if tree.given(before) != "with" or not {head, above} & {tree.heads[before], noun}:
         return False
     owner, place = tree.heads[i], tree.name(target[0])
     definite = any(tree.given(c) in ("the", "its") for c in tree.children[target[0]])
@@ -70,6 +78,49 @@ def _on_the_wall(tree: Tree, i: int) -> bool:
     if found:
         tree.hang(i, noun, "prep")
     return found
+
+
+def _done(tree: Tree, i: int) -> None:
+    """What only somebody does is done by whoever there is: "two boys sit in front of a structure | eating",
+    "a man with eyeglasses | dressed in a suit".
+    """
+    noun = tree.heads[i]
+    suffers = tree.tags[i] == "VBN" and tree.root(i) not in known.clothing
+    thing = tree.noun(noun) and not tree.animate(noun) and tree.given(noun) not in known.pronouns
+    if tree.root(i) not in known.lively or suffers or not thing:
+        return
+    above = noun
+    while not tree.animate(above) and tree.heads[above] != above:
+        above = tree.heads[above]
+        doers = [d for d in tree.below(above, "nsubj") if d < noun and tree.animate(d)]
+        if doers:
+            above = doers[0]
+    if tree.animate(above) and above < noun:
+        tree.hang(i, above, "acl")
+
+
+def _included(tree: Tree, i: int) -> None:
+    """What a plate holds includes something: "a plate of food | that includes beans"."""
+    of = [p for p in tree.below(tree.heads[i], "prep") if tree.given(p) == "of"]
+    held = [t for p in of for t in tree.below(p, "pobj") if t < i]
+    if held:
+        tree.hang(i, held[-1], "relcl")
+
+
+def _of_what_is_held(tree: Tree, i: int) -> None:
+    """Where something is in relation to who has it, "pulling a trolley | behind it", and where an action goes
+    that is a thing: "does a trick | off a ledge".
+    """
+    verb, held = tree.heads[i], i - 1
+    if i == 0 or not tree.verb(verb) or tree.deps[held] != "dobj" or tree.heads[held] != verb:
+        return
+    tie, root = tree.said(i), tree.root(verb)
+    beside = tie in ("behind", "in front of") and root in known.keeping
+    back = beside and any(tree.tags[t] == "PRP" for t in tree.below(i, "pobj"))
+    swing = root == "take" and tree.name(held) == "swing" and tie == "at"
+    goes = root in known.light and tie in ("off", "off of", "down") and tree.name(held) != "way"
+    if back or swing or goes:
+        tree.hang(i, held, "prep")
 
 
 def _worn(tree: Tree, i: int) -> None:

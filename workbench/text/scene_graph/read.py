@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from workbench.records import SceneGraph
-from workbench.text.scene_graph.naming import inner, is_object, looks_of, name_of, namesake
+from workbench.text.scene_graph.naming import LIT, inner, is_object, looks_of, name_of, namesake
 from workbench.text.scene_graph.tree import Tree
 from workbench.text.scene_graph.wording import known
 
@@ -17,8 +17,10 @@ from workbench.text.scene_graph.wording import known
 PLURAL = "plural"
 SUBJECTS = ("nsubj", "nsubjpass")
 MODIFIERS = ("acl", "relcl")
-LIT = frozenset({"on", "off"})
+# what hangs on a noun, or on any word that is no verb, and says something of it
+TELLING = frozenset({"prep", "dative", "agent", "prt", "amod", "poss"})
 MOVED = known.particles - LIT
+SHARED = known.placing - {"at"}
 OWN = known.clothes | known.ridden
 CLIMBING = ("conj", "advcl", "xcomp", "ccomp", "pcomp", "dep", "parataxis")
 # A preposition with the position of its last word, and the nouns it points at.
@@ -85,7 +87,8 @@ class _Sentence:
                 self.means[i] = self._told(i, tree.given(i))
         for i in places:
             says = tree.verb(i) and not inner(tree, i) and tree.deps[i] not in ("aux", "auxpass", "amod")
-            for statement in of_verb(tree, i) if says else of_noun(tree, i) if tree.children[i] else ():
+            tells = says or any(tree.deps[c] in TELLING for c in tree.children[i])
+            for statement in of_verb(tree, i) if says else of_noun(tree, i) if tells else ():
                 yield from self._related(statement)
 
     def _node(self, i: int) -> int:
@@ -257,7 +260,7 @@ def described(tree: Tree, noun: int) -> list[int]:
     while tree.deps[first] == "conj" and not tree.verb(tree.heads[first]):
         first = tree.heads[first]
     found = joined(tree, [first])
-    plain = all(not tree.below(other, *MODIFIERS, "prep") for other in found if other < noun)
+    plain = all(not tree.below(other, *MODIFIERS, "prep", "advmod") for other in found if other < noun)
     return [other for other in found if other <= noun] if plain and found[-1:] == [noun] else [noun]
 
 
@@ -388,10 +391,11 @@ def _shared(tree: Tree, verb: int, root: str) -> list[Tie]:
     """
     if tree.below(verb, "dobj"):
         return []
-    seconds = [c for c in tree.below(verb, "conj") if verb < c <= verb + 2]
+    last = max((verb, *tree.below(verb, "prt")))
+    seconds = [c for c in tree.below(verb, "conj") if verb < c <= last + 2]
     moving = [c for c in seconds if root in known.moving and tree.root(c) in known.moving]
     placed = ties(tree, *(c for c in seconds if not tree.below(c, "dobj")))
-    return ties(tree, *moving) or [tie for tie in placed if tree.given(tie[1]) in ("in", "on", "near")]
+    return ties(tree, *moving) or [tie for tie in placed if tree.given(tie[1]) in SHARED]
 
 
 def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:

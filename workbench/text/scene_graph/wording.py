@@ -37,12 +37,17 @@ _AFTER = known.stoppers | known.placing | known.motion
 # Joined once: these are asked of every word.
 _ENDS = known.stoppers | known.followers | known.relatives
 _BEFORE = known.stoppers | known.articles
+_NO_FIRST = (
+    _BEFORE | known.placing | known.motion | known.have | known.person_pronouns | {"its", "their", "my"}
+)
 _NOT_FIRST = _BEFORE | known.be | known.animate | known.particles
 _NO_NOUN = _ENDS | known.articles
+_NOT_NAMED = _ENDS | {"like", "as"}
 # what may follow "a wall painted white", which ends there
 _TOLD = _NO_NOUN | known.have | known.be | {".", "next", "beside"}
 _AROUND = known.particles | known.placing | known.motion | known.sideways
-_TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
+# "a t.v." is one word
+_TOKEN = re.compile(r"\b(?:[a-z]\.){2,}|[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
 # "with it's head" is meant as its head.
 _ITS = re.compile(r"\b(\w+ing|with|in|on|of|from|out|off|over|by|at) it's (?!(?:an?|the|not|\w+ing)\b)(?=\w)")
 # "a black-and-white dog"
@@ -68,8 +73,8 @@ class Word:
 
 _UNITS_OF = ("deep", "high", "length")
 _SHADES = known.shades | known.numbers | known.depths | known.patterned | known.colours
-_SHADES |= {",", "little", "pretty"}
-_SHADED = known.compounded | known.units | known.made | known.ages | {"looking"}
+_SHADES |= {",", "little", "pretty", "number"}
+_SHADED = known.compounded | known.units | known.made | known.ages | {"looking", "like"}
 _OVER = ("over", "behind", "above", "under")
 _TIES = {"tie": "hat", "ties": "hats"}
 
@@ -168,7 +173,7 @@ def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
     moods = {f"{be} {ready} to" for be in beginnings for ready in prepared} | {"ready to", "about to"}
     table |= dict.fromkeys(moods, Word("will"))
     table |= dict.fromkeys(("each other", "one another"), Word("themselves"))
-    table |= dict.fromkeys(_ADVERBS, Word("together"))
+    table |= dict.fromkeys((*_ADVERBS, *(told.replace(" ", "-") for told in _ADVERBS)), Word("together"))
     table |= {"no one": Word("nobody", "no one", "name"), "as well": Word("too"), "as well as": Word("and")}
     table["glasses of"] = Word("cups", "glass", "name")
     for name in _NAMES:
@@ -206,7 +211,10 @@ def _phrase(words: list[str], at: int) -> Folded:
     """The longest set phrase that begins at a word: prepositions of several words, names, "about to", and
     adjectives of several words, which stand before a noun: "two door".
     """
-    does = at > 0 and words[at - 1] in known.animate
+    before = words[at - 1] if at else ""
+    if before == "the" and words[at] in ("inside", "outside") and words[at + 1 : at + 2] == ["of"]:
+        return 1, [Word("side", words[at], "name")]
+    does = before in known.animate
     begin = (
         (len(phrase), [word])
         for phrase, word in _PHRASES.get(words[at], ())
@@ -287,19 +295,7 @@ def _shade(words: list[str], at: int) -> Folded:
     if shade < len(words) and words[shade] in known.colours:
         after = (*words[shade + 1 :], ".")[0]
         inside &= after not in _TOLD and not _acts(after)
-    # "a snow topped mountain", but not "a pizza topped with cheese"
-    named = inside and words[at + 2] not in _ENDS
-    bare = named and first not in _NOT_FIRST | known.negations
-    if second and (
-        (first in known.shades and second in known.colours)
-        # "snow covered mountains", "a two lane road"
-        or (bare and second in known.compounded and not first.endswith(("ly", "ing", "ful")))
-        or (named and first in known.numbers and second in known.units)
-        or (second in known.made and first not in _BEFORE and named)
-        or (first in known.depths and second in _UNITS_OF)
-        or (second == "looking" and inside and first in known.looks)
-        or (second == "looking" and bare and not first.endswith("s") and not {first, words[at + 2]} & _AROUND)
-    ):
+    if second and _one_look(words, at, inside=inside):
         return 2, [Word("red", f"{first} {second}", "attribute")]
     # before a noun these are no verbs and no amounts: "two spotted birds", "three little striped pears"
     before = second[:1].isalpha() and second not in _BEFORE
@@ -313,6 +309,41 @@ def _shade(words: list[str], at: int) -> Folded:
         # "a mango, orange, and banana"
         return 1, [Word("box", first, "name")]
     return (1, [Word("red", first)]) if first in known.colours and not noun and first != "red" else NOTHING
+
+
+def _one_look(words: list[str], at: int, *, inside: bool) -> bool:
+    """Whether two words are one adjective.
+
+    Args:
+        words: of the sentence.
+        at: position of the first.
+        inside: whether what follows them may be a noun.
+    """
+    first, second, after = (*words[at : at + 3], "")[:3]
+    # "a snow topped mountain", but not "a pizza topped with cheese"
+    named = inside and after not in _NOT_NAMED
+    bare = named and first not in _NOT_FIRST | known.negations
+    does = first.endswith("ing") and first not in known.participles
+    part = first.endswith(("ly", "ing", "ful")) or first in known.apart
+    numbered = first == "number" and (second.isdigit() or second in known.numbers)
+    looking = inside and second == "looking"
+    return (
+        (first in known.shades and second in known.colours)
+        or (first in known.depths and second in _UNITS_OF)
+        # "snow covered mountains", but not "a large painted tower"; "a two lane road"
+        or (bare and second in known.compounded and not part)
+        or (named and first in known.numbers and second in known.units)
+        # "a long haired dog", but not "holding colored flags"
+        or (named and second in known.made and not does and first not in _NO_FIRST)
+        # "a castle like building", "the number 23 jersey"
+        or (
+            (named and at > 0 and words[at - 1] in known.articles)
+            and (second == "like" or numbered)
+            and not _acts(after)
+        )
+        or (looking and first in known.looks)
+        or (looking and bare and not first.endswith("s") and not {first, after} & _AROUND)
+    )
 
 
 def _frame(words: list[str], at: int) -> Folded:
