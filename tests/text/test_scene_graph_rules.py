@@ -259,6 +259,16 @@ The number 52 motorcyclist in a helmet.
     motorcyclist, in, helmet; motorcyclist, number 52
 A flat screen T.V. on a wall.
     t.v., flat screen; t.v., on, wall
+A man looks at a snowman wearing a hat.
+    man, look at, snowman; snowman, wear, hat
+A child jumps up and lands on a bed.
+    child, jump up; child, land on, bed
+A cat is curled up and sleeping in a box.
+    cat, curl up in, box; cat, sleep in, box
+A shelf with a radio on and a lamp off.
+    lamp, off; radio, on; shelf, with, lamp; shelf, with, radio
+A human being with a hat.
+    human being, with, hat
 Two women pose back-to-back on a bench.
     woman, pose on, bench; woman, two
 """

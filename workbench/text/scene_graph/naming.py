@@ -97,7 +97,8 @@ def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
 
 def _raised(tree: Tree, i: int) -> list[tuple[int, str]]:
     """Where a part of the body, or what is worn, is held, "with its ears up", and whether a light is on."""
-    if tree.deps[i] != "pobj" or tree.given(tree.heads[i]) != "with":
+    first = tree.first(i)
+    if tree.deps[first] != "pobj" or tree.given(tree.heads[first]) != "with":
         return []
     name = tree.name(i)
     ways = known.particles if name in known.personal else LIT if name in known.lamps else ()

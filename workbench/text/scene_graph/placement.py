@@ -86,8 +86,10 @@ def _done(tree: Tree, i: int) -> None:
     """
     noun = tree.heads[i]
     suffers = tree.tags[i] == "VBN" and tree.root(i) not in known.clothing
-    thing = tree.noun(noun) and not tree.animate(noun) and tree.given(noun) not in known.pronouns
-    if tree.root(i) not in known.lively or suffers or not thing:
+    # "a sandwich dressed with mustard"
+    suffers |= tree.root(i) == "dress" and any(tree.given(p) == "with" for p in tree.below(i, "prep"))
+    thing = tree.noun(noun) and not tree.animate(noun) and tree.name(noun) not in known.acting
+    if tree.root(i) not in known.lively or suffers or not thing or tree.given(noun) in known.pronouns:
         return
     above = noun
     while not tree.animate(above) and tree.heads[above] != above:
@@ -118,7 +120,8 @@ def _of_what_is_held(tree: Tree, i: int) -> None:
     beside = tie in ("behind", "in front of") and root in known.keeping
     back = beside and any(tree.tags[t] == "PRP" for t in tree.below(i, "pobj"))
     swing = root == "take" and tree.name(held) == "swing" and tie == "at"
-    goes = root in known.light and tie in ("off", "off of", "down") and tree.name(held) != "way"
+    goes = root in known.light and tie in ("off", "off of", "down")
+    goes = goes and tree.name(held) != "way" and not tree.below(held, "poss")
     if back or swing or goes:
         tree.hang(i, held, "prep")
 

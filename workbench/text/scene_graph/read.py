@@ -391,10 +391,12 @@ def _shared(tree: Tree, verb: int, root: str) -> list[Tie]:
     """
     if tree.below(verb, "dobj"):
         return []
-    last = max((verb, *tree.below(verb, "prt")))
+    # "is curled up and sleeping | in a box", but not "jumps up and lands | on a bed"
+    last = max((verb, *tree.below(verb, "prt"))) if tree.tags[verb] == "VBN" else verb
     seconds = [c for c in tree.below(verb, "conj") if verb < c <= last + 2]
     moving = [c for c in seconds if root in known.moving and tree.root(c) in known.moving]
-    placed = ties(tree, *(c for c in seconds if not tree.below(c, "dobj")))
+    staying = [c for c in seconds if tree.root(c) not in known.seeing | {"point"}]
+    placed = ties(tree, *(c for c in staying if not tree.below(c, "dobj")))
     return ties(tree, *moving) or [tie for tie in placed if tree.given(tie[1]) in SHARED]
 
 

@@ -200,7 +200,7 @@ def plural(noun: str) -> str:
 def _plain(noun: str) -> str:
     """A noun that no tagger takes for another word: "street sign" is given as a box, "cacti" as boxes."""
     rare = noun in SINGULARS or (noun.endswith("s") and noun[:-1] in known.verbs)
-    return "box" if noun in known.verbs else "boxes" if rare else noun
+    return "box" if noun in known.verbs | known.be else "boxes" if rare else noun
 
 
 SINGULARS |= {plural(name): name for name in _NAMES}
@@ -325,16 +325,17 @@ def _one_look(words: list[str], at: int, *, inside: bool) -> bool:
     bare = named and first not in _NOT_FIRST | known.negations
     does = first.endswith("ing") and first not in known.participles
     part = first.endswith(("ly", "ing", "ful")) or first in known.apart
+    said = second in known.compounded
     numbered = first == "number" and (second.isdigit() or second in known.numbers)
     looking = inside and second == "looking"
     return (
         (first in known.shades and second in known.colours)
         or (first in known.depths and second in _UNITS_OF)
         # "snow covered mountains", but not "a large painted tower"; "a two lane road"
-        or (bare and second in known.compounded and not part)
+        or (bare and said and not part)
         or (named and first in known.numbers and second in known.units)
         # "a long haired dog", but not "holding colored flags"
-        or (named and second in known.made and not does and first not in _NO_FIRST)
+        or (named and second in known.made and not does and first not in _NO_FIRST and not (part and said))
         # "a castle like building", "the number 23 jersey"
         or (
             (named and at > 0 and words[at - 1] in known.articles)
