@@ -120,9 +120,9 @@ def _of_what_is_held(tree: Tree, i: int) -> None:
     beside = tie in ("behind", "in front of") and root in known.keeping
     back = beside and any(tree.tags[t] == "PRP" for t in tree.below(i, "pobj"))
     swing = root == "take" and tree.name(held) == "swing" and tie == "at"
-    goes = root in known.light and tie in ("off", "off of", "down")
-    goes = goes and tree.name(held) != "way" and not tree.below(held, "poss")
-    if back or swing or goes:
+    # but not "makes its way | down" and "does her homework | down the hall"
+    goes = root in known.light and tree.name(held) != "way" and not tree.below(held, "poss")
+    if back or swing or (goes and tie in ("off", "off of", "down")):
         tree.hang(i, held, "prep")
 
 

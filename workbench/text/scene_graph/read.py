@@ -21,6 +21,8 @@ MODIFIERS = ("acl", "relcl")
 TELLING = frozenset({"prep", "dative", "agent", "prt", "amod", "poss"})
 MOVED = known.particles - LIT
 SHARED = known.placing - {"at"}
+# verbs whose place is that of what is seen
+AIMED = known.seeing | {"point"}
 OWN = known.clothes | known.ridden
 CLIMBING = ("conj", "advcl", "xcomp", "ccomp", "pcomp", "dep", "parataxis")
 # A preposition with the position of its last word, and the nouns it points at.
@@ -395,8 +397,7 @@ def _shared(tree: Tree, verb: int, root: str) -> list[Tie]:
     last = max((verb, *tree.below(verb, "prt"))) if tree.tags[verb] == "VBN" else verb
     seconds = [c for c in tree.below(verb, "conj") if verb < c <= last + 2]
     moving = [c for c in seconds if root in known.moving and tree.root(c) in known.moving]
-    staying = [c for c in seconds if tree.root(c) not in known.seeing | {"point"}]
-    placed = ties(tree, *(c for c in staying if not tree.below(c, "dobj")))
+    placed = ties(tree, *(c for c in seconds if tree.root(c) not in AIMED and not tree.below(c, "dobj")))
     return ties(tree, *moving) or [tie for tie in placed if tree.given(tie[1]) in SHARED]
 
 

@@ -40,7 +40,7 @@ _BEFORE = known.stoppers | known.articles
 _NO_FIRST = (
     _BEFORE | known.placing | known.motion | known.have | known.person_pronouns | {"its", "their", "my"}
 )
-_NOT_FIRST = _BEFORE | known.be | known.animate | known.particles
+_NOT_FIRST = _BEFORE | known.be | known.animate | known.particles | known.negations
 _NO_NOUN = _ENDS | known.articles
 _NOT_NAMED = _ENDS | {"like", "as"}
 # what may follow "a wall painted white", which ends there
@@ -322,7 +322,7 @@ def _one_look(words: list[str], at: int, *, inside: bool) -> bool:
     first, second, after = (*words[at : at + 3], "")[:3]
     # "a snow topped mountain", but not "a pizza topped with cheese"
     named = inside and after not in _NOT_NAMED
-    bare = named and first not in _NOT_FIRST | known.negations
+    bare = named and first not in _NOT_FIRST
     does = first.endswith("ing") and first not in known.participles
     part = first.endswith(("ly", "ing", "ful")) or first in known.apart
     said = second in known.compounded
