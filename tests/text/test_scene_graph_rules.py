@@ -269,6 +269,46 @@ A shelf with a radio on and a lamp off.
     lamp, off; radio, on; shelf, with, lamp; shelf, with, radio
 A human being with a hat.
     human being, with, hat
+A lady rests on a chair with a kitten on her lap.
+    kitten, on, lap; lady, rest on, chair; lady, rest with, kitten
+Two boys push a cart while it rains.
+    boy, push, cart; boy, two
+A woman is washing and cutting a melon.
+    woman, cut, melon; woman, wash, melon
+A computer, a laptop and boxes in the background.
+    box, in, background; computer, in, background; laptop, in, background
+A man and woman on a porch near a lake.
+    man, near, lake; man, on, porch; woman, on, porch; woman, near, lake
+A child holds a couple balloons.
+    balloon, couple; child, hold, balloon
+A hat lies on a horses head.
+    hat, lie on, head; horse, have, head
+Three dogs play in the yard and one of them carries a stick.
+    dog, carry, stick; dog, play in, yard; dog, three
+A portrait of a sailor.
+    sailor
+A wall that has writing on it.
+    wall, have, writing; writing, on, wall
+A bench by a yellow flower-bed.
+    bench, by, flower-bed; flower-bed, yellow
+A goat in a fenced-in field.
+    field, fenced-in; goat, in, field
+A greyish brown cat sits on the top shelf.
+    cat, greyish brown; cat, sit on, shelf; shelf, top
+A brown hair girl drinks tea.
+    girl, brown hair; girl, drink, tea
+A bird taken through the glass of a window.
+    bird; glass, of, window
+A boy with his mouth open and tongue hanging out.
+    boy, with, mouth; boy, with, tongue; mouth, open; tongue, hang out
+A nurse takes a rest from work.
+    nurse, take, rest; rest, from, work
+A singer walks with tall fans on either side of her.
+    fan, on, side; fan, tall; side, of, singer; singer, walk; singer, with, fan
+A lady stands outside a store holding flowers.
+    lady, hold, flower; lady, stand outside, store
+A rabbit sits by a pond looking sad.
+    rabbit, sad; rabbit, sit by, pond
 Two women pose back-to-back on a bench.
     woman, pose on, bench; woman, two
 """

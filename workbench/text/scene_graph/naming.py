@@ -77,12 +77,15 @@ def part_of_name(tree: Tree, i: int) -> bool:
         return False
     if word in known.kinds:
         return True
+    if word == "top":
+        # "the top floor", but "a desk top computer"
+        return i > 0 and tree.noun(i - 1)
     if tree.tags[i] == "VBG":
         plain = tree.given(tree.heads[i]) not in known.animate
         return plain and tree.deps[i + 1 : i + 2] != ["amod"] and not tree.below(i, "advmod", "amod")
     # Adjectives that taggers take for nouns: "shirtless man".
     describes = word.endswith(("less", "ful", "ed", "ous"))
-    return tree.noun(i) and (not describes or word in ("bed", "shed", "sled", "seed", "weed"))
+    return tree.noun(i) and (not describes or word in known.unworked)
 
 
 def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:

@@ -20,8 +20,12 @@ def placed(tree: Tree) -> Tree:
     for i in range(len(tree.words)):
         if tree.deps[i] == "acl":
             _done(tree, i)
+            _stuck_out(tree, i)
         elif tree.deps[i] == "relcl" and tree.given(i) == "includes":
             _included(tree, i)
+        if tree.tags[i] == "VBG" and tree.deps[i] == "dobj" and tree.root(tree.heads[i]) == "have":
+            # "a street that has writing on it"
+            tree.tags[i] = "NN"
         if tree.tags[i] in NOUNS and tree.deps[i] == "conj" and not tree.children[i]:
             # "eats bananas, papaya, and | plantains"
             listed = tree.deps[tree.first(i)] in ("dobj", "pobj")
@@ -89,7 +93,11 @@ def _done(tree: Tree, i: int) -> None:
     # "a sandwich dressed with mustard"
     suffers |= tree.root(i) == "dress" and any(tree.given(p) == "with" for p in tree.below(i, "prep"))
     thing = tree.noun(noun) and not tree.animate(noun) and tree.name(noun) not in known.acting
-    if tree.root(i) not in known.lively or suffers or not thing or tree.given(noun) in known.pronouns:
+    # "outside a store | holding money"
+    does = tree.root(i) in known.lively or (
+        tree.root(i) in known.handling and tree.name(noun) in known.places
+    )
+    if not does or suffers or not thing or tree.given(noun) in known.pronouns:
         return
     above = noun
     while not tree.animate(above) and tree.heads[above] != above:
@@ -99,6 +107,18 @@ def _done(tree: Tree, i: int) -> None:
             above = doers[0]
     if tree.animate(above) and above < noun:
         tree.hang(i, above, "acl")
+
+
+def _stuck_out(tree: Tree, i: int) -> None:
+    """What a part of the body does is said right after it: "with its mouth open and tongue | hanging out"."""
+    part, owner = i - 1, tree.heads[i]
+    named = owner < part and tree.noun(part) and tree.name(part) in known.body
+    if not named or tree.deps[part] not in ("pobj", "conj"):
+        return
+    if tree.root(i) in known.limp and not tree.below(i, "dobj"):
+        for clause in tree.below(i, "advcl", "conj"):
+            tree.hang(clause, owner, "acl")
+        tree.hang(i, part, "acl")
 
 
 def _included(tree: Tree, i: int) -> None:
@@ -122,7 +142,8 @@ def _of_what_is_held(tree: Tree, i: int) -> None:
     swing = root == "take" and tree.name(held) == "swing" and tie == "at"
     # but not "makes its way | down" and "does her homework | down the hall"
     goes = root in known.light and tree.name(held) != "way" and not tree.below(held, "poss")
-    if back or swing or (goes and tie in ("off", "off of", "down")):
+    rest = tie == "from" and tree.name(held) in ("break", "rest")
+    if back or swing or rest or (goes and tie in ("off", "off of", "down")):
         tree.hang(i, held, "prep")
 
 
@@ -243,5 +264,7 @@ def _surrounding(tree: Tree, target: int) -> bool:
     ends = [t for own in owners for t in tree.phrases(own)]
     # A towel around his neck is about him; what is in his hand is carried.
     worn = (t for t in ends if _own(tree, t) and tree.name(t) in known.personal - known.grips)
+    # "on either side | of her"
+    ends += [t for end in ends if tree.name(end) == "side" for t in tree.phrases(end)]
     seen = any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends)
     return seen or near or any(worn)

@@ -262,7 +262,12 @@ def described(tree: Tree, noun: int) -> list[int]:
     while tree.deps[first] == "conj" and not tree.verb(tree.heads[first]):
         first = tree.heads[first]
     found = joined(tree, [first])
-    plain = all(not tree.below(other, *MODIFIERS, "prep", "advmod") for other in found if other < noun)
+    before = [other for other in found if other < noun]
+    # "with its mouth open and tongue | hanging out"
+    own = [c for other in before for c in tree.below(other, "amod") if c > other]
+    own += [c for other in before for c in tree.below(other, *MODIFIERS, "prep", "advmod")]
+    # "a man and a woman in a boat | on a river", hung on the man
+    plain = all(c > noun for c in own)
     return [other for other in found if other <= noun] if plain and found[-1:] == [noun] else [noun]
 
 
@@ -323,9 +328,11 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
         # "is shown | in a mirror" is about the picture, "is shown | with cabinets" about the thing
         yield from (one for one in told if not shown or one.object is None or one.says in ("with", "of"))
         return
-    if root in known.beginnings and any(map(tree.verb, tree.below(verb, "xcomp"))) and not objects:
+    begins = root in known.beginnings and any(map(tree.verb, tree.below(verb, "xcomp"))) and not objects
+    if begins or _unsaid(tree, verb, root):
         return
-    name, things = phrase(tree, verb), joined(tree, objects or _made_to_do(tree, verb, root))
+    given = objects or _made_to_do(tree, verb, root) or _wanted(tree, verb, root)
+    name, things = phrase(tree, verb), joined(tree, given)
     if root == "have" and not things:
         # "has | his leg wrapped in a cloth"
         things = [s for c in tree.below(verb, "ccomp") for s in tree.below(c, *SUBJECTS) if verb < s]
@@ -352,6 +359,22 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
     seems = root == "have" or tree.given(verb + 1) == "like"
     if not (things or tied or said or seems):
         yield from (Statement(doer, name) for doer in doers)
+
+
+def _unsaid(tree: Tree, verb: int, root: str) -> bool:
+    """Whether a verb says nothing of what is seen: "while it snows", "a sign taken through a window"."""
+    falls = root in known.weather and not any(map(tree.noun, tree.below(verb, *SUBJECTS)))
+    through = {tree.said(p) for p in tree.below(verb, "prep")} & {"from", "through"}
+    return falls or (
+        root == "take" and tree.tags[verb] == "VBN" and tree.deps[verb] == "acl" and through != set()
+    )
+
+
+def _wanted(tree: Tree, verb: int, root: str) -> list[int]:
+    """The object that a verb shares with the one joined to it: "cutting and serving | a cake"."""
+    joins = tree.below(verb, "conj") if root in known.transitive else []
+    seconds = [c for c in joins if c == verb + 2 and tree.tags[c] == tree.tags[verb]]
+    return [t for c in seconds for t in tree.below(c, "dobj")]
 
 
 def _tied(tree: Tree, verb: int, root: str) -> list[Tie]:
@@ -456,7 +479,11 @@ def of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
                 # "sinks and mirrors | with lights", "a knife and a cup | of tea"
                 yield from (Statement(near, tie, target) for target in targets)
                 continue
-            ones = [noun, *more] if last and not tree.below(noun, *MODIFIERS) else described(tree, noun)
+            ones = described(tree, noun)
+            if last and not tree.below(noun, *MODIFIERS):
+                # "a desk with a computer, a laptop and boxes | in the background", hung on the second
+                several = described(tree, more[-1])
+                ones = several if noun in several else [noun, *more]
             if tree.animate(noun) and (tie == "with" or any(tree.name(t) in OWN for t in targets)):
                 # "traffic and men | on bikes", "suitcases and a woman | with a purse"
                 ones = [one for one in ones if tree.animate(one)]

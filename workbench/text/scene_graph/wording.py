@@ -45,6 +45,7 @@ _NO_NOUN = _ENDS | known.articles
 _NOT_NAMED = _ENDS | {"like", "as"}
 # what may follow "a wall painted white", which ends there
 _TOLD = _NO_NOUN | known.have | known.be | {".", "next", "beside"}
+_THINGS = known.places | known.clothes | known.portable | known.containers
 _AROUND = known.particles | known.placing | known.motion | known.sideways
 # "a t.v." is one word
 _TOKEN = re.compile(r"\b(?:[a-z]\.){2,}|[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
@@ -74,8 +75,9 @@ class Word:
 _UNITS_OF = ("deep", "high", "length")
 _SHADES = known.shades | known.numbers | known.depths | known.patterned | known.colours
 _SHADES |= {",", "little", "pretty", "number"}
-_SHADED = known.compounded | known.units | known.made | known.ages | {"looking", "like"}
+_SHADED = known.compounded | known.units | known.made | known.ages | {"hair", "looking", "like"}
 _OVER = ("over", "behind", "above", "under")
+_OWNED = known.openers - {"two", "some"}
 _TIES = {"tie": "hat", "ties": "hats"}
 
 # What a rule makes of the words from a place on: how many it replaces (0 = the rule does not apply), and by
@@ -142,10 +144,12 @@ def _due(word: str, *, begins: bool, shaded: bool, gathers: bool) -> list[Rule]:
         _frame: begins or word in ("we", "in"),
         _phrase: word in _PHRASES,
         _gathering: gathers,
-        _partitive: word in known.partitives,
+        _partitive: word in known.partitives or word == "one",
         _aged: shaded,
-        _shade: shaded or word in _SHADES,
+        _shade: shaded or word in _SHADES or word.endswith("ish"),
         _counted: word in _OVER,
+        _couple: word == "couple",
+        _owner: word.endswith("s") and word[:-1] in known.animate,
         _tie: word in _TIES,
         _sport: word in known.doing,
         _alike: word == "her" or word in known.sideways or word in _STAND_INS,
@@ -329,11 +333,13 @@ def _one_look(words: list[str], at: int, *, inside: bool) -> bool:
     numbered = first == "number" and (second.isdigit() or second in known.numbers)
     looking = inside and second == "looking"
     return (
-        (first in known.shades and second in known.colours)
+        ((first in known.shades or first.endswith("ish")) and second in known.colours)
         or (first in known.depths and second in _UNITS_OF)
         # "snow covered mountains", but not "a large painted tower"; "a two lane road"
         or (bare and said and not part)
-        or (named and first in known.numbers and second in known.units)
+        or (named and (first in known.numbers or first.isdigit()) and second in known.units)
+        # "a brown hair woman"
+        or (first in known.colours and second == "hair" and after in known.animate)
         # "a long haired dog", but not "holding colored flags"
         or (named and second in known.made and not does and first not in _NO_FIRST and not (part and said))
         # "a castle like building", "the number 23 jersey"
@@ -343,7 +349,14 @@ def _one_look(words: list[str], at: int, *, inside: bool) -> bool:
             and not _acts(after)
         )
         or (looking and first in known.looks)
-        or (looking and bare and not first.endswith("s") and not {first, after} & _AROUND)
+        # but not "sits by a beach looking sad"
+        or (
+            looking
+            and bare
+            and not first.endswith("s")
+            and not {first, after} & _AROUND
+            and first not in _THINGS
+        )
     )
 
 
@@ -380,10 +393,12 @@ def _frame(words: list[str], at: int) -> Folded:
 
 def _partitive(words: list[str], at: int) -> Folded:
     """A part of a whole: of "some of the men" goes "of the"."""
-    if words[at] not in known.partitives or words[at + 1 : at + 2] != ["of"] or at + 2 >= len(words):
+    if words[at + 1 : at + 2] != ["of"] or at + 2 >= len(words):
         return NOTHING
     if words[at + 2] in ("them", "which", "whom", "it"):
         return 3, [Word("they")]
+    if words[at] == "one":
+        return NOTHING
     return 2 + (words[at + 2] in ("the", "these", "those", "his", "her", "their")), [Word(words[at])]
 
 
@@ -391,6 +406,25 @@ def _counted(words: list[str], at: int) -> Folded:
     """A place before a number, which taggers take for "more than": "over two cars"."""
     counted = words[at] in _OVER and words[at + 1 : at + 2] in COUNTED
     return (1, [Word("near", words[at], "preposition")]) if counted else NOTHING
+
+
+def _couple(words: list[str], at: int) -> Folded:
+    """An amount without "of": "a couple umbrellas"."""
+    after = (*words[at + 1 :], ".")[0]
+    amount = (
+        at > 1 and words[at - 1] == "a" and after.endswith("s") and after not in known.be | known.stoppers
+    )
+    return (1, [Word("several", "couple", "attribute")]) if amount and not _acts(after) else NOTHING
+
+
+def _owner(words: list[str], at: int) -> Folded:
+    """An owner without an apostrophe: "the dogs mouth"."""
+    after = (*words[at + 1 :], ".")[0]
+    before = words[at - 1] if at else ""
+    part = after in known.body and (before == "a" or (before in _OWNED and after not in known.verbs))
+    owner = words[at][:-1]
+    plain = Word(_STAND_INS[owner], owner, "name") if owner in _STAND_INS else Word(owner)
+    return (1, [plain, Word("'s")]) if part else NOTHING
 
 
 def _tie(words: list[str], at: int) -> Folded:
@@ -432,6 +466,7 @@ def _hyphenated(word: str) -> Word:
     last, looks = word.rpartition("-")[2], ("old", "style", "year", "size", "like", "up", "free")
     if last == word:
         return Word(word)
-    adjective = last.endswith(("ed", "ing")) or last in known.colours | known.compounded | known.made
-    adjective |= last in looks or word.replace("-", " ") in _ADJECTIVES
+    adjective = last.endswith(("ed", "ing")) and last not in known.unworked
+    adjective |= last in known.colours | known.compounded | known.made
+    adjective |= last in looks or word.endswith("ed-in") or word.replace("-", " ") in _ADJECTIVES
     return Word("large", word, "attribute") if adjective else Word(last, word, "name")
