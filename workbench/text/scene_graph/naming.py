@@ -78,8 +78,8 @@ def part_of_name(tree: Tree, i: int) -> bool:
     if word in known.kinds:
         return True
     if word == "top":
-        # "the top floor", but "a desk top computer"
-        return i > 0 and tree.noun(i - 1)
+        # "the top floor", but "a desk top computer" and "an open top bus"
+        return i > 0 and tree.given(i - 1) not in known.openers
     if tree.tags[i] == "VBG":
         plain = tree.given(tree.heads[i]) not in known.animate
         return plain and tree.deps[i + 1 : i + 2] != ["amod"] and not tree.below(i, "advmod", "amod")

@@ -113,7 +113,8 @@ def _stuck_out(tree: Tree, i: int) -> None:
     """What a part of the body does is said right after it: "with its mouth open and tongue | hanging out"."""
     part, owner = i - 1, tree.heads[i]
     named = owner < part and tree.noun(part) and tree.name(part) in known.body
-    if not named or tree.deps[part] not in ("pobj", "conj"):
+    first = tree.first(part)
+    if not named or tree.deps[first] != "pobj" or tree.given(tree.heads[first]) != "with":
         return
     if tree.root(i) in known.limp and not tree.below(i, "dobj"):
         for clause in tree.below(i, "advcl", "conj"):
@@ -142,7 +143,7 @@ def _of_what_is_held(tree: Tree, i: int) -> None:
     swing = root == "take" and tree.name(held) == "swing" and tie == "at"
     # but not "makes its way | down" and "does her homework | down the hall"
     goes = root in known.light and tree.name(held) != "way" and not tree.below(held, "poss")
-    rest = tie == "from" and tree.name(held) in ("break", "rest")
+    rest = tie == "from" and tree.name(held) in ("break", "rest") and tree.below(i, "pobj") != []
     if back or swing or rest or (goes and tie in ("off", "off of", "down")):
         tree.hang(i, held, "prep")
 

@@ -363,11 +363,10 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
 
 def _unsaid(tree: Tree, verb: int, root: str) -> bool:
     """Whether a verb says nothing of what is seen: "while it snows", "a sign taken through a window"."""
-    falls = root in known.weather and not any(map(tree.noun, tree.below(verb, *SUBJECTS)))
-    through = {tree.said(p) for p in tree.below(verb, "prep")} & {"from", "through"}
-    return falls or (
-        root == "take" and tree.tags[verb] == "VBN" and tree.deps[verb] == "acl" and through != set()
-    )
+    named = tree.deps[verb] == "acl" or any(map(tree.noun, tree.below(verb, *SUBJECTS)))
+    through = any(tree.said(p) == "through" for p in tree.below(verb, "prep"))
+    taken = root == "take" and tree.tags[verb] == "VBN" and tree.deps[verb] == "acl"
+    return (root in known.weather and not named) or (taken and through)
 
 
 def _wanted(tree: Tree, verb: int, root: str) -> list[int]:

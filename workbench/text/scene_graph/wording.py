@@ -77,6 +77,7 @@ _SHADES = known.shades | known.numbers | known.depths | known.patterned | known.
 _SHADES |= {",", "little", "pretty", "number"}
 _SHADED = known.compounded | known.units | known.made | known.ages | {"hair", "looking", "like"}
 _OVER = ("over", "behind", "above", "under")
+_NO_PLURAL = known.be | known.have | _ENDS | known.motion | {"always"}
 _OWNED = known.openers - {"two", "some"}
 _TIES = {"tie": "hat", "ties": "hats"}
 
@@ -224,6 +225,8 @@ def _phrase(words: list[str], at: int) -> Folded:
         for phrase, word in _PHRASES.get(words[at], ())
         if words[at : at + len(phrase)] == phrase
         and (word.kind != "attribute" or (*words[at + len(phrase) :], ".")[0] not in _NO_NOUN)
+        # "a blow up raft", but "children blow up balloons"
+        and not (word.kind == "attribute" and _does(phrase) and before not in known.openers)
         # "a boy | walking sticks"
         and not (does and word.says in SINGULARS and _acts(phrase[-1]))
     )
@@ -232,6 +235,11 @@ def _phrase(words: list[str], at: int) -> Folded:
     if length and words[at] == "from" and (after in known.stoppers or not after[0].isalnum()):
         return length, [Word("together")]
     return (length - 1, made) if words[at : at + length] == ["glasses", "of"] else (length, made)
+
+
+def _does(phrase: list[str]) -> bool:
+    """Whether an adjective may also be what is done, "blow up", or where something is, "above ground"."""
+    return phrase[0] in known.placing or (phrase[0] in known.verbs and phrase[-1] in known.particles | {"on"})
 
 
 def _acts(word: str) -> bool:
@@ -333,7 +341,7 @@ def _one_look(words: list[str], at: int, *, inside: bool) -> bool:
     numbered = first == "number" and (second.isdigit() or second in known.numbers)
     looking = inside and second == "looking"
     return (
-        ((first in known.shades or first.endswith("ish")) and second in known.colours)
+        ((first in known.shades or _ish(first)) and second in known.colours)
         or (first in known.depths and second in _UNITS_OF)
         # "snow covered mountains", but not "a large painted tower"; "a two lane road"
         or (bare and said and not part)
@@ -358,6 +366,12 @@ def _one_look(words: list[str], at: int, *, inside: bool) -> bool:
             and first not in _THINGS
         )
     )
+
+
+def _ish(word: str) -> bool:
+    """Whether a word is nearly a colour: "greenish", "reddish", "orangish", but not "british"."""
+    base = word.removesuffix("ish")
+    return base != word and not known.colours.isdisjoint((base, base[:-1], f"{base}e"))
 
 
 def _frame(words: list[str], at: int) -> Folded:
@@ -411,9 +425,7 @@ def _counted(words: list[str], at: int) -> Folded:
 def _couple(words: list[str], at: int) -> Folded:
     """An amount without "of": "a couple umbrellas"."""
     after = (*words[at + 1 :], ".")[0]
-    amount = (
-        at > 1 and words[at - 1] == "a" and after.endswith("s") and after not in known.be | known.stoppers
-    )
+    amount = at > 1 and words[at - 1] == "a" and after.endswith("s") and after not in _NO_PLURAL
     return (1, [Word("several", "couple", "attribute")]) if amount and not _acts(after) else NOTHING
 
 
