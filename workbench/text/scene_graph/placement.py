@@ -88,15 +88,13 @@ def _done(tree: Tree, i: int) -> None:
     """What only somebody does is done by whoever there is: "two boys sit in front of a structure | eating",
     "a man with eyeglasses | dressed in a suit".
     """
-    noun = tree.heads[i]
-    suffers = tree.tags[i] == "VBN" and tree.root(i) not in known.clothing
+    noun, root = tree.heads[i], tree.root(i)
+    suffers = tree.tags[i] == "VBN" and root not in known.clothing
     # "a sandwich dressed with mustard"
-    suffers |= tree.root(i) == "dress" and any(tree.given(p) == "with" for p in tree.below(i, "prep"))
+    suffers |= root == "dress" and any(tree.given(p) == "with" for p in tree.below(i, "prep"))
     thing = tree.noun(noun) and not tree.animate(noun) and tree.name(noun) not in known.acting
     # "outside a store | holding money"
-    does = tree.root(i) in known.lively or (
-        tree.root(i) in known.handling and tree.name(noun) in known.places
-    )
+    does = root in known.lively or (root in known.handling and tree.name(noun) in known.places)
     if not does or suffers or not thing or tree.given(noun) in known.pronouns:
         return
     above = noun

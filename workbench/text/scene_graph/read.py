@@ -478,11 +478,10 @@ def of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
                 # "sinks and mirrors | with lights", "a knife and a cup | of tea"
                 yield from (Statement(near, tie, target) for target in targets)
                 continue
-            ones = described(tree, noun)
-            if last and not tree.below(noun, *MODIFIERS):
-                # "a desk with a computer, a laptop and boxes | in the background", hung on the second
-                several = described(tree, more[-1])
-                ones = several if noun in several else [noun, *more]
+            # "a desk with a computer, a laptop and boxes | in the background", hung on the second
+            shared = last and not tree.below(noun, *MODIFIERS)
+            ones = described(tree, more[-1] if shared else noun)
+            ones = ones if noun in ones else [noun, *more]
             if tree.animate(noun) and (tie == "with" or any(tree.name(t) in OWN for t in targets)):
                 # "traffic and men | on bikes", "suitcases and a woman | with a purse"
                 ones = [one for one in ones if tree.animate(one)]

@@ -435,8 +435,7 @@ def _owner(words: list[str], at: int) -> Folded:
     before = words[at - 1] if at else ""
     part = after in known.body and (before == "a" or (before in _OWNED and after not in known.verbs))
     owner = words[at][:-1]
-    plain = Word(_STAND_INS[owner], owner, "name") if owner in _STAND_INS else Word(owner)
-    return (1, [plain, Word("'s")]) if part else NOTHING
+    return (1, [*(_alike([owner], 0)[1] or [Word(owner)]), Word("'s")]) if part else NOTHING
 
 
 def _tie(words: list[str], at: int) -> Folded:
