@@ -311,6 +311,44 @@ A rabbit sits by a pond looking sad.
     rabbit, sad; rabbit, sit by, pond
 Two women pose back-to-back on a bench.
     woman, pose on, bench; woman, two
+A tanned woman rock climbing.
+    woman, rock climb; woman, tanned
+A child that has fallen asleep.
+    child, fall asleep
+A grandmother falling asleep next to a cat.
+    grandmother, fall asleep next to, cat
+The van has been painted on the outside.
+    van, paint on, outside
+Four girls walking slowly around.
+    girl, four; girl, walk around
+Three wooden bowls each holding an apple.
+    bowl, hold, apple; bowl, three; bowl, wooden
+A baker has rows and rows of pies on a shelf.
+    baker, have, pie; pie, on, shelf; pie, row
+Plates of single slices of cake.
+    cake, slice; plate, of, cake
+A girl going down a light and dark green slide.
+    girl, go down, slide; slide, dark green; slide, light green
+Two cars waiting for a tram to go past.
+    car, two; car, wait for, tram; tram, go past
+A nurse rides a coin-operated children's ride.
+    child, have, ride; nurse, ride, ride; ride, coin-operated
+A girl with her arm wrapped in white tape.
+    arm, wrap in, tape; girl, with, arm; tape, white
+Several girls playing volleyball in green uniforms.
+    girl, in, uniform; girl, play, volleyball; girl, several; uniform, green
+Two horses eat grass in black and white.
+    grass; horse, eat, grass; horse, two
+Three nurses holding glasses.
+    nurse, hold, glass; nurse, three
+A tray with two glasses full of juice.
+    glass, full of, juice; glass, two; tray, with, glass
+The collage shows many old clocks.
+    clock, many; clock, old
+This image is of a nurse walking down a hill.
+    nurse, walk down, hill
+A boy dances in pajama bottoms.
+    boy, dance in, pajama bottoms
 """
 LINES = SAYS.strip().splitlines()
 PAIRS = dict(zip(LINES[::2], LINES[1::2], strict=True))

@@ -69,6 +69,53 @@ def test_words_that_were_run_together_are_parted():
     assert spelling.words("A man lookingin a box.") == ["a", "man", "looking", "in", "a", "box", "."]
 
 
+@pytest.mark.parametrize(
+    ("caption", "written", "meant"),
+    [
+        ("A brow and white dog.", "brow", "brown"),
+        ("A heard of sheep on a hill.", "heard", "herd"),
+        ("A woman on skies in the snow.", "skies", "skis"),
+        ("A blue plan on the runway.", "plan", "plane"),
+        ("A dog runs though the water.", "though", "through"),
+    ],
+)
+def test_a_word_that_is_right_by_itself_is_put_right_where_it_is_a_slip(caption, written, meant):
+    before, after = wording.tokens(caption), spelling.words(caption)
+    assert len(before) == len(after)
+    changed = {(a, b) for a, b in zip(before, after, strict=True) if a != b}
+    assert changed == {(written, meant)}
+
+
+@pytest.mark.parametrize(
+    "caption",
+    [
+        "A woman with a raised brow.",
+        "A crow sits on a branch.",
+        "Clouds in blue skies over a lake.",
+        "A man is in a red shirt.",
+        "A girl smiles, though she is wet.",
+        "A team talks to its coach.",
+    ],
+)
+def test_the_same_word_stays_where_it_is_meant(caption):
+    assert spelling.words(caption) == wording.tokens(caption)
+
+
+def test_a_name_is_no_slip_of_another_word_where_it_stands():
+    assert spelling.words("A man next to Brow and a dog.")[4] == "brow"
+    assert spelling.words("A white and brow and black dog.")[3] == "brown"
+
+
+def test_what_may_be_meant_in_a_place_is_a_word_of_captions(held):
+    often = spelling._neighbours()
+    for word, several in held["doubtful"].items():
+        assert spelling.spelt(word) == word
+        assert word not in several
+        for meant in several:
+            assert spelling.spelt(meant) == meant
+            assert spelling.number(meant) in often or spelling._found(meant), meant
+
+
 def test_no_word_of_the_tables_is_changed(held):
     for word in (*held["frequent"].split(), *held["right"].split()):
         assert spelling.spelt(word) == word

@@ -11,7 +11,7 @@ from workbench import assets
 from workbench.text import scene_graph
 from workbench.text.scene_graph import tree
 from workbench.text.scene_graph.annotations import TEXTS, pictures, texts
-from workbench.text.scene_graph.wording import Word
+from workbench.text.scene_graph.vocabulary import Word
 from workbench.training import adaptation
 from workbench.training.adaptation import Lesson, Reading, learn
 

@@ -4,8 +4,9 @@ What counts as an object, an attribute or a relation is written down in
 ``workbench/assets/scene_graphs/README.md``.
 
 A caption is read in five steps: misspelt words are put right (``spelling``), set phrases are folded
-(``wording``), spaCy parses with weights that have learnt captions (``tree``), some phrases are moved to the
-word they belong to (``placement``), and rules read what the tree says (``naming``, ``read``). Beside them lie
+(``wording``, ``looks``), spaCy parses with weights that have learnt captions (``tree``), some phrases are
+moved to the word they belong to (``placement``), and rules read what the tree says (``naming``,
+``statements``, ``read``). The words that the rules know by name are in ``vocabulary``. Beside them lie
 ``store``, which keeps parsed captions, and ``annotations``, which measures the parser against captions that
 were annotated by hand. How the weights have learnt captions is told in ``training/adaptation.py``.
 """
@@ -29,6 +30,7 @@ from workbench.text.scene_graph import spelling, tree, wording
 from workbench.text.scene_graph.annotations import Annotated, agreement, annotated
 from workbench.text.scene_graph.placement import placed
 from workbench.text.scene_graph.read import PLURAL, read_graph
+from workbench.text.scene_graph.vocabulary import Word
 from workbench.text.signal import SignalMaker
 
 CHUNK = 256
@@ -177,7 +179,7 @@ def _read_some(captions: Sequence[str]) -> list[SceneGraph | None]:
     return [read_graph([next(trees) for _ in several]) for several in sentences]
 
 
-def split(caption: str) -> list[list[wording.Word]]:
+def split(caption: str) -> list[list[Word]]:
     """The sentences of a caption as words that the parser reads."""
     return [wording.fold(sentence) for sentence in wording.sentences(spelling.words(caption))]
 

@@ -19,6 +19,7 @@ TEXTS = {
     "hierarcaps": "hierarcaps/hierarcaps_test.csv",
 }
 Part = Literal["dev", "test", "seen", "held", "fresh", "late", "last"]
+MEASURING: tuple[Part, ...] = ("test", "held", "last")
 
 
 class Agreement(NamedTuple):
@@ -50,7 +51,7 @@ def annotated(root: Path | str = "", part: Part = "test") -> Annotated:
     Args:
         root: the folder that holds the files of ``TEXTS`` that the part is drawn from; empty = the one that
             ``WORKBENCH_DATA`` names.
-        part: ``"dev"`` (60 captions), ``"seen"`` (150), ``"fresh"`` (200) or ``"late"`` (6,700), for writing
+        part: ``"dev"`` (60 captions), ``"seen"`` (150), ``"fresh"`` (200) or ``"late"`` (8,300), for writing
             rules; ``"test"`` (200), ``"held"`` (150) or ``"last"`` (300), for measuring.
 
     Raises:

@@ -1,7 +1,7 @@
 """Step 5, first half: which words name something, by what name, and what the words beside them say of it."""
 
 from workbench.text.scene_graph.tree import Tree, dictionary, lemma
-from workbench.text.scene_graph.wording import SINGULARS, known
+from workbench.text.scene_graph.vocabulary import SINGULARS, known
 
 NO_OBJECTS = known.pronouns | known.unsaid | known.be
 # words before a noun that are no part of its name; joined once, since every such word is asked for
@@ -14,8 +14,9 @@ BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quan
 def inner(tree: Tree, i: int) -> bool:
     """Whether a word only helps to name or describe a noun that follows it."""
     head = tree.heads[i]
-    # "is rock | climbing"
-    sport = tree.deps[i] == "compound" and tree.verb(head) and bool(tree.below(head, "aux"))
+    # "is rock | climbing", "a man rock | climbing"
+    does = tree.verb(head) and (tree.deps[head] == "acl" or bool(tree.below(head, "aux")))
+    sport = tree.deps[i] == "compound" and does
     return head > i and tree.deps[i] in INNER and (tree.noun(head) or tree.deps[head] in INNER or sport)
 
 
@@ -28,8 +29,9 @@ def is_object(tree: Tree, i: int) -> bool:
         return False
     names = word in known.indefinite or kind == "name"
     if names or tree.noun(i):
-        # "Outdoors" is a noun used as an adverb.
-        return not inner(tree, i) and (names or word not in known.adverbs)
+        # "Outdoors" is a noun used as an adverb, but not in "on the outside".
+        adverb = word in known.adverbs and not tree.below(i, "det")
+        return not inner(tree, i) and (names or not adverb)
     # An adjective or number may stand for a thing: "a man in red", "two are playing".
     if tree.tags[i] not in ("JJ", "JJR", "JJS", "CD"):
         return False

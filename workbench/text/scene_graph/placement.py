@@ -5,7 +5,7 @@ things: what is worn, parts of the body and of buildings, surroundings, and "it"
 """
 
 from workbench.text.scene_graph.tree import Tree
-from workbench.text.scene_graph.wording import known
+from workbench.text.scene_graph.vocabulary import known
 
 MODIFIERS = ("acl", "relcl")
 NOUNS = {"VB": "NN", "VBP": "NN", "VBZ": "NNS"}  # by the form of the verb that taggers take them for
@@ -21,6 +21,10 @@ def placed(tree: Tree) -> Tree:
         if tree.deps[i] == "acl":
             _done(tree, i)
             _stuck_out(tree, i)
+        elif tree.given(i) == "for":
+            _waited_for(tree, i)
+        elif tree.tags[i] == "NNS" and tree.deps[i] == "poss":
+            _of_a_kind(tree, i)
         elif tree.deps[i] == "relcl" and tree.given(i) == "includes":
             _included(tree, i)
         if tree.tags[i] == "VBG" and tree.deps[i] == "dobj" and tree.root(tree.heads[i]) == "have":
@@ -35,6 +39,7 @@ def placed(tree: Tree) -> Tree:
         if tree.deps[i] == "prep" and not _on_the_wall(tree, i):
             _worn(tree, i)
             _seen(tree, i)
+            _stands(tree, i)
             _of_what_is_held(tree, i)
             targets = tree.below(i, "pobj") or [
                 s for c in tree.below(i, "pcomp") for s in tree.below(c, "nsubj")
@@ -114,10 +119,39 @@ def _stuck_out(tree: Tree, i: int) -> None:
     first = tree.first(part)
     if not named or tree.deps[first] != "pobj" or tree.given(tree.heads[first]) != "with":
         return
-    if tree.root(i) in known.limp and not tree.below(i, "dobj"):
+    # "with his leg | wrapped in tape"
+    kept = tree.tags[i] == "VBN" and tree.root(i) in known.around and _own(tree, part)
+    if kept or (tree.root(i) in known.limp and not tree.below(i, "dobj")):
         for clause in tree.below(i, "advcl", "conj"):
             tree.hang(clause, owner, "acl")
         tree.hang(i, part, "acl")
+
+
+def _waited_for(tree: Tree, i: int) -> None:
+    """Who is to do something is waited for: "wait | for a train to go past"."""
+    head = tree.heads[i]
+    if tree.deps[i] == "mark":
+        clauses, head = [head], tree.heads[head]
+    else:
+        clauses = tree.below(head, "advcl", "xcomp")
+    for clause in clauses:
+        to = [c for c in tree.below(clause, "aux") if tree.given(c) == "to"]
+        things = [*tree.below(i, "pobj"), *tree.below(clause, "nsubj")]
+        things = [t for t in things if to and i < t and to[0] == t + 1]
+        if things and tree.verb(head) and (tree.deps[i] == "mark" or tree.root(head) == "wait"):
+            tree.hang(i, head, "prep")
+            tree.hang(things[0], i, "pobj")
+            tree.hang(clause, things[0], "acl")
+
+
+def _of_a_kind(tree: Tree, i: int) -> None:
+    """What stands before several owners, though it is said of one thing, is the thing's: "a coin-operated |
+    children's ride".
+    """
+    before = [c for c in tree.below(i, "det", "amod") if c < i]
+    if any(tree.given(c) in ("a", "an") for c in before):
+        for c in before:
+            tree.hang(c, tree.heads[i], tree.deps[c])
 
 
 def _included(tree: Tree, i: int) -> None:
@@ -142,7 +176,7 @@ def _of_what_is_held(tree: Tree, i: int) -> None:
     # but not "makes its way | down" and "does her homework | down the hall"
     goes = root in known.light and tree.name(held) != "way" and not tree.below(held, "poss")
     rest = tie == "from" and tree.name(held) in ("break", "rest") and tree.below(i, "pobj") != []
-    if back or swing or rest or (goes and tie in ("off", "off of", "down")):
+    if back or swing or rest or (goes and tie in ("off", "off of", "down", "over")):
         tree.hang(i, held, "prep")
 
 
@@ -153,10 +187,15 @@ def _worn(tree: Tree, i: int) -> None:
     head, target = tree.heads[i], tree.below(i, "pobj")[:1]
     if i == 0 or not target or not tree.verb(head) or tree.root(head) in known.clothing:
         return
-    name, doers = tree.name(target[0]), [s for s in tree.below(head, "nsubj") if s < i and tree.animate(s)]
+    name, described = tree.name(target[0]), [tree.heads[head]] if tree.deps[head] == "acl" else []
+    doers = [s for s in (*tree.below(head, "nsubj"), *described) if s < i and tree.animate(s)]
     rides = tree.root(head) in known.moving | known.holding | known.light or not tree.animate(i - 1)
     if tree.given(i) == "in" and name in known.clothes:
         for wearer in [i - 1] if tree.animate(i - 1) else doers[:1]:
+            tree.hang(i, wearer, "prep")
+    elif tree.root(head) == "wear" and (tree.said(i) == "next to" or name in known.ridden):
+        # "wearing a green shirt | on a bike"
+        for wearer in doers[:1]:
             tree.hang(i, wearer, "prep")
     elif tree.given(i) == "on" and name in known.ridden and not rides:
         tree.hang(i, i - 1, "prep")
@@ -174,6 +213,21 @@ def _seen(tree: Tree, i: int) -> None:
     thing = tree.name(seen) not in known.lenses and tree.below(i, "pobj") != []
     if thing and tree.given(i) in known.placing and (at or (tree.deps[seen] == "dobj" and before == head)):
         tree.hang(i, seen, "prep")
+
+
+def _stands(tree: Tree, i: int) -> None:
+    """What one stands on to stay dry is where it is: "sits on a rock | in the river", "walks along a bridge |
+    over the river".
+    """
+    noun, target, tie = i - 1, tree.below(i, "pobj")[:1], tree.said(i)
+    if i == 0 or not target or not tree.noun(noun):
+        return
+    below = tree.deps[noun] == "pobj" and tree.heads[tree.heads[noun]] == tree.heads[i]
+    on = below and tree.given(tree.heads[noun]) == "on" and tree.name(noun) in known.stones
+    dry = on and tie == "in" and tree.name(target[0]) in known.waters
+    bridge = tree.name(noun) == "bridge" and tie in ("over", "across") and tree.verb(tree.heads[i])
+    if dry or (bridge and (below or tree.heads[noun] == tree.heads[i])):
+        tree.hang(i, noun, "prep")
 
 
 def _own(tree: Tree, target: int) -> bool:
@@ -266,4 +320,4 @@ def _surrounding(tree: Tree, target: int) -> bool:
     # "on either side | of her"
     ends += [t for end in ends if tree.name(end) == "side" for t in tree.phrases(end)]
     seen = any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends)
-    return seen or near or any(worn)
+    return seen or near or any(worn) or tree.name(target) == "background"

@@ -6,15 +6,23 @@ that captions use. The word of captions that is one slip away, a letter put in, 
 with its neighbour, and begins alike takes its place; of several the most frequent. Where there is none, or
 the word has fewer than five letters, or a capital inside a sentence, it stays as it is.
 
+Some slips are words themselves: "a brow and white dog". A word that has been seen to be such a slip is read
+as what is meant where that is far likelier between its neighbours than the word itself.
+
 Source: that most slips are single is Damerau, "A technique for computer detection and correction of spelling
-errors", Communications of the ACM 7, 1964.
+errors", Communications of the ACM 7, 1964; that neighbours tell of slips that are words, Mays, Damerau and
+Mercer, "Context based spelling correction", Information Processing & Management 27, 1991.
 """
 
 import re
 import tomllib
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Collection, Iterator
+from functools import cache, lru_cache
+from math import log
 from string import ascii_lowercase
+from zlib import crc32
+
+from safetensors.numpy import load_file
 
 from workbench import assets
 from workbench.text.scene_graph import tree, wording
@@ -40,6 +48,8 @@ ENDINGS = (
 # "sitting" is a form of "sit", but "eatting" none of "eat"
 DOUBLED = re.compile(r"(.*(?:^|[^aeiou]|qu)[aeiou]([b-df-hj-np-tvwxz]))\2(?:ed|er|ing|est)")
 CAPITAL = re.compile(r"(?<=[\w,] )[A-Z][a-z]+\b")  # inside a sentence
+NEIGHBOURS = "scene_graphs/neighbours.safetensors"
+UNSEEN = 0.2  # what two words that were never seen next to each other count
 
 
 def words(caption: str) -> list[str]:
@@ -48,14 +58,63 @@ def words(caption: str) -> list[str]:
     Raises:
         OSError: no English spaCy model is installed.
 
-    >>> words("A dog runs acros a feild to Alise.")
-    ['a', 'dog', 'runs', 'across', 'a', 'field', 'to', 'alise', '.']
+    >>> words("A brow dog runs acros a feild to Alise.")
+    ['a', 'brown', 'dog', 'runs', 'across', 'a', 'field', 'to', 'alise', '.']
     """
-    capitals = CAPITAL.findall(caption)
-    # not where every word has one: "Two Boys Palying"
-    named = {name.lower() for name in capitals} if 2 * len(capitals) < caption.count(" ") else set()
+    named, doubtful = names(caption), _tables()[3]
+    said = alone(caption, named)
+    found = said.copy()
+    for at, word in enumerate(said):
+        if word in doubtful and word not in named:
+            found[at] = meant(said[at - 1] if at else "", word, (*said[at + 1 : at + 2], "")[0])
+    return found
+
+
+def alone(caption: str, named: Collection[str]) -> list[str]:
+    """The same, each word by itself, and names left as they are."""
     found = wording.tokens(caption)
     return [part for word in found for part in spelt(word, named=word in named).split()]
+
+
+def names(caption: str) -> set[str]:
+    """Words that a capital inside a sentence tells to be names, in lower case."""
+    capitals = CAPITAL.findall(caption)
+    # not where every word has one: "Two Boys Palying"
+    return {name.lower() for name in capitals} if 2 * len(capitals) < caption.count(" ") else set()
+
+
+@lru_cache(maxsize=1 << 16)
+def meant(before: str, word: str, after: str) -> str:
+    """A word as it is meant between two others; ``""`` is the edge of a caption.
+
+    >>> meant("a", "brow", "and"), meant("raised", "brow", "."), meant("electronic", "devise", ".")
+    ('brown', 'brow', 'device')
+    """
+    found, best = word, 0.0
+    for other, least in _tables()[3].get(word, {}).items():
+        gain = _likely(before, other, after) - _likely(before, word, after) - least
+        if gain > best:
+            found, best = other, gain
+    return found
+
+
+def _likely(before: str, word: str, after: str) -> float:
+    """The logarithm of how likely a word is between two others, but for what all words share there."""
+    often = _neighbours().get
+    beside = [often(number(*pair), 0) + UNSEEN for pair in ((before, word), (word, after))]
+    return log(beside[0] * beside[1] / (often(number(word), 0) + 1))
+
+
+def number(*words: str) -> int:
+    """The number under which a word, or two next to each other, are counted."""
+    return crc32(" ".join(words).encode())
+
+
+@cache
+def _neighbours() -> dict[int, int]:
+    """How often words of captions, and two next to each other, were counted, by their number."""
+    held = load_file(assets.path(NEIGHBOURS))
+    return dict(zip(held["numbers"].tolist(), held["counts"].tolist(), strict=True))
 
 
 @cache
@@ -69,7 +128,7 @@ def spelt(word: str, *, named: bool = False) -> str:
     >>> spelt("cemetary"), spelt("bicyle"), spelt("lookingin"), spelt("frisbee"), spelt("qwxz")
     ('cemetery', 'bicycle', 'looking in', 'frisbee', 'qwxz')
     """
-    *_, slips = _tables()
+    slips = _tables()[2]
     return slips[word] if word in slips else word if named else guess(word)
 
 
@@ -77,7 +136,7 @@ def guess(word: str) -> str:
     """The most frequent word of captions that is one slip away from one that looks misspelt and is no known
     slip; else the word itself.
     """
-    frequent, right, _ = _tables()
+    frequent, right, *_ = _tables()
     plain = len(word) >= SHORTEST and word.isascii() and word.isalpha()
     if not plain or word in right or _found(word):
         return word
@@ -86,11 +145,14 @@ def guess(word: str) -> str:
 
 
 @cache
-def _tables() -> tuple[dict[str, int], frozenset[str], dict[str, str]]:
-    """Words of captions with their rank, all that are right, and known slips with what is meant."""
+def _tables() -> tuple[dict[str, int], frozenset[str], dict[str, str], dict[str, dict[str, float]]]:
+    """Words of captions with their rank, all that are right, known slips with what is meant, and words that
+    are slips in some places, with what may be meant and how much likelier it has to be there.
+    """
     held = tomllib.loads(assets.path("scene_graphs/spelling.toml").read_text(encoding="utf-8"))
     frequent = {word: rank for rank, word in enumerate(held["frequent"].split())}
-    return frequent, frozenset(held["right"].split()) | frozenset(frequent), held["slips"]
+    right = frozenset(held["right"].split()) | frozenset(frequent)
+    return frequent, right, held["slips"], held["doubtful"]
 
 
 def _found(word: str) -> bool:

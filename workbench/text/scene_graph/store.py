@@ -11,16 +11,17 @@ from pathlib import Path
 from workbench import assets
 from workbench.records import SceneGraph
 from workbench.text._kept import keep, known
-from workbench.text.scene_graph import SceneGraphs, tree
+from workbench.text.scene_graph import SceneGraphs, spelling, tree
 
 
 @cache
 def parser_identity() -> str:
-    """What tells this parser from others, 16 hexadecimal digits: its rules, its word lists, its weights
-    and its spaCy model.
+    """What tells this parser from others, 16 hexadecimal digits: its rules, its word lists and counts, its
+    weights and its spaCy model.
     """
     files = sorted(Path(__file__).parent.glob("*.py"))
-    files += map(assets.path, ("scene_graphs/words.toml", "scene_graphs/spelling.toml", tree.ADAPTED))
+    lists = ("scene_graphs/words.toml", "scene_graphs/spelling.toml")
+    files += map(assets.path, (*lists, spelling.NEIGHBOURS, tree.ADAPTED))
     pipeline, name = tree.model()
     digest = hashlib.sha256(f"{name} {pipeline.meta['version']}".encode())
     for file in files:

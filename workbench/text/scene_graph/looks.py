@@ -1,0 +1,122 @@
+"""Step 2, adjectives: ages, shades and looks of two words that are one: "dark blue", "snow covered"."""
+
+from workbench.text.scene_graph.vocabulary import BEFORE, ENDS, NO_NOUN, Word, acts, known
+
+_NO_FIRST = (
+    BEFORE | known.placing | known.motion | known.have | known.person_pronouns | {"its", "their", "my"}
+)
+_NOT_FIRST = BEFORE | known.be | known.animate | known.particles | known.negations
+_NOT_NAMED = ENDS | {"like", "as"}
+# what may follow "a wall painted white", which ends there
+_TOLD = NO_NOUN | known.have | known.be | {".", "next", "beside"}
+_THINGS = known.places | known.clothes | known.portable | known.containers
+_AROUND = known.particles | known.placing | known.motion | known.sideways
+_UNITS_OF = ("deep", "high", "length")
+SHADES = known.shades | known.numbers | known.depths | known.patterned | known.colours
+SHADES |= {",", "little", "pretty", "number"}
+SHADED = known.compounded | known.units | known.made | known.ages | {"hair", "looking", "like"}
+
+# What a rule makes of the words from a place on: how many it replaces (0 = the rule does not apply), and by
+# what.
+Folded = tuple[int, list[Word]]
+NOTHING: Folded = (0, [])
+
+
+def aged(words: list[str], at: int) -> Folded:
+    """An age: an adjective in "a two year old girl", who is meant in "a two year old plays"."""
+    aged = words[at + 1] in known.ages and words[at + 2 : at + 3] == ["old"]
+    if not aged or words[at] in ("a", "an", "the"):
+        return NOTHING
+    after, old = (*words[at + 3 :], ".")[0], " ".join(words[at : at + 3])
+    named = at == 0 or words[at - 1] in known.articles
+    alone = named and (not after[0].isalnum() or after in NO_NOUN or acts(after))
+    return 3, [Word("child", old, "name") if alone else Word("red", old, "attribute")]
+
+
+def shade(words: list[str], at: int) -> Folded:
+    """One adjective of two words: "dark blue"; a colour that may be a noun is given as one that may not, and
+    no comma stands in "a brown, white, and black dog".
+    """
+    first, second = (*words[at : at + 2], "")[:2]
+    colour = {words[at - 1], *words[at + 1 : at + 3]} - {"and"} if first == "," and at else {""}
+    if colour <= known.colours:
+        return 1, []
+    if both := _of_two(words, at):
+        return 1, [Word("red", both, "attribute")]
+    inside = at + 2 < len(words)
+    painted = at + 2 + (words[at + 2 : at + 3] != [] and words[at + 2] in known.shades)
+    if painted < len(words) and words[painted] in known.colours:
+        after = (*words[painted + 1 :], ".")[0]
+        inside &= after not in _TOLD and not acts(after)
+    if second and _one_look(words, at, inside=inside):
+        return 2, [Word("red", f"{first} {second}", "attribute")]
+    # before a noun these are no verbs and no amounts: "two spotted birds", "three little striped pears"
+    before = second[:1].isalpha() and second not in BEFORE
+    few = first == "little" and second in known.patterned | known.colours
+    few |= first == "pretty" and second in known.young | known.colours
+    if before and (few or first in known.patterned):
+        return 1, [Word("small", first, "attribute")]
+    noun = first in known.colour_nouns and (second in known.stoppers or not second[:1].isalnum())
+    around = {*words[max(at - 2, 0) : at], *words[at + 1 : at + 4]}
+    if noun and at and words[at - 1] in ("a", "an", "the", ",", "and") and not around & known.colours:
+        # "a mango, orange, and banana"
+        return 1, [Word("box", first, "name")]
+    return (1, [Word("red", first)]) if first in known.colours and not noun and first != "red" else NOTHING
+
+
+def _of_two(words: list[str], at: int) -> str:
+    """The first of two shades of a colour, or nothing: "light blue" in "a light and dark blue slide"."""
+    first, ahead = words[at], words[at + 1 : at + 4]
+    two = len(ahead) == 3 and ahead[0] == "and" and {first, ahead[1]} <= known.shades
+    return f"{first} {ahead[2]}" if two and ahead[2] in known.colours else ""
+
+
+def _one_look(words: list[str], at: int, *, inside: bool) -> bool:
+    """Whether two words are one adjective.
+
+    Args:
+        words: of the sentence.
+        at: position of the first.
+        inside: whether what follows them may be a noun.
+    """
+    first, second, after = (*words[at : at + 3], "")[:3]
+    # "a snow topped mountain", but not "a pizza topped with cheese"
+    named = inside and after not in _NOT_NAMED
+    bare = named and first not in _NOT_FIRST
+    does = first.endswith("ing") and first not in known.participles
+    part = first.endswith(("ly", "ing", "ful")) or first in known.apart
+    said = second in known.compounded
+    numbered = first == "number" and (second.isdigit() or second in known.numbers)
+    looking = inside and second == "looking"
+    return (
+        ((first in known.shades or _ish(first)) and second in known.colours)
+        or (first in known.depths and second in _UNITS_OF)
+        # "snow covered mountains", but not "a large painted tower"; "a two lane road"
+        or (bare and said and not part)
+        or (named and (first in known.numbers or first.isdigit()) and second in known.units)
+        # "a brown hair woman"
+        or (first in known.colours and second == "hair" and after in known.animate)
+        # "a long haired dog", but not "holding colored flags"
+        or (named and second in known.made and not does and first not in _NO_FIRST and not (part and said))
+        # "a castle like building", "the number 23 jersey"
+        or (
+            (named and at > 0 and words[at - 1] in known.articles)
+            and (second == "like" or numbered)
+            and not acts(after)
+        )
+        or (looking and first in known.looks)
+        # but not "sits by a beach looking sad"
+        or (
+            looking
+            and bare
+            and not first.endswith("s")
+            and not {first, after} & _AROUND
+            and first not in _THINGS
+        )
+    )
+
+
+def _ish(word: str) -> bool:
+    """Whether a word is nearly a colour: "greenish", "reddish", "orangish", but not "british"."""
+    base = word.removesuffix("ish")
+    return base != word and not known.colours.isdisjoint((base, base[:-1], f"{base}e"))
