@@ -349,6 +349,38 @@ This image is of a nurse walking down a hill.
     nurse, walk down, hill
 A boy dances in pajama bottoms.
     boy, dance in, pajama bottoms
+A nurse throws a stick for a brown dog to fetch.
+    dog, brown; dog, fetch, stick; nurse, throw, stick; nurse, throw for, dog
+A girl does a flip over a bench.
+    flip, over, bench; girl, do, flip
+Two girls walk along a bridge over a river.
+    bridge, over, river; girl, two; girl, walk along, bridge
+A gull stands on a rock in the sea.
+    gull, stand on, rock; rock, in, sea
+A girl wearing a blue coat on a bike.
+    coat, blue; girl, on, bike; girl, wear, coat
+A mother pushes a boy on a swing.
+    boy, on, swing; mother, push, boy
+Three nurses, two with hats, walk in a park.
+    nurse, three; nurse, two; nurse, walk in, park; nurse, with, hat
+A number of toy cars on the floor and two of them on a shelf.
+    toy car, number; toy car, on, floor; toy car, on, shelf; toy car, two
+A sailor getting ready for a race.
+    sailor, get ready for, race
+A doctor is lying face down on the grass.
+    doctor, lie on, grass
+A chef looks into a camera with a blurred background.
+    background, blurred; chef, look into, camera; chef, with, background
+A nurse is sitting and playing a flute on the lawn.
+    nurse, play, flute; nurse, play on, lawn; nurse, sit on, lawn
+A nurse is reading and leaning on a wall.
+    nurse, lean on, wall; nurse, read
+Two girls flying a kite in the sky.
+    girl, fly, kite; girl, two; kite, in, sky
+A toy in a black dogs mouth.
+    dog, black; dog, have, mouth; toy, in, mouth
+A nurse sitting cross legged on a porch.
+    nurse, cross legged; nurse, sit on, porch
 """
 LINES = SAYS.strip().splitlines()
 PAIRS = dict(zip(LINES[::2], LINES[1::2], strict=True))

@@ -23,8 +23,8 @@ def placed(tree: Tree) -> Tree:
             _stuck_out(tree, i)
         elif tree.given(i) == "for":
             _waited_for(tree, i)
-        elif tree.tags[i] == "NNS" and tree.deps[i] == "poss":
-            _of_a_kind(tree, i)
+        elif tree.noun(i) and tree.deps[i] == "poss":
+            _owned(tree, i)
         elif tree.deps[i] == "relcl" and tree.given(i) == "includes":
             _included(tree, i)
         if tree.tags[i] == "VBG" and tree.deps[i] == "dobj" and tree.root(tree.heads[i]) == "have":
@@ -144,14 +144,17 @@ def _waited_for(tree: Tree, i: int) -> None:
             tree.hang(clause, things[0], "acl")
 
 
-def _of_a_kind(tree: Tree, i: int) -> None:
-    """What stands before several owners, though it is said of one thing, is the thing's: "a coin-operated |
-    children's ride".
+def _owned(tree: Tree, i: int) -> None:
+    """What stands before an owner is said of the owner, "a black | dog's mouth", but for what is said of one
+    thing before several owners: "a coin-operated | children's ride".
     """
-    before = [c for c in tree.below(i, "det", "amod") if c < i]
-    if any(tree.given(c) in ("a", "an") for c in before):
-        for c in before:
-            tree.hang(c, tree.heads[i], tree.deps[c])
+    thing = tree.heads[i]
+    own = [c for c in tree.below(i, "det", "amod") if c < i]
+    marked = tree.tags[i] == "NNS" and tree.below(i, "case") != []
+    kind = marked and any(tree.given(c) in ("a", "an") for c in own)
+    moved = own if kind else [c for c in tree.below(thing, "det", "amod", "nummod") if c < i]
+    for c in moved if kind or not own else ():
+        tree.hang(c, thing if kind else i, tree.deps[c])
 
 
 def _included(tree: Tree, i: int) -> None:
@@ -172,11 +175,13 @@ def _of_what_is_held(tree: Tree, i: int) -> None:
     tie, root = tree.said(i), tree.root(verb)
     beside = tie in ("behind", "in front of") and root in known.keeping
     back = beside and any(tree.tags[t] == "PRP" for t in tree.below(i, "pobj"))
+    # "flies a kite | in the sky"
+    flown = root == "fly" and tie == "in" and any(tree.name(t) in known.skies for t in tree.below(i, "pobj"))
     swing = root == "take" and tree.name(held) == "swing" and tie == "at"
     # but not "makes its way | down" and "does her homework | down the hall"
     goes = root in known.light and tree.name(held) != "way" and not tree.below(held, "poss")
     rest = tie == "from" and tree.name(held) in ("break", "rest") and tree.below(i, "pobj") != []
-    if back or swing or rest or (goes and tie in ("off", "off of", "down", "over")):
+    if back or flown or swing or rest or (goes and tie in ("off", "off of", "down", "over")):
         tree.hang(i, held, "prep")
 
 

@@ -121,7 +121,8 @@ class _Sentence:
 
     def _meant(self, i: int, word: str) -> list[int]:
         """Which nodes a pronoun means."""
-        barred = self._barred(i)
+        # "action figures on the ground and two of them on a shelf"
+        barred = set[int]() if self.tree.words[i].kind == "count" else self._barred(i)
         if word in known.reflexive:
             living = self._where(lambda n: n.among(known.animate))
             alone = self.tree.given(self.tree.heads[i]) == "by"

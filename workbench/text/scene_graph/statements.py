@@ -197,7 +197,8 @@ def _goes_on(tree: Tree, verb: int, root: str) -> bool:
     """
     said = [c for c in tree.below(verb, "ccomp", "acomp") if not _completes(tree, verb, c)]
     said = [c for c in said if not tree.below(c, "advmod")]
-    return root == "have" or tree.given(verb + 1) == "like" or bool(said)
+    enjoyed = root == "enjoy" and any(map(tree.verb, tree.below(verb, "xcomp")))
+    return root == "have" or enjoyed or tree.given(verb + 1) == "like" or bool(said)
 
 
 def _unsaid(tree: Tree, verb: int, root: str) -> bool:

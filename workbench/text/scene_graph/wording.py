@@ -170,7 +170,11 @@ def _phrase(words: list[str], at: int) -> Folded:
         (len(phrase), [word])
         for phrase, word in _PHRASES.get(words[at], ())
         if words[at : at + len(phrase)] == phrase
-        and (word.kind != "attribute" or (*words[at + len(phrase) :], ".")[0] not in NO_NOUN)
+        and (
+            word.kind != "attribute"
+            or (*words[at + len(phrase) :], ".")[0] not in NO_NOUN
+            or phrase == ["cross", "legged"]
+        )
         # "a blow up raft", but "children blow up balloons"
         and not (word.kind == "attribute" and _does(phrase) and before not in known.openers)
         # "has his | face down"
