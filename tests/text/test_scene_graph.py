@@ -378,7 +378,12 @@ AIMED = (0.97, 0.94, 0.87)
 @pytest.mark.real_data
 @pytest.mark.parametrize(
     ("part", "captions", "bars"),
-    [("test", 200, AIMED), ("last", 300, AIMED), ("late", 8300, AIMED), ("held", 150, (0.96, 0.88, 0.85))],
+    [
+        ("test", 200, AIMED),
+        ("last", 300, AIMED),
+        ("late", 8300, AIMED),
+        ("held", 150, (AIMED[0], 0.91, AIMED[2])),
+    ],
 )
 def test_real_captions_are_read_nearly_as_an_annotator_reads_them(part, captions, bars, real_data):
     truth = annotated(real_data, part)
