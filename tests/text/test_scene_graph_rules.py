@@ -347,8 +347,6 @@ The collage shows many old clocks.
     clock, many; clock, old
 This image is of a nurse walking down a hill.
     nurse, walk down, hill
-A boy dances in pajama bottoms.
-    boy, dance in, pajama bottoms
 A nurse throws a stick for a brown dog to fetch.
     dog, brown; dog, fetch, stick; nurse, throw, stick; nurse, throw for, dog
 A girl does a flip over a bench.
@@ -373,6 +371,10 @@ A chef looks into a camera with a blurred background.
     background, blurred; chef, look into, camera; chef, with, background
 A nurse is sitting and playing a flute on the lawn.
     nurse, play, flute; nurse, play on, lawn; nurse, sit on, lawn
+A nurse stands and hangs a picture on the wall.
+    nurse, hang, picture; nurse, hang on, wall; nurse, stand
+A nurse dressed in black and white.
+    nurse, dress in, black; nurse, dress in, white
 A nurse is reading and leaning on a wall.
     nurse, lean on, wall; nurse, read
 Two girls flying a kite in the sky.

@@ -7,7 +7,7 @@ with its neighbour, and begins alike takes its place; of several the most freque
 the word has fewer than five letters, or a capital inside a sentence, it stays as it is.
 
 Some slips are words themselves: "a brow and white dog". A word that has been seen to be such a slip is read
-as what is meant where that is far likelier between its neighbours than the word itself.
+as what is meant where that is likelier between its neighbours than the word itself.
 
 Source: that most slips are single is Damerau, "A technique for computer detection and correction of spelling
 errors", Communications of the ACM 7, 1964; that neighbours tell of slips that are words, Mays, Damerau and

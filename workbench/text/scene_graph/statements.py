@@ -273,7 +273,9 @@ def _shared(tree: Tree, verb: int, root: str) -> list[Tie]:
     placed = ties(tree, *(c for c in seconds if tree.root(c) not in own and not tree.below(c, "dobj")))
     # "sits and plays a guitar | on the grass"
     stays = root in known.moving | known.resting | {"stand"}
-    busy = ties(tree, *(c for c in seconds if stays and tree.below(c, "dobj")))
+    busy = ties(
+        tree, *(c for c in seconds if stays and tree.below(c, "dobj") and tree.root(c) not in known.putting)
+    )
     around = [t for t in busy if t[0] in ("in", "on") and tree.name(t[2][0]) in known.places]
     return ties(tree, *moving) or [tie for tie in placed if tree.given(tie[1]) in SHARED] or around
 

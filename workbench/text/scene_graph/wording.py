@@ -250,7 +250,7 @@ def _frame(words: list[str], at: int) -> Folded:
     ):
         # "in an old black and white photo" at the end
         return len(words) - at, []
-    if at and words[at:] == ["in", "black", "and", "white"] and words[at - 1] not in known.animate:
+    if at and words[at:] == ["in", "black", "and", "white"] and words[at - 1] in known.places | known.framed:
         return len(words) - at, []
     for i, word in enumerate(words[:7] if at == 0 else ()):
         opened = word in known.articles or word.endswith("ing")
