@@ -373,6 +373,10 @@ A nurse is sitting and playing a flute on the lawn.
     nurse, play, flute; nurse, play on, lawn; nurse, sit on, lawn
 A nurse stands and hangs a picture on the wall.
     nurse, hang, picture; nurse, hang on, wall; nurse, stand
+A nurse wears a hat with a blue background.
+    background, blue; hat, with, background; nurse, wear, hat
+In a park, two are playing chess.
+    two, play, chess; two, play in, park
 A nurse dressed in black and white.
     nurse, dress in, black; nurse, dress in, white
 A nurse is reading and leaning on a wall.

@@ -325,4 +325,6 @@ def _surrounding(tree: Tree, target: int) -> bool:
     # "on either side | of her"
     ends += [t for end in ends if tree.name(end) == "side" for t in tree.phrases(end)]
     seen = any(tree.tags[t].startswith("PRP") or tree.given(t) in known.views for t in ends)
-    return seen or near or any(worn) or tree.name(target) == "background"
+    # but not "wears a tie | with a blue background"
+    backdrop = tree.name(target) == "background" and tree.deps[tree.heads[target] - 1] != "dobj"
+    return seen or near or any(worn) or backdrop

@@ -292,7 +292,8 @@ def _counted_ones(number: str) -> Word:
 def _some(words: list[str], at: int) -> Folded:
     """Some of those that were told of: "three women, two with tattoos"."""
     after = (*words[at + 1 :], ".")[0]
-    some = at > 0 and words[at - 1] == "," and after in known.wearing
+    # but not "in a park, two are playing chess"
+    some = at > 0 and words[at - 1] == "," and after in known.wearing and words[0] not in known.placing
     return (1, [_counted_ones(words[at])]) if some else NOTHING
 
 
@@ -328,7 +329,8 @@ def _tie(words: list[str], at: int) -> Folded:
 def _glasses(words: list[str], at: int) -> Folded:
     """Glasses that one drinks from: "two glasses", "holding glasses", "glasses full of"."""
     before, after = words[at - 1] if at else "", (*words[at + 1 :], ".")[0]
-    drunk = before in known.drinking or after in ("full", "filled")
+    worn = before in ("wearing", "wears", "wear", "his", "her")
+    drunk = before in known.drinking or (after in ("full", "filled") and not worn)
     return (1, [Word("cups", "glass", "name")]) if drunk else NOTHING
 
 
