@@ -35,6 +35,19 @@ def graph(record):
 
 
 @pytest.fixture(scope="module")
+def again():
+    """What three further annotators read, by source and id of the caption."""
+    lines = assets.path("scene_graphs/read_again.jsonl").read_text("utf-8").splitlines()
+    return {(one["source"], one["id"]): one for one in map(json.loads, lines)}
+
+
+@pytest.fixture(scope="module")
+def before(again):
+    """The graphs that gave way."""
+    return {name: one["before"] for name, one in again.items() if "before" in one}
+
+
+@pytest.fixture(scope="module")
 def pools(real_data):
     lines = (real_data / "flickr8k" / "Flickr8k.token.txt").read_text("utf-8").splitlines()
     coco = json.loads((real_data / "coco" / "captions_val2017.json").read_text("utf-8"))["annotations"]
@@ -188,13 +201,11 @@ def test_the_last_draws_take_no_picture_that_was_known(records, pools, real_data
         assert [(one["source"], one["id"]) for one in records if one["part"] == part] == expected
 
 
-def test_the_guide_states_how_far_two_annotators_agree(records):
+def test_the_guide_states_how_far_two_annotators_agree(records, before):
     own = {(one["source"], one["id"]): one for one in records if one["part"] in ("test", "held")}
     lines = assets.path("scene_graphs/second_annotator.jsonl").read_text("utf-8").splitlines()
     second = {(one["source"], one["id"]): one for one in map(json.loads, lines)}
     assert list(second) == list(own)
-    lines = assets.path("scene_graphs/read_again.jsonl").read_text("utf-8").splitlines()
-    before = {(one["source"], one["id"]): one["before"] for one in map(json.loads, lines) if "before" in one}
     # What the first annotator had, also where it was corrected since.
     first = {name: one.get("first", before.get(name, own[name])) for name, one in second.items()}
     guide = " ".join(assets.path("scene_graphs/README.md").read_text("utf-8").split())
@@ -220,10 +231,8 @@ def test_the_guide_states_the_draws_as_they_were_recorded():
         assert f"| {' | '.join(batch.values())} |" in told
 
 
-def test_the_guide_states_how_far_three_further_annotators_agree_and_what_that_changed(records):
+def test_the_guide_states_how_far_three_further_annotators_agree_and_what_that_changed(records, again):
     own = {(one["source"], one["id"]): one for one in records if one["part"] in annotations.MEASURING}
-    lines = assets.path("scene_graphs/read_again.jsonl").read_text("utf-8").splitlines()
-    again = {(one["source"], one["id"]): one for one in map(json.loads, lines)}
     assert list(again) == list(own)
     guide = " ".join(assets.path("scene_graphs/README.md").read_text("utf-8").split())
     for part in annotations.MEASURING:
@@ -251,9 +260,7 @@ def test_the_guide_states_how_far_three_further_annotators_agree_and_what_that_c
 
 
 @pytest.mark.real_data
-def test_the_guide_states_what_the_graphs_that_gave_way_are_worth(records, real_data):
-    lines = assets.path("scene_graphs/read_again.jsonl").read_text("utf-8").splitlines()
-    before = {(one["source"], one["id"]): one["before"] for one in map(json.loads, lines) if "before" in one}
+def test_the_guide_states_what_the_graphs_that_gave_way_are_worth(before, real_data):
     guide = assets.path("scene_graphs/README.md").read_text("utf-8")
     for part in annotations.MEASURING:
         truth = scene_graph.annotated(real_data, part)
@@ -266,7 +273,6 @@ def test_the_guide_states_what_the_graphs_that_gave_way_are_worth(records, real_
         assert f"| `{part}`, by the graphs before | {len(former)} | {figures} |" in guide
 
 
-MEASURED = annotations.MEASURING
 # Kinds of construction, by what a caption's text matches.
 KINDS = {
     "all": "",
@@ -285,7 +291,7 @@ KINDS = {
 @pytest.mark.real_data
 def test_the_table_of_constructions_is_computed_from_the_parts_for_measuring(real_data):
     told = assets.path("scene_graphs/README.md").read_text("utf-8")
-    parts = [scene_graph.annotated(real_data, part) for part in MEASURED]
+    parts = [scene_graph.annotated(real_data, part) for part in annotations.MEASURING]
     captions = [caption for part in parts for caption in part.captions]
     truth = [graph for part in parts for graph in part.graphs]
     parsed = scene_graph.parse(captions)
@@ -294,7 +300,7 @@ def test_the_table_of_constructions_is_computed_from_the_parts_for_measuring(rea
         found = scene_graph.agreement([parsed[row] for row in chosen], [truth[row] for row in chosen])
         figures = " | ".join(f"{found[name].f1:.3f}" for name in ("objects", "attributes", "relations"))
         assert f"| {kind} | {len(chosen)} | {figures} |" in told
-    for name, part in zip(MEASURED, parts, strict=True):
+    for name, part in zip(annotations.MEASURING, parts, strict=True):
         found = scene_graph.agreement(scene_graph.parse(part.captions), part.graphs)
         figures = " | ".join(f"{found[each].f1:.3f}" for each in ("objects", "attributes", "relations"))
         assert f"| `{name}` | {len(part.captions)} | {figures} |" in told

@@ -10,7 +10,7 @@ from safetensors.numpy import load_file, save_file
 from workbench import assets
 from workbench.text import scene_graph
 from workbench.text.scene_graph import tree
-from workbench.text.scene_graph.annotations import TEXTS, pictures, texts
+from workbench.text.scene_graph.annotations import MEASURING, TEXTS, pictures, texts
 from workbench.text.scene_graph.vocabulary import Word
 from workbench.training import adaptation
 from workbench.training.adaptation import Lesson, Reading, learn
@@ -72,7 +72,7 @@ def lines(name):
 @pytest.mark.real_data
 def test_no_caption_of_a_picture_for_measuring_is_learnt_from(real_data):
     picture = pictures(real_data)
-    rows = [row for row in lines("annotated.jsonl") if row["part"] in ("test", "held", "last")]
+    rows = [row for row in lines("annotated.jsonl") if row["part"] in MEASURING]
     measured = {picture(row["source"], row["id"]) for row in rows}
     learnt = [row for row in lines("chosen.jsonl") if "source" in row]
     assert not measured & {picture(row["source"], row["id"]) for row in learnt}
@@ -108,7 +108,7 @@ def test_captions_are_read_better_than_by_the_model_that_learnt_nothing(real_dat
     """On captions that no rule and no weight was made from; also stated in the guide."""
     pipeline, _ = tree.model()
     own = {name: value.copy() for name, value in tree.weights(pipeline).items()}
-    parts = [scene_graph.annotated(real_data, part) for part in ("test", "held", "last")]
+    parts = [scene_graph.annotated(real_data, part) for part in MEASURING]
     captions = [caption for part in parts for caption in part.captions]
     truth = [graph for part in parts for graph in part.graphs]
     found = scene_graph.agreement(scene_graph.parse(captions), truth)

@@ -24,8 +24,8 @@ NOTHING: Folded = (0, [])
 
 def aged(words: list[str], at: int) -> Folded:
     """An age: an adjective in "a two year old girl", who is meant in "a two year old plays"."""
-    aged = words[at + 1] in known.ages and words[at + 2 : at + 3] == ["old"]
-    if not aged or words[at] in ("a", "an", "the"):
+    told = words[at + 1] in known.ages and words[at + 2 : at + 3] == ["old"]
+    if not told or words[at] in ("a", "an", "the"):
         return NOTHING
     after, old = (*words[at + 3 :], ".")[0], " ".join(words[at : at + 3])
     named = at == 0 or words[at - 1] in known.articles

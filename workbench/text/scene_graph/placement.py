@@ -120,7 +120,7 @@ def _stuck_out(tree: Tree, i: int) -> None:
     if not named or tree.deps[first] != "pobj" or tree.given(tree.heads[first]) != "with":
         return
     # "with his leg | wrapped in tape"
-    kept = tree.tags[i] == "VBN" and tree.root(i) in known.around and _own(tree, part)
+    kept = tree.tags[i] == "VBN" and tree.root(i) in known.wrapping and _own(tree, part)
     if kept or (tree.root(i) in known.limp and not tree.below(i, "dobj")):
         for clause in tree.below(i, "advcl", "conj"):
             tree.hang(clause, owner, "acl")
@@ -128,7 +128,9 @@ def _stuck_out(tree: Tree, i: int) -> None:
 
 
 def _waited_for(tree: Tree, i: int) -> None:
-    """Who is to do something is waited for: "wait | for a train to go past"."""
+    """Who is to do something is waited for, or something is done for them: "wait | for a train to go past",
+    "throws a stick | for a dog to fetch".
+    """
     head = tree.heads[i]
     if tree.deps[i] == "mark":
         clauses, head = [head], tree.heads[head]
@@ -151,10 +153,12 @@ def _owned(tree: Tree, i: int) -> None:
     thing = tree.heads[i]
     own = [c for c in tree.below(i, "det", "amod") if c < i]
     marked = tree.tags[i] == "NNS" and tree.below(i, "case") != []
-    kind = marked and any(tree.given(c) in ("a", "an") for c in own)
-    moved = own if kind else [c for c in tree.below(thing, "det", "amod", "nummod") if c < i]
-    for c in moved if kind or not own else ():
-        tree.hang(c, thing if kind else i, tree.deps[c])
+    if marked and any(tree.given(c) in ("a", "an") for c in own):
+        for c in own:
+            tree.hang(c, thing, tree.deps[c])
+    elif not own:
+        for c in [c for c in tree.below(thing, "det", "amod", "nummod") if c < i]:
+            tree.hang(c, i, tree.deps[c])
 
 
 def _included(tree: Tree, i: int) -> None:
@@ -172,15 +176,15 @@ def _of_what_is_held(tree: Tree, i: int) -> None:
     verb, held = tree.heads[i], i - 1
     if i == 0 or not tree.verb(verb) or tree.deps[held] != "dobj" or tree.heads[held] != verb:
         return
-    tie, root = tree.said(i), tree.root(verb)
+    tie, root, targets = tree.said(i), tree.root(verb), tree.below(i, "pobj")
     beside = tie in ("behind", "in front of") and root in known.keeping
-    back = beside and any(tree.tags[t] == "PRP" for t in tree.below(i, "pobj"))
+    back = beside and any(tree.tags[t] == "PRP" for t in targets)
     # "flies a kite | in the sky"
-    flown = root == "fly" and tie == "in" and any(tree.name(t) in known.skies for t in tree.below(i, "pobj"))
+    flown = root == "fly" and tie == "in" and any(tree.name(t) in known.skies for t in targets)
     swing = root == "take" and tree.name(held) == "swing" and tie == "at"
     # but not "makes its way | down" and "does her homework | down the hall"
     goes = root in known.light and tree.name(held) != "way" and not tree.below(held, "poss")
-    rest = tie == "from" and tree.name(held) in ("break", "rest") and tree.below(i, "pobj") != []
+    rest = tie == "from" and tree.name(held) in ("break", "rest") and targets != []
     if back or flown or swing or rest or (goes and tie in ("off", "off of", "down", "over")):
         tree.hang(i, held, "prep")
 
@@ -195,15 +199,16 @@ def _worn(tree: Tree, i: int) -> None:
     name, described = tree.name(target[0]), [tree.heads[head]] if tree.deps[head] == "acl" else []
     doers = [s for s in (*tree.below(head, "nsubj"), *described) if s < i and tree.animate(s)]
     rides = tree.root(head) in known.moving | known.holding | known.light or not tree.animate(i - 1)
+    above = list[int]()
     if tree.given(i) == "in" and name in known.clothes:
-        for wearer in [i - 1] if tree.animate(i - 1) else doers[:1]:
-            tree.hang(i, wearer, "prep")
+        above = [i - 1] if tree.animate(i - 1) else doers[:1]
     elif tree.root(head) == "wear" and (tree.said(i) == "next to" or name in known.ridden):
         # "wearing a green shirt | on a bike"
-        for wearer in doers[:1]:
-            tree.hang(i, wearer, "prep")
+        above = doers[:1]
     elif tree.given(i) == "on" and name in known.ridden and not rides:
-        tree.hang(i, i - 1, "prep")
+        above = [i - 1]
+    for one in above:
+        tree.hang(i, one, "prep")
 
 
 def _seen(tree: Tree, i: int) -> None:

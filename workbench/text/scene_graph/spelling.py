@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterator
 from functools import cache, lru_cache
 from math import log
 from string import ascii_lowercase
+from typing import NamedTuple
 from zlib import crc32
 
 from safetensors.numpy import load_file
@@ -49,7 +50,18 @@ ENDINGS = (
 DOUBLED = re.compile(r"(.*(?:^|[^aeiou]|qu)[aeiou]([b-df-hj-np-tvwxz]))\2(?:ed|er|ing|est)")
 CAPITAL = re.compile(r"(?<=[\w,] )[A-Z][a-z]+\b")  # inside a sentence
 NEIGHBOURS = "scene_graphs/neighbours.safetensors"
-UNSEEN = 0.2  # what two words that were never seen next to each other count
+UNSEEN = 0.2  # added to how often two words stand next to each other, so that it is never nothing
+
+
+class _Tables(NamedTuple):
+    """Words of captions with their rank, all that are right, known slips with what is meant, and words that
+    are slips in some places, with what may be meant and how much likelier it has to be there.
+    """
+
+    frequent: dict[str, int]
+    right: frozenset[str]
+    slips: dict[str, str]
+    doubtful: dict[str, dict[str, float]]
 
 
 def words(caption: str) -> list[str]:
@@ -61,7 +73,7 @@ def words(caption: str) -> list[str]:
     >>> words("A brow dog runs acros a feild to Alise.")
     ['a', 'brown', 'dog', 'runs', 'across', 'a', 'field', 'to', 'alise', '.']
     """
-    named, doubtful = names(caption), _tables()[3]
+    named, doubtful = names(caption), _tables().doubtful
     said = alone(caption, named)
     found = said.copy()
     for at, word in enumerate(said):
@@ -71,7 +83,7 @@ def words(caption: str) -> list[str]:
 
 
 def alone(caption: str, named: Collection[str]) -> list[str]:
-    """The same, each word by itself, and names left as they are."""
+    """The words of a caption, each put right by itself, but names left as they are."""
     found = wording.tokens(caption)
     return [part for word in found for part in spelt(word, named=word in named).split()]
 
@@ -91,8 +103,9 @@ def meant(before: str, word: str, after: str) -> str:
     ('brown', 'brow', 'device')
     """
     found, best = word, 0.0
-    for other, least in _tables()[3].get(word, {}).items():
-        gain = _likely(before, other, after) - _likely(before, word, after) - least
+    own = _likely(before, word, after)
+    for other, least in _tables().doubtful.get(word, {}).items():
+        gain = _likely(before, other, after) - own - least
         if gain > best:
             found, best = other, gain
     return found
@@ -128,7 +141,7 @@ def spelt(word: str, *, named: bool = False) -> str:
     >>> spelt("cemetary"), spelt("bicyle"), spelt("lookingin"), spelt("frisbee"), spelt("qwxz")
     ('cemetery', 'bicycle', 'looking in', 'frisbee', 'qwxz')
     """
-    slips = _tables()[2]
+    slips = _tables().slips
     return slips[word] if word in slips else word if named else guess(word)
 
 
@@ -136,7 +149,7 @@ def guess(word: str) -> str:
     """The most frequent word of captions that is one slip away from one that looks misspelt and is no known
     slip; else the word itself.
     """
-    frequent, right, *_ = _tables()
+    frequent, right = _tables().frequent, _tables().right
     plain = len(word) >= SHORTEST and word.isascii() and word.isalpha()
     if not plain or word in right or _found(word):
         return word
@@ -145,14 +158,12 @@ def guess(word: str) -> str:
 
 
 @cache
-def _tables() -> tuple[dict[str, int], frozenset[str], dict[str, str], dict[str, dict[str, float]]]:
-    """Words of captions with their rank, all that are right, known slips with what is meant, and words that
-    are slips in some places, with what may be meant and how much likelier it has to be there.
-    """
+def _tables() -> _Tables:
+    """What ``assets/scene_graphs/spelling.toml`` holds."""
     held = tomllib.loads(assets.path("scene_graphs/spelling.toml").read_text(encoding="utf-8"))
     frequent = {word: rank for rank, word in enumerate(held["frequent"].split())}
     right = frozenset(held["right"].split()) | frozenset(frequent)
-    return frequent, right, held["slips"], held["doubtful"]
+    return _Tables(frequent, right, held["slips"], held["doubtful"])
 
 
 def _found(word: str) -> bool:

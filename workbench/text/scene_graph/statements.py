@@ -13,6 +13,9 @@ MOVED = known.particles - LIT
 SHARED = known.placing - {"at"}
 # verbs whose place is that of what is seen
 AIMED = known.seeing | {"point"}
+# verbs whose place is no other's, and those that a place may be of
+SETTLED = AIMED | known.resting
+STAYING = known.moving | known.resting | {"stand"}
 OWN = known.clothes | known.ridden
 # verbs and the adjectives that belong to them
 COMPLETED = {"fall": "asleep", "get": "ready"}
@@ -269,13 +272,11 @@ def _shared(tree: Tree, verb: int, root: str) -> list[Tie]:
     last = max((verb, *tree.below(verb, "prt"))) if tree.tags[verb] == "VBN" else verb
     seconds = [c for c in tree.below(verb, "conj") if verb < c <= last + 2]
     moving = [c for c in seconds if root in known.moving and tree.root(c) in known.moving]
-    own = AIMED | known.resting
-    placed = ties(tree, *(c for c in seconds if tree.root(c) not in own and not tree.below(c, "dobj")))
+    placed = ties(tree, *(c for c in seconds if tree.root(c) not in SETTLED and not tree.below(c, "dobj")))
     # "sits and plays a guitar | on the grass"
-    stays = root in known.moving | known.resting | {"stand"}
-    busy = ties(
-        tree, *(c for c in seconds if stays and tree.below(c, "dobj") and tree.root(c) not in known.putting)
-    )
+    stays = root in STAYING
+    keep = [c for c in seconds if stays and tree.below(c, "dobj") and tree.root(c) not in known.putting]
+    busy = ties(tree, *keep)
     around = [t for t in busy if t[0] in ("in", "on") and tree.name(t[2][0]) in known.places]
     return ties(tree, *moving) or [tie for tie in placed if tree.given(tie[1]) in SHARED] or around
 

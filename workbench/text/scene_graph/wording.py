@@ -198,8 +198,7 @@ def _gathering(words: list[str], at: int) -> Folded:
     """A noun that gathers: "a large group of" becomes an adjective, "pair of shoes" one name."""
     ends = (i for i in range(at, len(words)) if words[i] in known.gathers or words[i] in known.stoppers)
     start = min(next(ends, len(words)), at + 3)
-    again = [words[start], "and", words[start]]
-    if start == at and words[at : at + 4] == [*again, "of"]:
+    if start == at and words[at + 1 : at + 4] == ["and", words[at], "of"]:
         # "rows and rows of"
         return 2, []
     # "of single slices of"
@@ -293,7 +292,7 @@ def _some(words: list[str], at: int) -> Folded:
     """Some of those that were told of: "three women, two with tattoos"."""
     after = (*words[at + 1 :], ".")[0]
     # but not "in a park, two are playing chess"
-    some = at > 0 and words[at - 1] == "," and after in known.wearing and words[0] not in known.placing
+    some = at > 0 and words[at - 1] == "," and after in known.after_some and words[0] not in known.placing
     return (1, [_counted_ones(words[at])]) if some else NOTHING
 
 
