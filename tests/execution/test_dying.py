@@ -125,7 +125,7 @@ PUBLISHES = 'runs.publish(out, {"objective": objective, "seed": seed, "metrics":
         ("local", {"jobs": 2}, [0, 1, 2]),
         # with twelve runs where WORKBENCH_LONG is set
         ("submitit", {"timeout_min": 30}, FEW),
-        ("dask", {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}, FEW),
+        ("dask", {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}, FEW),
     ],
 )
 # what these libraries leave to the garbage collector is not ours
