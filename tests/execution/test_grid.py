@@ -164,7 +164,12 @@ def test_an_arm_whose_worker_dies_is_tried_again_so_often_and_then_reported():
 # what these libraries leave to the garbage collector is not ours
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_dask_executes_the_same_call_twice(tmp_path):
-    options = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    options = {
+        "processes": False,
+        "n_workers": 1,
+        "threads_per_worker": 1,
+        "dashboard_address": "127.0.0.1:0",
+    }
     with executor("dask", tmp_path, options) as pool:
         futures = [pool.submit(pow, 2, 3) for _ in range(2)]
         assert [future.result() for future in futures] == [8, 8]

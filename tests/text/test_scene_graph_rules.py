@@ -60,7 +60,7 @@ A boy doing a skateboard trick.
 A man wearing ear defenders is shooting a pistol.
     man, shoot, pistol; man, wear, ear defender
 Bicycle rider airborne on a ramp.
-    bicycle rider, airborne; bicycle rider, on, ramp
+    bicycle rider, airborne on, ramp
 A man with his mouth open.
     mouth, open; man, with, mouth
 A dog in water with its head cocked to the side.
@@ -180,7 +180,7 @@ A person holding two apples on a plate.
 The man holds a paddle in a canoe with his dog.
     man, hold, paddle; man, hold in, canoe; man, hold with, dog
 A zebra is bent down eating some grass.
-    zebra, bent; zebra, eat, grass
+    zebra, bend down; zebra, eat, grass
 A woman and her two dogs walk down the street.
     dog, two; dog, walk down, street; woman, walk down, street
 Four donuts topped with icing.
@@ -387,6 +387,84 @@ A toy in a black dogs mouth.
     dog, black; dog, have, mouth; toy, in, mouth
 A nurse sitting cross legged on a porch.
     nurse, cross legged; nurse, sit on, porch
+A nurse is bungee jumping off a tower.
+    nurse, bungee jump off, tower
+A girl hula hoops in a meadow.
+    girl, hula hoop in, meadow
+Two nurses go ice skating on a lake.
+    nurse, ice skate on, lake; nurse, two
+Two nurses on roller skates.
+    nurse, on, roller skate; nurse, two
+A gull with the number seven on its wing.
+    gull, with, number; number, on, wing; number, seven
+A nurse is holding something green.
+    nurse, hold, something; something, green
+Two girls bite each others fingers.
+    girl, bite, finger; girl, two
+A nurse watches a toy someone is holding.
+    nurse, watch, toy; someone, hold, toy
+A barn painted red white and blue.
+    barn, blue; barn, paint; barn, red; barn, white
+The flag is red, white, and blue.
+    flag, blue; flag, red; flag, white
+Two foxes, one grey and one brown, run in a field.
+    fox, brown; fox, grey; fox, run in, field; fox, two
+A group of four hiking through a wood.
+    four, group; four, hike through, wood
+Two nurses ride camels, while a third watches.
+    nurse, ride, camel; nurse, third; nurse, two; nurse, watch
+A girl jumps from one log to the next.
+    girl, jump from, log; girl, jump to, log; log, next; log, one
+A hill that is snow covered.
+    hill, snow covered
+A blue uniformed nurse reads.
+    nurse, blue uniformed; nurse, read
+Two dog like animals in a field.
+    animal, dog like; animal, in, field; animal, two
+A sailor is airborne over a ramp.
+    sailor, airborne over, ramp
+A nurse and a sailor hug while they laugh.
+    nurse, hug; nurse, laugh; sailor, hug; sailor, laugh
+A nurse holding and looking at a ring.
+    nurse, hold, ring; nurse, look at, ring
+Two nurses sitting and standing on a rug.
+    nurse, sit on, rug; nurse, stand on, rug; nurse, two
+A nurse wears all black and a black hat.
+    hat, black; nurse, wear, black; nurse, wear, hat
+Two sailors in orange and black.
+    sailor, in, black; sailor, in, orange; sailor, two
+A view from behind a fence.
+    fence
+The people in the photo are singing.
+    people, sing
+A nurse walking, blurry picture.
+    nurse, walk
+A beautiful scene of a lake.
+    lake
+A nurse stands with other nurses.
+    nurse, stand with, nurse
+A hall that is cluttered and messy.
+    hall, clutter; hall, messy
+A clock that reads 8:25.
+    clock, read, 8:25
+A long haired, bearded sailor sings.
+    sailor, bearded; sailor, long haired; sailor, sing
+A nurse rides in the great outdoors.
+    nurse, ride in, outdoors; outdoors, great
+A nurse jumps feet first into a lake.
+    nurse, jump into, lake
+Baby with his dads hat.
+    baby, with, hat; dad, have, hat
+Someones foot on a step.
+    foot, on, step; someone, have, foot
+A nurse is upside down on a swing.
+    nurse, on, swing; nurse, upside down
+Two women runners on a track.
+    woman runner, on, track; woman runner, two
+A baby black bear.
+    baby bear, black
+Cakes cut up for you to eat.
+    cake, cut up
 """
 LINES = SAYS.strip().splitlines()
 PAIRS = dict(zip(LINES[::2], LINES[1::2], strict=True))

@@ -74,13 +74,15 @@ def test_no_caption_of_a_picture_for_measuring_is_learnt_from(real_data):
     picture = pictures(real_data)
     rows = [row for row in lines("annotated.jsonl") if row["part"] in MEASURING]
     measured = {picture(row["source"], row["id"]) for row in rows}
-    learnt = [row for row in lines("chosen.jsonl") if "source" in row]
-    assert not measured & {picture(row["source"], row["id"]) for row in learnt}
+    learnt = [(row["source"], row["id"]) for row in lines("chosen.jsonl") if "source" in row]
+    proofread = [tuple(line.split()) for line in assets.path(adaptation.PROOFREAD).read_text().splitlines()]
+    assert len(set(learnt + proofread)) == len(learnt + proofread)
+    assert not measured & {picture(*one) for one in learnt + proofread}
     known = {source: texts(real_data / file, source) for source, file in TEXTS.items()}
     kept = {known[row["source"]][row["id"]] for row in rows}
     drawn = adaptation.pool(real_data, {"flickr8k": 300, "coco": 300, "hierarcaps": 60})
     assert len(drawn) == 660
-    assert not kept & set(drawn)
+    assert not kept & {*drawn, *(known[source][name] for source, name in proofread)}
 
 
 def test_the_guide_states_how_many_captions_were_chosen_and_corrected():
@@ -90,6 +92,37 @@ def test_the_guide_states_how_many_captions_were_chosen_and_corrected():
     for how, count in Counter(row["how"] for row in rows).items():
         kind = {"made up": " made up", "world": " of the embedded world"}.get(how, "")
         assert f"- {count:,} captions{kind}" in guide
+
+
+def test_the_guide_states_how_many_captions_were_proofread():
+    guide = assets.path("scene_graphs/README.md").read_text("utf-8")
+    assert f"{len(assets.path(adaptation.PROOFREAD).read_text().splitlines()):,} captions" in guide
+
+
+def test_other_verbs_and_things_stand_in_the_same_trees():
+    man = Reading(
+        ["a", "man", "sees", "lakes", "."],
+        ["DT", "NN", "VBZ", "NNS", "."],
+        ["det", "nsubj", "ROOT", "dobj", "punct"],
+        [1, 2, 2, 2, 2],
+    )
+    other = Reading(["fox", "stalking", "."], ["NN", "VBG", "."], ["ROOT", "acl", "punct"], [0, 0, 0])
+    made = adaptation.varied([man] * 40, [other])
+    assert {(one.tags == man.tags, one.deps == man.deps, one.heads == man.heads) for one in made} == {
+        (True,) * 3
+    }
+    # "man" stands in for others and stays; there is no other thing that is many
+    assert {tuple(one.words) for one in made} == {("a", "man", "stalks", "lakes", ".")}
+
+
+@pytest.mark.real_data
+def test_proofread_captions_are_read_as_the_parser_reads_them(real_data, monkeypatch, tmp_path):
+    (tmp_path / "few.txt").write_text("flickr8k 1000268201_693b08cb0e.jpg#2\n")
+    files = {adaptation.PROOFREAD: tmp_path / "few.txt"}
+    monkeypatch.setattr(assets, "path", lambda name, path=assets.path: files.get(name) or path(name))
+    (found,) = adaptation.proofread(real_data)
+    (read,) = tree.trees([[Word(word) for word in found.words]])
+    assert (found.tags, found.deps, found.heads) == (read.tags, read.deps, read.heads)
 
 
 @pytest.mark.real_data

@@ -14,7 +14,7 @@ _AROUND = known.particles | known.placing | known.motion | known.sideways
 _UNITS_OF = ("deep", "high", "length")
 SHADES = known.shades | known.numbers | known.depths | known.patterned | known.colours
 SHADES |= {",", "little", "pretty", "number"}
-SHADED = known.compounded | known.units | known.made | known.ages | {"hair", "looking", "like"}
+SHADED = known.compounded | known.units | known.made | known.ages | {"hair", "looking", "like", "number"}
 
 # What a rule makes of the words from a place on: how many it replaces (0 = the rule does not apply), and by
 # what.
@@ -46,7 +46,7 @@ def shade(words: list[str], at: int) -> Folded:
     inside = at + 2 < len(words)
     painted = at + 2 + (words[at + 2 : at + 3] != [] and words[at + 2] in known.shades)
     if painted < len(words) and words[painted] in known.colours:
-        after = (*words[painted + 1 :], ".")[0]
+        after = (*words[_colours(words, painted)[1] :], ".")[0]
         inside &= after not in _TOLD and not acts(after)
     if second and _one_look(words, at, inside=inside):
         return 2, [Word("red", f"{first} {second}", "attribute")]
@@ -62,6 +62,39 @@ def shade(words: list[str], at: int) -> Folded:
         # "a mango, orange, and banana"
         return 1, [Word("box", first, "name")]
     return (1, [Word("red", first)]) if first in known.colours and not noun and first != "red" else NOTHING
+
+
+def two_of_them(words: list[str], at: int) -> Folded:
+    """What colours two have: "two dogs| , one white and one dark brown, | run"."""
+    comma = words[at] == ","
+    if at == 0 or words[at + comma : at + comma + 1] != ["one"]:
+        return NOTHING
+    first, at_second = _colours(words, at + comma + 1)
+    at_second += words[at_second : at_second + 1] == [","]
+    at_second += words[at_second : at_second + 1] == ["and"]
+    other = 2 if words[at_second : at_second + 2] == ["the", "other"] else 1
+    second, end = _colours(words, at_second + other)
+    after = (*words[end:], ".")[0]
+    told = words[at_second : at_second + 1] in (["one"], ["another"]) or other == 2
+    if not (first and second and told) or after in known.animate | known.clothes:
+        return NOTHING
+    both = [Word("red", colour, "attribute") for colour in (*first, *second)]
+    return end - at, [word for colour in both for word in (Word("and"), colour)][1:]
+
+
+def _colours(words: list[str], at: int) -> tuple[list[str], int]:
+    """The colours that are joined from a place on, and where they end."""
+    found = list[str]()
+    while True:
+        start = at + (bool(found) and words[at : at + 1] == ["and"])
+        dark = start + (words[start : start + 1] != [] and words[start] in known.shades)
+        coloured = dark > start and words[dark : dark + 1] == ["colored"]
+        if not coloured and not (words[dark : dark + 1] and words[dark] in known.colours):
+            # "one light and one dark"
+            alone = not found and dark > start and words[start] in ("light", "dark")
+            return ([words[start]], dark) if alone else (found, at)
+        found.append(" ".join(words[start : dark + 1]))
+        at = dark + 1
 
 
 def _of_two(words: list[str], at: int) -> str:
@@ -81,38 +114,65 @@ def _one_look(words: list[str], at: int, *, inside: bool) -> bool:
     """
     first, second, after = (*words[at : at + 3], "")[:3]
     # "a snow topped mountain", but not "a pizza topped with cheese"
-    named = inside and after not in _NOT_NAMED
+    # "a long haired, bearded man"
+    listed = after in (",", "and") and at > 0 and words[at - 1] in known.articles and second == "haired"
+    named = listed or (inside and after not in _NOT_NAMED)
     bare = named and first not in _NOT_FIRST
     does = first.endswith("ing") and first not in known.participles
     part = first.endswith(("ly", "ing", "ful")) or first in known.apart
     said = second in known.compounded
-    numbered = first == "number" and (second.isdigit() or second in known.numbers)
-    looking = inside and second == "looking"
     return (
-        ((first in known.shades or _ish(first)) and second in known.colours)
+        (second in known.colours and (_ish(first) or (first in known.shades and _shaded(first, second))))
         or (first in known.depths and second in _UNITS_OF)
         # "snow covered mountains", but not "a large painted tower"; "a two lane road"
         or (bare and said and not part)
         or (named and (first in known.numbers or first.isdigit()) and second in known.units)
         # "a brown hair woman"
-        or (first in known.colours and second == "hair" and after in known.animate)
+        or (first in known.colours and second == "hair" and after in known.animate - {"band"})
         # "a long haired dog", but not "holding colored flags"
         or (named and second in known.made and not does and first not in _NO_FIRST and not (part and said))
-        # "a castle like building", "the number 23 jersey"
-        or (
-            (named and at > 0 and words[at - 1] in known.articles)
-            and (second == "like" or numbered)
-            and not acts(after)
-        )
-        or (looking and first in known.looks)
-        # but not "sits by a beach looking sad"
-        or (
-            looking
-            and bare
-            and not first.endswith("s")
-            and not {first, after} & _AROUND
-            and first not in _THINGS
-        )
+        or (named and _like(words, at))
+        # "a hill that is snow covered", "a red uniformed player"
+        or (_told_alone(words, at) and said and not part)
+        or (named and second in known.worn_looks and first in known.colours | {"military"})
+        or (inside and second == "looking" and _looks_so(first, after, bare=bare))
+    )
+
+
+def _like(words: list[str], at: int) -> bool:
+    """Whether two words tell what something is like, or which one it is: "a castle like building", "dog like
+    animals", "the number 23 jersey".
+    """
+    first, second, after = words[at : at + 3]
+    numbered = first == "number" and (second.isdigit() or second in known.numbers)
+    if at > 0 and words[at - 1] in known.articles and (second == "like" or numbered) and not acts(after):
+        return True
+    return second == "like" and after.endswith("s") and first in known.animals
+
+
+def _looks_so(first: str, after: str, *, bare: bool) -> bool:
+    """Whether a word before "looking" tells how something looks: "a nice looking bike", but not "sits by a
+    beach looking sad".
+    """
+    if first in known.looks:
+        return True
+    return bare and not first.endswith("s") and not {first, after} & _AROUND and first not in _THINGS
+
+
+def _shaded(shade: str, colour: str) -> bool:
+    """Whether a shade is one of a colour: "baby blue", but not "a baby | black bear"."""
+    return shade not in ("baby", "sky") or colour in ("blue", "pink")
+
+
+def _told_alone(words: list[str], at: int) -> bool:
+    """Whether two words stand alone after "is": "a hill that is | snow covered"."""
+    after = (*words[at + 2 :], ".")[0]
+    before = words[at - 1] if at else ""
+    before = words[at - 2] if at > 1 and before.endswith("ly") else before
+    return (
+        before in known.be
+        and words[at] not in _NOT_FIRST | {"well"}
+        and (not after[0].isalnum() or after == "and")
     )
 
 

@@ -5,7 +5,8 @@ from workbench.text.scene_graph.vocabulary import SINGULARS, known
 
 NO_OBJECTS = known.pronouns | known.unsaid | known.be
 # words before a noun that are no part of its name; joined once, since every such word is asked for
-NO_PARTS = known.colours | known.materials | known.dropped | known.participles
+NO_PARTS = known.colours | known.materials | known.dropped | known.participles | known.never_named
+PERSONS = {"women": "woman", "men": "man"}
 LIT = frozenset({"on", "off"})
 INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn")
 BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quantmod", "npadvmod", "appos")
@@ -23,7 +24,7 @@ def inner(tree: Tree, i: int) -> bool:
 def is_object(tree: Tree, i: int) -> bool:
     """Whether a word is the head of a phrase that names something."""
     word, kind = tree.given(i), tree.words[i].kind
-    if kind in ("attribute", "preposition") or not word[0].isalnum():
+    if kind in ("attribute", "preposition", "verb") or not word[0].isalnum():
         return False
     if word in NO_OBJECTS:
         return False
@@ -39,7 +40,14 @@ def is_object(tree: Tree, i: int) -> bool:
     first = i
     while tree.deps[first] == "conj" and tree.said(first) in known.colours:
         first = tree.heads[first]
-    return named and tree.deps[first] in ("nsubj", "nsubjpass", "dobj", "pobj") and not tree.noun(first)
+    return (
+        named
+        and tree.deps[first] in ("nsubj", "nsubjpass", "dobj", "pobj")
+        and (
+            # "in orange and | black"
+            not tree.noun(first) or tree.said(first) in known.colours
+        )
+    )
 
 
 def name_of(tree: Tree, i: int) -> str:
@@ -54,12 +62,15 @@ def name_of(tree: Tree, i: int) -> str:
         # No plural ends in -a: "coca-cola".
         whole = start == "pair of " or last.endswith("a")
         head = word.says if whole else SINGULARS.get(word.says) or start + lemma(last, "NOUN")
-    return " ".join([*(tree.said(c) for c in compound(tree, i)), head])
+    # "a women tennis player"
+    parts = (PERSONS.get(tree.said(c), tree.said(c)) for c in compound(tree, i))
+    return " ".join([*parts, head])
 
 
 def namesake(tree: Tree, i: int) -> int:
     """The noun that names an object: itself, or the noun joined to a colour, "a black and a white dog"."""
-    if tree.said(i) not in known.colours or tree.deps[i] == "pobj":
+    own = any(tree.given(c) in known.articles for c in tree.below(i, "det"))
+    if tree.said(i) not in known.colours or tree.deps[i] == "pobj" or not own:
         return i
     alike = [n for n in tree.below(i, "conj") if tree.noun(n) and tree.below(n, "det")]
     return next((n for n in alike if any(tree.said(c) in known.colours for c in tree.below(n, "amod"))), i)
@@ -108,7 +119,7 @@ def _raised(tree: Tree, i: int) -> list[tuple[int, str]]:
     name = tree.name(i)
     ways = known.particles if name in known.personal else LIT if name in known.lamps else ()
     moved = [c for c in tree.below(i, "advmod") if c > i and tree.given(c) in ways]
-    return [(c, tree.given(c)) for c in moved if tree.given(c + 1) not in known.placing]
+    return [(c, tree.given(c)) for c in moved if tree.given(c + 1) not in known.placing | {"against"}]
 
 
 def _gathered(tree: Tree, i: int) -> list[tuple[int, str]]:

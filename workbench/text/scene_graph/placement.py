@@ -27,6 +27,13 @@ def placed(tree: Tree) -> Tree:
             _owned(tree, i)
         elif tree.deps[i] == "relcl" and tree.given(i) == "includes":
             _included(tree, i)
+        if tree.tags[i] == "VBG" and i and tree.deps[i - 1] == "aux" and tree.given(i - 1) in known.have:
+            _had(tree, i)
+        if tree.tags[i] == "VBG" and tree.deps[i] == "pobj" and tree.noun(i - 1) and i > 1:
+            # "is on the ground | growling"
+            above = tree.heads[tree.heads[i]]
+            if tree.heads[i - 1] == tree.heads[i] and tree.verb(above):
+                tree.hang(i, above, "advcl")
         if tree.tags[i] == "VBG" and tree.deps[i] == "dobj" and tree.root(tree.heads[i]) == "have":
             # "a street that has writing on it"
             tree.tags[i] = "NN"
@@ -37,6 +44,7 @@ def placed(tree: Tree) -> Tree:
         if tree.noun(i) and tree.deps[i] in ("dep", "conj"):
             _listed(tree, i)
         if tree.deps[i] == "prep" and not _on_the_wall(tree, i):
+            _engaged(tree, i)
             _worn(tree, i)
             _seen(tree, i)
             _stands(tree, i)
@@ -49,6 +57,16 @@ def placed(tree: Tree) -> Tree:
     return tree
 
 
+def _had(tree: Tree, i: int) -> None:
+    """What somebody has is a thing, whatever its end: "a wall that has | writing on it"."""
+    verb, above, dep = i - 1, tree.heads[i], tree.deps[i]
+    for c in [c for c in tree.children[i] if c != verb and tree.deps[c] != "prep"]:
+        tree.heads[c] = verb
+    tree.heads[verb], tree.deps[verb] = (verb if above == i else above), dep
+    tree.heads[i], tree.deps[i], tree.tags[i] = verb, "dobj", "NN"
+    tree.link()
+
+
 def _listed(tree: Tree, i: int) -> None:
     """A list goes on with the noun before its comma: "a kitchen with a stove, | a can and an oven", "with red
     hair and | a suit"; and who is joined is joined to whoever stands before "and": "a boat pushed by a boy
@@ -59,6 +77,10 @@ def _listed(tree: Tree, i: int) -> None:
     if before < 0 or head >= before or not tree.noun(before) or tree.deps[before] not in ("pobj", "dobj"):
         return
     comma = tree.deps[i] == "dep" and tree.given(begin - 1) in (",", "and")
+    # "a kitchen that has a stove, | a can and an oven"
+    has = tree.heads[before]
+    told = (tree.root(has), tree.deps[has], tree.heads[has]) == ("have", "relcl", head)
+    comma |= told and tree.given(begin - 1) in (",", "and")
     alike = tree.deps[i] == "conj" and tree.given(begin - 1) == "and" and tree.noun(head)
     if comma or (alike and tree.animate(i) and tree.animate(before) and not tree.animate(head)):
         tree.hang(i, before, "conj")
@@ -83,10 +105,30 @@ def _on_the_wall(tree: Tree, i: int) -> bool:
     owner, place = tree.heads[i], tree.name(target[0])
     definite = any(tree.given(c) in ("the", "its") for c in tree.children[target[0]])
     part = tree.noun(owner) and not tree.animate(owner) and definite and place in known.parts | known.surfaces
+    # "with fans | on either side of her"
+    part |= place == "side" and any(
+        tree.given(c) in ("either", "each", "both") for c in tree.children[target[0]]
+    )
     found = part or (tree.name(noun) in known.body and _own(tree, noun)) or tree.given(target[0]) == "it"
     if found:
         tree.hang(i, noun, "prep")
     return found
+
+
+def _engaged(tree: Tree, i: int) -> None:
+    """A place that an adjective asks for belongs to it: "is airborne | over a ramp", "a rider high | in the
+    air".
+    """
+    look = i - 1
+    if i == 0 or tree.given(look) not in known.engaged or tree.said(i) not in known.placing | {"over"}:
+        return
+    if tree.deps[look] in ("amod", "acomp", "advmod"):
+        above = tree.heads[look]
+        is_so = tree.verb(above) and (tree.root(above) in known.be or tree.given(above) in known.be)
+        described = above < look and (tree.animate(above) or tree.given(look) == "high")
+        if is_so or (described and not tree.verb(above)):
+            tree.deps[look], tree.tags[look] = "acomp" if is_so else "amod", "JJ"
+            tree.hang(i, look, "prep")
 
 
 def _done(tree: Tree, i: int) -> None:
@@ -139,8 +181,12 @@ def _waited_for(tree: Tree, i: int) -> None:
     for clause in clauses:
         to = [c for c in tree.below(clause, "aux") if tree.given(c) == "to"]
         things = [*tree.below(i, "pobj"), *tree.below(clause, "nsubj")]
-        things = [t for t in things if to and i < t and to[0] == t + 1]
-        if things and tree.verb(head) and (tree.deps[i] == "mark" or tree.root(head) == "wait"):
+        things = [t for t in things if to and i < t and to[0] == t + 1 and tree.given(t) not in known.unsaid]
+        if (
+            things
+            and tree.verb(head)
+            and (tree.deps[i] == "mark" or tree.root(head) == "wait" or tree.root(clause) in known.fetching)
+        ):
             tree.hang(i, head, "prep")
             tree.hang(things[0], i, "pobj")
             tree.hang(clause, things[0], "acl")
@@ -248,10 +294,14 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
     """Move a phrase with "with": clothing, body parts and surroundings go to the subject, tools and
     companions to the verb.
     """
+    if tree.deps[target + 1] == "prep":
+        _on_the_wall(tree, target + 1)
     head, name, around = tree.heads[i], tree.name(target), _surrounding(tree, target)
     by = _to_it(tree, target)
     if by and (_of_it(tree, i, by) or (tree.noun(head) and not tree.animate(head))):
         return
+    if not around and _stands_with(tree, i, target):
+        head = i - 1
     while around and tree.deps[head] in ("pobj", "prep", "dobj") and not tree.verb(head):
         head = tree.heads[head]
     # "going down a slide | with her arms up"
@@ -260,20 +310,8 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
         tree.hang(i, head, "prep")
     if tree.noun(head) and head != tree.heads[i]:
         tree.hang(i, head, "prep")
-    elif tree.verb(head) and tree.root(head) not in known.filling:
-        described = [tree.heads[head]] if tree.deps[head] == "acl" else []
-        subjects = [s for s in tree.below(head, "nsubj", "nsubjpass") if s < i] or described
-        things = [t for t in tree.below(head, "dobj") if t < i]
-        so = any(c > target for c in tree.below(target, "advmod", "amod", "acl"))
-        held = things and tree.root(head) in known.holding and tree.name(things[-1]) in known.containers
-        if things and (
-            (name in known.body - known.grips and not _own(tree, target)) or (held and i == things[-1] + 1)
-        ):
-            tree.hang(i, things[-1], "prep")
-        elif name in known.clothes and tree.animate(i - 1):
-            tree.hang(i, i - 1, "prep")
-        elif subjects and (around or name in known.clothes or ((so or not things) and name in known.body)):
-            tree.hang(i, subjects[0], "prep")
+    elif tree.verb(head):
+        _of_a_verb(tree, i, target, head, around=around)
     elif tree.deps[head] == "pobj" and tree.noun(head):
         over = tree.heads[tree.heads[head]]
         moves = name in known.animate | known.portable and (tree.verb(over) or tree.animate(over))
@@ -285,6 +323,47 @@ def _move_with(tree: Tree, i: int, target: int) -> None:
     if tree.deps[head] == "dobj" and name in known.animate and tree.root(tree.heads[head]) in known.light:
         # "doing a trick | with a dog"
         tree.hang(i, tree.heads[head], "prep")
+
+
+def _of_a_verb(tree: Tree, i: int, target: int, verb: int, *, around: bool) -> None:
+    """Move a phrase with "with" from a verb to its subject or object, where it tells of these.
+
+    Args:
+        tree: one sentence; it is changed.
+        i: position of "with".
+        target: position of what it is with.
+        verb: position of the verb.
+        around: whether what it is with is what is around.
+    """
+    root, name = tree.root(verb), tree.name(target)
+    # "dressed | with scarves", but not "dressed in a coat | with a feather on her hat"
+    if root in known.filling or (root in known.clothing and verb == i - 1):
+        return
+    described = [tree.heads[verb]] if tree.deps[verb] == "acl" else []
+    subjects = [s for s in tree.below(verb, "nsubj", "nsubjpass") if s < i] or described
+    things = [t for t in tree.below(verb, "dobj") if t < i]
+    so = any(c > target for c in tree.below(target, "advmod", "amod", "acl"))
+    held = things and root in known.holding and tree.name(things[-1]) in known.containers
+    parts = name in known.body - known.grips and not _own(tree, target)
+    if things and (parts or (held and i == things[-1] + 1)):
+        tree.hang(i, things[-1], "prep")
+    elif name in known.clothes and tree.animate(i - 1):
+        tree.hang(i, i - 1, "prep")
+    elif subjects and (around or name in known.clothes or ((so or not things) and name in known.body)):
+        tree.hang(i, subjects[0], "prep")
+
+
+def _stands_with(tree: Tree, i: int, target: int) -> bool:
+    """Who is with somebody is so while they do something: "a girl stands | with other children". Moves the
+    phrase to the verb before it, and returns whether it did.
+    """
+    head, verb = tree.heads[i], i - 1
+    does = tree.verb(verb) and head < verb and (tree.heads[verb] == head or tree.heads[head] == verb)
+    alone = tree.animate(target) and not tree.below(target, "acl", "relcl")
+    if does and alone and tree.animate(head):
+        tree.hang(i, verb, "prep")
+        return True
+    return False
 
 
 def _of_it(tree: Tree, i: int, by: set[str]) -> bool:

@@ -101,8 +101,17 @@ class _Sentence:
         look = [a for _, a in looks_of(self.tree, i)] if word in ("one", "ones", "others") else []
         living = {node.label for node in self.nodes if node.among(known.animate)}
         if word == "others":
-            told = meant and (len(living) == 1 or (look and not living))
-            return [self._new(i, self.nodes[meant[0]].label if told else word, look)]
+            # "a girl examines | others" has others of what she has
+            doers = {self.nodes[n].label for n in self._barred(i)}
+            alone = len(living) == 1 and not (
+                living <= doers and len(meant) > 0 and self.nodes[meant[0]].label not in living
+            )
+            told = (
+                [*living]
+                if alone
+                else [self.nodes[n].label for n in meant if len(living) == 1 or (look and not living)]
+            )
+            return [self._new(i, told[0] if told else word, look)]
         beside_one = word == "other" and meant and "one" in self.nodes[meant[0]].attributes
         if meant and (look or beside_one or word == "another"):
             return [self._new(i, self.nodes[meant[0]].label, look)]
@@ -137,7 +146,9 @@ class _Sentence:
             living = self._where(lambda n: n.among(known.animate), several) if word == "they" else []
             # "men in sunglasses look at something near them"
             bare = self._where(lambda n: not n.among(known.clothes), several)
-            return living[-1:] or bare[-1:] or several[-1:] or free[:2]
+            persons = self._where(lambda n: n.among(known.persons), free) if word == "they" else []
+            pair = persons if len(persons) > 1 else free
+            return living[-1:] or bare[-1:] or several[-1:] or pair[:2]
         if word in known.person_pronouns:
             others = known.male if self.tree.said(i) in ("she", "her") else known.female
             persons = self._where(lambda n: n.among(known.persons - others), free)

@@ -15,11 +15,14 @@ SHARED = known.placing - {"at"}
 AIMED = known.seeing | {"point"}
 # verbs whose place is no other's, and those that a place may be of
 SETTLED = AIMED | known.resting
+POSTURES = frozenset({"lay", "lie", "sit", "sleep", "stand"})
 STAYING = known.moving | known.resting | {"stand"}
 OWN = known.clothes | known.ridden
+# what somebody has in the hand
+GRASPED = frozenset({"carry", "hold", "open"})
 # verbs and the adjectives that belong to them
 COMPLETED = {"fall": "asleep", "get": "ready"}
-CLIMBING = ("conj", "advcl", "xcomp", "ccomp", "pcomp", "dep", "parataxis")
+CLIMBING = ("conj", "advcl", "xcomp", "ccomp", "pcomp", "dep", "parataxis", "acomp")
 # A preposition with the position of its last word, and the nouns it points at.
 Tie = tuple[str, int, list[int]]
 
@@ -221,7 +224,9 @@ def _wanted(tree: Tree, verb: int, root: str) -> list[int]:
         return tree.below(tree.heads[for_whom], "dobj")
     joins = tree.below(verb, "conj") if root in known.transitive else []
     seconds = [c for c in joins if c == verb + 2 and tree.tags[c] == tree.tags[verb]]
-    return [t for c in seconds for t in tree.below(c, "dobj")]
+    # "holding and looking at | a tooth"
+    held = root in GRASPED
+    return [t for c in seconds for t in tree.below(c, "dobj") or (tree.phrases(c)[:1] if held else [])]
 
 
 def _tied(tree: Tree, verb: int, root: str) -> list[Tie]:
@@ -249,7 +254,11 @@ def _told_by(tree: Tree, verb: int) -> list[int]:
     """The adjectives that stand with a verb and tell of who does it: "looks happy", "painted white and red",
     "runs barefoot".
     """
-    shown = [a for a in joined(tree, tree.below(verb, "acomp", "oprd")) if tree.adjective(a)]
+    own = joined(tree, tree.below(verb, "acomp", "oprd"))
+    # "painted | red white and blue", "a kitchen that is cluttered and | messy"
+    own = [look for a in own for look in (*tree.below(a, "amod"), a)]
+    own += tree.below(verb, "conj") if tree.tags[verb] == "VBN" else []
+    shown = [a for a in own if tree.adjective(a)]
     shown = [a for a in shown if not _completes(tree, verb, a)]
     beside = [a for a in tree.below(verb, "advmod") if tree.given(a) in known.beside_verbs]
     return [a for a in (*shown, *beside) if tree.given(a) not in known.heights]
@@ -272,7 +281,10 @@ def _shared(tree: Tree, verb: int, root: str) -> list[Tie]:
     last = max((verb, *tree.below(verb, "prt"))) if tree.tags[verb] == "VBN" else verb
     seconds = [c for c in tree.below(verb, "conj") if verb < c <= last + 2]
     moving = [c for c in seconds if root in known.moving and tree.root(c) in known.moving]
-    placed = ties(tree, *(c for c in seconds if tree.root(c) not in SETTLED and not tree.below(c, "dobj")))
+    # "standing and sitting | on a train"
+    both = root in POSTURES and tree.given(last + 1) == "and"
+    alike = SETTLED - POSTURES if both else SETTLED
+    placed = ties(tree, *(c for c in seconds if tree.root(c) not in alike and not tree.below(c, "dobj")))
     # "sits and plays a guitar | on the grass"
     stays = root in STAYING
     keep = [c for c in seconds if stays and tree.below(c, "dobj") and tree.root(c) not in known.putting]
@@ -285,7 +297,7 @@ def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
     """What "is" says: "is red", "is on a table"; "there is" says nothing by itself."""
     negated = "not " if _negated(tree, verb) else ""
     shown = filter(tree.adjective, tree.below(verb, "acomp", "attr", "oprd"))
-    looks = [a for child in shown for a in (*tree.below(child, "amod"), child, *tree.below(child, "conj"))]
+    looks = [a for child in shown for a in (*tree.below(child, "amod"), *_joined_looks(tree, child))]
     places = ties(tree, verb, *tree.below(verb, "advmod"))
     # "is up | in the air"
     after = {c + 1: tree.given(c) for c in tree.below(verb, "advmod") if tree.given(c) in MOVED}
@@ -298,6 +310,12 @@ def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
             yield from _look(tree, look, doer, negated)
         for tie, _, targets in places:
             yield from (Statement(doer, negated + tie, target) for target in targets)
+
+
+def _joined_looks(tree: Tree, look: int) -> list[int]:
+    """An adjective with those joined to it: "white, black and brown"."""
+    joined_ones = (c for c in tree.below(look, "conj") if not tree.verb(c))
+    return [look, *(a for c in joined_ones for a in _joined_looks(tree, c))]
 
 
 def _look(tree: Tree, look: int, noun: int, negated: str, *, alone: bool = True) -> list[Statement]:
@@ -314,7 +332,8 @@ def _look(tree: Tree, look: int, noun: int, negated: str, *, alone: bool = True)
     said = tree.said(look)
     together, apart = list[Statement](), list[Statement]()
     for tie, _, targets in ties(tree, look):
-        loose = tie in known.placing or (tie == "with" and said not in known.busy) or said in known.colours
+        loose = tie in known.placing and said not in known.engaged
+        loose |= (tie == "with" and said not in known.busy) or said in known.colours
         words = tie if loose else f"{negated}{said} {tie}"
         (apart if loose else together).extend(Statement(noun, words, target) for target in targets)
     return together or ([Statement(noun, negated + said), *apart] if alone else [])

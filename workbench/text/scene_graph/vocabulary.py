@@ -11,9 +11,9 @@ SINGULARS: dict[str, str] = _TABLES.pop("singulars")
 ROOTS: dict[str, str] = _TABLES.pop("roots")
 PREPOSITIONS: dict[str, str] = _TABLES.pop("prepositions")
 STAND_INS: dict[str, str] = _TABLES.pop("stand_ins")
-NAMES, ADJECTIVES, ADVERBS = (
+NAMES, ADJECTIVES, ADVERBS, COMPOUND_VERBS = (
     [" ".join(phrase.split()) for phrase in _TABLES.pop(key).split(",")]
-    for key in ("names", "adjectives", "adverb_phrases")
+    for key in ("names", "adjectives", "adverb_phrases", "compound_verbs")
 )
 # Every class of the file as a set of words: ``"dog" in known.animals``.
 known = SimpleNamespace(**{key: frozenset(text.split()) for key, text in _TABLES.items()})
@@ -35,8 +35,8 @@ class Word:
     Args:
         given: what the parser reads.
         says: what it stands for, where that is something else: a preposition, an adjective, a name.
-        kind: ``"preposition"``, ``"attribute"``, ``"name"``, ``"count"`` of a pronoun for some of those
-            that were told of, or ``""``.
+        kind: ``"preposition"``, ``"attribute"``, ``"name"``, ``"verb"`` where it says the dictionary form of
+            a verb of several words, ``"count"`` of a pronoun for some of those that were told of, or ``""``.
     """
 
     given: str

@@ -9,7 +9,9 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache
 
-from workbench.text.scene_graph.looks import NOTHING, SHADED, SHADES, Folded, aged, shade
+from workbench.text.scene_graph.compounds import FIRST, compound_verb, numbered
+from workbench.text.scene_graph.frames import aside, frame
+from workbench.text.scene_graph.looks import NOTHING, SHADED, SHADES, Folded, aged, shade, two_of_them
 from workbench.text.scene_graph.vocabulary import (
     ADJECTIVES,
     ADVERBS,
@@ -29,7 +31,9 @@ LONGEST = 120
 COUNTED = (["two"], ["three"], ["some"])
 _AFTER = known.stoppers | known.placing | known.motion
 # "a t.v." is one word
-_TOKEN = re.compile(r"\b(?:[a-z]\.){2,}|[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]")
+_TOKEN = re.compile(
+    r"\b(?:[a-z]\.){2,}|\d+(?:[:./]\d+)+|[^\W_]+(?:['\-][^\W_]+)*|'(?:s|re|ve|ll|d)\b|[.;:!?,\"()&/]"
+)
 # "with it's head" is meant as its head.
 _ITS = re.compile(r"\b(\w+ing|with|in|on|of|from|out|off|over|by|at) it's (?!(?:an?|the|not|\w+ing)\b)(?=\w)")
 # "a black-and-white dog"
@@ -39,6 +43,8 @@ _APOSTROPHE = re.compile(r"^(.+?)('s|n't|'re|'ve|'ll|'d)$")
 _OVER = ("over", "behind", "above", "under")
 _NO_PLURAL = known.be | known.have | ENDS | known.motion | {"always"}
 _OWNED = known.openers - {"two", "some"}
+_ARTICLED = ("slip and slide", "thumbs up")
+_TURNED = known.be | {"put", "show", "shown", "turned", "flipped"}
 _TIES = {"tie": "hat", "ties": "hats"}
 
 Rule = Callable[[list[str], int], Folded]
@@ -98,16 +104,23 @@ def _due(word: str, *, begins: bool, shaded: bool, gathers: bool) -> list[Rule]:
         gathers: whether a noun that gathers stands here or soon.
     """
     asked = {
-        _frame: begins or word in ("we", "in"),
+        frame: begins,
+        aside: word in ("we", "in", ","),
+        compound_verb: word in FIRST,
+        _something: word in known.indefinite,
         _phrase: word in _PHRASES,
         _gathering: gathers,
+        two_of_them: word in ("one", ","),
+        _another: word in ("a", "the", "two"),
         _partitive: word in known.partitives or word == "one",
         aged: shaded,
         shade: shaded or word in SHADES or word.endswith("ish"),
+        numbered: shaded or word == "number",
         _some: word in known.numbers,
         _counted: word in _OVER,
         _couple: word == "couple",
         _owner: word.endswith("s") and word[:-1] in known.animate,
+        _each: word == "each",
         _tie: word in _TIES,
         _glasses: word == "glasses",
         _sport: word in known.doing,
@@ -138,6 +151,7 @@ def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
     table |= dict.fromkeys(("each other", "one another"), Word("themselves"))
     table |= dict.fromkeys((*ADVERBS, *(told.replace(" ", "-") for told in ADVERBS)), Word("together"))
     table |= {"no one": Word("nobody", "no one", "name"), "as well": Word("too"), "as well as": Word("and")}
+    table["outdoors"] = Word("outdoors")
     table["glasses of"] = Word("cups", "glass", "name")
     for name in NAMES:
         several = [plural(name)] if name.split()[-1] not in known.enacted else []
@@ -163,6 +177,8 @@ def _phrase(words: list[str], at: int) -> Folded:
     adjectives of several words, which stand before a noun: "two door".
     """
     before = words[at - 1] if at else ""
+    if before in ("the", "great") and words[at] == "outdoors":
+        return 1, [Word("box", "outdoors", "name")]
     if before == "the" and words[at] in ("inside", "outside") and words[at + 1 : at + 2] == ["of"]:
         return 1, [Word("side", words[at], "name")]
     does = before in known.animate
@@ -174,9 +190,13 @@ def _phrase(words: list[str], at: int) -> Folded:
             word.kind != "attribute"
             or (*words[at + len(phrase) :], ".")[0] not in NO_NOUN
             or phrase == ["cross", "legged"]
+            or (phrase == ["upside", "down"] and before in _TURNED)
+            or (before in known.be and (*words[at + len(phrase) :], ".")[0] in (".", ","))
         )
         # "a blow up raft", but "children blow up balloons"
         and not (word.kind == "attribute" and _does(phrase) and before not in known.openers)
+        # "gives a | thumbs up", but "children slip and slide"
+        and (word.says not in _ARTICLED or before in known.articles | known.colours)
         # "has his | face down"
         and not (word.given == "together" and before in known.openers)
         # "a boy | walking sticks"
@@ -213,6 +233,12 @@ def _gathering(words: list[str], at: int) -> Folded:
     after = next((i for i in range(start + 2, len(words)) if words[i] not in known.determiners), len(words))
     ahead = words[after : after + 3]
     noun = next((i for i, word in enumerate(ahead) if word in known.paired), None)
+    if ahead[:1] and ahead[0] in known.numbers and (*ahead[1:], ".")[0].endswith("ing"):
+        # "a group of four | hiking"
+        return after + 1 - at, [
+            Word("several", _one(words[start]), "attribute"),
+            Word("people", ahead[0], "name"),
+        ]
     if words[start] in ("pair", "pairs") and noun is not None:
         plain = [word for word in (*words[at:start], *ahead[:noun]) if word not in known.articles]
         adjectives = fold([*plain, ahead[noun]])[:-2]
@@ -233,43 +259,6 @@ def _one(gathers: str) -> str:
     """The singular of a noun that gathers."""
     singulars = (gathers[:-1], gathers[:-2], f"{gathers[:-3]}y") if gathers.endswith("s") else ()
     return next((one for one in singulars if one in known.gathers), gathers)
-
-
-def _frame(words: list[str], at: int) -> Folded:
-    """The beginning that says nothing: "an aerial view of"; "we see" also after a place."""
-    if words[at : at + 2] == ["we", "see"]:
-        return 2, [Word("there"), Word("is")]
-    if words[at : at + 2] == ["in", "this"] and {*words[at + 2 : at + 3]} & known.frames:
-        return 3, []
-    if (
-        at
-        and words[at] == "in"
-        and words[-1] in known.pictured
-        and known.pictorial.issuperset(words[at + 1 : -1])
-    ):
-        # "in an old black and white photo" at the end
-        return len(words) - at, []
-    if at and words[at:] == ["in", "black", "and", "white"] and words[at - 1] in known.places | known.framed:
-        return len(words) - at, []
-    for i, word in enumerate(words[:7] if at == 0 else ()):
-        opened = word in known.articles or word.endswith("ing")
-        if i and opened and words[0] not in ("this", "here", "there", "it"):
-            break
-        after = words[i + 1] if i + 1 < len(words) else ""
-        # "three men take pictures of a dog"
-        if word in known.frames and word.endswith("s") and not known.seen.issuperset(words[:i]):
-            break
-        if word in known.frames or (word == "up" and i > 0 and words[i - 1] == "close"):
-            shows = after in known.showing
-            if shows or (after == "of" and len(words) > i + 2):
-                # "a collage of | photos of"
-                inner = {*words[i + 2 : i + 3]} & known.frames
-                return i + 2 + (_frame(words[i + 2 :], 0)[0] if inner else 0), []
-            if words[i + 1 : i + 3] == ["is", "of"]:
-                return i + 3, []
-        if word in ("with", "on", "in", "at", "near", "holding"):
-            break
-    return NOTHING
 
 
 def _partitive(words: list[str], at: int) -> Folded:
@@ -305,7 +294,7 @@ def _counted(words: list[str], at: int) -> Folded:
 def _couple(words: list[str], at: int) -> Folded:
     """An amount without "of": "a couple umbrellas"."""
     after = (*words[at + 1 :], ".")[0]
-    amount = at > 1 and words[at - 1] == "a" and after.endswith("s") and after not in _NO_PLURAL
+    amount = at > 0 and words[at - 1] == "a" and after.endswith("s") and after not in _NO_PLURAL
     return (1, [Word("several", "couple", "attribute")]) if amount and not acts(after) else NOTHING
 
 
@@ -313,9 +302,53 @@ def _owner(words: list[str], at: int) -> Folded:
     """An owner without an apostrophe: "the dogs mouth"."""
     after = (*words[at + 1 :], ".")[0]
     before = words[at - 1] if at else ""
-    part = after in known.body and (before == "a" or (before in _OWNED and after not in known.verbs))
+    if words[at] in ("someones", "somebodys"):
+        named = after[0].isalnum() and after not in NO_NOUN
+        return (1, [Word("someone"), Word("'s")]) if named else NOTHING
+    part = after in known.clothes and before in ("his", "her", "their") and words[at][:-1] in known.persons
+    part |= after in known.body and (before == "a" or (before in _OWNED and after not in known.verbs))
     owner = words[at][:-1]
     return (1, [*(_alike([owner], 0)[1] or [Word(owner)]), Word("'s")]) if part else NOTHING
+
+
+def _each(words: list[str], at: int) -> Folded:
+    """Two who have something of each other's: "bite each others faces"."""
+    length = 2 if words[at + 1 : at + 2] == ["others"] else 3
+    own = length == 2 or words[at + 1 : at + 3] == ["other", "'s"]
+    after = (*words[at + length :], ".")[0]
+    return (length, [Word("their")]) if own and after[0].isalnum() and after not in NO_NOUN else NOTHING
+
+
+def _another(words: list[str], at: int) -> Folded:
+    """One, or some, of those that were told of: "while | a third | watches", "one drinking, | the other |
+    reading", "dogs with | two | sitting".
+    """
+    told, after = (*words[at + 1 : at + 3], ".", ".")[:2]
+    if words[at] == "two":
+        some = at > 1 and words[at - 1] == "with" and told.endswith("ing")
+        some &= after in NO_NOUN or not after[0].isalnum()
+        return (1, [Word("them", "two", "count")]) if some else NOTHING
+    alone = after in NO_NOUN or not after[0].isalnum()
+    does = acts(after) and at > 0 and words[at - 1] in ("while", "as", "and", ",")
+    if (words[at], told) == ("a", "third") and (does or after in known.be):
+        return 2, [Word("another", "third", "count")]
+    if (words[at], told) == ("the", "next") and alone and at > 0 and words[at - 1] == "to":
+        return 2, [Word("another", "next", "count")]
+    other = (words[at], told) == ("the", "other") and "one" in words[:at] and after.endswith("ing")
+    return (2, [Word("one")]) if other else NOTHING
+
+
+def _something(words: list[str], at: int) -> Folded:
+    """What colour something has, said after it, "something blue", and what somebody does with a thing, said
+    without "that": "a frisbee someone is holding".
+    """
+    after, then = (*words[at + 1 : at + 3], ".", ".")[:2]
+    if after in known.colours and then != "and" and (then in ENDS or not then[0].isalnum()):
+        return 2, [Word("red", after, "attribute"), Word(words[at])]
+    before = words[at - 1] if at else "."
+    bare = before[0].isalnum() and before not in NO_NOUN | known.be | known.motion | known.placing
+    told = bare and not before.endswith(("ing", "ly")) and after in ("is", "was", "has", "had")
+    return (1, [Word("that"), Word(words[at])]) if told else NOTHING
 
 
 def _tie(words: list[str], at: int) -> Folded:
@@ -362,7 +395,7 @@ def _alike(words: list[str], at: int) -> Folded:
 @cache
 def _hyphenated(word: str) -> Word:
     """A hyphenated word is one adjective or noun, whatever its parts."""
-    last, looks = word.rpartition("-")[2], ("old", "style", "year", "size", "like", "up", "free")
+    last, looks = word.rpartition("-")[2], ("old", "style", "year", "size", "like", "up", "free", "deep")
     if last == word:
         return Word(word)
     adjective = last.endswith(("ed", "ing")) and last not in known.unworked
