@@ -465,6 +465,32 @@ A baby black bear.
     baby bear, black
 Cakes cut up for you to eat.
     cake, cut up
+In the park everyone is wearing a red cap.
+    cap, red; everyone, wear in, park; everyone, wear, cap
+A group of three smiling nurses holding cups.
+    nurse, group; nurse, hold, cup; nurse, smiling; nurse, three
+A row of five parking meters on a street.
+    parking meter, five; parking meter, on, street; parking meter, row
+A living room with a couch, a lamp, and a picture.
+    living room, with, couch; living room, with, lamp; living room, with, picture
+Nurses enjoy view from a tower.
+    nurse, enjoy from, tower; nurse, enjoy, view
+A picture taken down from the wall.
+    picture, take down from, wall
+A bench with two sitting on it.
+    bench, with, two; two, sit on, bench
+A nurse laces her ice skates.
+    nurse, lace, ice skate
+A nurse in a helmet and roller skates.
+    nurse, in, helmet; nurse, in, roller skate
+Boats and jet skis on a lake.
+    boat, on, lake; jet ski, on, lake
+A man and a girl ice skate on a pond.
+    girl, ice skate on, pond; man, ice skate on, pond
+A house with the number 10 painted on the door.
+    house, with, number; number, 10; number, paint on, door
+A widow in black stands by a grave.
+    widow, in, black; widow, stand by, grave
 """
 LINES = SAYS.strip().splitlines()
 PAIRS = dict(zip(LINES[::2], LINES[1::2], strict=True))

@@ -16,7 +16,9 @@ _GIVEN = {
 _SHORT = re.compile(r"[^aeiou]*[aeiou][bdgmnpt]")  # "swimming" has two letters m
 _OBJECTS = known.articles | known.determiners | known.person_pronouns
 # what may stand before a verb, beside whoever does something
-_BEFORE = known.relatives | known.person_pronouns | known.clothes | {"and", "to", "they", ",", "will"}
+_BEFORE = known.relatives | known.clothes | {"he", "she", "they", "to", "will"}
+# what may stand before what is done as a thing: "a poster about scuba diving"
+_WATCHED = known.doing | known.articles | {"about", "teach", "teaches", "the", "watch", "watches", "watching"}
 _NUMBERS = known.numbers | {"one"}
 _NUMBERED = known.animate | known.ridden | known.clothes | {"car", "engine", "train", "bus"}
 _GOING = {"go": "", "goes": "s", "going": "ing", "gone": "ed", "went": "ed"}
@@ -48,27 +50,33 @@ def compound_verb(words: list[str], at: int) -> Folded:
     for length in range(min(3, len(words) - at), 0, -1):
         verb, end = _FORMS.get(tuple(words[at : at + length]), ("", ""))
         after = (*words[at + length :], ".")[0]
-        if verb and _does(words[at - 1] if at else "", end, after):
+        if verb and _does(words, at, end, after):
             return length, [Word(_GIVEN[end][after in _OBJECTS], verb, "verb")]
     return NOTHING
 
 
-def _does(before: str, end: str, after: str) -> bool:
+def _does(words: list[str], at: int, end: str, after: str) -> bool:
     """Whether a verb of several words is no thing where it stands, "on roller skates", "an ice skating rink".
 
     Args:
-        before: the word before it.
+        words: of the sentence.
+        at: where it begins.
         end: how it ends.
         after: the word after it.
     """
-    if after[0].isalnum() and after not in NO_NOUN | _OBJECTS | known.particles:
+    if at == 0 or (after[0].isalnum() and after not in NO_NOUN | _OBJECTS | known.particles):
         return False
+    before = words[at - 1]
     if end == "ing":
-        return before not in known.doing | known.stoppers | known.articles | {"the"} or before in ("and", ",")
-    several = before.endswith("s") or before in ("men", "women", "people", "children", "they")
+        # but not "a crowd watches ice skating"
+        return before not in _WATCHED and (before not in known.stoppers or before in ("and", ","))
+    joined = before in known.animate and "and" in words[max(at - 4, 0) : at]
+    several = joined or before.endswith("s") or before in ("men", "women", "people", "children", "they")
     doer = before in known.animate or before in _BEFORE
     doer |= end == "ed" and before in known.be | known.have
-    return doer and (end == "ed" or before in ("and", "to", ",", "will") or several == (end == ""))
+    # "a girl in jeans | roller skates"
+    worn = before in known.clothes and end == "s"
+    return doer and (end == "ed" or before in ("to", "will") or worn or several == (end == ""))
 
 
 def numbered(words: list[str], at: int) -> Folded:

@@ -37,9 +37,10 @@ def _framed(words: list[str], at: int) -> int:
         return 0
     if (after, then) == ("is", "of"):
         return at + 3
-    taken = after == "taken" and then != "by" and known.seen.issuperset({*words[:at]} - known.articles)
-    shows = after in known.showing or (word, after) == ("view", "from") or (after == "of" and then != "")
-    return at + 2 if taken or shows else 0
+    bare = known.seen | known.pictorial >= {*words[:at]}
+    taken = bare and after == "taken" and then not in known.particles | {"by"}
+    seen = bare and (word, after) == ("view", "from")
+    return at + 2 if taken or seen or after in known.showing or (after == "of" and then != "") else 0
 
 
 def aside(words: list[str], at: int) -> Folded:
@@ -57,6 +58,9 @@ def aside(words: list[str], at: int) -> Folded:
         return 3, []
     if at == 0 or words[at] not in ("in", ","):
         return NOTHING
-    pictured = words[-1] in known.pictured and known.pictorial.issuperset(words[at + 1 : -1])
+    told_so = {*words[at + 1 : -1]}
+    pictured = words[-1] in known.pictured and known.pictorial >= told_so
+    # but not "a couch, a lamp, and a picture"
+    pictured &= words[at] == "in" or not told_so & (known.articles | {"and"})
     old = words[at:] == ["in", "black", "and", "white"] and words[at - 1] in known.places | known.framed
     return (len(words) - at, []) if pictured or old else NOTHING

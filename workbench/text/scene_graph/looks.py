@@ -76,7 +76,11 @@ def two_of_them(words: list[str], at: int) -> Folded:
     second, end = _colours(words, at_second + other)
     after = (*words[end:], ".")[0]
     told = words[at_second : at_second + 1] in (["one"], ["another"]) or other == 2
-    if not (first and second and told) or after in known.animate | known.clothes:
+    ends = after in NO_NOUN | known.be | known.have or not after[0].isalnum() or after.endswith("ing")
+    # but not "two cats on a bed, one black and one gray", where the bed is near
+    several = max((i for i in range(at) if words[i] in known.numbers | {"couple"}), default=0)
+    near = not {*words[several:at]} & (known.placing | known.motion | {"with", "of"})
+    if not (first and second and told and ends and near):
         return NOTHING
     both = [Word("red", colour, "attribute") for colour in (*first, *second)]
     return end - at, [word for colour in both for word in (Word("and"), colour)][1:]
@@ -145,7 +149,12 @@ def _like(words: list[str], at: int) -> bool:
     """
     first, second, after = words[at : at + 3]
     numbered = first == "number" and (second.isdigit() or second in known.numbers)
-    if at > 0 and words[at - 1] in known.articles and (second == "like" or numbered) and not acts(after):
+    if (
+        at > 0
+        and words[at - 1] in known.articles
+        and (second == "like" or numbered)
+        and not (acts(after) or after.endswith("ed"))
+    ):
         return True
     return second == "like" and after.endswith("s") and first in known.animals
 

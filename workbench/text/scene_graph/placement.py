@@ -126,6 +126,7 @@ def _engaged(tree: Tree, i: int) -> None:
         above = tree.heads[look]
         is_so = tree.verb(above) and (tree.root(above) in known.be or tree.given(above) in known.be)
         described = above < look and (tree.animate(above) or tree.given(look) == "high")
+        described &= tree.deps[above] != "conj"
         if is_so or (described and not tree.verb(above)):
             tree.deps[look], tree.tags[look] = "acomp" if is_so else "amod", "JJ"
             tree.hang(i, look, "prep")

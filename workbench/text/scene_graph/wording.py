@@ -233,7 +233,9 @@ def _gathering(words: list[str], at: int) -> Folded:
     after = next((i for i in range(start + 2, len(words)) if words[i] not in known.determiners), len(words))
     ahead = words[after : after + 3]
     noun = next((i for i, word in enumerate(ahead) if word in known.paired), None)
-    if ahead[:1] and ahead[0] in known.numbers and (*ahead[1:], ".")[0].endswith("ing"):
+    does, then = (*ahead[1:3], ".", ".")[:2]
+    alone = does.endswith("ing") and (then in NO_NOUN or not then[0].isalnum())
+    if ahead[:1] and ahead[0] in known.numbers and alone:
         # "a group of four | hiking"
         return after + 1 - at, [
             Word("several", _one(words[start]), "attribute"),
@@ -326,7 +328,9 @@ def _another(words: list[str], at: int) -> Folded:
     told, after = (*words[at + 1 : at + 3], ".", ".")[:2]
     if words[at] == "two":
         some = at > 1 and words[at - 1] == "with" and told.endswith("ing")
-        some &= after in NO_NOUN or not after[0].isalnum()
+        some &= (after in NO_NOUN | {"next"} or not after[0].isalnum()) and told not in known.unworked
+        # but not "a bench with two sitting on it"
+        some &= any(word.endswith("s") or word in known.numbers for word in words[: at - 1])
         return (1, [Word("them", "two", "count")]) if some else NOTHING
     alone = after in NO_NOUN or not after[0].isalnum()
     does = acts(after) and at > 0 and words[at - 1] in ("while", "as", "and", ",")
@@ -334,7 +338,9 @@ def _another(words: list[str], at: int) -> Folded:
         return 2, [Word("another", "third", "count")]
     if (words[at], told) == ("the", "next") and alone and at > 0 and words[at - 1] == "to":
         return 2, [Word("another", "next", "count")]
-    other = (words[at], told) == ("the", "other") and "one" in words[:at] and after.endswith("ing")
+    other = (words[at], told) == ("the", "other") and after.endswith("ing")
+    # but not "one hand on a wheel and the other holding a phone"
+    other &= any(words[i] == "one" and words[i + 1].endswith("ing") for i in range(at))
     return (2, [Word("one")]) if other else NOTHING
 
 
@@ -347,6 +353,9 @@ def _something(words: list[str], at: int) -> Folded:
         return 2, [Word("red", after, "attribute"), Word(words[at])]
     before = words[at - 1] if at else "."
     bare = before[0].isalnum() and before not in NO_NOUN | known.be | known.motion | known.placing
+    # but not "in the park | someone is singing"
+    begins = max((i + 1 for i in range(at) if words[i] in (",", "and")), default=0)
+    bare &= words[begins] not in known.placing | known.motion | {"after", "before"}
     told = bare and not before.endswith(("ing", "ly")) and after in ("is", "was", "has", "had")
     return (1, [Word("that"), Word(words[at])]) if told else NOTHING
 
