@@ -14,6 +14,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -24,7 +25,7 @@ from tqdm.auto import tqdm
 
 from workbench import assets
 from workbench.records.writing import replacing
-from workbench.text.scene_graph import graph_of, split
+from workbench.text.scene_graph import compounds, graph_of, split
 from workbench.text.scene_graph.annotations import TEXTS, Part, annotated, pictures, records, texts
 from workbench.text.scene_graph.tree import (
     Tree,
@@ -57,7 +58,7 @@ GIVEN = frozenset(STAND_INS.values()) | {
     "several",
     "together",
 }
-GIVEN |= {f"{verb}{end}" for verb in ("jump", "kick") for end in ("", "s", "ing", "ed")}
+GIVEN |= {form for forms in compounds.GIVEN.values() for form in forms}
 VERBS, THINGS = ("VBD", "VBG", "VBP", "VBZ"), ("NN", "NNS")
 NO_DEED = frozenset({"amod", "aux", "auxpass", "case", "compound", "prep"})
 NAMED = frozenset({"compound", "conj", "dobj", "nsubj", "pobj"})
@@ -72,6 +73,16 @@ class Lesson(NamedTuple):
     drop: float
 
 
+@cache
+def known_texts(root: Path) -> dict[str, dict[str, str]]:
+    """All captions of each source by id.
+
+    Raises:
+        FileNotFoundError: a file of captions is absent.
+    """
+    return {source: texts(root / file, source) for source, file in TEXTS.items()}
+
+
 def pool(root: Path, counts: dict[str, int]) -> list[str]:
     """Captions of each source, none of a picture of which a caption is annotated, nor with the words of one.
 
@@ -79,18 +90,18 @@ def pool(root: Path, counts: dict[str, int]) -> list[str]:
         FileNotFoundError: a file of captions is absent.
     """
     rows = records()
-    known = {source: texts(root / file, source) for source, file in TEXTS.items()}
-    told = {known[row["source"]][row["id"]] for row in rows}
+    by_id = known_texts(root)
+    told = {by_id[row["source"]][row["id"]] for row in rows}
     picture = pictures(root)
     kept = {picture(row["source"], row["id"]) for row in rows}
     generator, found = random.Random(SEED), list[str]()
     for source, count in counts.items():
         free = sorted(
             name
-            for name, text in known[source].items()
+            for name, text in by_id[source].items()
             if picture(source, name) not in kept and text not in told
         )
-        found += [known[source][name] for name in generator.sample(free, count)]
+        found += [by_id[source][name] for name in generator.sample(free, count)]
     return found
 
 
@@ -98,12 +109,12 @@ def chosen(root: Path, *how: str) -> list[Reading]:
     """The readings of ``assets/scene_graphs/chosen.jsonl``: ``"chosen"``, ``"corrected"``, of captions
     ``"made up"`` or of the embedded ``"world"``; without a name all of them.
     """
-    known = {source: texts(root / file, source) for source, file in TEXTS.items()}
+    by_id = known_texts(root)
     found = list[Reading]()
     for row in map(json.loads, assets.path("scene_graphs/chosen.jsonl").read_text("utf-8").splitlines()):
         if how and row["how"] not in how:
             continue
-        caption = row.get("text") or known[row["source"]][row["id"]]
+        caption = row.get("text") or by_id[row["source"]][row["id"]]
         given = [word.given for word in split(caption)[0]]
         found.append(Reading(given, row["tags"].split(), row["deps"].split(), row["heads"]))
     return found
@@ -139,9 +150,9 @@ def proofread(root: Path) -> list[Reading]:
     Raises:
         FileNotFoundError: a file of captions is absent.
     """
-    known_texts = {source: texts(root / file, source) for source, file in TEXTS.items()}
+    by_id = known_texts(root)
     lines = assets.path(PROOFREAD).read_text("utf-8").splitlines()
-    captions = [known_texts[source][name] for source, name in (line.split() for line in lines)]
+    captions = [by_id[source][name] for source, name in (line.split() for line in lines)]
     sentences = [sentence for caption in captions for sentence in split(caption) if len(sentence) > 2]
     read = zip(sentences, trees(sentences), strict=True)
     return [Reading([word.given for word in words], one.tags, one.deps, one.heads) for words, one in read]

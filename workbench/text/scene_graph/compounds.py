@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 from workbench.text.scene_graph.looks import NOTHING, Folded
-from workbench.text.scene_graph.vocabulary import COMPOUND_VERBS, NO_NOUN, Word, known, plural
+from workbench.text.scene_graph.vocabulary import COMPOUND_VERBS, Word, ends, known, plural
 
 # what a verb of several words is given as, alone and before an object, by the end of its last word
-_GIVEN = {
+GIVEN = {
     "": ("jump", "kick"),
     "s": ("jumps", "kicks"),
     "ing": ("jumping", "kicking"),
@@ -45,13 +45,13 @@ def compound_verb(words: list[str], at: int) -> Folded:
     if words[at] in _GOING:
         length, made = compound_verb(words, at + 1) if words[at + 1 : at + 2] else NOTHING
         ing = length and words[at + length].endswith("ing")
-        given = Word(_GIVEN[_GOING[words[at]]][0], made[0].says, "verb") if ing else None
+        given = Word(GIVEN[_GOING[words[at]]][0], made[0].says, "verb") if ing else None
         return (length + 1, [given]) if given else NOTHING
     for length in range(min(3, len(words) - at), 0, -1):
         verb, end = _FORMS.get(tuple(words[at : at + length]), ("", ""))
         after = (*words[at + length :], ".")[0]
         if verb and _does(words, at, end, after):
-            return length, [Word(_GIVEN[end][after in _OBJECTS], verb, "verb")]
+            return length, [Word(GIVEN[end][after in _OBJECTS], verb, "verb")]
     return NOTHING
 
 
@@ -64,7 +64,7 @@ def _does(words: list[str], at: int, end: str, after: str) -> bool:
         end: how it ends.
         after: the word after it.
     """
-    if at == 0 or (after[0].isalnum() and after not in NO_NOUN | _OBJECTS | known.particles):
+    if at == 0 or not (ends(after) or after in _OBJECTS | known.particles):
         return False
     before = words[at - 1]
     if end == "ing":
@@ -84,7 +84,7 @@ def numbered(words: list[str], at: int) -> Folded:
     start = at if words[at] == "number" else at + 1
     told, after = (*words[start + 1 : start + 3], "", ".")[:2]
     which = words[start] == "number" and (told.isdigit() or told in _NUMBERS)
-    if not which or after in known.clothes or (told == "one" and after[0].isalnum() and after not in NO_NOUN):
+    if not which or after in known.clothes or (told == "one" and not ends(after)):
         return NOTHING
     said = Word("red", f"number {told}", "attribute")
     if start > at:

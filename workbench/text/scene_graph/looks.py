@@ -1,6 +1,6 @@
 """Step 2, adjectives: ages, shades and looks of two words that are one: "dark blue", "snow covered"."""
 
-from workbench.text.scene_graph.vocabulary import BEFORE, ENDS, NO_NOUN, Word, acts, known
+from workbench.text.scene_graph.vocabulary import BEFORE, ENDS, NO_NOUN, Word, acts, ends, known
 
 _NO_FIRST = (
     BEFORE | known.placing | known.motion | known.have | known.person_pronouns | {"its", "their", "my"}
@@ -29,7 +29,7 @@ def aged(words: list[str], at: int) -> Folded:
         return NOTHING
     after, old = (*words[at + 3 :], ".")[0], " ".join(words[at : at + 3])
     named = at == 0 or words[at - 1] in known.articles
-    alone = named and (not after[0].isalnum() or after in NO_NOUN or acts(after))
+    alone = named and (ends(after) or acts(after))
     return 3, [Word("child", old, "name") if alone else Word("red", old, "attribute")]
 
 
@@ -76,11 +76,11 @@ def two_of_them(words: list[str], at: int) -> Folded:
     second, end = _colours(words, at_second + other)
     after = (*words[end:], ".")[0]
     told = words[at_second : at_second + 1] in (["one"], ["another"]) or other == 2
-    ends = after in NO_NOUN | known.be | known.have or not after[0].isalnum() or after.endswith("ing")
+    alone = ends(after) or after in known.be | known.have or after.endswith("ing")
     # but not "two cats on a bed, one black and one gray", where the bed is near
     several = max((i for i in range(at) if words[i] in known.numbers | {"couple"}), default=0)
     near = not {*words[several:at]} & (known.placing | known.motion | {"with", "of"})
-    if not (first and second and told and ends and near):
+    if not (first and second and told and alone and near):
         return NOTHING
     both = [Word("red", colour, "attribute") for colour in (*first, *second)]
     return end - at, [word for colour in both for word in (Word("and"), colour)][1:]

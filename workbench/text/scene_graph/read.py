@@ -99,25 +99,26 @@ class _Sentence:
         """
         meant = self._meant(i, word)
         look = [a for _, a in looks_of(self.tree, i)] if word in ("one", "ones", "others") else []
-        living = {node.label for node in self.nodes if node.among(known.animate)}
         if word == "others":
-            # "a girl examines | others" has others of what she has
-            doers = {self.nodes[n].label for n in self._barred(i)}
-            alone = len(living) == 1 and not (
-                living <= doers and len(meant) > 0 and self.nodes[meant[0]].label not in living
-            )
-            told = (
-                [*living]
-                if alone
-                else [self.nodes[n].label for n in meant if len(living) == 1 or (look and not living)]
-            )
-            return [self._new(i, told[0] if told else word, look)]
+            return [self._new(i, self._kind_of_others(i, meant, look), look)]
         beside_one = word == "other" and meant and "one" in self.nodes[meant[0]].attributes
         if meant and (look or beside_one or word == "another"):
             return [self._new(i, self.nodes[meant[0]].label, look)]
         before = self._where(lambda n: (n.sentence, n.position) < (self.number, i))
+        living = self._where(lambda n: n.among(known.animate))
         alone = not before and not living and self.tree.deps[i] in SUBJECTS
         return [self._new(i, self.tree.said(i), [])] if alone and word in ("he", "she", "they") else meant
+
+    def _kind_of_others(self, i: int, meant: list[int], look: list[str]) -> str:
+        """The name of "others": of those who live, where they have one name, but "a girl examines | others"
+        has others of what she has.
+        """
+        living = {node.label for node in self.nodes if node.among(known.animate)}
+        named = [self.nodes[n].label for n in meant[:1]]
+        if len(living) == 1:
+            doers = {self.nodes[n].label for n in self._barred(i)}
+            return named[0] if named and living <= doers else living.pop()
+        return named[0] if named and look and not living else "others"
 
     def _new(self, i: int, label: str, look: list[str]) -> int:
         """A node for a pronoun."""

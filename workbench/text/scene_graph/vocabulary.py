@@ -58,6 +58,15 @@ def plural(noun: str) -> str:
 SINGULARS |= {plural(name): name for name in NAMES}
 
 
+def ends(word: str) -> bool:
+    """Whether a noun phrase ends before a word.
+
+    >>> ends("on"), ends(","), ends("the"), ends("toy")
+    (True, True, True, False)
+    """
+    return word in NO_NOUN or not word[0].isalnum()
+
+
 def acts(word: str) -> bool:
     """Whether the plural of a noun is also what somebody does: "boards", "fries"."""
     return word.endswith("s") and not known.verbs.isdisjoint((word[:-1], word[:-2], f"{word[:-3]}y"))

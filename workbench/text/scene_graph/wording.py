@@ -23,6 +23,7 @@ from workbench.text.scene_graph.vocabulary import (
     STAND_INS,
     Word,
     acts,
+    ends,
     known,
     plural,
 )
@@ -108,6 +109,7 @@ def _due(word: str, *, begins: bool, shaded: bool, gathers: bool) -> list[Rule]:
         aside: word in ("we", "in", ","),
         compound_verb: word in FIRST,
         _something: word in known.indefinite,
+        _outdoors: word == "outdoors",
         _phrase: word in _PHRASES,
         _gathering: gathers,
         two_of_them: word in ("one", ","),
@@ -151,7 +153,6 @@ def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
     table |= dict.fromkeys(("each other", "one another"), Word("themselves"))
     table |= dict.fromkeys((*ADVERBS, *(told.replace(" ", "-") for told in ADVERBS)), Word("together"))
     table |= {"no one": Word("nobody", "no one", "name"), "as well": Word("too"), "as well as": Word("and")}
-    table["outdoors"] = Word("outdoors")
     table["glasses of"] = Word("cups", "glass", "name")
     for name in NAMES:
         several = [plural(name)] if name.split()[-1] not in known.enacted else []
@@ -177,8 +178,6 @@ def _phrase(words: list[str], at: int) -> Folded:
     adjectives of several words, which stand before a noun: "two door".
     """
     before = words[at - 1] if at else ""
-    if before in ("the", "great") and words[at] == "outdoors":
-        return 1, [Word("box", "outdoors", "name")]
     if before == "the" and words[at] in ("inside", "outside") and words[at + 1 : at + 2] == ["of"]:
         return 1, [Word("side", words[at], "name")]
     does = before in known.animate
@@ -209,6 +208,12 @@ def _phrase(words: list[str], at: int) -> Folded:
     return (length - 1, made) if words[at : at + length] == ["glasses", "of"] else (length, made)
 
 
+def _outdoors(words: list[str], at: int) -> Folded:
+    """A place where it has an article, "in the great outdoors", else no thing."""
+    named = at > 0 and words[at - 1] in ("the", "great")
+    return 1, [Word("box", "outdoors", "name") if named else Word("outdoors")]
+
+
 def _does(phrase: list[str]) -> bool:
     """Whether an adjective may also be what is done, "blow up", or where something is, "above ground"."""
     return phrase[0] in known.placing or (phrase[0] in known.verbs and phrase[-1] in known.particles | {"on"})
@@ -216,8 +221,8 @@ def _does(phrase: list[str]) -> bool:
 
 def _gathering(words: list[str], at: int) -> Folded:
     """A noun that gathers: "a large group of" becomes an adjective, "pair of shoes" one name."""
-    ends = (i for i in range(at, len(words)) if words[i] in known.gathers or words[i] in known.stoppers)
-    start = min(next(ends, len(words)), at + 3)
+    until = (i for i in range(at, len(words)) if words[i] in known.gathers or words[i] in known.stoppers)
+    start = min(next(until, len(words)), at + 3)
     if start == at and words[at + 1 : at + 4] == ["and", words[at], "of"]:
         # "rows and rows of"
         return 2, []
@@ -234,7 +239,7 @@ def _gathering(words: list[str], at: int) -> Folded:
     ahead = words[after : after + 3]
     noun = next((i for i, word in enumerate(ahead) if word in known.paired), None)
     does, then = (*ahead[1:3], ".", ".")[:2]
-    alone = does.endswith("ing") and (then in NO_NOUN or not then[0].isalnum())
+    alone = does.endswith("ing") and ends(then)
     if ahead[:1] and ahead[0] in known.numbers and alone:
         # "a group of four | hiking"
         return after + 1 - at, [
@@ -305,8 +310,7 @@ def _owner(words: list[str], at: int) -> Folded:
     after = (*words[at + 1 :], ".")[0]
     before = words[at - 1] if at else ""
     if words[at] in ("someones", "somebodys"):
-        named = after[0].isalnum() and after not in NO_NOUN
-        return (1, [Word("someone"), Word("'s")]) if named else NOTHING
+        return NOTHING if ends(after) else (1, [Word("someone"), Word("'s")])
     part = after in known.clothes and before in ("his", "her", "their") and words[at][:-1] in known.persons
     part |= after in known.body and (before == "a" or (before in _OWNED and after not in known.verbs))
     owner = words[at][:-1]
@@ -318,7 +322,7 @@ def _each(words: list[str], at: int) -> Folded:
     length = 2 if words[at + 1 : at + 2] == ["others"] else 3
     own = length == 2 or words[at + 1 : at + 3] == ["other", "'s"]
     after = (*words[at + length :], ".")[0]
-    return (length, [Word("their")]) if own and after[0].isalnum() and after not in NO_NOUN else NOTHING
+    return (length, [Word("their")]) if own and not ends(after) else NOTHING
 
 
 def _another(words: list[str], at: int) -> Folded:
@@ -328,15 +332,14 @@ def _another(words: list[str], at: int) -> Folded:
     told, after = (*words[at + 1 : at + 3], ".", ".")[:2]
     if words[at] == "two":
         some = at > 1 and words[at - 1] == "with" and told.endswith("ing")
-        some &= (after in NO_NOUN | {"next"} or not after[0].isalnum()) and told not in known.unworked
+        some &= (ends(after) or after == "next") and told not in known.unworked
         # but not "a bench with two sitting on it"
         some &= any(word.endswith("s") or word in known.numbers for word in words[: at - 1])
         return (1, [Word("them", "two", "count")]) if some else NOTHING
-    alone = after in NO_NOUN or not after[0].isalnum()
     does = acts(after) and at > 0 and words[at - 1] in ("while", "as", "and", ",")
     if (words[at], told) == ("a", "third") and (does or after in known.be):
         return 2, [Word("another", "third", "count")]
-    if (words[at], told) == ("the", "next") and alone and at > 0 and words[at - 1] == "to":
+    if (words[at], told) == ("the", "next") and ends(after) and at > 0 and words[at - 1] == "to":
         return 2, [Word("another", "next", "count")]
     other = (words[at], told) == ("the", "other") and after.endswith("ing")
     # but not "one hand on a wheel and the other holding a phone"
