@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
-from workbench.records._checks import require
-
 
 @dataclass(frozen=True)
 class SceneGraph:
@@ -28,8 +26,9 @@ class SceneGraph:
     def __post_init__(self) -> None:
         used = [node for node, _ in self.attributes] + [node for s, _, o in self.relations for node in (s, o)]
         bad = [node for node in used if not 0 <= node < len(self.objects)]
-        count = f"there are only {len(self.objects)} objects {self.objects}"
-        require(not bad, f"scene graph: node {bad[0] if bad else None} is used, {count}")
+        if bad:
+            count = f"there are only {len(self.objects)} objects {self.objects}"
+            raise ValueError(f"scene graph: node {bad[0]} is used, {count}")
 
     @classmethod
     def of(cls, objects: Iterable[str], attributes: Iterable[Any], relations: Iterable[Any]) -> Self:

@@ -7,6 +7,8 @@ NO_OBJECTS = known.pronouns | known.unsaid | known.be
 # words before a noun that are no part of its name; joined once, since every such word is asked for
 NO_PARTS = known.colours | known.materials | known.dropped | known.participles | known.never_named
 PERSONS = {"women": "woman", "men": "man"}
+# tags of words that may name something
+NAMING = frozenset({"NN", "NNS", "NNP", "NNPS", "JJ", "JJR", "JJS", "CD"})
 LIT = frozenset({"on", "off"})
 INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn")
 BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quantmod", "npadvmod", "appos")
@@ -24,18 +26,16 @@ def inner(tree: Tree, i: int) -> bool:
 def is_object(tree: Tree, i: int) -> bool:
     """Whether a word is the head of a phrase that names something."""
     word, kind = tree.given(i), tree.words[i].kind
-    if kind in ("attribute", "preposition", "verb") or not word[0].isalnum():
-        return False
-    if word in NO_OBJECTS:
-        return False
     names = word in known.indefinite or kind == "name"
+    if not names and tree.tags[i] not in NAMING:
+        return False
+    if kind in ("attribute", "preposition", "verb") or not word[0].isalnum() or word in NO_OBJECTS:
+        return False
     if names or tree.noun(i):
         # "Outdoors" is a noun used as an adverb, but not in "on the outside".
         adverb = word in known.adverbs and not tree.below(i, "det")
         return not inner(tree, i) and (names or not adverb)
     # An adjective or number may stand for a thing: "a man in red", "two are playing".
-    if tree.tags[i] not in ("JJ", "JJR", "JJS", "CD"):
-        return False
     named = word not in known.amounts
     first = i
     while tree.deps[first] == "conj" and tree.said(first) in known.colours:

@@ -8,6 +8,8 @@ from workbench.text.scene_graph.tree import Tree
 from workbench.text.scene_graph.vocabulary import known
 
 MODIFIERS = ("acl", "relcl")
+# relations of words that stay where they are, but for participles and "for"
+STILL = frozenset({"ROOT", "amod", "aux", "cc", "compound", "det", "nsubj", "nummod", "prt", "punct"})
 NOUNS = {"VB": "NN", "VBP": "NN", "VBZ": "NNS"}  # by the form of the verb that taggers take them for
 
 
@@ -18,6 +20,8 @@ def placed(tree: Tree) -> Tree:
         tree: one sentence; it is changed.
     """
     for i in range(len(tree.words)):
+        if tree.deps[i] in STILL and tree.tags[i] != "VBG" and tree.given(i) != "for":
+            continue
         if tree.deps[i] == "acl":
             _done(tree, i)
             _stuck_out(tree, i)

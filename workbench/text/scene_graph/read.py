@@ -72,8 +72,8 @@ class _Sentence:
                 for node in self.means[i] if tree.words[i].kind == "count" else ():
                     self.nodes[node].attributes.append(tree.said(i))
         for i in places:
-            says = tree.verb(i) and not inner(tree, i) and tree.deps[i] not in ("aux", "auxpass", "amod")
-            tells = says or any(tree.deps[c] in TELLING for c in tree.children[i])
+            says = tree.verb(i) and tree.deps[i] not in ("aux", "auxpass", "amod") and not inner(tree, i)
+            tells = says or not TELLING.isdisjoint([tree.deps[c] for c in tree.children[i]])
             for statement in of_verb(tree, i) if says else of_noun(tree, i) if tells else ():
                 yield from self._related(statement)
 

@@ -85,17 +85,22 @@ def fold(words: list[str]) -> list[Word]:
     found: list[Word] = []
     at, gathers = 0, [i for i, word in enumerate(words) if word in known.gathers]
     while at < len(words):
-        shaded = words[at + 1 : at + 2] != [] and words[at + 1] in SHADED
-        near = any(at <= i <= at + 3 for i in gathers)
-        tried = (rule(words, at) for rule in _due(words[at], begins=at == 0, shaded=shaded, gathers=near))
-        length, made = next((folded for folded in tried if folded[0]), (1, [_hyphenated(words[at])]))
-        found += made
-        at += length
+        word, shaded = words[at], at + 1 < len(words) and words[at + 1] in SHADED
+        near = gathers != [] and any(at <= i <= at + 3 for i in gathers)
+        for rule in _due(word, at == 0, shaded, near):
+            length, made = rule(words, at)
+            if length:
+                found += made
+                at += length
+                break
+        else:
+            found.append(_hyphenated(word))
+            at += 1
     return [*found, Word(".")]
 
 
 @cache
-def _due(word: str, *, begins: bool, shaded: bool, gathers: bool) -> list[Rule]:
+def _due(word: str, begins: bool, shaded: bool, gathers: bool) -> list[Rule]:
     """The rules that may apply at a word, in their order.
 
     Args:
