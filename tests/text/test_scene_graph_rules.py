@@ -491,6 +491,126 @@ A house with the number 10 painted on the door.
     house, with, number; number, 10; number, paint on, door
 A widow in black stands by a grave.
     widow, in, black; widow, stand by, grave
+A motel room with a mirror by the door of the room.
+    door, of, motel room; mirror, by, door; motel room, with, mirror
+A plumber in an orange cap kneels while another one in a blue cap watches.
+    cap, blue; cap, orange; plumber, in, cap; plumber, kneel; plumber, watch
+A nurse sleeps as one reads a map.
+    nurse, read, map; nurse, sleep
+The clown in red is on a ladder, while the one in yellow stands below.
+    clown, in, red; clown, in, yellow; clown, on, ladder; clown, stand
+A mud and moss covered wall by a lake.
+    wall, by, lake; wall, moss covered; wall, mud covered
+A piano stands in front a stage.
+    piano, stand in front of, stage
+Two goats stand in side a fence.
+    goat, stand inside, fence; goat, two
+Two boys sing and both are smiling.
+    boy, sing; boy, smile; boy, two
+A nurse looks very sleepy.
+    nurse, sleepy
+Two nurses jog, a third leaning back.
+    nurse, jog; nurse, lean back; nurse, third; nurse, two
+Number 44 racer rides a red bike.
+    bike, red; racer, number 44; racer, ride, bike
+A black number six race horse is behind a fence.
+    race horse, behind, fence; race horse, black; race horse, number six
+A sailor in the picture is asleep.
+    sailor, asleep
+An african american waits by a truck.
+    african american, wait by, truck
+A big and a small goat stand beside a barn.
+    goat, big; goat, small; goat, stand beside, barn
+Two goats leap to try and catch a ball.
+    goat, catch, ball; goat, leap; goat, two
+A nurse is singing and talking on the phone.
+    nurse, sing; nurse, talk on, phone
+A serious looking clown holds a kite.
+    clown, hold, kite; clown, serious looking
+Three bowl like things with birds on them.
+    bird, on, thing; thing, bowl like; thing, three; thing, with, bird
+Seven of the nurses have umbrellas.
+    nurse, have, umbrella; nurse, seven
+A goat goat sits on on a rug.
+    goat, sit on, rug
+A clown high-fives a nurse.
+    clown, high five, nurse
+A sailor is dressed in a suite.
+    sailor, dress in, suit
+A couple stands at the alter.
+    couple, stand at, altar
+A chef walks passed a bakery.
+    chef, walk past, bakery
+A nurse holds three prize winning goats.
+    goat, prize winning; goat, three; nurse, hold, goat
+An elephant stands on all fours beside two oxen.
+    elephant, stand beside, ox; elephant, stand on, fours; ox, two
+Crowds gather in the park, some standing, some sitting.
+    crowd, gather in, park; crowd, sit; crowd, stand
+A truck with a box on the truck's roof.
+    box, on, roof; truck, have, roof; truck, with, box
+A girl in jeans sits on a wall while another sings.
+    girl, in, jeans; girl, sing; girl, sit on, wall
+A clown in a green hate.
+    clown, in, hat; hat, green
+A boy has a couple slices on a plate.
+    boy, have, slice; slice, couple; slice, on, plate
+A series of photos of a red barn.
+    barn, red
+A train passed a barn.
+    train, pass, barn
+A man turns off white lights.
+    light, white; man, turn off, light
+A photo with a gold frame hangs on a wall.
+    frame, gold; photo, hang on, wall; photo, with, frame
+A nurse puts a hat on on the beach.
+    nurse, put on, beach; nurse, put on, hat
+A nurse wears a pin on a hat.
+    nurse, wear on, hat; nurse, wear, pin
+A plate holds an egg and a pickle and both are small.
+    egg, small; pickle, small; plate, hold, egg; plate, hold, pickle
+Two girls high five each other.
+    girl, high five, girl; girl, two
+A crowd is in the stands, some standing, some sitting.
+    crowd, in, stand; crowd, sit; crowd, stand
+Kids play duck duck goose.
+    kid, play, duck duck goose
+A ski lift carries nurses to the lift.
+    ski lift, carry, nurse; ski lift, carry to, lift
+A dog and a cat sit as one sleeps.
+    cat, sit; dog, sit; dog, sleep
+A man holds a cup and a plate and both are blue.
+    cup, blue; man, hold, cup; man, hold, plate; plate, blue
+A baby giraffe stands next to the giraffe.
+    baby giraffe, stand next to, giraffe
+A girl in a tank top stands at the top.
+    girl, in, tank top; girl, stand at, top
+Three kids like ice cream.
+    kid, like, ice cream; kid, three
+A cat lies in a box and a dog lies on a rug, both are asleep.
+    cat, asleep; cat, lie in, box; dog, asleep; dog, lie on, rug
+A man in a hat rides an elephant while both are in a river.
+    elephant, in, river; man, in, hat; man, in, river; man, ride, elephant
+A nurse stands while some sit.
+    nurse, stand
+A red number 1 drawn on a wall.
+    number, 1; number, draw on, wall; number, red
+Native american drums on a table.
+    drum, native american; drum, on, table
+A nurse sits on one of the two beds.
+    bed, two; nurse, sit on, bed
+Two girls arm wrestle while a nurse looks on.
+    girl, arm wrestle; girl, two; nurse, look on
+A girl in navy blue is on a swing.
+    girl, in, navy blue; girl, on, swing
+Three goats run on a beach, two playing with a ball.
+    goat, play with, ball; goat, run on, beach; goat, three; goat, two
+Trees, with one of the trees in a pot.
+    tree, in, pot
+A student passed the ball to a nurse.
+    student, pass, ball; student, pass to, nurse
+A crow watches a nurse eat lunch.
+    crow, watch, nurse; nurse, eat, lunch
 """
 LINES = SAYS.strip().splitlines()
 PAIRS = dict(zip(LINES[::2], LINES[1::2], strict=True))

@@ -121,6 +121,13 @@ def test_what_may_be_meant_in_a_place_is_a_word_of_captions(held):
             assert spelling.number(meant) in often or spelling._found(meant), meant
 
 
+def test_a_thing_that_does_what_only_the_living_do_is_a_slip():
+    assert spelling.words("A small white puddle wearing a coat")[3] == "poodle"
+    assert spelling.words("A golden colored dug jumps")[3] == "dog"
+    for caption in ("A black puddle near a truck", "A boy enjoys puddle jumping", "A puddle wearing away"):
+        assert "puddle" in spelling.words(caption)
+
+
 def test_no_word_of_the_tables_is_changed(held):
     for word in (*held["frequent"].split(), *held["right"].split()):
         assert spelling.spelt(word) == word

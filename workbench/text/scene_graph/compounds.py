@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from workbench.text.scene_graph.looks import NOTHING, Folded
-from workbench.text.scene_graph.vocabulary import COMPOUND_VERBS, Word, ends, known, plural
+from workbench.text.scene_graph.vocabulary import COMPOUND_VERBS, Word, acts, ends, known, plural
 
 # what a verb of several words is given as, alone and before an object, by the end of its last word
 GIVEN = {
@@ -14,11 +14,13 @@ GIVEN = {
     "ed": ("jumped", "kicked"),
 }
 _SHORT = re.compile(r"[^aeiou]*[aeiou][bdgmnpt]")  # "swimming" has two letters m
-_OBJECTS = known.articles | known.determiners | known.person_pronouns
+_OBJECTS = known.articles | known.determiners | known.person_pronouns | {"each"}
 # what may stand before a verb, beside whoever does something
 _BEFORE = known.relatives | known.clothes | {"he", "she", "they", "to", "will"}
 # what may stand before what is done as a thing: "a poster about scuba diving"
 _WATCHED = known.doing | known.articles | {"about", "teach", "teaches", "the", "watch", "watches", "watching"}
+# what goes on after a number: "the number 6 | drawn on a wall"
+_FINITE = known.be | known.have | {"drawn", "hung", "lit", "made", "sewn", "shown", "worn", "written"}
 _NUMBERS = known.numbers | {"one"}
 _NUMBERED = known.animate | known.ridden | known.clothes | {"car", "engine", "train", "bus"}
 _GOING = {"go": "", "goes": "s", "going": "ing", "gone": "ed", "went": "ed"}
@@ -72,23 +74,31 @@ def _does(words: list[str], at: int, end: str, after: str) -> bool:
         return before not in _WATCHED and (before not in known.stoppers or before in ("and", ","))
     joined = before in known.animate and "and" in words[max(at - 4, 0) : at]
     several = joined or before.endswith("s") or before in ("men", "women", "people", "children", "they")
-    doer = before in known.animate or before in _BEFORE
+    doer = before in known.animate or before.removesuffix("s") in known.animate or before in _BEFORE
     doer |= end == "ed" and before in known.be | known.have
-    # "a girl in jeans | roller skates"
-    worn = before in known.clothes and end == "s"
-    return doer and (end == "ed" or before in ("to", "will") or worn or several == (end == ""))
+    # "a girl in jeans | roller skates", "a lady in black | hula hoops"
+    worn = before in known.clothes or (before in known.colours and words[at - 2 : at - 1] == ["in"])
+    return doer and (
+        end == "ed" or before in ("to", "will") or (worn and end == "s") or several == (end == "")
+    )
 
 
 def numbered(words: list[str], at: int) -> Folded:
     """A number that tells which one: "with the number six", "runner number 281"."""
     start = at if words[at] == "number" else at + 1
-    told, after = (*words[start + 1 : start + 3], "", ".")[:2]
+    told, after = (*words[start + 1 : start + 3], ".", ".")[:2]
     which = words[start] == "number" and (told.isdigit() or told in _NUMBERS)
-    if not which or after in known.clothes or (told == "one" and not ends(after)):
+    if (
+        not which
+        or after in known.clothes
+        or (told == "one" and not (ends(after) or after.endswith("ed") or after in _FINITE))
+    ):
         return NOTHING
     said = Word("red", f"number {told}", "attribute")
     if start > at:
         return (3, [said, Word(words[at])]) if words[at] in _NUMBERED else NOTHING
-    # "a race car | number 7" is one name before it
+    # "a race car | number 7" is one name before it, "number 75 | racer" one behind it
     named = at > 0 and words[at - 1] in _NUMBERED
+    behind = at == 0 or words[at - 1] in known.articles | known.colours
+    named |= behind and not (ends(after) or acts(after) or after.endswith(("ing", "ed")) or after in _FINITE)
     return 2, [said] if named else [Word("red", told, "attribute"), Word("number")]

@@ -3,6 +3,8 @@
 from workbench.text.scene_graph.looks import NOTHING, Folded
 from workbench.text.scene_graph.vocabulary import Word, known
 
+# what may stand before pictures that are many, "a series of photos"
+_MANY = known.seen | known.articles
 # what ends the beginning of a caption
 _GOES_ON = frozenset({"with", "on", "in", "at", "near", "holding"})
 
@@ -16,7 +18,7 @@ def frame(words: list[str], at: int) -> Folded:
         if i and opened and words[0] not in ("this", "here", "there", "it"):
             break
         # "three men take pictures of a dog"
-        if word in known.frames and word.endswith("s") and not known.seen.issuperset(words[:i]):
+        if word in known.frames and word.endswith("s") and not _MANY.issuperset(words[:i]):
             break
         if length := _framed(words, i):
             inner = {*words[length : length + 1]} & known.frames
@@ -51,7 +53,7 @@ def aside(words: list[str], at: int) -> Folded:
         return 2, [Word("there"), Word("is")]
     told, after = (*words[at + 2 : at + 3], "")[0], (*words[at + 3 : at + 4], ".")[0]
     here = words[at] == "in" and words[at + 1 : at + 2] in (["the"], ["this"])
-    ends = after in known.be | known.have or not after[0].isalnum()
+    ends = after in known.be | known.have | {"as"} or not after[0].isalnum()
     if here and (
         (told in known.pictured and at and ends) or (words[at + 1] == "this" and told in known.frames)
     ):

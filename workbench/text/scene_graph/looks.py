@@ -2,6 +2,7 @@
 
 from workbench.text.scene_graph.vocabulary import BEFORE, ENDS, NO_NOUN, Word, acts, ends, known
 
+_FINITE = known.be | known.have
 _NO_FIRST = (
     BEFORE | known.placing | known.motion | known.have | known.person_pronouns | {"its", "their", "my"}
 )
@@ -33,6 +34,16 @@ def aged(words: list[str], at: int) -> Folded:
     return 3, [Word("child", old, "name") if alone else Word("red", old, "attribute")]
 
 
+def people(words: list[str], at: int) -> Folded:
+    """Who is named by where their people come from: "an african american | stands by a car"."""
+    after = (*words[at + 2 :], ".")[0]
+    one = at > 0 and words[at - 1] in ("a", "an", "the")
+    named = (
+        one and words[at + 1 : at + 2] == ["american"] and (ends(after) or acts(after) or after in _FINITE)
+    )
+    return (2, [Word("man", f"{words[at]} american", "name")]) if named else NOTHING
+
+
 def shade(words: list[str], at: int) -> Folded:
     """One adjective of two words: "dark blue"; a colour that may be a noun is given as one that may not, and
     no comma stands in "a brown, white, and black dog".
@@ -43,13 +54,15 @@ def shade(words: list[str], at: int) -> Folded:
         return 1, []
     if both := _of_two(words, at):
         return 1, [Word("red", both, "attribute")]
+    if covers := _both_cover(words, at):
+        return 4, [Word("red", covers[0], "attribute"), Word("and"), Word("red", covers[1], "attribute")]
     inside = at + 2 < len(words)
     painted = at + 2 + (words[at + 2 : at + 3] != [] and words[at + 2] in known.shades)
     if painted < len(words) and words[painted] in known.colours:
         after = (*words[_colours(words, painted)[1] :], ".")[0]
         inside &= after not in _TOLD and not acts(after)
     if second and _one_look(words, at, inside=inside):
-        return 2, [Word("red", f"{first} {second}", "attribute")]
+        return 2, [Word("red", f"{first} {second}", "name" if _worn_colour(words, at) else "attribute")]
     # before a noun these are no verbs and no amounts: "two spotted birds", "three little striped pears"
     before = second[:1].isalpha() and second not in BEFORE
     few = first == "little" and second in known.patterned | known.colours
@@ -108,6 +121,15 @@ def _of_two(words: list[str], at: int) -> str:
     return f"{first} {ahead[2]}" if two and ahead[2] in known.colours else ""
 
 
+def _both_cover(words: list[str], at: int) -> tuple[str, str] | None:
+    """Two looks that share their last word: "a | dirt and gravel covered | field"."""
+    first, both, second, does, after = (*words[at : at + 5], ".", ".", ".", ".")[:5]
+    named = at > 0 and words[at - 1] in known.articles and both == "and"
+    if named and does in known.compounded and first in known.coverings and not ends(after):
+        return f"{first} {does}", f"{second} {does}"
+    return None
+
+
 def _one_look(words: list[str], at: int, *, inside: bool) -> bool:
     """Whether two words are one adjective.
 
@@ -143,15 +165,29 @@ def _one_look(words: list[str], at: int, *, inside: bool) -> bool:
     )
 
 
+def _worn_colour(words: list[str], at: int) -> bool:
+    """Whether a colour of two words stands for what is worn: "a girl in | navy blue | is posing"."""
+    after = (*words[at + 2 :], ".")[0]
+    alone = after in _FINITE or after.endswith("ing") or (ends(after) and after not in ("and", "or", ","))
+    return words[at + 1] in known.colours and words[at - 1 : at] in (["in"], ["wearing"], ["wears"]) and alone
+
+
 def _like(words: list[str], at: int) -> bool:
     """Whether two words tell what something is like, or which one it is: "a castle like building", "dog like
     animals", "the number 23 jersey".
     """
     first, second, after = words[at : at + 3]
     numbered = first == "number" and (second.isdigit() or second in known.numbers)
+    # "two cup like things", but "two cats like milk"
+    thing = (
+        second == "like" and not first.endswith("s") and first not in ("people", "men", "women", "children")
+    )
     if (
         at > 0
-        and words[at - 1] in known.articles
+        and (
+            words[at - 1] in known.articles
+            or (words[at - 1] in known.numbers | {"several", "many"} and thing)
+        )
         and (second == "like" or numbered)
         and not (acts(after) or after.endswith("ed"))
     ):
@@ -165,7 +201,8 @@ def _looks_so(first: str, after: str, *, bare: bool) -> bool:
     """
     if first in known.looks:
         return True
-    return bare and not first.endswith("s") and not {first, after} & _AROUND and first not in _THINGS
+    plural = first.endswith("s") and not first.endswith("ous")
+    return bare and not plural and not {first, after} & _AROUND and first not in _THINGS
 
 
 def _shaded(shade: str, colour: str) -> bool:

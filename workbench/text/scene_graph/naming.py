@@ -9,6 +9,7 @@ NO_PARTS = known.colours | known.materials | known.dropped | known.participles |
 PERSONS = {"women": "woman", "men": "man"}
 # tags of words that may name something
 NAMING = frozenset({"NN", "NNS", "NNP", "NNPS", "JJ", "JJR", "JJS", "CD"})
+SIZES = frozenset({"big", "large", "little", "old", "short", "small", "tall", "young"})
 LIT = frozenset({"on", "off"})
 INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn")
 BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quantmod", "npadvmod", "appos")
@@ -68,12 +69,15 @@ def name_of(tree: Tree, i: int) -> str:
 
 
 def namesake(tree: Tree, i: int) -> int:
-    """The noun that names an object: itself, or the noun joined to a colour, "a black and a white dog"."""
+    """The noun that names an object: itself, or the noun joined to a colour or size, "a black and a white
+    dog".
+    """
     own = any(tree.given(c) in known.articles for c in tree.below(i, "det"))
-    if tree.said(i) not in known.colours or tree.deps[i] == "pobj" or not own:
+    looks = next((some for some in (known.colours, SIZES) if tree.said(i) in some), None)
+    if looks is None or tree.deps[i] == "pobj" or not own:
         return i
     alike = [n for n in tree.below(i, "conj") if tree.noun(n) and tree.below(n, "det")]
-    return next((n for n in alike if any(tree.said(c) in known.colours for c in tree.below(n, "amod"))), i)
+    return next((n for n in alike if any(tree.said(c) in looks for c in tree.below(n, "amod"))), i)
 
 
 def compound(tree: Tree, i: int) -> list[int]:

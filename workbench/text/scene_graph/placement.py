@@ -31,16 +31,8 @@ def placed(tree: Tree) -> Tree:
             _owned(tree, i)
         elif tree.deps[i] == "relcl" and tree.given(i) == "includes":
             _included(tree, i)
-        if tree.tags[i] == "VBG" and i and tree.deps[i - 1] == "aux" and tree.given(i - 1) in known.have:
-            _had(tree, i)
-        if tree.tags[i] == "VBG" and tree.deps[i] == "pobj" and tree.noun(i - 1) and i > 1:
-            # "is on the ground | growling"
-            above = tree.heads[tree.heads[i]]
-            if tree.heads[i - 1] == tree.heads[i] and tree.verb(above):
-                tree.hang(i, above, "advcl")
-        if tree.tags[i] == "VBG" and tree.deps[i] == "dobj" and tree.root(tree.heads[i]) == "have":
-            # "a street that has writing on it"
-            tree.tags[i] = "NN"
+        if tree.tags[i] == "VBG":
+            _gerund(tree, i)
         if tree.tags[i] in NOUNS and tree.deps[i] == "conj" and not tree.children[i]:
             # "eats bananas, papaya, and | plantains"
             listed = tree.deps[tree.first(i)] in ("dobj", "pobj")
@@ -59,6 +51,18 @@ def placed(tree: Tree) -> Tree:
             if targets and tree.given(i) == "with":
                 _move_with(tree, i, targets[0])
     return tree
+
+
+def _gerund(tree: Tree, i: int) -> None:
+    """What somebody does, "is on the ground | growling", or a thing, "a street that has writing on it"."""
+    if i and tree.deps[i - 1] == "aux" and tree.given(i - 1) in known.have:
+        _had(tree, i)
+    if tree.deps[i] == "pobj" and tree.noun(i - 1) and i > 1:
+        above = tree.heads[tree.heads[i]]
+        if tree.heads[i - 1] == tree.heads[i] and tree.verb(above):
+            tree.hang(i, above, "advcl")
+    if tree.tags[i] == "VBG" and tree.deps[i] == "dobj" and tree.root(tree.heads[i]) == "have":
+        tree.tags[i] = "NN"
 
 
 def _had(tree: Tree, i: int) -> None:

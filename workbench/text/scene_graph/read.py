@@ -15,6 +15,8 @@ from workbench.text.scene_graph.vocabulary import known
 
 # the attribute of things that are many, though no word says how many
 PLURAL = "plural"
+# what a place may have, whatever is named so before: "a tank top", "the top"
+PLACES = frozenset({"back", "bottom", "end", "front", "side", "top"})
 # what hangs on a noun, or on any word that is no verb, and says something of it
 TELLING = frozenset({"prep", "dative", "agent", "prt", "amod", "poss"})
 
@@ -83,15 +85,25 @@ class _Sentence:
         label, attributes = name_of(tree, named), [a for _, a in looks_of(tree, i)]
         attributes += [tree.said(i)] if named != i else []
         definite = any(tree.given(c) in ("the", "this", "these", "that") for c in tree.below(i, "det"))
-        bare = len(tree.children[i]) == 1 and tree.deps[i] != "conj"
-        known_before = self._where(lambda n: n.label == label and (n.sentence < self.number or bare))
-        if definite and not attributes and known_before:
-            return known_before[-1]
+        bare = len(tree.children[i]) == 1 + bool(tree.below(i, "case")) and tree.deps[i] != "conj"
+        if definite and not attributes and (before := self._told_before(i, label, bare=bare)):
+            return before[-1]
         plural = tree.tags[i] in ("NNS", "NNPS") or label == "people"
         if plural and not any(tree.tags[at] == "CD" or a in known.counted for at, a in looks_of(tree, i)):
             attributes.append(PLURAL)
         self.nodes.append(_Node(label, self.number, i, plural, attributes))
         return len(self.nodes) - 1
+
+    def _told_before(self, i: int, label: str, *, bare: bool) -> list[int]:
+        """Which nodes "the cat" may be: those of that name, in an earlier sentence or where nothing else is
+        said of it, or the only one whose name ends so: "a hotel room with a desk in | the room".
+        """
+        found = self._where(lambda n: n.label == label and (n.sentence < self.number or bare))
+        if found or not bare or self._does(i) or label in PLACES:
+            return found
+        longer = self._where(lambda n: n.label.endswith(f" {label}"))
+        # but not "a fire truck next to the truck"
+        return longer if len(longer) == 1 and longer[0] not in self._barred(i) else []
 
     def _told(self, i: int, word: str) -> list[int]:
         """The nodes that a pronoun means; where it tells of something else of that name, "a man holds up
@@ -102,12 +114,36 @@ class _Sentence:
         if word == "others":
             return [self._new(i, self._kind_of_others(i, meant, look), look)]
         beside_one = word == "other" and meant and "one" in self.nodes[meant[0]].attributes
-        if meant and (look or beside_one or word == "another"):
+        new = word == "another" or (word == "one" and self._another_one(i, meant))
+        if meant and (look or beside_one or new):
             return [self._new(i, self.nodes[meant[0]].label, look)]
         before = self._where(lambda n: (n.sentence, n.position) < (self.number, i))
         living = self._where(lambda n: n.among(known.animate))
         alone = not before and not living and self.tree.deps[i] in SUBJECTS
         return [self._new(i, self.tree.said(i), [])] if alone and word in ("he", "she", "they") else meant
+
+    def _another_one(self, i: int, meant: list[int]) -> bool:
+        """Whether "one" is one more: "as | another one | draws", "a child in white, and | the one in brown |
+        stands", but not of two that were told of.
+        """
+        tree = self.tree
+        others = [
+            c for c in range(len(tree.words)) if tree.given(c) == "other" and tree.deps[c] in ("dobj", "pobj")
+        ]
+        if others or any(tree.given(c) == "another" for c in tree.children[i]):
+            return True
+        single = not any(self.nodes[n].plural for n in meant)
+        living = self._where(lambda n: n.among(known.animate) and n.position < i)
+        return self._does(i) and single and len(living) < 2 and not self._whole(i)
+
+    def _whole(self, i: int) -> list[int]:
+        """What "one of the cats" is one of."""
+        return [
+            t
+            for p in self.tree.below(i, "prep")
+            if self.tree.given(p) == "of"
+            for t in self.tree.below(p, "pobj")
+        ]
 
     def _kind_of_others(self, i: int, meant: list[int], look: list[str]) -> str:
         """The name of "others": of those who live, where they have one name, but "a girl examines | others"
@@ -137,6 +173,8 @@ class _Sentence:
             living = self._where(lambda n: n.among(known.animate))
             alone = self.tree.given(self.tree.heads[i]) == "by"
             return [] if alone else sorted(barred & set(living)) or living or sorted(barred)
+        if word == "one" and (whole := self._whole(i)):
+            return self._nodes(whole)
         owners = self._owners(i)
         if owners and word in known.plural_pronouns | {"it"}:
             return owners
@@ -148,8 +186,7 @@ class _Sentence:
             # "men in sunglasses look at something near them"
             bare = self._where(lambda n: not n.among(known.clothes), several)
             persons = self._where(lambda n: n.among(known.persons), free) if word == "they" else []
-            pair = persons if len(persons) > 1 else free
-            return living[-1:] or bare[-1:] or several[-1:] or pair[:2]
+            return living[-1:] or bare[-1:] or several[-1:] or self._two(persons, free)
         if word in known.person_pronouns:
             others = known.male if self.tree.said(i) in ("she", "her") else known.female
             persons = self._where(lambda n: n.among(known.persons - others), free)
@@ -157,11 +194,32 @@ class _Sentence:
         if word in known.others:
             single = word in ("another", "other")
             counted = self._where(lambda n: "one" in n.attributes, before) if single else []
-            return counted[-1:] or (self._where(lambda n: n.plural, before) or before)[:1]
+            several = self._where(lambda n: n.plural, before)
+            alike = self._doers(before, several) if self._does(i) else []
+            return counted[-1:] or (alike or several or before)[:1]
         things = self._where(lambda n: not n.among(known.persons) and not n.plural, free)
         # What is worn is hardly ever meant: "a woman in a coat faces the sea as it rises".
         bare = self._where(lambda n: not n.among(known.clothes), things)
         return (bare or things or free)[:1] if word == "it" else []
+
+    def _two(self, persons: list[int], free: list[int]) -> list[int]:
+        """The two that "they" are where nobody was told of as many: persons, whoever lives, or things."""
+        living = self._where(lambda n: n.among(known.animate), free)
+        things = [n for n in self._where(lambda n: not n.among(known.clothes), free) if n not in living]
+        # "a plate holds a sandwich and a pickle and both are small"
+        return next((some for some in (persons, living, things[-2:]) if len(some) > 1), free)[:2]
+
+    def _doers(self, before: list[int], several: list[int]) -> list[int]:
+        """Whom "another" who does something may be one of: of several who do something, or who live, else of
+        whoever lives: "a man in jeans reclines while | another | watches".
+        """
+        own = self._where(lambda n: n.sentence == self.number and self._does(n.position), several)
+        living = self._where(lambda n: n.among(known.animate), before)
+        return own or [n for n in living if n in several] or living
+
+    def _does(self, i: int) -> bool:
+        """Whether a word is the subject of a verb."""
+        return self.tree.deps[i] in SUBJECTS
 
     def _nodes(self, words: Iterable[int]) -> list[int]:
         """The nodes that words mean."""

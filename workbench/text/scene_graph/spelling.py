@@ -7,7 +7,8 @@ with its neighbour, and begins alike takes its place; of several the most freque
 the word has fewer than five letters, or a capital inside a sentence, it stays as it is.
 
 Some slips are words themselves: "a brow and white dog". A word that has been seen to be such a slip is read
-as what is meant where that is likelier between its neighbours than the word itself.
+as what is meant where that is likelier between its neighbours than the word itself, or where a thing would do
+what only the living do: "a white puddle wearing a coat".
 
 Source: that most slips are single is Damerau, "A technique for computer detection and correction of spelling
 errors", Communications of the ACM 7, 1964; that neighbours tell of slips that are words, Mays, Damerau and
@@ -27,6 +28,8 @@ from safetensors.numpy import load_file
 
 from workbench import assets
 from workbench.text.scene_graph import tree, wording
+from workbench.text.scene_graph.naming import SIZES
+from workbench.text.scene_graph.vocabulary import known
 
 SHORTEST = 5  # a shorter word is too often a name: elsa, ipad
 # what may be taken from the end of a word, and put there, to find its dictionary form
@@ -54,14 +57,16 @@ UNSEEN = 0.2  # added to how often two words stand next to each other, so that i
 
 
 class _Tables(NamedTuple):
-    """Words of captions with their rank, all that are right, known slips with what is meant, and words that
-    are slips in some places, with what may be meant and how much likelier it has to be there.
+    """Words of captions with their rank, all that are right, known slips with what is meant, words that are
+    slips in some places, with what may be meant and how much likelier it has to be there, and things whose
+    name is a slip where they do what only the living do.
     """
 
     frequent: dict[str, int]
     right: frozenset[str]
     slips: dict[str, str]
     doubtful: dict[str, dict[str, float]]
+    alive: dict[str, str]
 
 
 def words(caption: str) -> list[str]:
@@ -73,13 +78,26 @@ def words(caption: str) -> list[str]:
     >>> words("A brow dog runs acros a feild to Alise.")
     ['a', 'brown', 'dog', 'runs', 'across', 'a', 'field', 'to', 'alise', '.']
     """
-    named, doubtful = names(caption), _tables().doubtful
+    named, tables = names(caption), _tables()
     said = alone(caption, named)
     found = said.copy()
     for at, word in enumerate(said):
-        if word in doubtful and word not in named:
-            found[at] = meant(said[at - 1] if at else "", word, (*said[at + 1 : at + 2], "")[0])
+        before, after = said[at - 1] if at else "", (*said[at + 1 : at + 2], "")[0]
+        if word in tables.doubtful and word not in named:
+            found[at] = meant(before, word, after)
+        if word in tables.alive and _lives(before, after):
+            found[at] = tables.alive[word]
     return found
+
+
+def _lives(before: str, after: str) -> bool:
+    """Whether what stands between two words does what only the living do: "a white puddle | wearing"."""
+    described = before in known.colours | SIZES | {"colored"}
+    return (
+        described
+        and after.endswith(("ing", "s"))
+        and tree.lemma(after, "VERB") in known.lively | known.moving
+    )
 
 
 def alone(caption: str, named: Collection[str]) -> list[str]:
@@ -163,7 +181,7 @@ def _tables() -> _Tables:
     held = tomllib.loads(assets.path("scene_graphs/spelling.toml").read_text(encoding="utf-8"))
     frequent = {word: rank for rank, word in enumerate(held["frequent"].split())}
     right = frozenset(held["right"].split()) | frozenset(frequent)
-    return _Tables(frequent, right, held["slips"], held["doubtful"])
+    return _Tables(frequent, right, held["slips"], held["doubtful"], held["alive"])
 
 
 def _found(word: str) -> bool:

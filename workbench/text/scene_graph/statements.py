@@ -160,6 +160,9 @@ def _tie(tree: Tree, i: int, before: str) -> Iterator[Tie]:
 def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
     """What a verb says."""
     doers, root, objects = subjects(tree, verb), tree.root(verb), tree.below(verb, "dobj")
+    if any(tree.given(c) == "some" for c in tree.below(verb, *SUBJECTS)):
+        # not "a man stands while | some sit"
+        doers = [d for d in doers if tree.tags[d] == "NNS" or tree.name(d) in known.gathers | {"people"}]
     suffering = passive(tree, verb)
     shown = root in known.shown and (not doers or suffering) and not tree.below(verb, "agent")
     if root in known.be or tree.given(verb) in known.be or shown:
@@ -202,7 +205,9 @@ def _goes_on(tree: Tree, verb: int, root: str) -> bool:
     "demonstrates how it works".
     """
     said = [c for c in tree.below(verb, "ccomp", "acomp") if not _completes(tree, verb, c)]
-    said = [c for c in said if not tree.below(c, "advmod")]
+    # but "looks very tired"
+    looks = root not in POSTURES
+    said = [c for c in said if (looks and tree.deps[c] == "acomp") or not tree.below(c, "advmod")]
     enjoyed = root == "enjoy" and any(map(tree.verb, tree.below(verb, "xcomp")))
     return root == "have" or enjoyed or tree.given(verb + 1) == "like" or bool(said)
 
@@ -285,6 +290,8 @@ def _shared(tree: Tree, verb: int, root: str) -> list[Tie]:
     both = root in POSTURES and tree.given(last + 1) == "and"
     alike = SETTLED - POSTURES if both else SETTLED
     placed = ties(tree, *(c for c in seconds if tree.root(c) not in alike and not tree.below(c, "dobj")))
+    # but not "smiling and talking | on the phone"
+    placed = [tie for tie in placed if tie[0] != "on" or tree.name(tie[2][0]) not in known.portable]
     # "sits and plays a guitar | on the grass"
     stays = root in STAYING
     keep = [c for c in seconds if stays and tree.below(c, "dobj") and tree.root(c) not in known.putting]

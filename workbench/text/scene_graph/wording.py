@@ -11,7 +11,7 @@ from functools import cache
 
 from workbench.text.scene_graph.compounds import FIRST, compound_verb, numbered
 from workbench.text.scene_graph.frames import aside, frame
-from workbench.text.scene_graph.looks import NOTHING, SHADED, SHADES, Folded, aged, shade, two_of_them
+from workbench.text.scene_graph.looks import NOTHING, SHADED, SHADES, Folded, aged, people, shade, two_of_them
 from workbench.text.scene_graph.vocabulary import (
     ADJECTIVES,
     ADVERBS,
@@ -43,8 +43,12 @@ _STOPS = frozenset(".!?;")
 _APOSTROPHE = re.compile(r"^(.+?)('s|n't|'re|'ve|'ll|'d)$")
 _OVER = ("over", "behind", "above", "under")
 _NO_PLURAL = known.be | known.have | ENDS | known.motion | {"always"}
+# what is written twice by mistake; "puts a hat on on the beach" and "duck duck goose" are right
+TWICE = known.articles | known.placing | known.animate | known.be | {"the", "of", "and", "to", "with"}
+TWICE -= known.particles | {"duck", "on"}
 _OWNED = known.openers - {"two", "some"}
 _ARTICLED = ("slip and slide", "thumbs up")
+_TIGHT = ("off white", "over easy")
 _TURNED = known.be | {"put", "show", "shown", "turned", "flipped"}
 _TIES = {"tie": "hat", "ties": "hats"}
 
@@ -85,7 +89,11 @@ def fold(words: list[str]) -> list[Word]:
     found: list[Word] = []
     at, gathers = 0, [i for i, word in enumerate(words) if word in known.gathers]
     while at < len(words):
-        word, shaded = words[at], at + 1 < len(words) and words[at + 1] in SHADED
+        word, after = words[at], (*words[at + 1 : at + 2], ".")[0]
+        # "a dirt | and gravel covered field"
+        shaded = after in SHADED or (
+            after == "and" and not known.compounded.isdisjoint(words[at + 3 : at + 4])
+        )
         near = gathers != [] and any(at <= i <= at + 3 for i in gathers)
         for rule in _due(word, at == 0, shaded, near):
             length, made = rule(words, at)
@@ -110,20 +118,24 @@ def _due(word: str, begins: bool, shaded: bool, gathers: bool) -> list[Rule]:
         gathers: whether a noun that gathers stands here or soon.
     """
     asked = {
+        _twice: word in TWICE,
         frame: begins,
         aside: word in ("we", "in", ","),
         compound_verb: word in FIRST,
         _something: word in known.indefinite,
+        _in_front: word == "in",
         _outdoors: word == "outdoors",
+        people: word in ("african", "native", "asian"),
         _phrase: word in _PHRASES,
         _gathering: gathers,
         two_of_them: word in ("one", ","),
         _another: word in ("a", "the", "two"),
-        _partitive: word in known.partitives or word == "one",
+        _partitive: word in known.partitives | known.numbers or word == "one" or word.isdigit(),
         aged: shaded,
         shade: shaded or word in SHADES or word.endswith("ish"),
         numbered: shaded or word == "number",
         _some: word in known.numbers,
+        _both: word in ("both", "all"),
         _counted: word in _OVER,
         _couple: word == "couple",
         _owner: word.endswith("s") and word[:-1] in known.animate,
@@ -157,6 +169,7 @@ def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
     table |= dict.fromkeys(moods, Word("will"))
     table |= dict.fromkeys(("each other", "one another"), Word("themselves"))
     table |= dict.fromkeys((*ADVERBS, *(told.replace(" ", "-") for told in ADVERBS)), Word("together"))
+    table["to try and"] = Word("to")
     table |= {"no one": Word("nobody", "no one", "name"), "as well": Word("too"), "as well as": Word("and")}
     table["glasses of"] = Word("cups", "glass", "name")
     for name in NAMES:
@@ -185,26 +198,10 @@ def _phrase(words: list[str], at: int) -> Folded:
     before = words[at - 1] if at else ""
     if before == "the" and words[at] in ("inside", "outside") and words[at + 1 : at + 2] == ["of"]:
         return 1, [Word("side", words[at], "name")]
-    does = before in known.animate
     begin = (
         (len(phrase), [word])
         for phrase, word in _PHRASES.get(words[at], ())
-        if words[at : at + len(phrase)] == phrase
-        and (
-            word.kind != "attribute"
-            or (*words[at + len(phrase) :], ".")[0] not in NO_NOUN
-            or phrase == ["cross", "legged"]
-            or (phrase == ["upside", "down"] and before in _TURNED)
-            or (before in known.be and (*words[at + len(phrase) :], ".")[0] in (".", ","))
-        )
-        # "a blow up raft", but "children blow up balloons"
-        and not (word.kind == "attribute" and _does(phrase) and before not in known.openers)
-        # "gives a | thumbs up", but "children slip and slide"
-        and (word.says not in _ARTICLED or before in known.articles | known.colours)
-        # "has his | face down"
-        and not (word.given == "together" and before in known.openers)
-        # "a boy | walking sticks"
-        and not (does and word.says in SINGULARS and acts(phrase[-1]))
+        if _fits(words, at, phrase, word)
     )
     length, made = next(begin, NOTHING)
     after = (*words[at + length :], ".")[0]
@@ -213,10 +210,52 @@ def _phrase(words: list[str], at: int) -> Folded:
     return (length - 1, made) if words[at : at + length] == ["glasses", "of"] else (length, made)
 
 
+def _fits(words: list[str], at: int, phrase: list[str], word: Word) -> bool:
+    """Whether a set phrase stands at a place, and is one there."""
+    if words[at : at + len(phrase)] != phrase:
+        return False
+    before, after = words[at - 1] if at else "", (*words[at + len(phrase) :], ".")[0]
+    if word.given == "together":
+        # "has his | face down"
+        return before not in known.openers
+    if word.says in _ARTICLED:
+        # "gives a | thumbs up", but "children slip and slide"
+        return before in known.articles | known.colours
+    if word.says in SINGULARS and acts(phrase[-1]):
+        # "a boy | walking sticks", "a | boy scouts the area"
+        return before not in known.animate and not (phrase[0] in known.animate and after in known.articles)
+    if word.kind != "attribute":
+        return True
+    if (_does(phrase) or word.says in _TIGHT) and before not in known.openers:
+        # "a blow up raft", but "children blow up balloons", "turns | off white lights"
+        return False
+    told = phrase == ["cross", "legged"] or (phrase == ["upside", "down"] and before in _TURNED)
+    return after not in NO_NOUN or told or (before in known.be and after in (".", ","))
+
+
 def _outdoors(words: list[str], at: int) -> Folded:
     """A place where it has an article, "in the great outdoors", else no thing."""
     named = at > 0 and words[at - 1] in ("the", "great")
     return 1, [Word("box", "outdoors", "name") if named else Word("outdoors")]
+
+
+def _twice(words: list[str], at: int) -> Folded:
+    """A word that was written twice, "a dog on on a bed", is said once."""
+    return (1, []) if words[at + 1 : at + 2] == [words[at]] else NOTHING
+
+
+def _in_front(words: list[str], at: int) -> Folded:
+    """A place where "of" is forgotten, "in front a building", or that is one word: "in side a fence"."""
+    place, after = (*words[at + 1 : at + 3], "", "")[:2]
+    # but not "with trees | in front a house stands"
+    stays = at > 0 and (
+        words[at - 1].endswith(("ing", "ed"))
+        or words[at - 1] in known.be | {"sit", "sits", "stand", "stands"}
+    )
+    if after not in known.articles | {"the"} or not stays:
+        return NOTHING
+    says = {"front": ("near", "in front of"), "side": ("inside", "inside")}.get(place)
+    return (2, [Word(*says, "preposition")]) if says else NOTHING
 
 
 def _does(phrase: list[str]) -> bool:
@@ -286,15 +325,23 @@ def _partitive(words: list[str], at: int) -> Folded:
 
 def _counted_ones(number: str) -> Word:
     """Some of those that were told of, with their number, unless it is one."""
-    return Word("they", number, "count") if number in known.numbers else Word("they")
+    return Word("they", number, "count") if number in known.numbers or number.isdigit() else Word("they")
 
 
 def _some(words: list[str], at: int) -> Folded:
     """Some of those that were told of: "three women, two with tattoos"."""
     after = (*words[at + 1 :], ".")[0]
     # but not "in a park, two are playing chess"
-    some = at > 0 and words[at - 1] == "," and after in known.after_some and words[0] not in known.placing
+    goes_on = after in known.after_some or (after.endswith("ing") and after not in known.unworked)
+    some = at > 0 and words[at - 1] == "," and goes_on and words[0] not in known.placing
     return (1, [_counted_ones(words[at])]) if some else NOTHING
+
+
+def _both(words: list[str], at: int) -> Folded:
+    """All that were told of: "a man touches a boy; both | are smiling"."""
+    told = (*words[at + 1 :], ".")[0] in ("are", "have")
+    alone = words[at - 1] in ("and", ",", "while", "as") if at else words[at] == "both"
+    return (1, [Word("they")]) if told and alone else NOTHING
 
 
 def _counted(words: list[str], at: int) -> Folded:
@@ -307,7 +354,9 @@ def _couple(words: list[str], at: int) -> Folded:
     """An amount without "of": "a couple umbrellas"."""
     after = (*words[at + 1 :], ".")[0]
     amount = at > 0 and words[at - 1] == "a" and after.endswith("s") and after not in _NO_PLURAL
-    return (1, [Word("several", "couple", "attribute")]) if amount and not acts(after) else NOTHING
+    # "a couple slices", but "a couple plays"
+    things = not acts(after) or (at > 1 and words[at - 2] in ("has", "holding", "eating"))
+    return (1, [Word("several", "couple", "attribute")]) if amount and things else NOTHING
 
 
 def _owner(words: list[str], at: int) -> Folded:
@@ -342,6 +391,10 @@ def _another(words: list[str], at: int) -> Folded:
         some &= any(word.endswith("s") or word in known.numbers for word in words[: at - 1])
         return (1, [Word("them", "two", "count")]) if some else NOTHING
     does = acts(after) and at > 0 and words[at - 1] in ("while", "as", "and", ",")
+    # "a third | leaning back", "with a third | carrying a stick"
+    then = (*words[at + 3 :], ".")[0]
+    acting = after.endswith("ing") and after not in known.unworked | {"missing", "painting", "drawing"}
+    does |= acting and (ends(then) or then in known.particles)
     if (words[at], told) == ("a", "third") and (does or after in known.be):
         return 2, [Word("another", "third", "count")]
     if (words[at], told) == ("the", "next") and ends(after) and at > 0 and words[at - 1] == "to":
