@@ -166,6 +166,11 @@ class Config(Settings):
                 )
                 place = ".".join(["objective_options", *held])
                 check_options(f"text {name!r}", text.member(name), options, place)
+        judged: tuple[str, ...] = getattr(inspect.getmodule(data.member(self.data)), "POSITIVES", ())
+        for name in made.relevances() if judged else ():
+            option = next((one for one, value in self.objective_options.items() if value == name), "")
+            asked = f"objective_options.{option}" if option else f"objective {self.objective!r}"
+            require_known(f"{asked}: no relevance", name, [*text.judges(), *judged], ValueError)
 
     def _encoders(self, objective: Objective) -> dict[str, Any]:
         """Encoders and options that give what the objective reads, with what was given laid over them."""

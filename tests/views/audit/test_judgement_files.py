@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workbench.records import Judgements
-from workbench.views.audit import corrected, read_parquet, read_qrels, write_parquet, write_qrels
+from workbench.views.audit import corrected, named, read_parquet, read_qrels, write_parquet, write_qrels
 
 
 @pytest.fixture
@@ -16,6 +16,12 @@ def pairs(judgements):
     return set(
         zip(judgements.images.tolist(), judgements.captions.tolist(), judgements.grades.tolist(), strict=True)
     )
+
+
+def test_judgements_that_are_not_there_are_named(split):
+    assert named(split, "own") is split.judgements["own"]
+    with pytest.raises(ValueError, match=r"has no judgements 'onw'; did you mean own.*see the data card"):
+        named(split, "onw")
 
 
 @pytest.mark.parametrize(("direction", "line"), [("t2i", "b0 0 a 1"), ("i2t", "a 0 b0 1")])

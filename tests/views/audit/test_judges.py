@@ -34,6 +34,8 @@ def test_the_best_with_people_and_the_best_with_the_truth_are_named(recorded):
     assert "left out" not in said
     recorded.loc[3, "value"] = 0.4
     assert "the same judge agrees best (near 0.500, far 0.400)." in audit.judge_advice()
+    recorded["key"] = "spearman"
+    assert "(Spearman: near 0.500, far 0.200)" in audit.judge_advice("spearman")
 
 
 def test_the_table_is_in_the_order_of_people(recorded):

@@ -2,15 +2,17 @@
 what that does to the metrics.
 
 ``candidates`` and ``select`` find the errors, ``Labels`` keeps what annotators decide, and ``Labeller`` is
-the view in which they decide it. ``corrected`` turns labels into judgements, ``recompute`` measures
-everything anew, ``write_qrels`` and ``write_parquet`` pass them on. ``false_negatives_in_batches`` counts
-the same thing where it does harm first: among the negatives of training. ``judge_advice`` says which judge to
-take, ``judge_agreement`` why, and ``judged_objectives`` which objective each would choose.
+the view in which they decide it. ``named`` looks judgements up, ``corrected`` turns labels into judgements,
+``recompute`` measures everything anew, ``write_qrels`` and ``write_parquet`` pass them on.
+``false_negatives_in_batches`` counts the same thing where it does harm first: among the negatives of
+training. ``judge_advice`` says which judge to take, ``judge_agreement`` why, and ``judged_objectives`` which
+objective each would choose.
 """
 
 from workbench.views.audit.false_negatives import candidates, false_negatives_in_batches, select
 from workbench.views.audit.judgements import (
     corrected,
+    named,
     read_parquet,
     read_qrels,
     recompute,
@@ -33,6 +35,7 @@ __all__ = [
     "judge_agreement",
     "judged",
     "judged_objectives",
+    "named",
     "read_parquet",
     "read_qrels",
     "recompute",

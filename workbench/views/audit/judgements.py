@@ -24,6 +24,7 @@ from workbench.metrics.table import Evidence, Metric, measure
 from workbench.records import Array, Judgements, Rows, Split, require
 from workbench.records.foreign import parse_json, read_text, understood
 from workbench.records.writing import replacing
+from workbench.registry import require_known
 from workbench.views.audit.false_negatives import Direction
 from workbench.views.audit.labels import INVALID, VALID, Pair
 
@@ -35,6 +36,22 @@ ROWS = {
     "caption_queries": ("caption_ids", "caption"),
     "missing_captions": ("image_ids", "image"),
 }
+
+
+def named(split: Split, name: str) -> Judgements:
+    """The judgements of a split by their name.
+
+    Raises:
+        ValueError: it has none of that name, perhaps since their file is not there.
+    """
+    require_known(
+        f"{split.name} has no judgements",
+        name,
+        split.judgements,
+        ValueError,
+        "; those of an optional file are there where the file is, see the data card",
+    )
+    return split.judgements[name]
 
 
 def corrected(

@@ -49,11 +49,12 @@ def judge_advice(key: str = KEY) -> str:
     people, truth = (
         count(int(table[table.data == data].pairs.iloc[0]), "pair") for data in ("people", "truth")
     )
+    number = key.partition("[")[0].capitalize()
     same = best["people"] == best["truth"]
     other = "the same judge" if same else f"`{best['truth']}`"
     return (
         f"Take `{best['people']}` for captions of photographs: with people's ratings of {people} of Flickr8k "
-        f"that are not own, no judge agrees better (Pearson: {said['people']}); for `sentence`, "
+        f"that are not own, no judge agrees better ({number}: {said['people']}); for `sentence`, "
         f"{TRAINED_ON_CAPTIONS}. With the exact truth of {truth} of the embedded world, whose captions no "
         f"encoder was trained on, {other} agrees best ({said['truth']})."
     )
