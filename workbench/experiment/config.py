@@ -166,7 +166,7 @@ class Config(Settings):
                 )
                 place = ".".join(["objective_options", *held])
                 check_options(f"text {name!r}", text.member(name), options, place)
-        judged: tuple[str, ...] = getattr(inspect.getmodule(data.member(self.data)), "POSITIVES", ())
+        judged = _judged(data.member(self.data))
         for name in made.relevances() if judged else ():
             option = next((one for one, value in self.objective_options.items() if value == name), "")
             asked = f"objective_options.{option}" if option else f"objective {self.objective!r}"
@@ -202,8 +202,8 @@ class Config(Settings):
             )
         loader = data.member(self.data)
         check_options(f"data {self.data!r}", loader, self.data_options, "data_options")
-        judged = getattr(inspect.getmodule(loader), "POSITIVES", (self.positives,))
-        if self.positives not in judged:
+        judged = _judged(loader)
+        if judged and self.positives not in judged:
             raise ValueError(
                 f"positives={self.positives!r} names judgements; the training split of {self.data!r} has "
                 f"{', '.join(judged)}"
@@ -318,6 +318,12 @@ def _named(options: Mapping[str, Any]) -> set[Any]:
     """Names of models among the options of an encoder, to any depth."""
     found = {options[name] for name in ("model", "pretrained", "name") if isinstance(options.get(name), str)}
     return found.union(*(_named(one) for one in options.values() if isinstance(one, Mapping)))
+
+
+def _judged(loader: object) -> tuple[str, ...]:
+    """The judgements that a loader's training split has, nothing where its module does not say."""
+    said: tuple[str, ...] = getattr(inspect.getmodule(loader), "POSITIVES", ())
+    return said
 
 
 def _check_encoder(name: str, options: Mapping[str, Any], path: str) -> None:

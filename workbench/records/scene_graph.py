@@ -26,7 +26,7 @@ class SceneGraph:
     def __post_init__(self) -> None:
         used = [node for node, _ in self.attributes] + [node for s, _, o in self.relations for node in (s, o)]
         bad = [node for node in used if not 0 <= node < len(self.objects)]
-        if bad:
+        if bad:  # the message only then: graphs are made by the thousand a second
             count = f"there are only {len(self.objects)} objects {self.objects}"
             raise ValueError(f"scene graph: node {bad[0]} is used, {count}")
 

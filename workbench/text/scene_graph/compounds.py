@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from workbench.text.scene_graph.looks import NOTHING, Folded
-from workbench.text.scene_graph.vocabulary import COMPOUND_VERBS, Word, acts, ends, known, plural
+from workbench.text.scene_graph.vocabulary import COMPOUND_VERBS, FINITE, Word, acts, ends, known, plural
 
 # what a verb of several words is given as, alone and before an object, by the end of its last word
 GIVEN = {
@@ -20,7 +20,7 @@ _BEFORE = known.relatives | known.clothes | {"he", "she", "they", "to", "will"}
 # what may stand before what is done as a thing: "a poster about scuba diving"
 _WATCHED = known.doing | known.articles | {"about", "teach", "teaches", "the", "watch", "watches", "watching"}
 # what goes on after a number: "the number 6 | drawn on a wall"
-_FINITE = known.be | known.have | {"drawn", "hung", "lit", "made", "sewn", "shown", "worn", "written"}
+_SAID_OF = FINITE | {"drawn", "hung", "lit", "made", "sewn", "shown", "worn", "written"}
 _NUMBERS = known.numbers | {"one"}
 _NUMBERED = known.animate | known.ridden | known.clothes | {"car", "engine", "train", "bus"}
 _GOING = {"go": "", "goes": "s", "going": "ing", "gone": "ed", "went": "ed"}
@@ -75,7 +75,7 @@ def _does(words: list[str], at: int, end: str, after: str) -> bool:
     joined = before in known.animate and "and" in words[max(at - 4, 0) : at]
     several = joined or before.endswith("s") or before in ("men", "women", "people", "children", "they")
     doer = before in known.animate or before.removesuffix("s") in known.animate or before in _BEFORE
-    doer |= end == "ed" and before in known.be | known.have
+    doer |= end == "ed" and before in FINITE
     # "a girl in jeans | roller skates", "a lady in black | hula hoops"
     worn = before in known.clothes or (before in known.colours and words[at - 2 : at - 1] == ["in"])
     return doer and (
@@ -91,7 +91,7 @@ def numbered(words: list[str], at: int) -> Folded:
     if (
         not which
         or after in known.clothes
-        or (told == "one" and not (ends(after) or after.endswith("ed") or after in _FINITE))
+        or (told == "one" and not (ends(after) or after.endswith("ed") or after in _SAID_OF))
     ):
         return NOTHING
     said = Word("red", f"number {told}", "attribute")
@@ -100,5 +100,5 @@ def numbered(words: list[str], at: int) -> Folded:
     # "a race car | number 7" is one name before it, "number 75 | racer" one behind it
     named = at > 0 and words[at - 1] in _NUMBERED
     behind = at == 0 or words[at - 1] in known.articles | known.colours
-    named |= behind and not (ends(after) or acts(after) or after.endswith(("ing", "ed")) or after in _FINITE)
+    named |= behind and not (ends(after) or acts(after) or after.endswith(("ing", "ed")) or after in _SAID_OF)
     return 2, [said] if named else [Word("red", told, "attribute"), Word("number")]

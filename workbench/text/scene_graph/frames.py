@@ -1,7 +1,7 @@
 """Step 2, what a caption says of itself as a picture, "an aerial view of": it is left out."""
 
 from workbench.text.scene_graph.looks import NOTHING, Folded
-from workbench.text.scene_graph.vocabulary import Word, known
+from workbench.text.scene_graph.vocabulary import FINITE, Word, known
 
 # what may stand before pictures that are many, "a series of photos"
 _MANY = known.seen | known.articles
@@ -53,7 +53,7 @@ def aside(words: list[str], at: int) -> Folded:
         return 2, [Word("there"), Word("is")]
     told, after = (*words[at + 2 : at + 3], "")[0], (*words[at + 3 : at + 4], ".")[0]
     here = words[at] == "in" and words[at + 1 : at + 2] in (["the"], ["this"])
-    ends = after in known.be | known.have | {"as"} or not after[0].isalnum()
+    ends = after in FINITE | {"as"} or not after[0].isalnum()
     if here and (
         (told in known.pictured and at and ends) or (words[at + 1] == "this" and told in known.frames)
     ):

@@ -1,8 +1,7 @@
 """Step 2, adjectives: ages, shades and looks of two words that are one: "dark blue", "snow covered"."""
 
-from workbench.text.scene_graph.vocabulary import BEFORE, ENDS, NO_NOUN, Word, acts, ends, known
+from workbench.text.scene_graph.vocabulary import BEFORE, ENDS, FINITE, NO_NOUN, Word, acts, ends, known
 
-_FINITE = known.be | known.have
 _NO_FIRST = (
     BEFORE | known.placing | known.motion | known.have | known.person_pronouns | {"its", "their", "my"}
 )
@@ -38,9 +37,7 @@ def people(words: list[str], at: int) -> Folded:
     """Who is named by where their people come from: "an african american | stands by a car"."""
     after = (*words[at + 2 :], ".")[0]
     one = at > 0 and words[at - 1] in ("a", "an", "the")
-    named = (
-        one and words[at + 1 : at + 2] == ["american"] and (ends(after) or acts(after) or after in _FINITE)
-    )
+    named = one and words[at + 1 : at + 2] == ["american"] and (ends(after) or acts(after) or after in FINITE)
     return (2, [Word("man", f"{words[at]} american", "name")]) if named else NOTHING
 
 
@@ -89,7 +86,7 @@ def two_of_them(words: list[str], at: int) -> Folded:
     second, end = _colours(words, at_second + other)
     after = (*words[end:], ".")[0]
     told = words[at_second : at_second + 1] in (["one"], ["another"]) or other == 2
-    alone = ends(after) or after in known.be | known.have or after.endswith("ing")
+    alone = ends(after) or after in FINITE or after.endswith("ing")
     # but not "two cats on a bed, one black and one gray", where the bed is near
     several = max((i for i in range(at) if words[i] in known.numbers | {"couple"}), default=0)
     near = not {*words[several:at]} & (known.placing | known.motion | {"with", "of"})
@@ -168,7 +165,7 @@ def _one_look(words: list[str], at: int, *, inside: bool) -> bool:
 def _worn_colour(words: list[str], at: int) -> bool:
     """Whether a colour of two words stands for what is worn: "a girl in | navy blue | is posing"."""
     after = (*words[at + 2 :], ".")[0]
-    alone = after in _FINITE or after.endswith("ing") or (ends(after) and after not in ("and", "or", ","))
+    alone = after in FINITE or after.endswith("ing") or (ends(after) and after not in ("and", "or", ","))
     return words[at + 1] in known.colours and words[at - 1 : at] in (["in"], ["wearing"], ["wears"]) and alone
 
 

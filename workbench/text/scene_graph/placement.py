@@ -218,8 +218,7 @@ def _owned(tree: Tree, i: int) -> None:
 
 def _included(tree: Tree, i: int) -> None:
     """What a plate holds includes something: "a plate of food | that includes beans"."""
-    of = [p for p in tree.below(tree.heads[i], "prep") if tree.given(p) == "of"]
-    held = [t for p in of for t in tree.below(p, "pobj") if t < i]
+    held = [t for t in tree.phrases(tree.heads[i], "of") if t < i]
     if held:
         tree.hang(i, held[-1], "relcl")
 

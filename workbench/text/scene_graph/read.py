@@ -119,7 +119,7 @@ class _Sentence:
             return [self._new(i, self.nodes[meant[0]].label, look)]
         before = self._where(lambda n: (n.sentence, n.position) < (self.number, i))
         living = self._where(lambda n: n.among(known.animate))
-        alone = not before and not living and self.tree.deps[i] in SUBJECTS
+        alone = not before and not living and self._does(i)
         return [self._new(i, self.tree.said(i), [])] if alone and word in ("he", "she", "they") else meant
 
     def _another_one(self, i: int, meant: list[int]) -> bool:
@@ -134,16 +134,7 @@ class _Sentence:
             return True
         single = not any(self.nodes[n].plural for n in meant)
         living = self._where(lambda n: n.among(known.animate) and n.position < i)
-        return self._does(i) and single and len(living) < 2 and not self._whole(i)
-
-    def _whole(self, i: int) -> list[int]:
-        """What "one of the cats" is one of."""
-        return [
-            t
-            for p in self.tree.below(i, "prep")
-            if self.tree.given(p) == "of"
-            for t in self.tree.below(p, "pobj")
-        ]
+        return self._does(i) and single and len(living) < 2 and not tree.phrases(i, "of")
 
     def _kind_of_others(self, i: int, meant: list[int], look: list[str]) -> str:
         """The name of "others": of those who live, where they have one name, but "a girl examines | others"
@@ -173,7 +164,8 @@ class _Sentence:
             living = self._where(lambda n: n.among(known.animate))
             alone = self.tree.given(self.tree.heads[i]) == "by"
             return [] if alone else sorted(barred & set(living)) or living or sorted(barred)
-        if word == "one" and (whole := self._whole(i)):
+        if word == "one" and (whole := self.tree.phrases(i, "of")):
+            # "one of the cats" is a cat
             return self._nodes(whole)
         owners = self._owners(i)
         if owners and word in known.plural_pronouns | {"it"}:
@@ -244,7 +236,7 @@ class _Sentence:
         """
         tree, above = self.tree, self.tree.heads[i]
         head = tree.heads[above] if tree.deps[i] == "pobj" else above
-        doers = subjects(tree, head) if tree.verb(head) and tree.deps[i] not in SUBJECTS else []
+        doers = subjects(tree, head) if tree.verb(head) and not self._does(i) else []
         return set(self._nodes([*described(tree, head), *doers]))
 
     def _related(self, statement: Statement) -> Iterator[tuple[int, str, int]]:

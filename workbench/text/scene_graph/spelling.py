@@ -82,6 +82,8 @@ def words(caption: str) -> list[str]:
     said = alone(caption, named)
     found = said.copy()
     for at, word in enumerate(said):
+        if word not in tables.doubtful and word not in tables.alive:
+            continue
         before, after = said[at - 1] if at else "", (*said[at + 1 : at + 2], "")[0]
         if word in tables.doubtful and word not in named:
             found[at] = meant(before, word, after)

@@ -61,9 +61,10 @@ class Tree:
                 found.append(child)
         return found
 
-    def phrases(self, i: int) -> list[int]:
-        """The nouns of the prepositions that hang on ``i``."""
-        return [noun for p in self.below(i, "prep") for noun in self.below(p, "pobj")]
+    def phrases(self, i: int, only: str = "") -> list[int]:
+        """The nouns of the prepositions that hang on ``i``, of all or of one."""
+        ties = [p for p in self.below(i, "prep") if not only or self.given(p) == only]
+        return [noun for p in ties for noun in self.below(p, "pobj")]
 
     def first(self, i: int) -> int:
         """The first of the nouns that a word is joined to, or itself."""

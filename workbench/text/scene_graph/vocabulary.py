@@ -26,6 +26,7 @@ known.followers |= known.openers
 ENDS = known.stoppers | known.followers | known.relatives
 BEFORE = known.stoppers | known.articles
 NO_NOUN = ENDS | known.articles
+FINITE = known.be | known.have
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from workbench.text.scene_graph.vocabulary import (
     ADJECTIVES,
     ADVERBS,
     ENDS,
+    FINITE,
     NAMES,
     NO_NOUN,
     PREPOSITIONS,
@@ -42,9 +43,9 @@ _COLOURS_JOINED = re.compile(rf"\b({'|'.join(known.colours)})-and-({'|'.join(kno
 _STOPS = frozenset(".!?;")
 _APOSTROPHE = re.compile(r"^(.+?)('s|n't|'re|'ve|'ll|'d)$")
 _OVER = ("over", "behind", "above", "under")
-_NO_PLURAL = known.be | known.have | ENDS | known.motion | {"always"}
+_NO_PLURAL = FINITE | ENDS | known.motion | {"always"}
 # what is written twice by mistake; "puts a hat on on the beach" and "duck duck goose" are right
-TWICE = known.articles | known.placing | known.animate | known.be | {"the", "of", "and", "to", "with"}
+TWICE = known.articles | known.placing | known.animate | known.be | {"of", "and", "to", "with"}
 TWICE -= known.particles | {"duck", "on"}
 _OWNED = known.openers - {"two", "some"}
 _ARTICLED = ("slip and slide", "thumbs up")
@@ -240,7 +241,7 @@ def _outdoors(words: list[str], at: int) -> Folded:
 
 
 def _twice(words: list[str], at: int) -> Folded:
-    """A word that was written twice, "a dog on on a bed", is said once."""
+    """A word that was written twice, "a dog in in a bed", is said once."""
     return (1, []) if words[at + 1 : at + 2] == [words[at]] else NOTHING
 
 
@@ -252,7 +253,7 @@ def _in_front(words: list[str], at: int) -> Folded:
         words[at - 1].endswith(("ing", "ed"))
         or words[at - 1] in known.be | {"sit", "sits", "stand", "stands"}
     )
-    if after not in known.articles | {"the"} or not stays:
+    if after not in known.articles or not stays:
         return NOTHING
     says = {"front": ("near", "in front of"), "side": ("inside", "inside")}.get(place)
     return (2, [Word(*says, "preposition")]) if says else NOTHING
