@@ -31,7 +31,7 @@ from workbench.records.foreign import read_options
 from workbench.records.lazy_judgements import Computed
 from workbench.records.sealed import SealError, flat
 from workbench.records.writing import only_writer
-from workbench.training import checkpoint, fit, seed_everything
+from workbench.training import checkpoint, deterministic_algorithms, fit, seed_everything
 from workbench.training.batches import Source
 from workbench.training.processes import leads
 from workbench.training.samplers import k_means, mean_regions
@@ -128,7 +128,8 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
     config, model, history = ready.config, ready.model, []
     place = checkpoint.Place(Path(folder), made_from(ready)) if folder else None
     if ready.train is not None:
-        with only_writer(folder) if folder and leads() else nullcontext():
+        writer = only_writer(folder) if folder and leads() else nullcontext()
+        with writer, deterministic_algorithms(config.deterministic):
             history = fit(
                 model.pair, model.objective, ready.train,
                 partial(validate, model, ready.val, config.select, config.metrics), config,
