@@ -7,10 +7,10 @@ docstrings, the list of the papers' tables, and the pages of the tour where ``ru
 import shutil
 from pathlib import Path
 
+from paper_tables import table
 from sphinx.application import Sphinx
 
 from workbench import __version__
-from workbench.execution import table
 
 ROOT = Path(__file__).parent.parent
 TOUR = ROOT / "runs" / "tour"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests import fuzz
-from tests.fuzz import damage
-from tests.fuzz.readers import READERS
+from tools import fuzz
+from tools.fuzz import damage
+from tools.fuzz.readers import READERS
 
 INPUTS = 150
 

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from paper_tables import layout as layouts
+from paper_tables import published, table
 
 from tests import tiny_bert
 from tests.data import fixtures
 from tests.experiment.test_experiment import TINY
-from tests.performance import bench_arms
+from tools.benchmarks import bench_arms
 from workbench import assets, data, text
-from workbench.execution import layout as layouts
-from workbench.execution import library, notebook, parameters, table
+from workbench.execution import library, notebook, parameters
 from workbench.execution.grid import expand, over_seeds, plan, read_grid
 from workbench.experiment import Config, build, fitting, resolve, run, running
-from workbench.metrics import published
 from workbench.records.foreign import read_options
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"

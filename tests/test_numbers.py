@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.numbers import BLOCK, FILES, ROOT, rewritten
+from tools.numbers import BLOCK, FILES, ROOT, rewritten
 
 # A result reads like one of these: a decimal number, a percentage, a factor, a time or a size.
 RESULT = re.compile(
@@ -27,7 +27,7 @@ def plain(markdown: str) -> str:
 @pytest.mark.parametrize("name", FILES)
 def test_the_figures_of_a_text_are_those_that_were_recorded(name: str):
     text = (ROOT / name).read_text(encoding="utf-8")
-    assert rewritten(text) == text, "run python -m tests.numbers"
+    assert rewritten(text) == text, "run python -m tools.numbers"
 
 
 @pytest.mark.parametrize("name", [*FILES, "CHANGELOG.md", "CONTRIBUTING.md"])

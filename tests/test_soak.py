@@ -1,4 +1,4 @@
-"""A kill of a grid; ``python -m tests.soak`` sends many, to trainings and notebook runs too."""
+"""A kill of a grid; ``python -m tools.soak`` sends many, to trainings and notebook runs too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak import Soak
+from tools.soak import Soak
 
 
 @pytest.mark.slow

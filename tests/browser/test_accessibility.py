@@ -29,7 +29,7 @@ LIVE = f"""
 import json, numpy as np, torch
 from PIL import Image
 from IPython.display import HTML
-from workbench.views import audit
+import relevance_audit as audit
 from workbench.views.explorer import twin
 from workbench.views.explorer.explorer import Explorer
 from workbench.views.maps import EmbeddingMap, Settings, map_runs

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from relevance_audit import Labels
 
 from tests.browser.conftest import in_themes, run_in_lab
-from workbench.views.audit import Labels
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Lab

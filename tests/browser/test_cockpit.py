@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import scene_world as scenes
 
 from tests.browser.alone import Alone
 from tests.browser.conftest import trouble_on
 from tests.views.explorer.toys import toy_space
-from workbench.data import scenes
 from workbench.views.explorer import Explorer
 
 pytestmark = [pytest.mark.browser]

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
+from paper_tables import published
 from PIL import Image
 
 from tests.metrics.families import ranking, recall
 from workbench.experiment import compare
 from workbench.experiment.opened import OpenRun
-from workbench.metrics import published
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import ranks_of
 from workbench.records import Embedding, Judgements, LazyJudgements, MetricKey, Split

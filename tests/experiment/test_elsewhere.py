@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from paper_tables import published
 from typer.testing import CliRunner
 
 from tests.data import fixtures
@@ -16,7 +17,6 @@ from workbench.cli import app
 from workbench.experiment import Config, Target, compare, load_target, open_runs, run, runs
 from workbench.experiment.config import fitting
 from workbench.experiment.standalone import evaluate_on
-from workbench.metrics import published
 from workbench.views.pages import leaderboard
 
 WORLD = Config(

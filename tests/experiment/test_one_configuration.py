@@ -10,12 +10,13 @@ import nbformat
 import pandas as pd
 import pytest
 import yaml
+from paper_tables import search
 from typer.testing import CliRunner
 
 from tests.experiment.test_experiment import SMALL, TINY
 from workbench import assets, data, experiment, objectives
 from workbench.cli import app
-from workbench.execution import grid, library, notebook, search
+from workbench.execution import grid, library, notebook
 from workbench.experiment import Config, runs
 
 NAMED = {"train_images": 30, "epochs": 2, "batch_size": 16, "lr": 1e-3, "seed": 3, "device": "cpu"}

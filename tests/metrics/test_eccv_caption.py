@@ -1,5 +1,5 @@
 """Our numbers are those of the package ``eccv-caption``; the whole split is compared in
-tests/performance/bench_eccv.py."""
+tools/benchmarks/bench_eccv.py."""
 
 import numpy as np
 import pytest

@@ -3,7 +3,8 @@ with the package."""
 
 from __future__ import annotations
 
-from workbench.data.scenes.vocabulary import NOUNS
+from scene_world.vocabulary import NOUNS
+
 from workbench.records import SceneGraph
 
 NUMBERS = {"two", "three"}

@@ -6,12 +6,12 @@ import inspect
 
 import numpy as np
 import pytest
+import relevance_audit as audit
 
 from workbench import data, objectives, text
 from workbench.experiment.running import relevance
 from workbench.metrics.table import Evidence, measure
 from workbench.text.signal import Maker, RelevanceMaker, SignalMaker
-from workbench.views import audit
 
 
 @pytest.mark.parametrize("name", text.names())

@@ -6,12 +6,12 @@ from contextlib import closing
 import numpy as np
 import pytest
 import torch
+from caption_graphs import store
+from caption_graphs.store import stored
 
 from workbench import text
 from workbench.records import SceneGraph
 from workbench.records.sealed import SealError
-from workbench.text.scene_graph import store
-from workbench.text.scene_graph.store import stored
 
 GRAPHS = (
     SceneGraph(("dog", "ball"), ((0, "brown"), (0, "big"), (1, "brown")), ((0, "chase", 1),)),

@@ -1,7 +1,12 @@
-"""Files that come with the package: the embedded world's small pre-trained models, the configurations that
-made them, and recorded results.
+"""Files that come with the package and with those beside it: small models, recorded results.
+
+An installed package adds its own by an entry point of the group ``workbench.assets``, which names a package
+that has a folder ``assets``.
 """
 
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +18,7 @@ def path(name: str) -> Path:
     """Where a shipped file or folder lies.
 
     Args:
-        name: relative to this folder, e.g. ``"scenes"`` or ``"scenes/pretrain.json"``.
+        name: relative to a folder of assets, e.g. ``"scenes"`` or ``"scenes/pretrain.json"``.
 
     Returns:
         The path, which exists.
@@ -24,14 +29,27 @@ def path(name: str) -> Path:
     >>> path("scenes").is_dir()
     True
     """
-    folder = Path(__file__).parent
-    found = (folder / name).resolve()
-    if not found.exists() or not found.is_relative_to(folder.resolve()):
-        shipped = sorted(
-            p.relative_to(folder).as_posix() for p in folder.rglob("*") if "__" not in p.as_posix()
-        )
-        raise FileNotFoundError(f"no shipped file {name!r}; there are {', '.join(shipped)}")
-    return found
+    folders = [package / "assets" for package in annexes()]
+    for folder in folders:
+        found = (folder / name).resolve()
+        if found.exists() and found.is_relative_to(folder.resolve()):
+            return found
+    shipped = sorted(file.relative_to(folder).as_posix() for folder in folders for file in folder.rglob("*"))
+    raise FileNotFoundError(f"no shipped file {name!r}; there are {', '.join(shipped)}")
+
+
+@cache
+def annexes() -> tuple[Path, ...]:
+    """Folders of the installed packages that bring files, whether or not anything of them is imported."""
+    offers = sorted(entry_points(group="workbench.assets"), key=lambda entry: entry.name)
+    found = [find_spec(entry.value) for entry in offers]
+    return tuple(Path(place) for spec in found if spec for place in spec.submodule_search_locations or ())
+
+
+def models() -> list[str]:
+    """Names of the matching models that are shipped, in open_clip's layout of local folders."""
+    found = (package.glob("assets/*/open_clip_config.json") for package in annexes())
+    return sorted(file.parent.name for files in found for file in files)
 
 
 def recorded(table: str | Path) -> "pd.DataFrame":

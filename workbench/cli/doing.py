@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from paper_tables import cli as papers
 
-from workbench.cli import papers
 from workbench.cli.base import (
     AsJson,
     Out,

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from paper_tables import cli as papers
 
-from workbench.cli import papers, shelves
+from workbench.cli import shelves
 from workbench.cli.base import (
     USUAL,
     AsJson,

@@ -169,7 +169,9 @@ def _page(shelf: str, name: str, member: Any) -> Iterator[str]:
         yield from textwrap.wrap(f"Recipe in the embedded world: {fields}", WIDTH, subsequent_indent="  ")
     if needed := needs(shelf, member):
         yield f"Reads: {needed}"
-    yield f"File: {_module(member).__name__.replace('.', '/')}.py"
+    module = _module(member)
+    inside = "/__init__" if hasattr(module, "__path__") else ""
+    yield f"File: {module.__name__.replace('.', '/')}{inside}.py"
 
 
 def _options(kind: Callable[..., Any], prefix: str = "") -> Iterator[tuple[str, Any, str]]:

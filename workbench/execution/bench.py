@@ -1,7 +1,7 @@
 """What this machine does in a second: the short table of ``workbench doctor --bench``.
 
 Each row sets what the package takes beside a reference on the same machine in the same minute. The scripts of
-``tests/performance/`` measure more, on real data.
+``tools/benchmarks/`` measure more, on real data.
 """
 
 import subprocess
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from caption_graphs import tree
 from torch.nn.functional import cross_entropy
 
 from workbench import data, objectives, text
@@ -27,7 +28,6 @@ from workbench.objectives import contract
 from workbench.records import Embedding, Judgements, Split
 from workbench.records.shown import count, fixed
 from workbench.retrieval import Index
-from workbench.text.scene_graph import tree
 from workbench.training import batches, fit, samplers
 
 # pairs of a step, and of a large batch; width of ViT-B/32's embeddings; tokens of an image and of a caption

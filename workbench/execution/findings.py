@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.metrics.agreement import TRUTH
+from relevance_audit.agreement import TRUTH
+
 from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey
 from workbench.records.shown import fixed, shown

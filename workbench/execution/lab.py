@@ -8,6 +8,7 @@ from pathlib import Path
 
 import nbformat
 
+from workbench import assets
 from workbench.data.images import below
 from workbench.execution import library
 from workbench.experiment import runs
@@ -17,7 +18,6 @@ from workbench.records.shown import near
 from workbench.registry import require_known
 
 EXPLORER = "06_retrieval_explorer"
-SHIPPED = ("scenes", "scenes_binary")
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
 
 
@@ -116,7 +116,7 @@ def require_outside(model: str, images: str, pretrained: str = "") -> None:
     elif ":" not in model:
         (place,) = getattr(find_spec("open_clip"), "submodule_search_locations", None) or [""]
         known = [file.stem for file in Path(place, "model_configs").glob("*.json")]
-        require_known("no open_clip model", model.replace("/", "-"), [*known, *SHIPPED])
+        require_known("no open_clip model", model.replace("/", "-"), [*known, *assets.models()])
     if Path(pretrained).suffix in CHECKPOINTS and not Path(pretrained).is_file():
         raise FileNotFoundError(
             f"no checkpoint at {pretrained}; give the path of a file that exists, or a tag"

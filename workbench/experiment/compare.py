@@ -13,11 +13,12 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 import torch
+from paper_tables import published
 
 from workbench import metrics
 from workbench.experiment.evaluation import measure
 from workbench.experiment.opened import OpenRun
-from workbench.metrics import comparison, map_at_r, published
+from workbench.metrics import comparison, map_at_r
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
 from workbench.metrics.table import Evidence, Metric, walk

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import scene_world as scenes
 import torch
 from PIL import Image
 from torch.nn.functional import normalize
 
-from workbench.data import scenes
 from workbench.data.images import below, read_image
 from workbench.experiment.config import Config
 from workbench.experiment.opened import Contents, OpenRun

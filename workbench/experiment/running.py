@@ -176,7 +176,7 @@ def load_target(config: Config, target: Target, *, progress: bool = True) -> Spl
             reads, or none; the message says what to give.
     """
     widths = [width for name, width in flat(config.image_options).items() if name.endswith("in_dim")]
-    if widths and config.features == backbones.SCENES and target.data != "scenes":
+    if widths and config.features == "scenes_backbone" and target.data != "scenes":
         raise ValueError(
             f"the run reads features={config.features!r}, which know the embedded world alone, and "
             f"{target.data!r} holds photographs; measure a run that was trained with features="

@@ -14,11 +14,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from workbench.assets import annexes
 from workbench.records.sealed import check, checksum, seal
 
 SEAL = "seal.json"
 PACKAGE = Path(__file__).parent.parent
-DECIDING = (".py", ".safetensors", ".json", ".jsonl", ".toml", ".tsv", ".gz")
+DECIDING = (".py", ".safetensors", ".json", ".toml", ".gz")
+# folders of what shows numbers, or tests them
+SHOWING = {"views", "cli", "tour", "notebooks", "results", "published", "tests"}
 
 
 def seal_files(folder: Path, patterns: Iterable[str], facts: Mapping[str, Any]) -> None:
@@ -48,13 +51,16 @@ def intact(folder: Path, *files: Path) -> dict[str, Any]:
 
 
 def code_hash(code: str = "") -> str:
-    """Hash of ``code`` (a notebook's cells) and of every file of the package that a number may depend on:
-    sources, shipped weights, word lists and tables, but not what grids have recorded. 64 hex digits.
+    """Hash of ``code`` (a notebook's cells) and of every file that can change a number: sources, shipped
+    weights and word lists of this package and of those that bring assets, but not what only shows numbers.
+    64 hex digits.
     """
     digest = hashlib.sha256(code.encode())
-    for path in sorted(PACKAGE.rglob("*")):
-        if path.suffix in DECIDING and path.parent.name != "results":
-            digest.update(f"{path.relative_to(PACKAGE).as_posix()} {checksum(path)}\n".encode())
+    for package in (PACKAGE, *annexes()):
+        for path in sorted(package.rglob("*")):
+            place = path.relative_to(package)
+            if path.suffix in DECIDING and not SHOWING & set(place.parts[:-1]):
+                digest.update(f"{package.name}/{place.as_posix()} {checksum(path)}\n".encode())
     return digest.hexdigest()
 
 

@@ -13,11 +13,11 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from caption_graphs import SceneGraphs
+from caption_graphs.store import stored
 
 from workbench.records import Array, Rows, SceneGraph, require
 from workbench.registry import Count, Natural
-from workbench.text.scene_graph import SceneGraphs
-from workbench.text.scene_graph.store import stored
 from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.tokens import Tokens, TokenSignal
 from workbench.text.word_features import WordFeatures

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scene_world as scenes
 import torch
 
 from tests.views.explorer.toys import hand_space, toy_space, toy_spaces
-from workbench.data import scenes
 from workbench.records import Embedding
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.questions import Change, Filters, Question, Term

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
+import scene_world as scenes
+from caption_graphs import parse
 
-from workbench.data import scenes
 from workbench.records import SceneGraph
-from workbench.text.scene_graph import parse
 from workbench.views.explorer.questions import Change, changed, described, drops, participle, plural, sentence
 
 RIDER = SceneGraph(("man", "horse", "tree"), ((1, "brown"), (2, "big")), ((0, "ride", 1), (1, "next to", 2)))

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scene_world as scenes
 
 from tests.views.explorer.toys import hand_space, toy_space, toy_spaces
 from workbench import data
-from workbench.data import scenes
 from workbench.records import SceneGraph, Truth
 from workbench.text import load
 from workbench.text.tokens import Tokens

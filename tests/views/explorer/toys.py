@@ -7,10 +7,10 @@ import zlib
 from types import SimpleNamespace
 
 import numpy as np
+import scene_world as scenes
 import torch
 from PIL import Image
 
-from workbench.data import scenes
 from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding, Split
 

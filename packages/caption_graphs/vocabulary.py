@@ -1,0 +1,73 @@
+"""The words that the rules of the parser know by name, from ``assets/words.toml``."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+ASSETS = Path(__file__).parent / "assets"
+_TABLES = tomllib.loads((ASSETS / "words.toml").read_text(encoding="utf-8"))
+SINGULARS: dict[str, str] = _TABLES.pop("singulars")
+ROOTS: dict[str, str] = _TABLES.pop("roots")
+PREPOSITIONS: dict[str, str] = _TABLES.pop("prepositions")
+STAND_INS: dict[str, str] = _TABLES.pop("stand_ins")
+NAMES, ADJECTIVES, ADVERBS, COMPOUND_VERBS = (
+    [" ".join(phrase.split()) for phrase in _TABLES.pop(key).split(",")]
+    for key in ("names", "adjectives", "adverb_phrases", "compound_verbs")
+)
+# Every class of the file as a set of words: ``"dog" in known.animals``.
+known = SimpleNamespace(**{key: frozenset(text.split()) for key, text in _TABLES.items()})
+known.animate = known.persons | known.animals
+known.personal = known.body | known.clothes
+known.opening |= known.articles
+known.followers |= known.openers
+
+# Joined once: these are asked of every word.
+ENDS = known.stoppers | known.followers | known.relatives
+BEFORE = known.stoppers | known.articles
+NO_NOUN = ENDS | known.articles
+FINITE = known.be | known.have
+
+
+@dataclass(frozen=True)
+class Word:
+    """One word for the parser.
+
+    Args:
+        given: what the parser reads.
+        says: what it stands for, where that is something else: a preposition, an adjective, a name.
+        kind: ``"preposition"``, ``"attribute"``, ``"name"``, ``"verb"`` where it says the dictionary form of
+            a verb of several words, ``"count"`` of a pronoun for some of those that were told of, or ``""``.
+    """
+
+    given: str
+    says: str = ""
+    kind: str = ""
+
+
+def plural(noun: str) -> str:
+    """The plural of a noun by the common rule.
+
+    >>> plural("life vest"), plural("high bench"), plural("sippy cup"), plural("wild berry")
+    ('life vests', 'high benches', 'sippy cups', 'wild berries')
+    """
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")
+
+
+SINGULARS |= {plural(name): name for name in NAMES}
+
+
+def ends(word: str) -> bool:
+    """Whether a noun phrase ends before a word.
+
+    >>> ends("on"), ends(","), ends("the"), ends("toy")
+    (True, True, True, False)
+    """
+    return word in NO_NOUN or not word[0].isalnum()
+
+
+def acts(word: str) -> bool:
+    """Whether the plural of a noun is also what somebody does: "boards", "fries"."""
+    return word.endswith("s") and not known.verbs.isdisjoint((word[:-1], word[:-2], f"{word[:-3]}y"))

@@ -1,0 +1,208 @@
+"""What ``table`` in a grid file says: which table of a paper the grid is, and what was printed there.
+
+- ``paper`` and ``number``: as ``metrics.published`` has them, e.g. ``DITM`` and ``IV``, or ``Fig. 7``, of
+  which nothing is printed; ``part`` says which part of the table, where several grids make one;
+- ``columns``: heading -> key of a number, or a list of keys whose mean it is, or ``{sum: [...]}``; left out,
+  they are R@K of both directions and RSUM;
+- ``printed``: a list of parts of the printed table, each by ``dataset``, ``protocol`` and ``group``.
+  ``measured``, a data set and protocol that ``published.PROTOCOLS`` knows, says what it was measured on where
+  these do not, and ``metrics`` (heading -> printed metric) which of its values stand beside which column;
+  ``further`` lists more groups of the same part, whose rows stand below under their name and group,
+  ``heading`` heads the part where the data set that it was measured on does not tell it apart, and ``column``
+  is the one that a table whose rows are metrics stands beside, where it is not the first;
+- ``row``: what names a row in the printed table: ``method``, or ``protocol`` or ``metric`` in a table of
+  settings;
+- ``rows``: row of the grid -> its name in the printed table, where they differ; ``null`` = it is not printed;
+- ``curves``: heading -> a parameter that arms set to numbers, ``objective_options.tau``; the rows that set it
+  are drawn as a curve over it, below the table;
+- ``evaluate``: name of the training data -> targets as for ``experiment.Target``, on which each run is
+  measured beside its own data; ``others`` = any data that are not named. A target without a ``source`` of its
+  images takes that of the run.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from paper_tables import published
+from workbench.execution import grid as grids
+from workbench.execution import parameters
+from workbench.records import MetricKey, require
+from workbench.registry import require_known
+
+KEYS = ("paper", "number", "part", "columns", "printed", "row", "rows", "curves", "evaluate")
+PART = ("dataset", "protocol", "group", "further", "heading", "measured", "metrics", "column")
+FIELDS = ("method", "protocol", "metric")
+RETRIEVAL = (*(published.LABELS[metric] for metric in published.PARTS["rsum"]), "rsum")
+# key of one of our numbers -> what the papers' tables call it
+PRINTED_AS = {key: metric for metric, key in published.LABELS.items()}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the printed table, measured on one data set.
+
+    Args:
+        heading: what it is headed by.
+        on: data set and protocol of ``published.PROTOCOLS``.
+        values: printed name of a row -> heading of a column -> the printed text.
+        remarks: printed name of a row -> what is to be said beside it.
+        word: whether the runs were measured there, ``table.SAME`` or ``table.OTHER``; empty until runs are
+            known.
+    """
+
+    heading: str
+    on: tuple[str, str]
+    values: dict[str, dict[str, str]]
+    remarks: dict[str, str]
+    word: str = ""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What ``table`` in a grid file says.
+
+    Args:
+        paper, number: of the printed table.
+        part: of the table that several grids make; empty where this grid makes all of it.
+        columns: heading -> keys whose mean it is, or whose sum.
+        sums: headings of sums.
+        parts: of the printed table.
+        rows: row of the grid -> its printed name, in the order of the grid; ``None`` = not printed.
+        curves: heading -> row of the grid -> the number that it sets a parameter to.
+    """
+
+    paper: str
+    number: str
+    part: str
+    columns: dict[str, list[str]]
+    parts: list[Part]
+    rows: dict[str, str | None]
+    curves: dict[str, dict[str, float]] = field(default_factory=dict)
+    sums: frozenset[str] = frozenset()
+
+    def sums_up(self, column: str) -> bool:
+        """Whether a column of the table, headed by one of the layout and where it was measured, is a sum."""
+        return any(f"{column}, ".startswith(f"{head}, ") for head in self.sums)
+
+
+def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
+    """What ``table`` in a grid file says, checked.
+
+    Args:
+        grid: from ``grid.read_grid``.
+        place: for messages, e.g. the path of the file.
+
+    Raises:
+        ParameterError: no ``table``, an unknown key, row or part; a row that the paper does not print.
+        KeyError, ValueError: a value that is not printed, or a key that is not the name of a number.
+    """
+    said = grid.get("table")
+    require(isinstance(said, Mapping) and said, f"{place}: no `table`, which says what table this grid is",
+            parameters.ParameterError)  # fmt: skip
+    assert isinstance(said, Mapping)
+    for key in said:
+        require_known(f"{place}: table has no key", key, KEYS, parameters.ParameterError)
+    paper, number, by = str(said.get("paper", "")), str(said.get("number", "")), said.get("row", "method")
+    require_known(f"{place}: table.row is", by, FIELDS, parameters.ParameterError)
+    require_known(f"{place}: table.paper: no paper", paper, published.COMPARABLE, parameters.ParameterError)
+    given = said.get("columns") or {key: key for key in RETRIEVAL}
+    sums = frozenset(str(head) for head, keys in given.items() if isinstance(keys, Mapping))
+    for head in sums:
+        only = f"{place}: table.columns: {head} is {given[head]}; write {{sum: [key, ...]}}"
+        require(list(given[head]) == ["sum"], only, parameters.ParameterError)
+    given = {str(head): keys["sum"] if head in sums else keys for head, keys in given.items()}
+    columns = {head: [keys] if isinstance(keys, str) else list(keys) for head, keys in given.items()}
+    for key in (key for keys in columns.values() for key in keys):
+        MetricKey.parse(key)
+    parts = [_part(paper, number, one, by, columns) for one in said.get("printed") or ()]
+    curves = {str(head): _curve(grid, str(path), place) for head, path in (said.get("curves") or {}).items()}
+    part, rows = str(said.get("part", "")), _rows(grid, said.get("rows") or {}, parts, place)
+    return Layout(paper, number, part, columns, parts, rows, curves, sums)
+
+
+def _curve(grid: Mapping[str, Any], path: str, place: object) -> dict[str, float]:
+    """Row -> the number that it sets a parameter to, of the rows that set it."""
+    rows, found = grids.rows(grid), dict[str, float]()
+    for label, values in grids.expand(grid).items():
+        number: Any = values
+        for name in path.split("."):
+            number = number.get(name) if isinstance(number, Mapping) else None
+        if isinstance(number, int | float):
+            found[rows[label]] = number
+    require(
+        len(set(found.values())) == len(found) > 1,
+        f"{place}: table.curves: {path} needs several rows that set it to different numbers, and has {found}",
+        parameters.ParameterError,
+    )
+    return found
+
+
+def _part(
+    paper: str, number: str, said: Mapping[str, Any], by: str, columns: Mapping[str, list[str]]
+) -> Part:
+    for key in said:
+        require_known("table.printed has no key", key, PART, parameters.ParameterError)
+    asked = {name: said[name] for name in ("dataset", "protocol", "group") if name in said}
+    rows, told = _printed(paper, number, asked, by)
+    for group in said.get("further") or ():
+        more, beside = _printed(paper, number, {**asked, "group": group}, by, f", {group}")
+        rows, told = pd.concat([rows, more], ignore_index=True), told | beside
+    named = said.get("metrics") or {}
+    for head, metric in named.items():
+        require_known("table.printed.metrics has no column", head, columns, parameters.ParameterError)
+        require_known(f"{paper}, table {number} prints no metric", metric, rows["metric"].unique())
+    metrics = {head: named.get(head, PRINTED_AS.get(keys[0])) for head, keys in columns.items()}
+    column = str(said.get("column", next(iter(columns))))
+    require_known("table.printed.column: no column", column, columns, parameters.ParameterError)
+    values: dict[str, dict[str, str]] = {}
+    for line in rows.to_dict("records"):
+        heads = [head for head, metric in metrics.items() if metric == line["metric"]]
+        for head in [column] if by == "metric" else heads:
+            cells = values.setdefault(line[by], {})
+            require(
+                head not in cells,
+                f"{paper}, table {number} prints {line[by]!r}, {head} twice for {asked}; "
+                "name its dataset, protocol and group",
+            )
+            cells[head] = line["printed"]
+    on = tuple(map(str, said.get("measured") or rows.loc[0, ["dataset", "protocol"]]))
+    known = published.load()[["dataset", "protocol"]].drop_duplicates().itertuples(index=False, name=None)
+    require(
+        "measured" not in said or on in published.PROTOCOLS or on in set(known),
+        f"table.printed.measured is {on}; choose one of {', '.join(map(str, published.PROTOCOLS))}",
+        parameters.ParameterError,
+    )
+    # where groups stand below one another, each row of the further ones names its own
+    group = f"{said['group']} unless a row names another" if said.get("further") else said.get("group", "")
+    heading = str(said.get("heading") or ", ".join(filter(None, (on[0], str(group)))))
+    return Part(heading, (on[0], on[1]), values, told)
+
+
+def _printed(
+    paper: str, number: str, asked: Mapping[str, str], by: str, ending: str = ""
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Printed values, and by the name of a row what is to be said beside it; names with this ending."""
+    rows = published.load(paper=paper, table=number, **asked)
+    if by == "metric":
+        return rows, {}
+    told = {key[published.ROW.index(by)] + ending: text for key, text in published.beside(rows).items()}
+    return rows.assign(**{by: rows[by] + ending}), told
+
+
+def _rows(
+    grid: Mapping[str, Any], said: Mapping[str, str | None], parts: Sequence[Part], place: object
+) -> dict[str, str | None]:
+    """Every row of the grid with its printed name, both sides checked."""
+    own = list(dict.fromkeys(grids.rows(grid).values()))
+    for given in said:
+        require_known(f"{place}: table.rows: no row", given, own, parameters.ParameterError)
+    out: dict[str, str | None] = {name: said.get(name, name) for name in own}
+    known = dict.fromkeys(name for part in parts for name in part.values)
+    for row, name in out.items():
+        if parts and name is not None:
+            remedy = f" (for the row {row!r}; in table.rows give its printed name, or null)"
+            require_known(f"{place}: no printed row", name, known, parameters.ParameterError, remedy)
+    return out

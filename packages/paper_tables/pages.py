@@ -1,0 +1,221 @@
+"""A paper's table that was made here, as page, Markdown, LaTeX and CSV: the same rows and texts in each."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from paper_tables.layout import Part
+from paper_tables.table import Row, Table
+from workbench.execution import report
+from workbench.experiment import runs
+from workbench.records.shown import count, heading, scaled, with_interval
+from workbench.views.pages import page
+from workbench.views.plots import comparison
+
+# signs that LaTeX reads as something else, and those of the papers' tables that its fonts lack
+LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
+    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "∞": r"$\infty$",
+    "†": r"\dag{}", "₊": r"\textsubscript{+}", "\N{WARNING SIGN}": r"(!)",
+}  # fmt: skip
+ONLY_PRINTED = "printed only, no arm of this grid"
+
+
+def texts(table: Table) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows as texts: label, number of seeds, our numbers with their intervals, the printed ones,
+    and what is to be said beside.
+
+    Args:
+        table: from ``execution.table.make``.
+    """
+    printed = [(part, head) for part in table.parts for head in _heads(part)]
+    heads = [
+        "row", "seeds", *(f"{name}, {heading(unit)}" for name, unit in table.columns.items()),
+        *(f"{head}, {_as_printed(table, head)}, {part.heading} ({part.word})" for part, head in printed),
+        "beside",
+    ]  # fmt: skip
+    rows = [_cells(row, table, printed) for row in table.rows]
+    wide = len(heads) - (not any(row[-1] for row in rows))  # nothing is to be said beside any row
+    return heads[:wide], [row[:wide] for row in rows]
+
+
+def _as_printed(table: Table, head: str) -> str:
+    """What the printed values are: the papers print correlations times 100."""
+    return "printed x 100" if table.columns.get(head) == "correlation" else "printed"
+
+
+def _heads(part: Part) -> list[str]:
+    return list(dict.fromkeys(head for cells in part.values.values() for head in cells))
+
+
+def _cells(row: Row, table: Table, printed: Sequence[tuple[Part, str]]) -> list[str]:
+    own = [
+        with_interval(*row.values[name], unit) if name in row.values else ""
+        for name, unit in table.columns.items()
+    ]
+    beside = _remarks(row, table) + ([] if row.ours else [ONLY_PRINTED])
+    name = row.name if row.printed in (None, row.name) else f"{row.name} (printed as {row.printed})"
+    return [
+        name, str(row.seeds) if row.ours else "", *own,
+        *(part.values.get(row.printed or "", {}).get(head, "") for part, head in printed),
+        "; ".join(dict.fromkeys(beside)),
+    ]  # fmt: skip
+
+
+def _remarks(row: Row, table: Table) -> list[str]:
+    """What is to be said beside the printed row."""
+    return [text for part in table.parts if (text := part.remarks.get(row.printed or ""))]
+
+
+def _beside(row: Row, table: Table) -> str:
+    """The same as a sentence of its own."""
+    said = "; ".join(dict.fromkeys(_remarks(row, table)))
+    return f"{row.printed}: {said}." if said else ""
+
+
+def markdown(table: Table) -> str:
+    """The table as Markdown, with its notes and what is missing.
+
+    Args:
+        table: from ``execution.table.make``.
+    """
+    heads, rows = texts(table)
+    lines = [heads, ["---"] * len(heads), *rows]
+    body = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+    return "\n".join([f"# {table.title}", "", *body, "", *(f"- {note}" for note in _notes(table)), ""])
+
+
+def latex(table: Table) -> str:
+    """The table as LaTeX for the packages ``booktabs`` and ``graphicx``: what was measured here, and below it
+    each part that was printed, since all of them beside one another are wider than a page can show.
+
+    Args:
+        table: from ``execution.table.make``.
+    """
+    own = [f"{name}, {heading(unit)}" for name, unit in table.columns.items()]
+    blocks = [
+        ("Measured here", ["row", "seeds", *own], [_cells(row, table, ()) for row in table.rows if row.ours])
+    ]
+    for part in table.parts:
+        names = _heads(part)
+        lines = [
+            [row.printed or "", *(of.get(name, "") for name in names)]
+            for row in table.rows
+            if (of := part.values.get(row.printed or ""))
+        ]
+        about = f"{part.heading} ({part.word}), {_as_printed(table, names[0]) if names else 'printed'}"
+        blocks.append((about, ["row", *names], lines))
+    beside = {text: None for row in table.rows if (text := _beside(row, table))}
+    notes = r"\\ ".join(map(_escaped, [*_notes(table), *beside]))
+    return "\n".join([
+        r"\begin{table}", rf"\caption{{{_escaped(table.title)}}}", *(_tabular(*block) for block in blocks),
+        rf"\par\footnotesize {notes}", r"\end{table}", "",
+    ])  # fmt: skip
+
+
+def _tabular(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """One block of the table, made smaller where it is wider than the page."""
+    head, *body = (" & ".join(map(_escaped, line[: len(heads)])) + r" \\" for line in [heads, *rows])
+    return "\n".join([
+        rf"\par\textit{{{_escaped(title)}}}\par",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", r"\toprule", head, r"\midrule", *body,
+        r"\bottomrule", r"\end{tabular}}",
+    ])  # fmt: skip
+
+
+def _escaped(text: str) -> str:
+    return "".join(LATEX.get(sign, sign) for sign in text)
+
+
+def comma_separated(table: Table) -> str:
+    """The table as CSV: each number and the ends of its interval in a column of its own, in the unit in which
+    it is shown and printed.
+
+    Args:
+        table: from ``execution.table.make``.
+    """
+    printed = [(part, head) for part in table.parts for head in _heads(part)]
+    ours = [
+        f"{name}{end}, {heading(unit)}"
+        for name, unit in table.columns.items()
+        for end in ("", " low", " high")
+    ]
+    file = io.StringIO()
+    rows = csv.writer(file, lineterminator="\n")
+    rows.writerow(
+        [
+            "row",
+            "printed as",
+            "seeds",
+            *ours,
+            *(f"{_as_printed(table, head)} {head}, {part.heading}" for part, head in printed),
+        ]
+    )
+    for row in table.rows:
+        own = [
+            "" if value is None else scaled(value, unit)
+            for name, unit in table.columns.items()
+            for value in row.values.get(name, (None,) * 3)
+        ]
+        cells = (part.values.get(row.printed or "", {}).get(head, "") for part, head in printed)
+        rows.writerow([row.name, row.printed or "", row.seeds if row.ours else "", *own, *cells])
+    return file.getvalue()
+
+
+def curves(table: Table) -> dict[str, Any]:
+    """The figure below the table, as plotly's JSON: RSUM, or the first number that was measured, over each
+    parameter; nothing where no row of a curve has it.
+
+    Args:
+        table: from ``execution.table.make``.
+    """
+    head = next(
+        (head for head, unit in table.columns.items() if unit == "sum"), next(iter(table.columns), "")
+    )
+    values = {
+        row.name: value for row in table.rows if (value := row.values.get(head)) and value[0] is not None
+    }
+    drawn = {
+        name: found
+        for name, of in table.curves.items()
+        if (found := {x: values[row] for row, x in of.items() if row in values})
+    }
+    if not drawn:
+        return {}
+    seeds = max(row.seeds for row in table.rows)
+    title = f"{head} over the parameter, mean of {count(seeds, 'seed')} and 95 % interval"
+    fig = comparison.over_parameter(drawn, title=title, y=head, unit=table.columns[head])
+    made: dict[str, Any] = json.loads(fig.to_json())
+    return made
+
+
+def _notes(table: Table) -> list[str]:
+    lacking = [f"{label} ({why})" for label, why in table.missing.items()]
+    return [*table.notes, *([f"Missing: {'; '.join(lacking)}."] if lacking else [])]
+
+
+def write(table: Table, folder: Path | str) -> dict[str, Path]:
+    """Write all four files.
+
+    Args:
+        table: from ``execution.table.make``.
+        folder: where they go, as ``<name>.html``, ``.md``, ``.tex`` and ``.csv``.
+
+    Returns:
+        Ending -> path.
+    """
+    heads, rows = texts(table)
+    drawn = curves(table)
+    html = page(
+        "views/pages/table.html.j2", title=table.title, names=heads, rows=rows, notes=_notes(table),
+        script=Markup(report.plotly_script() if drawn else ""),
+        figure=Markup(report.div(drawn, "curves") if drawn else ""),
+    )  # fmt: skip
+    every = {"html": html, "md": markdown(table), "tex": latex(table), "csv": comma_separated(table)}
+    return {end: runs.write_text(Path(folder) / f"{table.name}.{end}", text) for end, text in every.items()}

@@ -1,0 +1,411 @@
+"""The table of a paper from the runs of a grid: the paper's rows in its order and under its labels, mean and
+interval over seeds, and the printed values beside.
+
+``execution.layout`` reads which table a grid is. A number that a run has not measured on its own data, or
+that a part has from another data set, is taken from what the run was measured on elsewhere (``workbench
+evaluate``).
+
+Printed rows that no arm makes stand in the table too, with printed values alone.
+"""
+
+import inspect
+import json
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paper_tables import layout as layouts
+from paper_tables import published
+from paper_tables.layout import Layout, Part
+from workbench import assets
+from workbench.data.reading import VARIABLE
+from workbench.execution import grid as grids
+from workbench.execution import parameters
+from workbench.execution.library import find
+from workbench.experiment import runs
+from workbench.metrics.seeds import t_interval
+from workbench.records import MetricKey, require
+from workbench.records.readable import unit_of
+from workbench.records.shown import count, shown
+
+# letters of the changes that the name of a table's files says
+MOST_SAID = 120
+SAME, OTHER, UNSAID = "same test set", "another test set", "protocol not said"
+# what was measured beside a run's own data, and the keys whose mean a column is
+Source = tuple[str, list[str]]
+# mean and the ends of its interval; None = not known
+Interval = tuple[float | None, float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row.
+
+    Args:
+        name: label of the arm, or the printed name where no arm makes it.
+        printed: its name in the printed table, if it has one.
+        seeds: runs that are there; 0 with a label of the grid says that they are missing.
+        values: column -> mean and the ends of its interval (none with one seed), as stored.
+        ours: whether an arm of the grid makes it.
+    """
+
+    name: str
+    printed: str | None
+    seeds: int = 0
+    values: dict[str, Interval] = field(default_factory=dict)
+    ours: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """A paper's table, made here.
+
+    Args:
+        name: of its files: that of the grid and of the data.
+        title: the paper and its table.
+        columns: column -> its unit, of those that a run has measured.
+        rows: in the paper's order.
+        parts: the printed values.
+        missing: label of an arm -> why its number is not there.
+        notes: sentences below the table.
+        curves: name of a parameter -> row -> what it sets the parameter to.
+    """
+
+    name: str
+    title: str
+    columns: dict[str, str]
+    rows: list[Row]
+    parts: list[Part]
+    missing: dict[str, str]
+    notes: list[str]
+    curves: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+class Listed(NamedTuple):
+    """A table or figure of the five papers.
+
+    Args:
+        table: its name, e.g. ``"DITM Table IV"``.
+        shows: what it shows.
+        command: the one that makes it; ``RUNS`` stands for finished runs, as a list.
+        remark: what is not made here, such as rows of another's model, or what the runs must be of.
+    """
+
+    table: str
+    shows: str
+    command: str
+    remark: str
+
+
+def listed() -> list[Listed]:
+    """All tables and figures of the papers, in their order, each with the command that makes it."""
+    lines = assets.path("tables.tsv").read_text(encoding="utf-8").splitlines()
+    return [Listed(*line.split("\t")) for line in lines[1:]]
+
+
+def make(file: Path | str, changes: Mapping[str, Any] | None = None, *, root: Path | str = "runs") -> Table:
+    """The table of a grid from the runs that are there; nothing is trained.
+
+    A run belongs to an arm if it was made by the same notebook with the same parameters; of several the
+    latest good one counts.
+
+    Args:
+        file: the grid file, by path or by name.
+        changes: values that went over those of every arm when the grid was run, or command-line text.
+        root: where the runs lie.
+
+    Raises:
+        FileNotFoundError: no such grid, or no good run of any of its arms.
+        ParameterError, KeyError, TypeError, ValueError: as ``read`` and ``grid.plan``.
+    """
+    path = find(file, "grid")
+    described = grids.read_grid(path)
+    layout, notebook = layouts.read(described, path), str(described.get("notebook", ""))
+    words = {name: value for name, value in (changes or {}).items() if isinstance(value, str)}
+    changes = {**(changes or {}), **parameters.spelt(parameters.inspect(find(notebook)), words)}
+    grid = grids.over_seeds(described, changes)
+    arms = grids.plan(notebook, grid, changes)
+    found = runs_of(arms, runs.list_runs(root, notebook))
+    good = {label: run for label, run in found.items() if run and run.status == "ok"}
+    typed = " ".join(["", *(shlex.join(["-p", *pair]) for pair in parameters.typed(changes))])
+    require(
+        good,
+        f"no finished run of {path.stem} below {root}; `workbench grid {notebook} {file}{typed}` makes them",
+        FileNotFoundError,
+    )
+    missing = {one: run.status if run else "no run" for one, run in found.items() if one not in good}
+    made = _table(path.stem, layout, grids.rows(grid), good)
+    return replace(made, name=made.name + _changed(changes), missing=missing)
+
+
+def _changed(changes: Mapping[str, Any]) -> str:
+    """The ending of a table's files that tells its changes apart: their names and values, or a short key
+    where these are long. The data stand in the name already.
+    """
+    said = [f"_{name}-{value}" for name, value in parameters.typed(changes) if name != "data"]
+    plain = re.sub(r"[^\w.-]", "", "".join(said))
+    return plain if plain == "".join(said) and len(plain) < MOST_SAID else f"_{runs.run_key(changes, '')}"
+
+
+def _table(name: str, layout: Layout, rows: Mapping[str, str], good: Mapping[str, runs.Run]) -> Table:
+    by_row: dict[str, list[runs.Run]] = {row: [] for row in rows.values()}
+    for label, run in good.items():
+        by_row[rows[label]].append(run)
+    every = list(good.values())
+    contracts, data = every[0].results.get("contracts", {}), every[0].results.get("dataset", "data")
+    parts = [_placed(part, every[0]) for part in layout.parts]
+    columns = _columns(layout, parts, every)
+    units = {
+        head: "sum" if layout.sums_up(head) else unit_of(keys[0], contracts.get(keys[0]))
+        for head, (_, keys) in columns.items()
+    }
+    filled = [
+        Row(row, layout.rows[row], len(of), {
+            head: _mean(of, *source, total=layout.sums_up(head)) for head, source in columns.items()
+        })
+        for row, of in by_row.items()
+    ]  # fmt: skip
+    printed = list(dict.fromkeys(row for part in parts for row in part.values))
+    kind = "" if layout.number.startswith("Fig") else "Table "
+    title = f"{layout.paper}, {kind}{layout.number}" + (f": {layout.part}" if layout.part else "")
+    notes = _notes(layout, parts, columns, every) + _unmeasured(filled) + _equal(filled)
+    return Table(f"{name}_{data}", title, units, ordered(filled, printed), parts, {}, notes, layout.curves)
+
+
+def runs_of(arms: grids.Arms, there: Sequence[runs.Run]) -> dict[str, runs.Run | None]:
+    """The run of every arm, found by its parameters: the latest good one, else the latest."""
+    by_params: dict[str, runs.Run] = {}
+    for run in sorted(there, key=lambda run: (run.status == "ok", run.id)):
+        by_params[json.dumps(run.params, sort_keys=True)] = run
+    return {
+        label: by_params.get(json.dumps(runs.plain(values, label), sort_keys=True))
+        for label, values in arms.items()
+    }
+
+
+def _placed(part: Part, run: runs.Run) -> Part:
+    """The part with a word that says whether the run's numbers were measured where the paper's were."""
+    if part.on not in published.PROTOCOLS:
+        return replace(part, word=UNSAID)
+    return replace(part, word=OTHER if _why_not(part, run) else SAME)
+
+
+def _place(part: Part, run: runs.Run) -> str:
+    """The data set on which the part was measured, where it is not the run's own; else empty."""
+    asked = published.PROTOCOLS.get(part.on)
+    return "" if asked is None or asked.data == run.results.get("dataset") else asked.data
+
+
+def _why_not(part: Part, run: runs.Run) -> str:
+    elsewhere = _elsewhere(run, _place(part, run)) if _place(part, run) else []
+    results = (elsewhere or [run.results])[0]
+    split, data = {"images": 0, "captions": 0, **results.get("split", {})}, str(results.get("dataset", ""))
+    images = int(split["images"])
+    folds = published.folds_of(*part.on, images)
+    folds = folds if folds in {MetricKey.parse(key).folds for key in results.get("metrics", {})} else 1
+    captions, training = int(split["captions"]), str(results.get("training", data))
+    return published.why_not(
+        *part.on, data=data, images=images, captions=captions, folds=folds, training=training
+    )
+
+
+def _elsewhere(run: runs.Run, place: str) -> list[dict[str, Any]]:
+    """What the run was measured on beside its own data: on one data set, or on any."""
+    return [one for one in run.evaluations.values() if place in ("", one.get("dataset"))]
+
+
+def _results(run: runs.Run, place: str, keys: Sequence[str]) -> Mapping[str, Any]:
+    """The results of a run whose numbers hold all keys: its own where no place is asked for, else those of
+    the first evaluation on other data that has them; nothing where none has.
+    """
+    found = [*([] if place else [run.results]), *_elsewhere(run, place)]
+    return next((one for one in found if one.get("metrics", {}).keys() >= set(keys)), {})
+
+
+def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) -> dict[str, Source]:
+    """Column -> where it was measured, and keys, of those that a run has: the whole gallery of its own data,
+    then the data sets and folds that a part was measured in, unless the first numbers are from there already.
+    """
+    known = [(part, asked.folds) for part in parts if (asked := published.PROTOCOLS.get(part.on))]
+    places = [("", 1), *((_place(part, good[0]), folds) for part, folds in known)]
+    out, seen = dict[str, Source](), set[tuple[str, str, str]]()
+    for place, number in dict.fromkeys(places):
+        for head, keys in layout.columns.items():
+            named = [str(replace(MetricKey.parse(key), folds=number)) for key in keys]
+            found = {str(one.get("dataset", "")) for run in good if (one := _results(run, place, named))}
+            new = {(head, name, on) for name in named for on in found} - seen
+            if new:
+                folds = count(number, "fold") if number > 1 else ""
+                out[", ".join(filter(None, (head, place, folds)))] = place, named
+                seen |= new
+    return out
+
+
+def _mean(of: Sequence[runs.Run], place: str, keys: Sequence[str], *, total: bool = False) -> Interval:
+    found = [one["metrics"] for run in of if (one := _results(run, place, keys))]
+    values = np.array([np.mean([one[key] for key in keys]) for one in found]) * (len(keys) if total else 1)
+    if not len(values):
+        return None, None, None
+    return (float(values.mean()), *t_interval(values)) if len(values) > 1 else (float(values[0]), None, None)
+
+
+def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
+    """Measure finished runs on the other data that the table asks for, those that were not measured there.
+
+    Args:
+        grid: from ``grid.read_grid``.
+        folders: of the runs.
+
+    Returns:
+        A sentence for each data set that is not there, or that the models cannot read, with the reason.
+
+    Raises:
+        KeyError, TypeError: data or options that are not known.
+    """
+    said, lacking = (grid.get("table") or {}).get("evaluate") or {}, dict[str, str]()
+    for run in map(runs.read, folders if said else ()):
+        from workbench import data
+        from workbench.experiment import Target, standalone
+
+        source = run.params.get("data_options", {}).get("source")
+        for one in said.get(run.results.get("dataset"), said.get("others", [])):
+            takes = source and "source" in inspect.signature(data.member(one["data"])).parameters
+            options = {**({"source": source} if takes else {}), **one.get("data_options", {})}
+            target = Target.of({**one, "data_options": options})
+            if target.name in run.evaluations or target.data in lacking:
+                continue
+            try:
+                standalone.evaluate_on(run.folder, target)
+            except (OSError, ModuleNotFoundError, ValueError) as error:  # the table is made without them
+                reason = _without_place(error).removeprefix(f"{target.data}: ")
+                lacking[target.data] = f"Not measured on {target.data}: {reason}"
+    return list(lacking.values())
+
+
+def _without_place(error: Exception) -> str:
+    """What an error says, the folder of the data by the name that every machine has for it."""
+    place = os.environ.get(VARIABLE, "")
+    return str(error).replace(place, VARIABLE) if place else str(error)
+
+
+def ordered(rows: Sequence[Row], printed: Sequence[str]) -> list[Row]:
+    """Rows in the order of the paper: each printed name with the arms that make it; an arm that is not
+    printed follows the arm before it in the grid.
+
+    Args:
+        rows: in the order of the grid.
+        printed: names in the order of the paper.
+
+    >>> found = ordered([Row("b", "B"), Row("own", None), Row("a", "A")], ["A", "B", "C"])
+    >>> [row.name for row in found]
+    ['a', 'b', 'own', 'C']
+    """
+    out: list[Row] = []
+    for name in printed:
+        out += [row for row in rows if row.printed == name] or [Row(name, name, ours=False)]
+    before: Row | None = None
+    for row in rows:
+        if row not in out:
+            out.insert(out.index(before) + 1 if before else 0, row)
+        before = row
+    return out
+
+
+def _notes(
+    layout: Layout, parts: Sequence[Part], columns: Mapping[str, Source], good: Sequence[runs.Run]
+) -> list[str]:
+    """What is to be known beside the numbers."""
+    seeds = sorted({str(run.params.get(grids.SEED, "")) for run in good})
+    split = {"images": 0, "captions": 0, **good[0].results.get("split", {})}
+    sizes = f"{count(split['images'], 'image')} and {count(split['captions'], 'caption')}"
+    several = (
+        f"the mean over the seeds {', '.join(seeds)}, with Student's 95 % interval of that mean in brackets"
+    )
+    said = several if len(seeds) > 1 else f"seed {seeds[0]} alone, whose scatter is not known"
+    out = [f"Measured here on the test split of {good[0].results.get('dataset', '')}, {sizes}: {said}."]
+    out += _measured_on(columns, good)
+    out += [
+        f"{head}: the {'sum' if layout.sums_up(head) else 'mean'} of {', '.join(keys)}."
+        for head, (_, keys) in columns.items() if len(keys) > 1
+    ]  # fmt: skip
+    left = [head for head in layout.columns if not any(f"{one}, ".startswith(f"{head}, ") for one in columns)]
+    out += [f"Not measured on these data: {', '.join(left)}."] if left else []
+    reasons = {part.heading: _why_not(part, good[0]) for part in parts}
+    out += [f"{heading}: {reason}." for heading, reason in reasons.items() if reason]
+    configs = [found for run in good if (found := runs.load(run.folder / runs.CONFIG))]
+    out += [_budget(configs)] if configs else []
+    encoders = {" and ".join(_encoder(one, side) for side in ("image", "text")) for one in configs}
+    out += [f"Encoders here: {'; '.join(sorted(encoders))}."] if encoders else []
+    out += [f"Printed: {published.COMPARABLE[layout.paper]}."] if parts else []
+    codes = {run.env.get("code") for run in good}
+    return out + ([f"The runs were made by {len(codes)} versions of the code."] if len(codes) > 1 else [])
+
+
+def _measured_on(columns: Mapping[str, Source], good: Sequence[runs.Run]) -> list[str]:
+    """Which columns were measured on other data than the runs' own, or by chains of captions."""
+    own, where = good[0].results.get("dataset", ""), dict[str, list[str]]()
+    for head, (place, keys) in columns.items():
+        results = next((one for run in good if (one := _results(run, place, keys))), {})
+        split = {"name": "", "images": 0, "captions": 0, **results.get("split", {})}
+        chains = MetricKey.parse(keys[0]).judgements == "chains"
+        if results.get("dataset", own) != own:
+            sizes = f"{count(split['images'], 'image')} and {count(split['captions'], 'caption')}"
+            where.setdefault(f"Measured on {split['name']}, {sizes}", []).append(head)
+        elif chains:
+            where.setdefault(f"Measured on the chains of captions of {own}", []).append(head)
+    return [f"{on}: {', '.join(heads)}." for on, heads in where.items()]
+
+
+def _unmeasured(rows: Sequence[Row]) -> list[str]:
+    """Which rows lack a number that others have."""
+    lacking: dict[str, list[str]] = {}
+    for row in (row for row in rows if row.seeds):
+        heads = [head for head, (value, *_) in row.values.items() if value is None]
+        if heads:
+            lacking.setdefault(", ".join(heads), []).append(row.name)
+    return [
+        f"Not measured of {'; '.join(names)}: {heads}. The same `workbench grid --skip-existing` does it."
+        for heads, names in lacking.items()
+    ]
+
+
+def _equal(rows: Sequence[Row]) -> list[str]:
+    """Which rows have the same numbers throughout, as arms have that a budget gives nothing to differ in."""
+    alike: dict[str, list[str]] = {}
+    for row in (row for row in rows if any(value is not None for value, *_ in row.values.values())):
+        alike.setdefault(repr(row.values), []).append(row.name)
+    return [
+        f"The same in every number, so that nothing told them apart in this training: {'; '.join(names)}."
+        for names in alike.values()
+        if len(names) > 1
+    ]
+
+
+def _budget(configs: Sequence[Mapping[str, Any]]) -> str:
+    """On how many images the runs were trained, and for how long."""
+    images, epochs = (
+        sorted({int(one.get(name, 0)) for one in configs}) for name in ("train_images", "epochs")
+    )
+    shares = sorted({float(one.get("data_options", {}).get("share") or 1) for one in configs})
+    seen = " or ".join(count(number, "image") if number else "all images" for number in images)
+    if shares != [1]:
+        of = " or ".join(f"{shown(share)} percent" for share in shares)
+        seen = f"{of} of the images" if images == [0] else f"{seen}, taken from {of} of all"
+    said = f"Trained here on {seen} for {' or '.join(count(number, 'epoch') for number in epochs)}"
+    warm = sorted(min(int(one.get("warmup_epochs", 0)), int(one.get("epochs", 0))) for one in configs)
+    several = "" if warm[0] == warm[-1] else "up to "
+    return said + (
+        f"; {several}{count(warm[-1], 'epoch')} with hinges over all negatives." if warm[-1] else "."
+    )
+
+
+def _encoder(config: Mapping[str, Any], side: str) -> str:
+    name = str(config.get(f"{side}_encoder", ""))
+    features = config.get("features") if side == "image" else config.get("text_options", {}).get("features")
+    return f"{name} on {features}" if features and name != "towers" else name

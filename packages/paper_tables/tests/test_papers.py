@@ -1,0 +1,189 @@
+"""Each table and figure of the five papers is made once on tiny settings, and what came out is read.
+
+Of a grid the first arm and the last are trained, since ``test_grids`` builds them all. Runs are shared: an
+arm that several grids train alike is trained once, and two runs serve every notebook. All is done in this
+process, by the parameters that a kernel would get.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import nbformat
+import plotly.io as pio
+import pytest
+from IPython.core.displayhook import CapturingDisplayHook
+from IPython.core.displaypub import CapturingDisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from paper_tables import layout as layouts
+from paper_tables import table
+from traitlets.config import Config as Options
+from typer.testing import CliRunner
+
+from tests.data import fixtures
+from workbench.cli import app
+from workbench.execution import grid, library, notebook
+from workbench.execution.notebook import RunResult
+from workbench.execution.report import PLOTLY
+from workbench.experiment import Config, run, runs, standalone
+
+pytestmark = pytest.mark.slow
+
+COMMANDS = {one.table: shlex.split(one.command)[1:] for one in table.listed()}
+FEW = {
+    "train_images": 12, "seed": 0, "device": "cpu", "epochs": 1, "batch_size": 8, "clusters": 3,
+    "clusters_per_batch": 2, "val_images": 6, "test_images": 10,
+}  # fmt: skip
+# what makes a notebook small
+SMALL: dict[str, dict[str, Any]] = {
+    "01_descriptiveness": {"images": 60},
+    "02_scene_graphs": {"images": 12},
+    "04_embedding_map": {"images": 10, "clusters": 2, "neighbours": 3, "shown": 2, "by_kind": True},
+    "05_hierarchy": {"images": 10, "shown": [0, 1]},
+    "06_retrieval_explorer": {"images": 10, "caption": 4},
+    "07_compare": {"images": 10, "differ": 1, "k": 2},
+    "08_relevance": {"images": 10, "rounds": 10, "k": 2},
+}
+# how the title of a figure begins
+FIGURES = {
+    "DITM Fig. 3": "What each word adds",
+    "DITM Fig. 5": "Recall by level",
+    "DITM Fig. 7": "From each image to the root",
+    "DITM Fig. 8": "Descriptiveness by level of the chain",
+    "CORA Fig. 1": "The first caption",
+    "DIAS Fig. 4": "Distances within and between modalities, 10 images",
+    "SAM Table 1": "Agreement with the judgements &#x27;sits&#x27; of cxc/test",
+    "SAM Fig. 3": "Recall at 2 without ground truth",
+    "AAHR Fig. 5": "A map of each caption by cluster",
+    "AAHR Fig. 7": "Accuracy against speed",
+}
+# what stands on a page
+PAGES = {
+    "DITM Fig. 6": "<b>descriptiveness 0.",
+    "CORA Fig. 3": '"kind":"drop"',
+    "SAM Fig. 1": "px solid rgba(0, 114, 178, 1.00)",
+    "AAHR Fig. 6": "Captions and the images they find",
+    "AAHR Fig. 8": "<b>aahr</b>, image ",
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("papers") / "runs"
+
+
+def trained(path: Path, given: dict[str, Any], *, root: Path, arms: Any = None, **_: Any) -> RunResult:
+    """A run folder as 03_train leaves it."""
+    values = notebook.check(path, given)
+    folder = runs.new_run(path.stem, values, root, notebook.code(path))
+    runs.name_arm(folder, arms or {})
+    config = Config(**{**{name: values[name] for name in values.keys() - {"settings"}}, **values["settings"]})
+    run(config, folder=folder, progress=False).save(folder)
+    return RunResult(runs.write_status(folder, "ok").parent, "ok", 0, 0.0)
+
+
+planned = grid.plan
+
+
+def two(notebook: str, described: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> grid.Arms:
+    """The first and the last arm of a grid."""
+    first, *_, last = described["arms"].items()
+    return planned(notebook, {**described, "arms": dict([first, last])}, changes)
+
+
+@pytest.mark.parametrize("name", [name for name, words in COMMANDS.items() if words[0] == "grid"])
+def test_a_grid_ends_in_the_table_of_its_paper(
+    name: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grid, "run_notebook", trained)
+    monkeypatch.setattr(grid, "plan", two)
+    elsewhere = standalone.evaluate_on
+    monkeypatch.setattr(
+        standalone, "evaluate_on", lambda folder, target: elsewhere(folder, replace(target, images=6))
+    )
+    words = [word for option, value in FEW.items() for word in ("-p", option, str(value))]
+    done = CliRunner().invoke(app, [*COMMANDS[name], *words, "--skip-existing", "--root", str(root)])
+    assert done.exit_code == 0, done.output
+    file = library.find(COMMANDS[name][2], "grid")
+    made = table.make(file, {option: str(value) for option, value in FEW.items()}, root=root)
+    assert made.missing == {}
+    titled = made.title.replace(", Table", " Table").replace(", Fig", " Fig")
+    assert titled.partition(":")[0] == name.partition(",")[0]
+    ours = [row for row in made.rows if row.seeds]
+    # RSUM is at most 6, and a correlation at least -1
+    assert all(-1 <= row.values[head][0] <= 6 for row in ours for head in made.columns)
+    assert [row.seeds for row in ours] == [1, 1]
+    page = (root / "tables" / f"{made.name}.html").read_text(encoding="utf-8")
+    assert page.count("<tr") == 1 + len(made.rows)
+    assert ('id="curves"' in page) == bool(layouts.read(grid.read_grid(file)).curves)
+
+
+def executed(path: Path, values: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
+    """What the cells of a notebook show, by type, with these parameters in place of its own."""
+    book, values = nbformat.read(path, 4), {**notebook.check(path, values), "out": str(folder)}
+    options = Options({"HistoryManager": {"enabled": False}})
+    shell = InteractiveShell.instance(user_module=ModuleType("notebook"), config=options)
+    shell.display_pub = CapturingDisplayPublisher()
+    outputs = shell.display_pub.outputs
+    shell.display_trap.hook = CapturingDisplayHook(shell=shell, outputs=outputs)
+    try:
+        for cell in (cell for cell in book.cells if cell.cell_type == "code"):
+            shell.run_cell(cell.source).raise_error()
+            shell.push(values if "parameters" in cell.metadata.get("tags", []) else {})
+    finally:
+        InteractiveShell.clear_instance()
+    return [one["data"] for one in outputs]
+
+
+@pytest.fixture(scope="module")
+def shown(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """What a notebook shows of two runs: its figures by title, and the pages."""
+
+    @cache
+    def pair() -> list[str]:
+        path = library.find("03_train")
+        few = {name: value for name, value in FEW.items() if not name.startswith("clusters")}
+        settings = {name: few.pop(name) for name in few.keys() - {"train_images", "seed", "device"}}
+        given = ({"objective": one, **few, "settings": settings} for one in ("aahr", "ditm"))
+        return [str(trained(path, one, root=root).folder) for one in given]
+
+    @cache
+    def of(name: str) -> tuple[dict[str, Any], str]:
+        path, more = library.find(name), dict[str, Any]()
+        if "runs" in notebook.check(path, {}):
+            more["runs"] = pair()
+        if name == "08_relevance":
+            more["ratings"] = {"cxc:sits": fixtures.cxc(tmp_path_factory.mktemp("cxc"))}
+        outputs = executed(path, {**SMALL[name], **more}, tmp_path_factory.mktemp(name))
+        figures = [output[PLOTLY] for output in outputs if PLOTLY in output]
+        pages = [output["text/html"] for output in outputs if "text/html" in output]
+        return {one["layout"]["title"]["text"]: one for one in figures}, "\n".join(pages)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_BATCH", "1")
+        was, pio.renderers.default = pio.renderers.default, "plotly_mimetype"
+        yield of
+        pio.renderers.default = was
+
+
+@pytest.mark.parametrize("name", [name for name, words in COMMANDS.items() if words[0] == "run"])
+def test_a_notebook_shows_the_figure_of_the_paper(name: str, shown) -> None:
+    figures, pages = shown(COMMANDS[name][1])
+    if name in PAGES:
+        assert PAGES[name] in pages
+        return
+    found = [figure for title, figure in figures.items() if title.startswith(FIGURES[name])]
+    assert found, list(figures)
+    assert all(figure["data"] for figure in found)
+
+
+def test_every_row_is_read() -> None:
+    drawn = {name for name, words in COMMANDS.items() if words[0] == "run"}
+    assert drawn == FIGURES.keys() | PAGES.keys()
+    assert len(COMMANDS) == 44

@@ -1,0 +1,94 @@
+import pytest
+from paper_tables import published
+
+COCO = {"data": "coco", "images": 5000, "captions": 25000}
+
+
+def test_numbers_measured_alike_compare():
+    assert published.why_not("MS-COCO 5K", "full", **COCO) == ""
+    assert published.why_not("MS-COCO 1K", "5-fold mean", **COCO, folds=5) == ""
+    assert published.why_not("Flickr30K", "1K test", data="flickr30k", images=1000, captions=5000) == ""
+
+
+@pytest.mark.parametrize(
+    ("own", "says"),
+    [
+        (
+            {**COCO},
+            "the mean of 5 galleries of 1,000 images; yours on coco, 5,000 test images with 25,000 captions",
+        ),
+        ({**COCO, "folds": 5, "captions": 25010}, "yours on coco, 5,000 test images with 25,010 captions"),
+        ({"data": "scenes", "images": 5000, "captions": 25000, "folds": 5}, "yours on scenes"),
+    ],
+)
+def test_other_folds_counts_or_data_do_not_compare_and_the_sentence_says_why(own, says):
+    told = published.why_not("MS-COCO 1K", "5-fold mean", **own)
+    assert told.startswith("the printed rows are measured on coco")
+    assert says in told
+
+
+def test_rows_of_transfer_compare_with_a_run_trained_where_they_were():
+    own = {"data": "flickr30k", "images": 1000, "captions": 5000}
+    rows = ("COCO->Flickr30K", "zero-shot")
+    assert published.why_not(*rows, **own, training="coco") == ""
+    for training in ("", "flickr30k"):
+        told = published.why_not(*rows, **own, training=training)
+        assert "trained on coco; yours on flickr30k" in told
+        assert "trained on" not in told.partition("yours")[2]
+    assert "yours on flickr30k, 1,000 test images with 5,000 captions, trained on coco" in published.why_not(
+        "Flickr30K", "1K test", **own, training="coco"
+    )
+    assert published.why_not("CxC", "", **COCO | {"data": "cxc"}, training="coco") == ""
+    assert published.why_not("CxC", "", **COCO | {"data": "cxc"}, training="flickr30k") != ""
+
+
+def test_a_protocol_that_the_papers_do_not_spell_out_is_never_called_comparable():
+    told = published.why_not("Flickr30K", "ablation", data="flickr30k", images=1000, captions=5000)
+    assert "do not say enough" in told
+
+
+def test_a_protocol_that_is_nowhere_printed_is_refused():
+    with pytest.raises(KeyError, match="no dataset 'Flickr8k'"):
+        published.why_not("Flickr8k", "full", **COCO)
+    with pytest.raises(ValueError, match="no printed value"):
+        published.why_not("CxC", "1K test", **COCO)
+
+
+def test_every_protocol_occurs_in_the_printed_tables():
+    printed = set(map(tuple, published.load()[["dataset", "protocol"]].drop_duplicates().to_numpy()))
+    assert set(published.PROTOCOLS) <= printed
+
+
+def test_marks_mean_what_their_paper_says():
+    assert published.marked("DITM", "PCME++*") == "extra augmentation"
+    assert published.marked("CORA", "HREM [†]") == published.marked("AAHR", "HREM*") == "mean of two models"
+    assert published.marked("SAM", "SGR†") == "the authors' re-run"
+    assert published.marked("AAHR", "HREM") == ""
+
+
+def test_each_paper_among_the_rows_says_which_of_its_rows_compare():
+    told = published.remarks(published.load(dataset="Flickr30K"))
+    assert list(told) == ["DITM", "CORA", "DIAS", "SAM", "AAHR"]
+    assert "rows of one backbone" in told["DITM"]
+
+
+def test_contradictions_stand_at_rows_that_are_printed():
+    for paper, table, dataset, method in published.CONTRADICTED:
+        assert len(published.load(paper=paper, table=table, dataset=dataset, method=method))
+
+
+def test_bank_size_2048_is_the_row_that_aahr_prints_as_its_own():
+    for dataset, table in (("MS-COCO 1K", "1"), ("MS-COCO 5K", "2")):
+        row = published.load(paper="AAHR", table=table, dataset=dataset, method="AAHR")
+        bank = published.load(paper="AAHR", table="5", dataset=dataset, method="2048")
+        assert row["printed"].tolist() == bank["printed"].tolist()
+
+
+def test_each_row_has_what_is_to_be_said_beside_it():
+    told = published.beside(published.load(paper="AAHR", dataset="MS-COCO 1K", protocol="5-fold mean"))
+    by_method = {key[-1]: text for key, text in told.items()}
+    assert len(told) == 27
+    assert by_method["VSRN++"].startswith("\N{WARNING SIGN} prints rsum 523.6, its parts add up to 523.0")
+    assert by_method["NAAF*"] == "CORA and DIAS print 80.5 ... 527.2 for this row; mean of two models"
+    assert by_method["HREM*"] == "mean of two models"
+    assert by_method["GPO"] == ""

@@ -1,0 +1,68 @@
+"""The best settings of a search: by hand, and the recipes are those of the recorded one."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from paper_tables import search
+
+from workbench import assets, objectives
+from workbench.execution import grid, library
+
+KEY = "val/exact:t2i/map_at_r"
+SEARCH = grid.read_grid(library.find(search.GRIDS[0], "grid"))
+
+
+def test_the_best_mean_over_seeds_is_found_for_each_objective():
+    described = {"grid": {"objective": ["a", "b"], "lr": [1, 2], "seed": [0, 1]}, "record": ["val/rsum"]}
+    values = {("a", 1): (0.2, 0.4), ("a", 2): (0.5, 0.0), ("b", 1): (0.1, 0.1), ("b", 2): (0.2, 0.2)}
+    rows = [
+        {
+            "objective": name,
+            "lr": lr,
+            "seed": seed,
+            "key": key,
+            "value": value if key == "val/rsum" else -value,
+        }
+        for (name, lr), found in values.items()
+        for seed, value in enumerate(found)
+        for key in ("val/rsum", "steps")
+    ]
+    found = search.best(described, pd.DataFrame(rows))
+    # of "a" (.2 + .4) / 2 = .3 is more than (.5 + 0) / 2
+    assert found["lr"].to_dict() == {"a": 1, "b": 2}
+    assert found["value"].to_dict() == pytest.approx({"a": 0.3, "b": 0.2})
+
+
+def test_the_search_has_every_objective_and_what_it_sweeps_stands_in_the_recipes():
+    assert SEARCH["grid"]["objective"] == objectives.names()
+    swept = SEARCH["grid"].keys() - {"objective", "seed"}
+    for name in objectives.names():
+        assert swept <= objectives.member(name).recipe.keys()
+
+
+def test_the_recipes_are_the_best_settings_of_the_recorded_searches(capsys):
+    found = search.recipes(*search.GRIDS)
+    assert list(found) == objectives.names()
+    for name, row in found.items():
+        assert row.pop("value") > 0
+        assert {field: objectives.member(name).recipe[field] for field in row} == row, name
+    search.main()
+    assert len(capsys.readouterr().out.splitlines()) == len(objectives.names())
+    longer = search.recipes(search.GRIDS[1])["pcmepp"]
+    assert (longer["epochs"], longer["warmup_epochs"]) == (6, 5)
+
+
+def test_what_lies_around_a_recipe_is_what_was_recorded():
+    found = search.around()
+    assert found.index.tolist() == objectives.names()
+    assert not found.drop(index=["cora", "pcme", "pcmepp"]).isna().any(axis=None)
+    rates = assets.recorded("search_rates_scenes").query("objective == 'vsepp' and key == @KEY")
+    chosen = search.recipes(*search.GRIDS)["vsepp"]
+    above = rates.set_index("lr").value[2 * chosen["lr"]]
+    assert found["value"]["vsepp"] == pytest.approx(chosen["value"])
+    assert found["twice the rate"]["vsepp"] == pytest.approx(above - chosen["value"])
+    longer = assets.recorded("search_longer_scenes").query(
+        "objective == 'pcme' and lr == 0.004 and key == @KEY"
+    )
+    assert found["twice the rate"]["pcme"] == pytest.approx(longer.value.item() - found["value"]["pcme"])

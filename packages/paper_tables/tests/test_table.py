@@ -1,0 +1,424 @@
+"""A grid ends in the table of its paper: rows, columns, seeds, printed values, what is missing."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from paper_tables import layout as layouts
+from paper_tables import pages as tables
+from paper_tables import published, table
+from typer.testing import CliRunner
+
+from workbench.cli import app
+from workbench.execution import grid
+from workbench.execution.parameters import ParameterError
+from workbench.experiment import runs
+
+PRINTED = {"dataset": "Flickr30K", "protocol": "losses", "measured": ["Flickr30K", "1K test"]}
+TABLE = {"paper": "CORA", "number": 3, "columns": {"R@1": ["i2t/R@1", "t2i/R@1"], "RSUM": "rsum"},
+         "printed": [PRINTED | {"metrics": {"R@1": "i2t_r1"}}], "rows": {"mine": None}}  # fmt: skip
+GRID = {"notebook": "03_train", "fixed": {"objective": "cora"}, "table": TABLE,
+        "arms": {"HARD": {"objective_options": {"contrastive": 0.0}}, "mine": {},
+                 "CON": {"objective_options": {"hard": 0.0}}}}  # fmt: skip
+
+
+def written(tmp_path: Path, **changes) -> Path:
+    path = tmp_path / "losses.yaml"
+    path.write_text(yaml.safe_dump(GRID | changes, sort_keys=False))
+    return path
+
+
+def finished(path: Path, root: Path, values: dict[str, float], status: str = "ok", **changes) -> None:
+    """Runs of the labelled arms with this RSUM each, and R@1 of a tenth and two tenths."""
+    described = grid.over_seeds(grid.read_grid(path), changes)
+    for label, params in grid.plan("03_train", described, changes).items():
+        if label in values:
+            folder = runs.new_run("03_train", params, root)
+            metrics = {"rsum": values[label], "i2t/R@1": 0.1, "t2i/R@1": 0.2}
+            split = {"name": "x", "images": 1000, "captions": 5000}
+            runs.write_results(folder, {"dataset": "flickr30k", "split": split, "metrics": metrics})
+            runs.name_arm(folder, {path.stem: label})
+            runs.write_status(folder, status)
+
+
+def test_the_seeds_of_a_row_are_its_mean_and_interval_and_the_paper_stands_beside(tmp_path):
+    path = written(tmp_path)
+    finished(
+        path, tmp_path / "runs", {f"HARD, seed={seed}": 4 + seed for seed in range(3)} | {"mine, seed=0": 1}
+    )
+    made = table.make(path, root=tmp_path / "runs")
+    # the paper's order, an arm that it does not print after the one before it, and what no arm makes
+    assert [(row.name, row.seeds, row.ours) for row in made.rows] == [
+        ("HARD", 3, True), ("mine", 1, True), ("CON", 0, True),
+        ("HARD+CON", 0, False), ("HARD+CON+SPEC", 0, False),
+    ]  # fmt: skip
+    assert made.columns == {"R@1": "share", "RSUM": "sum"}
+    hard, mine = (row.values for row in made.rows[:2])
+    assert hard["R@1"][0] == pytest.approx(0.15)
+    # 5 -+ 4.302653 * 1 / sqrt(3)
+    assert hard["RSUM"] == pytest.approx((5.0, 2.515862, 7.484138), abs=1e-5)
+    assert mine["RSUM"] == (1.0, None, None)
+    (part,) = made.parts
+    assert (part.heading, part.word) == ("Flickr30K", table.SAME)
+    assert part.values["HARD"] == {"R@1": "71.6", "RSUM": "486.9"}
+    lacking = ("mine, seed=1", "mine, seed=2", *(f"CON, seed={seed}" for seed in range(3)))
+    assert made.missing == dict.fromkeys(lacking, "no run")
+
+
+def test_a_failed_run_and_one_with_other_parameters_are_no_row(tmp_path):
+    path = written(tmp_path)
+    finished(path, tmp_path / "runs", {"HARD, seed=0": 5}, status="failed:4")
+    finished(path, tmp_path / "runs", {"HARD, seed=0": 5}, train_images=7)
+    with pytest.raises(FileNotFoundError, match=r"no finished run of losses .*workbench grid 03_train"):
+        table.make(path, root=tmp_path / "runs")
+    finished(path, tmp_path / "runs", {"CON, seed=0": 5})
+    assert table.make(path, root=tmp_path / "runs").missing["HARD, seed=0"] == "failed:4"
+    found = table.make(path, {"train_images": "7", "seed": "0"}, root=tmp_path / "runs")
+    assert (found.rows[0].seeds, list(found.missing)) == (1, ["mine", "CON"])
+
+
+def test_other_test_sets_are_named(tmp_path):
+    other = PRINTED | {"measured": ["MS-COCO 5K", "full"], "metrics": {"R@1": "i2t_r1"}}
+    path = written(
+        tmp_path, table=TABLE | {"printed": [other], "columns": {"RSUM": "rsum", "mAP": "i2t/map_at_r"}}
+    )
+    with pytest.raises(ParameterError, match="no column 'R@1'"):
+        table.make(path)
+    del other["metrics"]
+    path = written(
+        tmp_path, table=TABLE | {"printed": [other], "columns": {"RSUM": "rsum", "mAP": "i2t/map_at_r"}}
+    )
+    finished(path, tmp_path / "runs", {"HARD, seed=0": 5})
+    made = table.make(path, root=tmp_path / "runs")
+    assert (made.parts[0].heading, made.parts[0].word) == ("MS-COCO 5K", table.OTHER)
+    notes = " ".join(made.notes)
+    assert "the printed rows are measured on coco, 5,000 test images" in notes
+    assert "Not measured on these data: mAP." in notes
+
+
+def test_further_groups_stand_below_under_their_name_and_a_part_may_have_a_heading():
+    said = {"dataset": "Flickr30K", "group": "BUTD+BiGRU", "further": ["BUTD+BERT"], "heading": "at home"}
+    told = {"paper": "DIAS", "number": 1, "columns": {"RSUM": "rsum"}, "printed": [said]}
+    layout = layouts.read({"arms": {"DIAS": {}, "GPO": {}}, "table": told})
+    (part,) = layout.parts
+    asked = {"paper": "DIAS", "table": "1", "dataset": "Flickr30K", "method": "DIAS", "metric": "rsum"}
+    groups = ("BUTD+BiGRU", "BUTD+BERT")
+    first, second = (published.load(**asked, group=one)["printed"].item() for one in groups)
+    assert (part.heading, part.values["DIAS"]["RSUM"], part.values["DIAS, BUTD+BERT"]["RSUM"]) == (
+        "at home", first, second,
+    )  # fmt: skip
+    with pytest.raises(KeyError, match="no group 'BUTD\\+BERTS'"):
+        layouts.read(
+            {"arms": {"DIAS": {}}, "table": told | {"printed": [said | {"further": ["BUTD+BERTS"]}]}}
+        )
+
+
+def test_the_files_of_a_table_are_named_by_its_changes(tmp_path):
+    path, root = written(tmp_path), tmp_path / "runs"
+    finished(path, root, {"HARD": 5}, train_images=7, seed=0)
+    assert table.make(path, {"train_images": "7", "seed": "0"}, root=root).name == (
+        "losses_flickr30k_seed-0_train_images-7"
+    )
+    changes = {"seed": 0, "objective_options": {"margin": 0.1}}
+    finished(path, root, {"HARD": 5}, **changes)
+    assert re.fullmatch("losses_flickr30k_[0-9a-f]{8}", table.make(path, changes, root=root).name)
+    asked = {"seed": "1", "objective_options": '{"margin": 0.1}'}
+    command = r"""workbench grid 03_train .* -p objective_options '\{"margin": 0.1\}' -p seed 1`"""
+    with pytest.raises(FileNotFoundError, match=command):
+        table.make(path, asked, root=root)
+
+
+def test_data_that_are_not_there_do_not_cost_the_table(tmp_path, monkeypatch):
+    folder = runs.write_json(tmp_path / "one" / runs.RESULTS, {"dataset": "flickr8k"}).parent
+    tried = []
+
+    def measured(place, target):
+        tried.append(target.data)
+        raise FileNotFoundError(f"{tmp_path}/{target.data} is not there; get it from elsewhere")
+
+    monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
+    monkeypatch.setattr("workbench.experiment.standalone.evaluate_on", measured)
+    asked = {"table": {"evaluate": {"others": [{"data": "cxc"}, {"data": "hierarcaps"}]}}}
+    said = [
+        f"Not measured on {name}: WORKBENCH_DATA/{name} is not there; get it from elsewhere"
+        for name in ("cxc", "hierarcaps")
+    ]
+    assert table.complete(asked, [folder, folder]) == said
+    assert tried == ["cxc", "hierarcaps"]
+    with pytest.raises(KeyError, match="did you mean cxc"):
+        table.complete({"table": {"evaluate": {"others": [{"data": "cxcc"}]}}}, [folder])
+
+
+def test_a_number_that_was_found_elsewhere_is_one_column(tmp_path):
+    printed = {"dataset": "ablation", "measured": ["CxC", ""], "metrics": {"CxC RSUM": "cxc_rsum"}}
+    said = {"paper": "DITM", "number": "IV", "columns": {"RSUM": "rsum", "CxC RSUM": "cxc:rsum"}}
+    name = "(i) Conventional triplet loss"
+    path = written(
+        tmp_path, table={**said, "printed": [printed]}, arms={name: {}}, fixed={"objective": "ditm"}
+    )
+    finished(path, tmp_path / "runs", {f"{name}, seed=0": 5})
+    (one,) = runs.list_runs(tmp_path / "runs")
+    found = {"dataset": "cxc", "training": "flickr30k", "metrics": {"rsum": 4.0, "cxc:rsum": 7.0}}
+    runs.write_json(one.folder / runs.EVALUATIONS / "cxc-test" / runs.RESULTS, found)
+    made = table.make(path, root=tmp_path / "runs")
+    assert list(made.columns) == ["RSUM", "CxC RSUM", "RSUM, cxc"]
+    assert made.rows[0].values["CxC RSUM"][0] == 7
+    assert made.parts[0].values[name] == {"CxC RSUM": "520.7"}
+
+
+def test_a_table_of_settings_is_read_by_its_protocols_or_metrics():
+    arms = {"tau5": {}, "tau6": {}}
+    by_metric = {"paper": "DITM", "number": "V", "row": "metric", "columns": {"RSUM": "rsum"},
+                 "printed": [{"dataset": "COCO 5K"}]}  # fmt: skip
+    (part,) = layouts.read({"arms": arms, "table": by_metric}).parts
+    assert part.values["tau5"].keys() == {"RSUM"}
+    by_metric["columns"]["CxC RSUM"] = "cxc:rsum"
+    by_metric["printed"] = [{"dataset": "CxC", "column": "CxC RSUM"}]
+    (part,) = layouts.read({"arms": arms, "table": by_metric}).parts
+    assert part.values["tau5"] == {"CxC RSUM": "523.3"}
+    by_protocol = {"paper": "SAM", "number": "4", "row": "protocol", "columns": {"RSUM": "rsum"},
+                "printed": [{"dataset": "tau/sampling", "metrics": {"RSUM": "f30k_rsum"}}]}  # fmt: skip
+    (part,) = layouts.read({"arms": {"tau=3 SN triplet=kept": {}}, "table": by_protocol}).parts
+    assert part.values["tau=3 SN triplet=kept"] == {"RSUM": "479.1"}
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "message"),
+    [
+        ({"colums": {}}, ParameterError, "table has no key 'colums'; did you mean columns"),
+        ({"paper": "CORRA"}, ParameterError, "no paper 'CORRA'"),
+        ({"rows": {"HARDD": None}}, ParameterError, "no row 'HARDD'; did you mean HARD"),
+        (
+            {"rows": {}},
+            ParameterError,
+            r"no printed row 'mine'.*in table.rows give its printed name, or null",
+        ),
+        (
+            {"rows": {"mine": "HARD+CONN"}},
+            ParameterError,
+            "no printed row 'HARD.CONN'; did you mean HARD.CON",
+        ),
+        ({"columns": {"RSUM": "i2t/"}}, ValueError, "not the name of a number"),
+        ({"row": "methods"}, ParameterError, "did you mean method"),
+        ({"printed": [{"datset": "Flickr30K"}]}, ParameterError, "no key 'datset'; did you mean dataset"),
+        ({"printed": [{"dataset": "Flickr30"}]}, KeyError, "no dataset 'Flickr30'; there is Flickr30K"),
+        ({"printed": [PRINTED | {"measured": ["a", "b"]}]}, ParameterError, "choose one of .*Flickr30K"),
+        (
+            {"printed": [PRINTED | {"metrics": {"RSUM": "rsu"}}]},
+            KeyError,
+            "prints no metric 'rsu'; did you mean rsum",
+        ),
+    ],
+)
+def test_a_table_that_says_something_else_is_refused(said, kind, message):
+    with pytest.raises(kind, match=message):
+        layouts.read(GRID | {"table": TABLE | said})
+
+
+def test_a_value_that_is_printed_twice_must_be_told_apart():
+    asked = {"paper": "DIAS", "number": "3", "columns": {"R@1": "i2t/R@1"}, "rows": {"a": None},
+             "printed": [{"dataset": "ablation", "metrics": {"R@1": "f30k_i2t_r1"}}]}  # fmt: skip
+    with pytest.raises(
+        ValueError, match=r"prints 'w/o DIA', R@1 twice .* name its dataset, protocol and group"
+    ):
+        layouts.read({"arms": {"a": {}}, "table": asked})
+
+
+def test_the_same_rows_stand_in_page_markdown_latex_and_csv(tmp_path):
+    path = written(tmp_path)
+    finished(path, tmp_path / "runs", {f"HARD, seed={seed}": 4 + seed for seed in range(3)})
+    made = table.make(path, root=tmp_path / "runs")
+    files = tables.write(made, tmp_path / "out")
+    assert sorted(file.name for file in files.values()) == [
+        f"losses_flickr30k.{end}" for end in ("csv", "html", "md", "tex")
+    ]
+    page, md, tex = (files[end].read_text() for end in ("html", "md", "tex"))
+    for text in (page, md, tex):
+        assert "500.0 (251.6 to 748.4)" in text
+        assert tables.ONLY_PRINTED in text or text is tex
+        assert "Missing: mine, seed=0 (no run)" in text
+    assert r"486.9" in tex
+    assert r"\toprule" in tex
+    # what is measured here, and below it what is printed
+    first, second = tex.split(r"\begin{tabular}")[1:]
+    assert "HARD & 3 &" in first
+    assert "HARD+CON+SPEC &" not in first
+    assert "HARD+CON+SPEC &" in second
+    rows = list(csv.DictReader(files["csv"].read_text().splitlines()))
+    assert [row["row"] for row in rows] == [row.name for row in made.rows]
+    ends = [float(rows[0][f"RSUM{end}, of 600"]) for end in ("", " low", " high")]
+    assert ends == pytest.approx([500, 251.5862, 748.4138], abs=1e-3)
+    assert rows[0]["printed RSUM, Flickr30K"] == "486.9"
+
+
+def test_rows_that_came_out_the_same_are_named(tmp_path):
+    path = written(tmp_path)
+    finished(path, tmp_path / "runs", {"HARD, seed=0": 5, "mine, seed=0": 5, "CON, seed=0": 4})
+    (said,) = (one for one in table.make(path, root=tmp_path / "runs").notes if "The same" in one)
+    assert said.endswith("in this training: HARD; mine.")
+
+
+def test_rows_that_lack_a_number_are_named_and_are_not_called_the_same(tmp_path):
+    path = written(tmp_path)
+    finished(path, tmp_path / "runs", {"HARD, seed=0": 5, "mine, seed=0": 5, "CON, seed=0": 4})
+    for run in runs.list_runs(tmp_path / "runs"):
+        if run.results["metrics"]["rsum"] == 5:
+            runs.write_results(run.folder, {**run.results, "metrics": {}})
+    notes = table.make(path, root=tmp_path / "runs").notes
+    (said,) = (one for one in notes if one.startswith("Not measured of"))
+    assert said.startswith("Not measured of HARD; mine: ")
+    assert not [one for one in notes if "The same in every number" in one]
+
+
+def test_a_column_is_the_sum_of_its_numbers_where_the_grid_says_so():
+    said = {
+        "paper": "CORA",
+        "number": "3",
+        "columns": {"Sum": {"sum": ["i2t/R@1", "t2i/R@1"]}, "R": "i2t/R@1"},
+    }
+    layout = layouts.read({"arms": {"a": {}}, "table": said})
+    assert layout.columns == {"Sum": ["i2t/R@1", "t2i/R@1"], "R": ["i2t/R@1"]}
+    assert layout.sums_up("Sum, flickr30k")
+    assert not layout.sums_up("R")
+    said["columns"] = {"Sum": {"mean": ["rsum"]}}
+    with pytest.raises(ParameterError, match=r"write \{sum: \[key, ...\]\}"):
+        layouts.read({"arms": {"a": {}}, "table": said})
+
+
+def test_the_budget_says_shares_and_no_more_epochs_of_warming_than_there_were():
+    configs = [
+        {"train_images": 0, "epochs": 1, "warmup_epochs": warm, "data_options": {"share": share}}
+        for warm, share in ((2, 0.1), (0, 0.25))
+    ]
+    assert table._budget(configs) == (
+        "Trained here on 10.0 percent or 25.0 percent of the images for 1 epoch; up to 1 epoch with hinges "
+        "over all negatives."
+    )
+    assert table._budget([{"train_images": 200, "epochs": 4, "data_options": {"share": 0.1}}]) == (
+        "Trained here on 200 images, taken from 10.0 percent of all for 4 epochs."
+    )
+
+
+def test_correlations_are_printed_times_a_hundred_and_the_heading_says_it():
+    part = layouts.Part("HierarCaps", ("HierarCaps", ""), {"a": {"d": "76.0", "P": "22.2"}}, {})
+    made = table.Table("t", "T", {"d": "correlation", "P": "share"}, [], [part], {}, [])
+    heads, _ = tables.texts(made)
+    assert heads[4:] == ["d, printed x 100, HierarCaps ()", "P, printed, HierarCaps ()"]
+    assert (
+        tables.comma_separated(made).strip().endswith('"printed x 100 d, HierarCaps","printed P, HierarCaps"')
+    )
+
+
+def test_latex_has_no_sign_that_it_would_read():
+    assert tables._escaped("50 % of A_1 & VSE∞†") == r"50 \% of A\_1 \& VSE$\infty$\dag{}"
+
+
+def test_the_verb_makes_the_table_again_and_says_what_is_missing(tmp_path):
+    path, root = written(tmp_path), tmp_path / "runs"
+    finished(path, root, {"HARD, seed=0": 5})
+    call = CliRunner().invoke(app, ["table", str(path), "--root", str(root)])
+    assert call.exit_code == 3
+    assert "| HARD | 1 | 15.0 | 500.0 | 71.6 | 486.9 |  |" in call.output
+    assert "HARD, seed=1 (no run)" in call.output
+    assert str(root / "tables" / "losses_flickr30k.html") in call.output
+    as_json = CliRunner().invoke(app, ["table", str(path), "--root", str(root), "--json", "-p", "seed", "0"])
+    assert json.loads(as_json.output)["missing"] == {"mine": "no run", "CON": "no run"}
+    assert CliRunner().invoke(app, ["table", "losses_of_nobody"]).exit_code == 2
+
+
+def test_a_seed_that_is_given_is_the_only_one():
+    seeded = grid.over_seeds(GRID)
+    assert list(grid.expand(seeded))[:4] == ["HARD, seed=0", "HARD, seed=1", "HARD, seed=2", "mine, seed=0"]
+    assert set(grid.rows(seeded).values()) == {"HARD", "mine", "CON"}
+    assert list(grid.expand(grid.over_seeds(GRID, {"seed": 7}), {"seed": 7})) == ["HARD", "mine", "CON"]
+    assert grid.over_seeds({"arms": {"a": {}}}) == {"arms": {"a": {}}}
+
+
+def test_a_part_from_another_data_set_is_read_from_what_a_run_was_measured_on_there(tmp_path):
+    """COCO -> Flickr30K: the printed rows were trained on MS-COCO and measured on Flickr30K."""
+    said = {"paper": "DIAS", "number": 5, "columns": {"RSUM": "rsum", "P": "chains:hierarcaps_traversal_P"},
+            "printed": [{"dataset": "COCO->Flickr30K", "group": "BUTD+BiGRU"}]}  # fmt: skip
+    path = written(tmp_path, table=said, arms={"DIAS": {}, "Baseline": {}}, fixed={"objective": "dias"})
+    finished(path, tmp_path / "runs", {"DIAS, seed=0": 5})
+    (one,) = runs.list_runs(tmp_path / "runs")
+    split = {"name": "x", "images": 1000, "captions": 5000}
+    other = {"training": "flickr30k", "split": split}
+    runs.write_json(one.folder / runs.RESULTS, one.results | {"dataset": "coco", "training": "coco"})
+    made = table.make(path, root=tmp_path / "runs")
+    assert (list(made.columns), made.parts[0].word) == (["RSUM"], table.OTHER)
+    found = other | {"dataset": "flickr30k", "training": "coco", "metrics": {"rsum": 4.0}}
+    runs.write_json(one.folder / runs.EVALUATIONS / "flickr30k" / runs.RESULTS, found)
+    found = other | {"dataset": "hierarcaps", "metrics": {"chains:hierarcaps_traversal_P": 0.25}}
+    runs.write_json(one.folder / runs.EVALUATIONS / "hierarcaps" / runs.RESULTS, found)
+    made = table.make(path, root=tmp_path / "runs")
+    assert made.parts[0].word == table.SAME
+    (row,) = (row for row in made.rows if row.name == "DIAS")
+    assert {name: value[0] for name, value in row.values.items()} == {
+        "RSUM": 5,
+        "P": 0.25,
+        "RSUM, flickr30k": 4,
+    }
+
+
+def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monkeypatch):
+    folder = runs.write_json(tmp_path / "one" / runs.RESULTS, {"dataset": "scenes"}).parent
+    began = []
+
+    def measured(place, target):
+        began.append(target.as_dict())
+        runs.write_json(place / runs.EVALUATIONS / target.name / runs.RESULTS, {"dataset": target.data})
+
+    monkeypatch.setattr("workbench.experiment.standalone.evaluate_on", measured)
+    asked = {"scenes": [{"data": "scenes", "split": "val"}], "others": [{"data": "hierarcaps"}]}
+    for _ in range(2):
+        table.complete({"table": {"evaluate": asked}}, [folder])
+    assert [one["split"] for one in began] == ["val"]
+    runs.write_json(folder / runs.RESULTS, {"dataset": "flickr8k"})
+    table.complete({"table": {"evaluate": asked}}, [folder])
+    assert [one["data"] for one in began] == ["scenes", "hierarcaps"]
+    table.complete({"table": {}}, [folder])
+    # images are read as the run read its own, where the other data can be read so
+    runs.write_json(folder / runs.PARAMS, {"data_options": {"source": "precomp", "root": "mine"}})
+    table.complete(
+        {"table": {"evaluate": {"others": [{"data": "flickr30k"}, {"data": "hierarcaps"}]}}}, [folder]
+    )
+    assert [one["data_options"] for one in began[2:]] == [{"source": "precomp"}]
+
+
+def test_rows_that_set_a_parameter_become_a_curve_with_intervals(tmp_path):
+    set_to = {"optimum": {"x": 1, "y": 3}, "x 10": {"x": 10}, "y 4": {"y": 4.5}, "x 2": {"x": 2}, "none": {}}
+    arms = {name: {"objective_options": values} for name, values in set_to.items()}
+    said = {"paper": "DIAS", "number": "Fig. 7", "columns": {"mAP": "i2t/map_at_r", "RSUM": "rsum"},
+            "curves": {"x": "objective_options.x", "<y>": "objective_options.y"}}  # fmt: skip
+    layout = layouts.read({"arms": arms, "table": said})
+    assert layout.curves == {"x": {"optimum": 1, "x 10": 10, "x 2": 2}, "<y>": {"optimum": 3, "y 4": 4.5}}
+    values = {"optimum": (5.0, 4.5, 5.5), "x 10": (4.0, None, None), "none": (1.0, 1.0, 1.0)}
+    rows = [table.Row(name, None, 3, {"RSUM": one, "mAP": (0.5, 0.4, 0.6)}) for name, one in values.items()]
+    made = table.Table("t", "T", {"mAP": "share", "RSUM": "sum"}, rows, [], {}, [], layout.curves)
+    x, y = tables.curves(made)["data"]
+    # RSUM of 600, by the parameter; what has no run is no point
+    assert (x["x"], x["y"], x["error_y"]["array"], x["error_y"]["arrayminus"]) == (
+        [1, 10], [500.0, 400.0], [50.0, 0.0], [50.0, 0.0],
+    )  # fmt: skip
+    assert (y["x"], y["y"]) == ([3], [500.0])
+    layout = tables.curves(made)["layout"]
+    assert (layout["xaxis"]["type"], layout["xaxis2"]["type"]) == ("log", "linear")
+    assert [note["text"] for note in layout["annotations"]] == ["x", "&lt;y&gt;"]
+    assert "mean of 3 seeds and 95 % interval" in layout["title"]["text"]
+    page = tables.write(made, tmp_path)["html"].read_text()
+    assert 'id="curves"' in page
+    plain = table.Table("t", "T", {"RSUM": "sum"}, rows, [], {}, [])
+    assert "plotly" not in tables.write(plain, tmp_path)["html"].read_text()
+
+
+@pytest.mark.parametrize("path", ["objective_options.z", "objective_options.x", "objective"])
+def test_a_curve_over_nothing_or_twice_the_same_is_refused(path):
+    arms = {"a": {"objective_options": {"x": 1}}, "b": {"objective_options": {"x": 1}}}
+    said = {"paper": "DIAS", "number": "Fig. 7", "curves": {"c": path}}
+    with pytest.raises(ParameterError, match=r"table.curves: .* needs several rows that set it to different"):
+        layouts.read({"arms": arms, "table": said})

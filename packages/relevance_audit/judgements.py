@@ -1,0 +1,295 @@
+"""Judgements corrected by labels, what that does to every metric, and judgements as files that other tools
+read.
+
+A line of qrels, the format of TREC, is ``query 0 item grade``, with whole grades, queries of one direction
+a file, and no place for a name or a rule. Parquet holds one row a pair and, in the metadata of its schema,
+everything else that a ``Judgements`` record says, so that the record comes back equal.
+
+Source: E. Voorhees, D. Harman, TREC: Experiment and Evaluation in Information Retrieval, MIT Press 2005
+(qrels).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from relevance_audit.false_negatives import Direction
+from relevance_audit.labels import INVALID, VALID, Pair
+from workbench.experiment.runs import write_text
+from workbench.metrics.intervals import ROUNDS, SEED
+from workbench.metrics.table import Evidence, Metric, measure
+from workbench.records import Array, Judgements, Rows, Split, require
+from workbench.records.foreign import parse_json, read_text, understood
+from workbench.records.writing import replacing
+from workbench.registry import require_known
+
+MEASURED = ("R", "recall", "medr", "map_at_r", "r_precision", "rsum")
+KEY = b"workbench.judgements"
+# fields of the record that hold rows beside those of the pairs, whose ids they are, and the kind for messages
+ROWS = {
+    "image_queries": ("image_ids", "image"),
+    "caption_queries": ("caption_ids", "caption"),
+    "missing_captions": ("image_ids", "image"),
+}
+
+
+def named(split: Split, name: str) -> Judgements:
+    """The judgements of a split by their name.
+
+    Raises:
+        ValueError: it has none of that name, perhaps since their file is not there.
+    """
+    require_known(
+        f"{split.name} has no judgements",
+        name,
+        split.judgements,
+        ValueError,
+        "; those of an optional file are there where the file is, see the data card",
+    )
+    return split.judgements[name]
+
+
+def corrected(
+    base: Judgements, labels: Mapping[Pair, str], split: Split, *, name: str = "corrected"
+) -> Judgements:
+    """Judgements in which valid pairs are relevant and invalid ones are not; unsure ones stay as they were.
+
+    Args:
+        base: what was judged before, e.g. ``split.judgements["own"]``.
+        labels: label of each pair of ids ``(image, caption)``, e.g. ``Labels.settled()``.
+        split: whose ids they are.
+        name: of the new judgements.
+
+    Returns:
+        The base's grades, except: a valid pair has at least the least relevant grade, an invalid one that was
+        relevant, or that nobody had judged, has grade 0. Whoever is asked in the base is asked still.
+
+    Raises:
+        ValueError: an id is not in the split, or grade 0 would count as relevant.
+    """
+    require(
+        base.relevant_from > 0,
+        f"judgements {base.name!r} call grade 0 relevant, so that no label can make a pair irrelevant",
+    )
+    decided = {pair: label for pair, label in labels.items() if label in (VALID, INVALID)}
+    images = rows_of([image for image, _ in decided], split.image_ids, "image")
+    captions = rows_of([caption for _, caption in decided], split.caption_ids, "caption")
+    before = base.at(images, captions)
+    valid = np.array([label == VALID for label in decided.values()], dtype=bool)
+    lowered = np.where((before >= base.relevant_from) | np.isnan(before), 0.0, before)
+    grades = np.where(valid, np.fmax(before, base.relevant_from), lowered)
+    width = np.int64(base.shape[1])
+    kept = ~np.isin(base.images * width + base.captions, images * width + captions)
+    return replace(
+        base,
+        name=name,
+        rule=f"{base.rule}; corrected by labels: {valid.sum()} pairs valid, {(~valid).sum()} invalid",
+        images=np.concatenate([base.images[kept], images]),
+        captions=np.concatenate([base.captions[kept], captions]),
+        grades=np.concatenate([base.grades[kept], grades.astype(np.float32)]),
+        source=f"{base.source or base.name}, and labels",
+    )
+
+
+def rows_of(ids: Sequence[str], known: Sequence[str], kind: str) -> Rows:
+    """The rows of ids.
+
+    Args:
+        ids: to be found.
+        known: ids of a split, in order.
+        kind: ``"image"`` or ``"caption"``, for the message.
+
+    Raises:
+        ValueError: an id is not among the known ones.
+    """
+    rows = pd.Index(list(known)).get_indexer(pd.Index(list(ids)))
+    if missing := sorted({one for one, row in zip(ids, rows, strict=True) if row < 0}):
+        raise ValueError(
+            f"{len(missing)} {kind} ids are not in the split of {len(known)}, e.g. {missing[0]!r}; "
+            "load the split that was judged, with as many images"
+        )
+    return rows.astype(np.int64)
+
+
+def recompute(
+    scores: Mapping[str, Array],
+    judgements: Mapping[str, Judgements],
+    own: Rows,
+    *,
+    metrics: Sequence[str | Metric] = MEASURED,
+    rounds: int = ROUNDS,
+    seed: int = SEED,
+) -> pd.DataFrame:
+    """Every metric of every run by each of several judgements.
+
+    Args:
+        scores: run -> ``(I, T)``.
+        judgements: e.g. ``{"before": own, "after": corrected}``.
+        own: ``(T,)`` row of each caption's image.
+        metrics: of ranks, or their names.
+        rounds: bootstrap rounds; 0 = no intervals.
+        seed: of the bootstrap.
+
+    Returns:
+        Indexed by ``run`` and ``key``; for each judgement the columns ``(name, "value")``, ``(name, "low")``,
+        ``(name, "high")``.
+
+    Raises:
+        ValueError: shapes differ, or no query has an answer.
+    """
+    table = pd.DataFrame(
+        {"run": run, "key": m.key.local, "judgements": name, "value": m.value, "low": m.low, "high": m.high}
+        for run, matrix in scores.items()
+        for name, one in judgements.items()
+        for m in measure(Evidence(matrix, one, own, name="own"), metrics, rounds=rounds, seed=seed)
+    )
+    order = pd.MultiIndex.from_frame(table[["run", "key"]].drop_duplicates())
+    parts = ["value", "low", "high"]
+    wide = table.pivot(index=["run", "key"], columns="judgements", values=parts).swaplevel(axis=1)
+    return wide.loc[order, [(name, part) for name in judgements for part in parts]].astype(float)
+
+
+def write_qrels(
+    path: Path | str, judgements: Judgements, split: Split, *, direction: Direction = "t2i"
+) -> Path:
+    """Write the listed pairs as qrels, sorted by query and item; a pair that is not listed is not relevant to
+    TREC's tools.
+
+    Who is asked, and pairs whose caption the split lacks, cannot be said in this format.
+
+    Args:
+        path: the file.
+        judgements: of the split, with whole grades.
+        split: whose ids name queries and items.
+        direction: ``"t2i"``: captions are the queries; ``"i2t"``: images are.
+
+    Raises:
+        ValueError: a grade is not whole, or an id is empty or holds a blank, which the format cannot say.
+    """
+    require(
+        not (judgements.grades != np.round(judgements.grades)).any(),
+        f"{path}: qrels hold whole grades, {judgements.name!r} has others; write Parquet instead",
+    )
+    if spoilt := [one for one in (*split.image_ids, *split.caption_ids) if one.split() != [one]]:
+        raise ValueError(f"{path}: the id {spoilt[0]!r} is empty or holds a blank; write Parquet instead")
+    ids = _ids(judgements, split)
+    queries, items = reversed(ids) if direction == "t2i" else ids
+    lines = sorted(zip(queries, items, judgements.grades.astype(int).tolist(), strict=True))
+    return write_text(Path(path), "".join(f"{query} 0 {item} {grade}\n" for query, item, grade in lines))
+
+
+def _ids(judgements: Judgements, split: Split) -> tuple[list[str], list[str]]:
+    """The images and the captions of the listed pairs."""
+    return (
+        [split.image_ids[row] for row in judgements.images],
+        [split.caption_ids[row] for row in judgements.captions],
+    )
+
+
+def read_qrels(
+    path: Path | str,
+    split: Split,
+    *,
+    direction: Direction = "t2i",
+    name: str = "",
+    relevant_from: float = 1.0,
+) -> Judgements:
+    """Judgements of a split from qrels.
+
+    Args:
+        path: the file.
+        split: whose ids name queries and items.
+        direction: which of them are the queries.
+        name: of the judgements; by default that of the file.
+        relevant_from: a pair counts as relevant from this grade on.
+
+    Raises:
+        ValueError: a line has not four fields, an id is not in the split, a pair comes twice.
+    """
+    path = Path(path)
+    lines = [line.split() for line in read_text(path).splitlines() if line.strip()]
+    for number, fields in enumerate(lines, 1):
+        require(
+            len(fields) == 4,
+            f"{path}: line {number} has {len(fields)} fields, qrels have 4: query, 0, item, grade",
+        )
+    queries, items = [fields[0] for fields in lines], [fields[2] for fields in lines]
+    images, captions = (items, queries) if direction == "t2i" else (queries, items)
+    with understood(path, "holds no judgements of this split"), np.errstate(over="ignore"):
+        return Judgements(
+            name or path.stem,
+            f"qrels, relevant from grade {relevant_from}",
+            (len(split.image_ids), len(split.caption_ids)),
+            rows_of(images, split.image_ids, "image"),
+            rows_of(captions, split.caption_ids, "caption"),
+            np.array([float(fields[3]) for fields in lines], dtype=np.float32),
+            relevant_from,
+            source=path.name,
+        )
+
+
+def write_parquet(path: Path | str, judgements: Judgements, split: Split) -> Path:
+    """Write judgements with their rule: columns ``image``, ``caption`` (ids) and ``grade``.
+
+    Args:
+        path: the file.
+        judgements: of the split.
+        split: whose ids they are.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns = dict(zip(("image", "caption"), _ids(judgements, split), strict=True))
+    schema = pa.schema({"image": pa.string(), "caption": pa.string(), "grade": pa.float32()})
+    asked = {name: (getattr(judgements, name), getattr(split, ids)) for name, (ids, _) in ROWS.items()}
+    about: dict[str, Any] = {
+        name: getattr(judgements, name) for name in ("name", "rule", "relevant_from", "unlisted", "source")
+    }
+    about["queries"] = {
+        name: None if rows is None else [ids[row] for row in rows] for name, (rows, ids) in asked.items()
+    }
+    table = pa.table({**columns, "grade": judgements.grades}, schema.with_metadata({KEY: json.dumps(about)}))
+    with replacing(Path(path)) as temporary:
+        parquet.write_table(table, temporary)
+    return Path(path)
+
+
+def read_parquet(path: Path | str, split: Split) -> Judgements:
+    """The judgements that ``write_parquet`` wrote, in the rows of this split.
+
+    Args:
+        path: the file.
+        split: whose ids they are; its images and captions may stand in another order.
+
+    Raises:
+        ValueError: the file lacks a column or its rule, or an id is not in the split.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    with understood(path, "holds no judgements of this split", pyarrow.ArrowException):
+        table = parquet.read_table(Path(path))
+        metadata: dict[bytes, bytes] = table.schema.metadata or {}
+        require(
+            {"image", "caption", "grade"} <= set(table.column_names) and KEY in metadata,
+            f"{path} has {table.column_names}; judgements have image, caption and grade, and their rule",
+        )
+        about: dict[str, Any] = parse_json(metadata[KEY], path)
+        queries = about.pop("queries")
+        rows: dict[str, Any] = {
+            name: None if queries[name] is None else rows_of(queries[name], getattr(split, ids), kind)
+            for name, (ids, kind) in ROWS.items()
+        }
+        return Judgements(
+            shape=(len(split.image_ids), len(split.caption_ids)),
+            images=rows_of(table["image"].to_pylist(), split.image_ids, "image"),
+            captions=rows_of(table["caption"].to_pylist(), split.caption_ids, "caption"),
+            grades=table["grade"].to_numpy().astype(np.float32),
+            **about,
+            **rows,
+        )

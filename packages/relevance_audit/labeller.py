@@ -1,0 +1,175 @@
+"""The view in which candidates are labelled: one at a time, by keyboard or button, each label on the disk
+before the next.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import numpy as np
+import pandas as pd
+import traitlets
+from PIL import Image
+
+from relevance_audit.false_negatives import COLUMNS
+from relevance_audit.labels import LABELS, Labels
+from relevance_audit.plots import Card, sheet
+from workbench.records import Split, require
+from workbench.records.shown import fixed
+from workbench.views.pages import data_uri
+from workbench.views.photographs import picture
+
+HERE = Path(__file__).parent
+# by direction: how the candidate was found, and where the query's own match stands
+FOUND = {
+    "t2i": ("the caption is the query, this image has rank", "its own image has rank"),
+    "i2t": ("the image is the query, this caption has rank", "the first of its own captions has rank"),
+}
+SHEET = 12
+DONE = "every candidate has a label"
+
+
+def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool = True) -> Card:
+    """One candidate as people see it.
+
+    Args:
+        split: holds the picture and the texts.
+        row: of the table from ``candidates``.
+        label: what was said of it.
+        grades: whether to tell what other judgements say.
+    """
+    image, caption = int(row["image_row"]), int(row["caption_row"])
+    found, first = FOUND[row["direction"]]
+    known = "the query has no match" if pd.isna(row["own_rank"]) else f"{first} {int(row['own_rank'])}"
+    facts = [("found", f"{found} {row['rank']}; {known}"), ("score", fixed(row["score"], 3))]
+    for name in [name for name in row.index if name not in COLUMNS] if grades else []:
+        verdict = "right" if name in str(row["right_by"]).split(", ") else "wrong"
+        facts.append((str(name), "not judged" if pd.isna(row[name]) else f"{fixed(row[name], 2)}, {verdict}"))
+    own = tuple(split.captions[other] for other in np.flatnonzero(split.own == image))
+    pictures = [_opened(split, row, facts) for row in (image, int(split.own[caption]))]
+    return Card(pictures[0], pictures[1], split.captions[caption], own, tuple(facts), label)
+
+
+def _opened(split: Split, row: int, facts: list[tuple[str, str]]) -> Image.Image:
+    """A picture, or a grey one and why it cannot be read: texts can be judged by texts."""
+    try:
+        return picture(split, row)
+    except (OSError, ValueError) as error:
+        facts.append((f"image {split.image_ids[row]}", f"cannot be read: {error}"))
+        return Image.new("RGB", (96, 96), (128, 128, 128))
+
+
+class Labeller(anywidget.AnyWidget):
+    """Browse candidates and label them: keys 1 valid, 2 invalid, 3 unsure, U undo, arrows to move, N the next
+    without a label.
+
+    A batch run, and a page without a kernel, show a static sheet of the first candidates instead.
+
+    Args:
+        split: whose images and captions are shown.
+        table: from ``candidates`` or ``select``; a pair that occurs in both directions is asked once.
+        labels: the file that labels go to.
+        grades: whether to show what other judgements say, which is quick to read and hard to disagree with.
+
+    Raises:
+        ValueError: there is no candidate.
+    """
+
+    _esm = (HERE / "labeller.js").read_text(encoding="utf-8")
+    _css = (HERE / "labeller.css").read_text(encoding="utf-8")
+    view = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, split: Split, table: pd.DataFrame, labels: Labels, *, grades: bool = True) -> None:
+        require(not table.empty, "no candidate to label; loosen the filters of `select`, or raise `k`")
+        super().__init__()
+        self.split, self.labels, self.grades = split, labels, grades
+        self.table = table.drop_duplicates(["image", "caption"]).reset_index(drop=True)
+        self.pairs = list(zip(self.table["image"], self.table["caption"], strict=True))
+        self.position = self._next_open(0)
+        self.on_msg(lambda _, message, __: self.answer(message))
+        self._show("")
+
+    def answer(self, message: dict[str, Any]) -> None:
+        """Do what a key or button asks for; what cannot be saved is said on the screen.
+
+        Args:
+            message: ``{"do": "label" | "undo" | "move" | "open", "at": position that was on the screen,
+                ...}``.
+        """
+        at, do, status = int(message.get("at", self.position)), message["do"], ""
+        try:
+            if do == "label":
+                status = self._label(at, message["label"])
+            elif do == "undo":
+                status = self._undo()
+            elif do == "move":
+                self.position = min(max(at + int(message["by"]), 0), len(self.pairs) - 1)
+            elif do == "open":
+                self.position = self._next_open(at + 1)
+                status = "" if self._counts()["open"] else DONE
+        except OSError as error:
+            status = f"not saved: {error}"
+        self._show(status)
+
+    def _label(self, at: int, label: str) -> str:
+        if self.labels.of(*self.pairs[at]) != label:
+            self.labels.give(*self.pairs[at], label)
+        self.position = self._next_open(at)
+        return f"saved: {label}" if self._counts()["open"] else f"saved: {label}; {DONE}"
+
+    def _undo(self) -> str:
+        if (last := self.labels.undo()) is None:
+            return "nothing to undo"
+        if last.pair in self.pairs:
+            self.position = self.pairs.index(last.pair)
+        return f"undone: {last.label}"
+
+    def _next_open(self, start: int) -> int:
+        """The first candidate without a label from here on, round the end; where all have one, the next."""
+        known, size = self.labels.mine(), len(self.pairs)
+        order = [(start + step) % size for step in range(size)]
+        return next((at for at in order if self.pairs[at] not in known), min(start, size - 1))
+
+    def _counts(self) -> dict[str, int]:
+        known = self.labels.mine()
+        given = [known.get(pair, "open") for pair in self.pairs]
+        return {name: given.count(name) for name in (*LABELS, "open")}
+
+    def _show(self, status: str) -> None:
+        pair, row = self.pairs[self.position], self.table.iloc[self.position]
+        shown = card(self.split, row, self.labels.of(*pair), grades=self.grades)
+        self.view = {
+            "at": self.position,
+            "total": len(self.pairs),
+            "image": data_uri(shown.image, 320),
+            "caption": shown.caption,
+            "own_image": data_uri(shown.own_image, 96),
+            "own_captions": list(shown.own_captions),
+            "image_id": pair[0],
+            "facts": [list(fact) for fact in shown.facts],
+            "label": shown.label,
+            "counts": self._counts(),
+            "status": status,
+            "annotator": self.labels.annotator,
+        }
+
+    def sheet(self, most: int = SHEET) -> str:
+        """The static twin: the first candidates with their settled labels, as HTML that needs nothing else.
+
+        Args:
+            most: how many are shown.
+        """
+        settled = self.labels.settled()
+        return sheet(
+            [
+                card(self.split, self.table.iloc[at], settled.get(pair, ""), grades=self.grades)
+                for at, pair in enumerate(self.pairs[:most])
+            ],
+            total=len(self.pairs),
+        )
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        twin = {"text/html": self.sheet(), "text/plain": f"{len(self.pairs)} candidates"}
+        live = None if os.environ.get("WORKBENCH_BATCH") else super()._repr_mimebundle_(**options)
+        return (twin, {}) if live is None else ({**live[0], **twin}, live[1])

@@ -1,0 +1,115 @@
+"""The embedded world: small drawn scenes, English captions made from their graphs, and the exact truth of
+every caption.
+
+Nothing is downloaded and nothing is stored: an image is made from its seed, split and number, and drawn when
+it is opened.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Interval, MinLen
+
+from scene_world.dice import Dice
+from scene_world.drawing import picture
+from scene_world.language import LEVELS, chain, short_phrase, statement, verbalise
+from scene_world.layout import Scene, graph_of, make_scene
+from scene_world.truth import canonical, grade, judgements
+from workbench.records import Rows, SceneGraph, Split, require
+from workbench.registry import Count, Natural
+
+__all__ = ["canonical", "layouts", "load"]
+
+# judgements of the training split, for ``Config.positives``
+POSITIVES = ("own", "exact", "graded")
+# options that are about the training split alone: an experiment gives them to no other
+TRAINING = ("share",)
+SIZES = {"train": 8000, "val": 500, "test": 1000}
+# each question about a scene has its own stream of choices
+_SCENE, _CAPTIONS, _CHAINS = range(3)
+Caption = tuple[int, str, SceneGraph]
+ALL_LEVELS = tuple(range(1, LEVELS + 1))
+
+
+def _captions(dice: Dice, scene: SceneGraph, levels: Sequence[int]) -> list[Caption]:
+    """Captions of a scene, one of each of these levels, in random order."""
+    stated = dice.shuffled([(level, statement(dice, scene, level)) for level in levels])
+    return [(level, verbalise(graph, dice), graph) for level, graph in stated]
+
+
+def _chain(dice: Dice, scene: SceneGraph, _: Sequence[int]) -> list[Caption]:
+    """The chain of a scene: two bare phrases, a caption, a full sentence."""
+    told = enumerate(chain(dice, scene), 1)
+    return [(level, (short_phrase if level < 3 else verbalise)(graph, dice), graph) for level, graph in told]
+
+
+def layouts(split: str, rows: Iterable[int], seed: int = 0) -> list[Scene]:
+    """What stands where in these rows of a split, without captions."""
+    return [make_scene(Dice(seed, list(SIZES).index(split), row, _SCENE)) for row in rows]
+
+
+def load(
+    split: Literal["train", "val", "test"] = "train",
+    size: Natural | None = None,
+    share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
+    texts: Literal["captions", "chains"] = "captions",
+    seed: Count = 0,
+    image_size: Annotated[int, Interval(ge=32, le=1024)] = 192,
+    levels: Annotated[Sequence[Annotated[int, Interval(ge=1, le=LEVELS)]], MinLen(1)] = ALL_LEVELS,
+) -> Split:
+    """A split of the embedded world.
+
+    Args:
+        split: "train", "val" or "test": streams of scenes that have nothing in common.
+        size: number of images; ``None`` = 8000, 500 or 1000. A smaller split is the beginning of a larger
+            one.
+        share: of the training images, e.g. 0.1 for a reduced split: the first of them, which are drawn
+            independently of one another.
+        texts: "captions": five captions an image, of detail ``level`` 1 (one thing, mostly by its kind) to 5
+            (everything), in random order; "chains": four texts an image, ``level`` 1 (generic) to 4
+            (specific); each follows from the next.
+        seed: another seed is another world, drawn from the same vocabulary.
+        image_size: side of an image in pixels, 32 to 1024.
+        levels: of ``texts="captions"``: the detail of each caption of an image, repeats allowed; by default
+            one of each.
+
+    Returns:
+        The split, with the whole graph of every scene (its last node is the backdrop), the graph of what
+        every caption states, and three judgements: ``"own"``, ``"exact"`` (binary truth) and ``"graded"``
+        (share of the statements that hold), each computed when it is asked for.
+
+    Raises:
+        ValueError: an option is out of its range, levels are given for chains, or a share of a split that is
+            not for training.
+    """
+    require(
+        share == 1 or split == "train", f"scenes: share is {share} of {split!r}; only training has shares"
+    )
+    require(
+        texts == "captions" or tuple(levels) == ALL_LEVELS,
+        "scenes: levels are those of captions; leave them out with texts='chains'",
+    )
+    count = max(1, round(share * (SIZES[split] if size is None else size)))
+    stream, tell = (_CHAINS, _chain) if texts == "chains" else (_CAPTIONS, _captions)
+    key = (seed, list(SIZES).index(split))
+    scenes = layouts(split, range(count), seed)
+    image_graphs = tuple(map(graph_of, scenes))
+    told = [tell(Dice(*key, i, stream), graph, levels) for i, graph in enumerate(image_graphs)]
+    level, captions, graphs = zip(*[one for several in told for one in several], strict=True)
+    each = len(told[0])
+    own: Rows = np.repeat(np.arange(count, dtype=np.int64), each)
+    return Split(
+        name=f"scenes/{split}",
+        image_ids=tuple(f"{split}-{seed}-{i}" for i in range(count)),
+        captions=captions,
+        caption_ids=tuple(f"{split}-{seed}-{i}-{texts}-{k}" for i in range(count) for k in range(each)),
+        own=own,
+        open_image=lambda row: picture(scenes[row], image_size),
+        level=np.array(level, dtype=np.int64),
+        chain=own.copy() if texts == "chains" else None,
+        judgements=judgements(own, graphs, image_graphs),
+        image_graphs=image_graphs,
+        caption_graphs=graphs,
+        grade=grade,
+    )

@@ -1,0 +1,211 @@
+"""From the lines of a drawing to the picture of a scene, the same on every machine.
+
+A drawing is a text, one shape a line, in percent of the pictogram's box, y down: ``polygon``, ``blob`` (a
+polygon with its corners rounded off), ``ellipse x0 y0 x1 y1``, ``round x0 y0 x1 y1 radius``, ``pie`` and
+``arc`` (a box, then two angles), ``line`` and ``arc`` with a stroke width first. The second word is a paint:
+``main`` takes the thing's colour and pattern, ``dark`` and ``light`` are shades of it, the rest are fixed.
+What follows a line ``front`` covers a thing that is inside. Everything is drawn with integer coordinates four
+times too large and averaged down, so that the pixels do not depend on the machine.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from PIL import Image, ImageChops, ImageDraw
+from scipy.ndimage import maximum_filter
+
+from scene_world.art import DRAWINGS
+from scene_world.backdrops import backdrop
+from scene_world.layout import Scene, Thing
+from scene_world.raster import Colour, Points, mixed, polygon, rounded, smooth
+from scene_world.vocabulary import COLOURS
+
+Looks = tuple[str, str, str]
+FINE = 4
+_INK = (44, 42, 56)
+_FIXED: dict[str, Colour] = {
+    "ink": _INK, "white": (255, 255, 255), "rosy": (250, 150, 160), "gold": (255, 196, 46),
+    "wood": (134, 88, 56), "leaf": (88, 176, 78), "berry": (214, 48, 60), "glass": (176, 222, 244),
+    "metal": (176, 182, 194), "cream": (255, 244, 222), "sky": (90, 170, 240),
+}  # fmt: skip
+_MARKS: dict[str, Colour] = {
+    "red": (255, 226, 206), "yellow": (196, 118, 22), "green": (222, 246, 190), "blue": (206, 230, 255),
+    "pink": (196, 44, 112), "brown": (240, 208, 160), "white": (140, 148, 178), "black": (176, 176, 192),
+}  # fmt: skip
+_PAINTS = ("", "main", "dark", "light", "outline", *_FIXED)
+
+
+def _bounds(p: Points) -> tuple[int, int, int, int]:
+    return p[0][0], p[0][1], p[1][0], p[1][1]
+
+
+Shape = Callable[[Image.Image, Points, list[int], int], None]
+_SHAPES: dict[str, tuple[int, int, Shape]] = {
+    "polygon": (0, 0, lambda sheet, p, _, fill: polygon(sheet, p, fill)),
+    "blob": (0, 0, lambda sheet, p, _, fill: polygon(sheet, smooth(p), fill)),
+    "ellipse": (0, 0, lambda sheet, p, _, fill: ImageDraw.Draw(sheet).ellipse(_bounds(p), fill)),
+    "round": (0, 1, lambda sheet, p, n, fill: rounded(ImageDraw.Draw(sheet), _bounds(p), n[0], fill)),
+    "pie": (0, 2, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).pieslice(_bounds(p), n[0], n[1], fill)),
+    "arc": (1, 2, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).arc(_bounds(p), n[1], n[2], fill, n[0])),
+    "line": (1, 0, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).line(p, fill, n[0], "curve")),
+}  # fmt: skip
+_LENGTHS = {"round": (0,), "arc": (0,), "line": (0,)}
+
+
+def _place(name: str, numbers: list[int], size: tuple[int, int], edge: int) -> tuple[Points, list[int]]:
+    """Points in pixels, and the numbers that are not points (lengths in pixels, angles as they are)."""
+    before, after, _ = _SHAPES[name]
+    body = numbers[before : len(numbers) - after]
+    points = [
+        (edge + x * size[0] // 100, edge + y * size[1] // 100)
+        for x, y in zip(body[::2], body[1::2], strict=True)
+    ]
+    rest = numbers[:before] + numbers[len(numbers) - after :] if after else numbers[:before]
+    return points, [
+        max(1, n * min(size) // 100) if i in _LENGTHS.get(name, ()) else n for i, n in enumerate(rest)
+    ]
+
+
+@lru_cache(maxsize=64)
+def _cloth(side: int, pattern: str) -> Image.Image:
+    """A square mask of stripes or spots, in proportion to its side."""
+    cloth, step = Image.new("L", (side, side)), side * 16 // 100
+    if pattern == "striped":
+        for x in range(-side, side, step):
+            wide = x + step * 42 // 100
+            polygon(cloth, [(x, side), (wide, side), (wide + side, 0), (x + side, 0)], 255)
+        return cloth
+    draw, r = ImageDraw.Draw(cloth), step * 29 // 100
+    for row, y in enumerate(range(step // 3, side + r, step * 4 // 5)):
+        for x in range(step // 2 * (row % 2), side + r, step):
+            draw.ellipse((x - r, y - r, x + r, y + r), 255)
+    return cloth
+
+
+def margin(side: int) -> int:
+    """Pixels around a pictogram for its outline, in a picture of this side."""
+    return 1 + side // 64
+
+
+@lru_cache(maxsize=1024)
+def _form(noun: str, size: tuple[int, int], layer: str, side: int) -> tuple[Image.Image, ...]:
+    """A pictogram with its outline, without colours: which paint is where, where the main one is, and the
+    shade, all ``FINE`` times too large; and the outer edge.
+    """
+    back, _, front = DRAWINGS[noun].partition("front\n")
+    edge = margin(side) * FINE
+    where = Image.new("L", (size[0] * FINE + 2 * edge, size[1] * FINE + 2 * edge))
+    for line in {"all": back + front, "back": back, "front": front}[layer].strip().splitlines():
+        name, paint, *words = line.split()
+        points, numbers = _place(name, [int(w) for w in words], (size[0] * FINE, size[1] * FINE), edge)
+        _SHAPES[name][2](where, points, numbers, _PAINTS.index(paint))
+    drawn = where.point([0] + [255] * 255)
+    outlined = _grown(drawn, side * FINE // 200)
+    where.paste(_PAINTS.index("outline"), (0, 0), ImageChops.subtract(outlined, drawn))
+    ramp = Image.linear_gradient("L").resize(drawn.size).point([255 - v * 44 // 255 for v in range(256)])
+    ramp.paste(255, (0, 0), ImageChops.invert(drawn))
+    main = where.point([255 * (v == _PAINTS.index("main")) for v in range(256)])
+    halo = _grown(outlined, side * FINE // 170)
+    return where, main, Image.merge("RGB", (ramp, ramp, ramp)), halo.reduce(FINE)
+
+
+def _grown(mask: Image.Image, radius: int) -> Image.Image:
+    """The mask, larger by ``radius`` pixels to all sides and corners."""
+    grown = maximum_filter(np.asarray(mask), 2 * max(1, radius) + 1, mode="nearest")
+    return Image.fromarray(grown)
+
+
+@lru_cache(maxsize=8192)
+def sprite(looks: Looks, size: tuple[int, int], layer: str, flipped: bool, side: int) -> Image.Image:
+    """A pictogram with a thin dark outline and a white edge, like a sticker.
+
+    Args:
+        looks: its noun, colour and pattern.
+        size: width and height in pixels, the outline apart.
+        layer: "all", or "back" or "front" of a thing that holds another.
+        flipped: looks to the left instead of to the right.
+        side: side of the whole picture in pixels; it sets the outline's width.
+
+    Returns:
+        An RGBA image, larger than ``size`` by ``margin(side)`` at each edge.
+    """
+    if flipped:
+        return sprite(looks, size, layer, False, side).transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+    noun, colour, pattern = looks
+    paint, main, shade, alpha = _form(noun, size, layer, side)
+    body, white = COLOURS[colour], (255, 255, 255)
+    paints = _FIXED | {
+        "main": body,
+        "dark": mixed(body, (20, 16, 44), 32),
+        "light": mixed(body, white, 48),
+        "outline": mixed(body, _INK, 78),
+        "": white,
+    }
+    sheet = paint.copy()
+    sheet.putpalette([part for name in _PAINTS for part in paints[name]])
+    sheet = sheet.convert("RGB")
+    if pattern != "plain":
+        cloth = _cloth(max(sheet.size), pattern).crop((0, 0, *sheet.size))
+        sheet.paste(_MARKS[colour], (0, 0), ImageChops.multiply(cloth, main))
+    sheet = ImageChops.multiply(sheet, shade).reduce(FINE)
+    sheet.putalpha(alpha)
+    return sheet
+
+
+DEPTH = {"air": 0, "ground": 1, "top": 2, "inside": 2, "front": 4}
+
+
+@lru_cache(maxsize=512)
+def _shadow(width: int, height: int) -> Image.Image:
+    """A soft dark ellipse."""
+    sheet = Image.new("L", (width * FINE, height * FINE))
+    draw = ImageDraw.Draw(sheet)
+    for ring in range(8):
+        dx, dy = width * FINE * ring // 18, height * FINE * ring // 18
+        draw.ellipse((dx, dy, width * FINE - 1 - dx, height * FINE - 1 - dy), 12 + ring * 12)
+    out = Image.new("RGBA", sheet.size, (16, 14, 40, 0))
+    out.putalpha(sheet)
+    return out.reduce(FINE)
+
+
+def _ground(image: Image.Image, thing: Thing) -> None:
+    """The shadows under a thing that stands on the ground."""
+    side, (w, h) = image.width, thing.item()
+    width = w * side // 1000
+    mark = _shadow(max(2, width * 112 // 100), max(2, width * 22 // 100))
+    for x, y in thing.offsets():
+        left, bottom = (thing.box[0] + x) * side // 1000, (thing.box[1] + y + h) * side // 1000
+        image.paste(mark, (left - width * 6 // 100, bottom - mark.height * 55 // 100), mark)
+
+
+def _stand(image: Image.Image, thing: Thing, layer: str) -> None:
+    """One layer of a thing, each item of its group."""
+    side, (w, h) = image.width, thing.item()
+    size, edge = (w * side // 1000, h * side // 1000), margin(side)
+    mark = sprite((thing.noun, thing.colour, thing.pattern), size, layer, thing.flipped, side)
+    for x, y in thing.offsets():
+        left, top = (thing.box[0] + x) * side // 1000, (thing.box[1] + y) * side // 1000
+        image.paste(mark, (left - edge, top - edge), mark)
+
+
+def picture(scene: Scene, side: int) -> Image.Image:
+    """Draw a scene.
+
+    Args:
+        scene: what stands where.
+        side: width and height in pixels.
+
+    Returns:
+        An RGB image.
+    """
+    image = backdrop(scene.backdrop, scene.variant, side).copy()
+    holders = {o for _, relation, o in scene.links if relation == "in"}
+    strokes = [(DEPTH[t.row], n, "back" if n in holders else "all") for n, t in enumerate(scene.things)]
+    strokes += [(3, n, "front") for n in holders]
+    for depth, n, layer in sorted(strokes):
+        thing = scene.things[n]
+        if depth in (1, 4):
+            _ground(image, thing)
+        _stand(image, thing, layer)
+    return image

@@ -1,0 +1,361 @@
+"""From a scene to English: what a caption states, and the sentence that says it.
+
+A caption states a part of a scene's graph, at one of five levels of detail or as one of a chain of four.
+Level 1 names one thing, mostly by its kind; level 2 adds an attribute; level 3 tells of two things and their
+relation (or of one and its backdrop); level 4 of up to three things with some of their looks; level 5 tells
+everything that the picture shows, except now and then that a thing is plain, and one relation for each thing
+where there may be several.
+
+``verbalise`` then says everything that a graph states, and nothing else. The first relation makes the
+sentence, later ones are added as further clauses or sentences that name a thing again by the same word ("the
+cat"), so that no phrase can be attached to the wrong noun.
+"""
+
+from dataclasses import dataclass, field
+
+from scene_world.dice import Dice
+from scene_world.vocabulary import (
+    ATTRIBUTES,
+    BACKDROPS,
+    COLOURS,
+    COUNTS,
+    KINDS,
+    MASS,
+    NOUNS,
+    PATTERNS,
+    PLURAL,
+    RELATIONS,
+    SIZES,
+)
+from workbench.records import SceneGraph
+
+Triple = tuple[int, str, int]
+LEVELS = 5
+_SIDEWAYS = ("left of", "right of")
+_COUNTED = (*COUNTS.values(),)
+_NUMBERS = (*_COUNTED, PLURAL)
+
+
+def things_of(scene: SceneGraph) -> int:
+    """How many nodes of a scene's graph are things; the backdrop comes after them."""
+    return len(scene.objects) - 1
+
+
+def part(
+    scene: SceneGraph, names: dict[int, str], attributes: list[tuple[int, str]], relations: list[Triple]
+) -> SceneGraph:
+    """The part of a scene that a caption tells.
+
+    Args:
+        scene: the whole truth.
+        names: what to call each told node, in the order of telling.
+        attributes: what to tell of them, with the scene's node numbers; a number of what English does not
+            count is left out.
+        relations: likewise.
+
+    Returns:
+        A graph whose nodes are numbered in the order of ``names``.
+    """
+    number = {node: i for i, node in enumerate(names)}
+    # English does not count some kinds: two foods, two furnitures
+    told = [(n, a) for n, a in attributes if not (names[n] in MASS and a in _NUMBERS)]
+    return SceneGraph(
+        tuple(names.values()),
+        tuple((number[node], a) for node, a in told),
+        tuple((number[s], r, number[o]) for s, r, o in relations),
+    )
+
+
+def looks(scene: SceneGraph, node: int, plain: bool = False) -> list[tuple[int, str]]:
+    """The attributes of a node; that it is plain only when asked for."""
+    return [(n, a) for n, a in scene.attributes if n == node and (plain or a != "plain")]
+
+
+def _telling(dice: Dice, scene: SceneGraph, node: int) -> tuple[int, str]:
+    """One attribute of a node, colour more often than the others."""
+    seen = looks(scene, node, plain=dice.chance(15))
+    return dice.pick([look for look in seen for _ in range(3 if look[1] in (*COLOURS, *_COUNTED) else 1)])
+
+
+def _some(dice: Dice, scene: SceneGraph, node: int, percent: int) -> list[tuple[int, str]]:
+    """Each attribute of a node with this chance; a count is nearly always told, now and then only as a
+    plural.
+    """
+    return [
+        (n, PLURAL if a in _COUNTED and not dice.chance(75) else a)
+        for n, a in looks(scene, node)
+        if a in _COUNTED or dice.chance(percent)
+    ]
+
+
+def _joined(dice: Dice, scene: SceneGraph, nodes: list[int]) -> list[Triple]:
+    """Relations that join the nodes, each new one to an earlier one; in-column and *next to* before *left*
+    and *right of* the one that was named last.
+    """
+
+    def ties(node: int, told: list[int]) -> list[Triple]:
+        return [
+            t for t in scene.relations if (t[0] == node and t[2] in told) or (t[2] == node and t[0] in told)
+        ]
+
+    return [
+        dice.pick([t for t in ties(node, nodes[:i]) if t[1] not in _SIDEWAYS] or ties(node, [nodes[i - 1]]))
+        for i, node in enumerate(nodes[1:], 1)
+    ]
+
+
+def _stage(scene: SceneGraph, node: int) -> Triple:
+    """The relation of a node to the backdrop."""
+    return node, BACKDROPS[scene.objects[-1]][0], things_of(scene)
+
+
+def _named(dice: Dice, scene: SceneGraph, nodes: list[int], kind_percent: int) -> dict[int, str]:
+    """Names for nodes: the noun, or with this chance one of its kinds; no name twice, so that "the animal" is
+    one of them.
+    """
+    names: dict[int, str] = {}
+    for node in nodes:
+        noun = scene.objects[node]
+        kind = dice.pick(NOUNS[noun].kinds) if noun in NOUNS and dice.chance(kind_percent) else noun
+        names[node] = noun if kind in names.values() else kind
+    return names
+
+
+def statement(dice: Dice, scene: SceneGraph, level: int) -> SceneGraph:
+    """What a caption of this level says of a scene.
+
+    Args:
+        dice: the choices.
+        scene: the whole truth, its last node the backdrop.
+        level: 1 (generic) to 5 (specific).
+
+    Returns:
+        A graph that is true of the scene.
+    """
+    backdrop = things_of(scene)
+    if level == 1:
+        return part(scene, _named(dice, scene, [dice.below(backdrop)], 60), [], [])
+    if level == 2:
+        node = dice.below(backdrop)
+        look = _telling(dice, scene, node)
+        return part(scene, _named(dice, scene, [node], 0 if look[1] in _COUNTED else 20), [look], [])
+    nodes = dice.shuffled(range(backdrop))[: {3: 2, 4: 3}.get(level)]
+    staged = level == 5 or len(nodes) == 1 or dice.chance({3: 20, 4: 55}[level])
+    if level == 3 and staged:
+        names = _named(dice, scene, [nodes[0], backdrop], 15)
+        return part(scene, names, [_telling(dice, scene, nodes[0])], [_stage(scene, nodes[0])])
+    if level == 3:
+        names = _named(dice, scene, nodes, 15)
+        told = [_telling(dice, scene, node) for node in nodes if dice.chance(55)]
+    elif level == 4:
+        names = _named(dice, scene, [*nodes, backdrop] if staged else nodes, 5)
+        told = [a for node in nodes for a in _some(dice, scene, node, 55)]
+    else:
+        told = [a for node in nodes for a in looks(scene, node, plain=dice.chance(15))]
+        names = _named(dice, scene, [*nodes, backdrop], 0)
+    ties = _joined(dice, scene, nodes)
+    return part(scene, names, told, [*ties, _stage(scene, nodes[0])] if staged else ties)
+
+
+def chain(dice: Dice, scene: SceneGraph) -> list[SceneGraph]:
+    """Four statements about a scene, each of which follows from the next: a kind, a noun with a look, a
+    relation, everything.
+    """
+    nodes, backdrop = dice.shuffled(range(things_of(scene))), things_of(scene)
+    first = nodes[0]
+    look = dice.pick([a for a in looks(scene, first) if a[1] in COLOURS or a[1] in PATTERNS])
+    ties = [*_joined(dice, scene, nodes), _stage(scene, first)]
+    nouns = _named(dice, scene, [*nodes, backdrop], 0)
+    pair = [*nodes, backdrop][:2]
+    return [
+        part(scene, {first: NOUNS[scene.objects[first]].kinds[-1]}, [], []),
+        part(scene, {first: nouns[first]}, [look], []),
+        part(scene, {node: nouns[node] for node in pair}, [look], ties[:1]),
+        part(scene, nouns, [a for node in nodes for a in looks(scene, node)], ties),
+    ]
+
+
+_FRAMES = ("",) * 3 + (
+    "there is", "a photo of", "a picture of", "an image of", "this picture shows", "we see",
+)  # fmt: skip
+_PLURALS = {
+    "butterfly": "butterflies", "bus": "buses", "cactus": "cacti", "box": "boxes", "bush": "bushes",
+    "lorry": "lorries", "bunny": "bunnies",
+}  # fmt: skip
+_STANDING = ("elephant", "tree", "house", "castle", "lighthouse", "windmill", "table", "chair", "cactus")
+_SITTING = ("cat", "dog", "rabbit", "bird")
+_FLYING = ("bird", "butterfly", "airplane", "rocket", "kite")
+
+
+def article(phrase: str) -> str:
+    """The phrase with *a* or *an* before it.
+
+    >>> article("orange cat"), article("big elephant")
+    ('an orange cat', 'a big elephant')
+    """
+    return ("an " if phrase[0] in "aeiou" else "a ") + phrase
+
+
+def plural(word: str) -> str:
+    """The plural of a noun of the vocabulary.
+
+    >>> plural("bus"), plural("cat")
+    ('buses', 'cats')
+    """
+    return _PLURALS.get(word, word + "s")
+
+
+@dataclass
+class _Speaker:
+    """The words chosen for one graph: each node keeps its noun throughout the caption."""
+
+    dice: Dice
+    graph: SceneGraph
+    nouns: dict[int, str] = field(default_factory=dict)
+    told: set[int] = field(default_factory=set)
+    later: int | None = None
+    verbs: int = 0
+
+    def has(self, node: int, words: tuple[str, ...]) -> list[str]:
+        """Those of the words that are attributes of the node."""
+        return [a for n, a in self.graph.attributes if n == node and a in words]
+
+    def many(self, node: int) -> bool:
+        """Whether the node is spoken of in the plural."""
+        return bool(self.has(node, _NUMBERS))
+
+    def noun(self, node: int) -> str:
+        """The node's noun, chosen once among its synonyms."""
+        if node not in self.nouns:
+            name = self.graph.objects[node]
+            says = KINDS[name] if name in KINDS else NOUNS[name].says if name in NOUNS else (name,)
+            word = self.dice.pick(says)
+            self.nouns[node] = plural(word) if self.many(node) else word
+        return self.nouns[node]
+
+    def modified(self, node: int) -> str:
+        """The noun with its adjectives: size, then pattern and colour in either order."""
+        size = [self.dice.pick(SIZES[s]) for s in self.has(node, tuple(SIZES))]
+        rest = [self.dice.pick(PATTERNS[p]) for p in self.has(node, tuple(PATTERNS))]
+        rest += [] if node == self.later else self.has(node, tuple(COLOURS))
+        if self.dice.chance(25):
+            rest.reverse()
+        other = [a for n, a in self.graph.attributes if n == node and a not in ATTRIBUTES]
+        return " ".join([*size, *other, *rest, self.noun(node)])
+
+    def phrase(self, node: int) -> str:
+        """The node as a noun phrase: in full the first time, as "the cat" from then on; a backdrop by its own
+        phrase.
+        """
+        name = self.graph.objects[node]
+        if name in BACKDROPS:
+            return self.dice.pick(BACKDROPS[name][1])
+        if node in self.told:
+            return "the " + self.noun(node)
+        self.told.add(node)
+        some = ["some"] if self.many(node) or name in MASS else []
+        number = (self.has(node, _COUNTED) or some)[:1]
+        words = self.modified(node)
+        return f"{number[0]} {words}" if number else article(words)
+
+    def verb(self, subject: int, relation: str) -> str:
+        """A verb for the clause: is, sits, stands, flies or is parked, agreeing in number."""
+        name, dice, many = self.graph.objects[subject], self.dice, self.many(subject)
+        options = [("is", "are")] * 2
+        if relation == "above" and name in _FLYING:
+            options += [("flies", "fly"), ("is flying", "are flying")]
+        elif relation != "above" and name in _SITTING:
+            sits = name != "bird" or relation in ("on", "in")
+            options += [("sits", "sit"), ("is sitting", "are sitting")] if sits else []
+        elif relation not in ("above", "on", "in") and name in _STANDING:
+            options += [("stands", "stand")]
+        elif relation in ("next to", "behind", "in front of") and name in ("car", "bus", "truck"):
+            options += [("is parked", "are parked")]
+        self.verbs += 1
+        return dice.pick(options)[many]
+
+    def tie(self, triple: Triple) -> str:
+        """Preposition and object of a relation."""
+        _, relation, node = triple
+        says = (relation,) if self.graph.objects[node] in BACKDROPS else RELATIONS.get(relation, (relation,))
+        return f"{self.dice.pick(says)} {self.phrase(node)}"
+
+    def clause(self, triple: Triple) -> str:
+        """Subject, verb and relation."""
+        return f"{self.phrase(triple[0])} {self.verb(triple[0], triple[1])} {self.tie(triple)}"
+
+    def exist(self, nodes: list[int]) -> str:
+        """A clause that says that things are there."""
+        self.verbs += 1
+        return f"there {'are' if self.many(nodes[0]) else 'is'} {_listed([self.phrase(n) for n in nodes])}"
+
+
+def _listed(phrases: list[str]) -> str:
+    return phrases[0] if len(phrases) == 1 else ", ".join(phrases[:-1]) + " and " + phrases[-1]
+
+
+def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str, bool]:
+    """The first clause, and whether it is a sentence that a place may stand before ("at night, ...")."""
+    dice, names = speaker.dice, speaker.graph.objects
+    frame = dice.pick(_FRAMES)
+    if first and (clauses or dice.chance(40)):
+        return speaker.clause(first), True
+    things = [n for n, name in enumerate(names) if name not in BACKDROPS] or list(range(len(names)))
+    told = [first[0]] if first else things
+    core = speaker.exist(told) if frame == "there is" else _listed([speaker.phrase(n) for n in told])
+    core += f" {speaker.tie(first)}" if first else ""
+    speaker.verbs += frame in ("we see", "this picture shows")
+    return core if frame in ("", "there is") else f"{frame} {core}", frame in ("there is", "we see")
+
+
+def _connected(ties: list[Triple]) -> list[Triple]:
+    """The relations in an order in which each one after the first names something already told, as far as
+    that is possible.
+    """
+    left, out = list(ties), list[Triple]()
+    while left:
+        told = {node for s, _, o in out for node in (s, o)}
+        out.append(left.pop(next((i for i, t in enumerate(left) if told & {t[0], t[2]}), 0)))
+    return out
+
+
+def verbalise(graph: SceneGraph, dice: Dice) -> str:
+    """An English caption that says what a graph states.
+
+    Args:
+        graph: objects, attributes and relations in canonical words; words outside the vocabulary are said as
+            they are.
+        dice: chooses among synonyms and sentence patterns.
+
+    Returns:
+        A noun phrase in lower case, or one or more sentences.
+    """
+    speaker = _Speaker(dice, graph)
+    stages = [t for t in graph.relations if graph.objects[t[2]] in BACKDROPS]
+    ties = _connected([t for t in graph.relations if t not in stages])
+    later = ties[1:] + stages[1:]
+    coloured = [n for n in range(len(graph.objects)) if speaker.has(n, tuple(COLOURS))]
+    if ties and coloured and dice.chance(15):
+        # now and then one thing's colour gets a sentence of its own
+        speaker.later = dice.pick(coloured)
+    text, sentence = _framed(speaker, ties[0] if ties else None, bool(later) or speaker.later is not None)
+    if stages:
+        place = speaker.tie(stages[0])
+        text = f"{place}, {text}" if sentence and dice.chance(55) else f"{text} {place}"
+    for triple in later:
+        text += dice.pick((", and ", ". ", ". ")) + speaker.clause(triple)
+    linked = {node for s, _, o in graph.relations for node in (s, o)}
+    lone = [n for n in range(len(graph.objects)) if n not in linked]
+    text += f". {speaker.exist(lone)}" if lone and ties else ""
+    if speaker.later is not None:
+        colours = " and ".join(speaker.has(speaker.later, tuple(COLOURS)))
+        many = speaker.many(speaker.later)
+        text += f". {speaker.phrase(speaker.later)} {'are' if many else 'is'} {colours}"
+    return " ".join(one[0].upper() + one[1:] + "." for one in text.split(". ")) if speaker.verbs else text
+
+
+def short_phrase(graph: SceneGraph, dice: Dice) -> str:
+    """A one-object graph as a bare phrase without article, e.g. ``"white rabbit"``; the style of the upper
+    levels of a chain.
+    """
+    return _Speaker(dice, graph).modified(0)

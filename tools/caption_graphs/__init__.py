@@ -1,0 +1,1 @@
+"""The lessons of the caption parser: annotated and corrected captions, the weights that learn from them."""

@@ -1,0 +1,219 @@
+"""Every figure of README.md and of two guides, made from what is recorded.
+
+``python -m tools.numbers`` writes them anew.
+
+They hold blocks between ``<!-- recorded: NAME -->`` and ``<!-- end -->``; each is one function below. A
+test holds the blocks to these functions, and the text around them to have no figure of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+from paper_tables import published
+from relevance_audit import judge_advice
+
+from tools.benchmarks import bench_arms
+from tools.benchmarks.recorded import read
+from workbench import assets, data
+from workbench.execution import bench
+from workbench.experiment import compare
+from workbench.metrics import seeds
+from workbench.records.shown import count, fixed, shown
+from workbench.tour.headline import headline
+from workbench.views.plots.comparison import against_same_list, chosen, not_apart, told_apart
+
+ROOT = Path(__file__).parent.parent
+TITLES = {
+    "aahr": "AAHR",
+    "cora": "CORA",
+    "daa": "DAA",
+    "dias": "DIAS",
+    "ditm": "DITM",
+    "infonce": "InfoNCE",
+    "pcme": "PCME",
+    "pcmepp": "PCME++",
+    "sam": "SAM",
+    "vsepp": "VSE++",
+}
+
+
+def tour() -> str:
+    """How long the tour took, and what it found."""
+    found = read("tour")
+    took = f"Its {found['stops']} notebooks took {fixed(found['seconds'] / 60, 1)} minutes on two cores."
+    return "\n".join(textwrap.wrap(f"{took} {headline(found, found['titles'])}", 130))
+
+
+def comparison() -> str:
+    """Every objective in the embedded world, with binary labels and with every true pair, and what each
+    number would choose.
+    """
+    rows = assets.recorded("comparison_scenes")
+    rows["objective"] = rows["objective"].map(TITLES)
+    means = rows.groupby(["positives", "objective", "key"]).value.mean()
+    sums = means.loc["own"].unstack()["rsum"].sort_values(ascending=False)
+    ways = ("exact:i2t/map_at_r", "exact:t2i/map_at_r")
+    lines = [
+        "| objective | RSUM, of 600 | mAP@R i2t, t2i, % | RSUM, all true pairs | mAP@R, all true pairs |",
+        "|---|---|---|---|---|",
+    ]
+    for name in sums.index:
+        cells = []
+        for positives in ("own", "exact"):
+            of = means.loc[positives, name]
+            cells += [shown(of["rsum"], "sum"), ", ".join(shown(of[way]) for way in ways)]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    arms = seeds.arms(rows[rows.key != "seconds"])
+    hours = rows[rows.key == "seconds"].value.sum() / 3600
+    same = compare.same_list(data.load("scenes", split="test"))
+    own = means.loc["own"].unstack()[ways[0]].to_dict()
+    own_rows = rows[rows.positives == "own"]
+    about = (
+        f"Means over {count(rows.seed.nunique(), 'seed')}, mAP@R by the exact truth; {fixed(hours, 1)} hours "
+        "of one core; each by the recipe that was searched with binary labels. "
+        f"{chosen(seeds.choices(arms, ways[0]), ways[0], seeds.pairs(arms, ways[0]))} {_turned(arms, *ways)} "
+        f"With binary labels: {told_apart(seeds.pairs(own_rows, ways[0]), ways[0]).rstrip('.')}, by "
+        f"`{ways[1]}` {int(seeds.pairs(own_rows, ways[1]).apart.sum())}. "
+        + against_same_list({ways[0]: own}, same)
+    )
+    return "\n".join([*lines, "", *textwrap.wrap(about, 130)])
+
+
+def _turned(arms: pd.DataFrame, way: str, other: str) -> str:
+    """What the truth of the other direction would choose, and what becomes of it by this one."""
+    best = seeds.choices(arms, way).loc[other]
+    means = arms[arms.key == other].groupby("objective").value.mean()
+    return (
+        f"The other direction is another question: by `{other}`, {best['chosen']} is best with "
+        f"{shown(means[best['chosen']])} percent{not_apart(seeds.pairs(arms, other), best['chosen'])}, and "
+        f"has {shown(best['truth'])} by the first."
+    )
+
+
+def photographs() -> str:
+    """Every objective on Flickr8k, mean and standard deviation of RSUM over seeds, in a sentence."""
+    rows = assets.recorded("objectives_flickr8k")
+    sums = rows[rows.key == "rsum"].groupby("objective").value.agg(["mean", "std", "count"])
+    told = [
+        f"{TITLES[str(name)]} {shown(row['mean'], 'sum')} ({shown(row['std'], 'sum')})"
+        for name, row in sums.sort_values("mean", ascending=False).iterrows()
+    ]
+    return "\n".join(
+        textwrap.wrap(
+            f"RSUM there, mean and standard deviation over {count(int(sums['count'].iloc[0]), 'seed')}: "
+            f"{', '.join(told)}. It is a first look with one small budget for all, not the papers' settings, "
+            "and no ranking of the papers.",
+            130,
+        )
+    )
+
+
+def held() -> str:
+    """What is held to what, with the figures of the benchmarks."""
+    cider, size, sums = read("cider"), read("evaluation"), published.sums()
+    rows = {
+        "CIDEr-D, CIDEr (`text/cider.py`)": f"`pycocoevalcap` on {cider['images']:,} pairs; "
+        f"{cider['images']:,} x {cider['captions']:,} captions in {fixed(cider['seconds'], 1)} s on one "
+        f"core, {fixed(cider['times_faster_a_pair'], 0)} times faster a pair",
+        "tuple F1, `symbolic`, `sentence` (`text/`)": f"a slow double loop. {judge_advice()}",
+        "scene graphs (`packages/caption_graphs/`)": "captions annotated by hand, with a bar for each part",
+        "ECCV Caption, CxC, COCO (`metrics/`)": "the package `eccv_caption`",
+        "memory of an evaluation": f"{size['captions']:,} captions x {size['images']:,} images at width "
+        f"{size['width']}: {fixed(size['gib_above_embeddings'], 2)} GiB above the embeddings",
+        "gradients (`training/processes.py`)": "two and three processes against one, for every objective",
+        "intervals (`metrics/intervals.py`)": "their coverage of the truth, simulated with captions that "
+        "are alike within an image",
+        "printed numbers (`packages/paper_tables/published/`)": f"{count(len(published.load()), 'value')}; "
+        f"of {count(len(sums), 'printed sum')} {int((~sums.adds_up).sum())} do not add up and say so",
+    }
+    lines = [f"| {what} | {how} |" for what, how in rows.items()]
+    return "\n".join(["| what | held to |", "|---|---|", *lines])
+
+
+def ablations() -> str:
+    """How far the recorded arms of the papers' ablations come from chance, and with what."""
+    rows = assets.recorded("ablation_arms")
+    rows["times"], rows["before"] = rows.rsum / rows.chance, rows.untrained / rows.chance
+    places = [
+        f"{count(len(part), 'arm')} in {'the embedded world' if name == 'scenes' else 'Flickr8k'}, at least "
+        f"{fixed(part.times.min(), 1)} times, in the median {fixed(part.times.median(), 1)} times"
+        for name, part in rows.groupby("data")
+    ]
+    more = rows[rows.train_images == rows.train_images.max()]
+    named = ", ".join(f"{row.arm} of `{row.grid}`" for row in more.itertuples())
+    told = (
+        f"RSUM after training, held against an order at random: {'; '.join(places)}. Before training it is "
+        f"at most {fixed(rows.before.max(), 1)} times. {count(int((rows.epochs > bench_arms.EPOCHS).sum()))} "
+        f"took more than {bench_arms.EPOCHS} epochs; {count(int(more.train_images.max()), 'image')} were "
+        f"needed by {named}. {fixed(rows.seconds.sum() / 60, 0)} minutes of one core in all."
+    )
+    return "\n".join(textwrap.wrap(told, 130, break_on_hyphens=False))
+
+
+def machine() -> str:
+    """The short table of the machine that this was last measured on."""
+    found = read("machine")
+    head, *rows = bench.lines([bench.Figure(**row) for row in found["rows"]])
+    gpu = "no GPU" if found["gpu"] == "none" else found["gpu"]
+    of, threads = found["machine"], count(found["threads"], "thread")
+    # what is measured itself keeps its threads at work
+    load = of["load"]
+    busy = f"; other work was going on (load {fixed(load, 1)})" if load > found["threads"] + 0.5 else ""
+    about = f"{of['cores']} cores ({of['processor']}), {threads} of PyTorch {found['torch']}, {gpu}{busy}:"
+    table = [" | ".join(cells) for cells in (head, ["---"] * len(head), *rows)]
+    return "\n".join([about, "", *(f"| {line} |" for line in table)])
+
+
+def million() -> str:
+    """What a million pairs in shards took, part by part, and the most memory till the end of each."""
+    found = read("million")
+    about = {
+        "index": ("the shards are indexed", "pairs"),
+        "data_path": ("one epoch of pictures and captions, in shuffled order", "pairs"),
+        "features": ("frozen features of all pictures, read and kept", "pictures"),
+        "training": ("one epoch of heads on these features", "pairs"),
+        "evaluation": ("all pictures against all captions, with intervals", "pairs"),
+        "rankings": ("the ten best of every query, in both directions", "queries"),
+    }
+    rows = [
+        (what, fixed(found[f"{part}_seconds"], 0), f"{fixed(found[f'{part}_a_second'], 0)} {of}",
+         fixed(found[f"{part}_peak_gib"], 2))
+        for part, (what, of) in about.items()
+    ]  # fmt: skip
+    of, pictures = found["machine"], count(found["pairs"] // 5, "picture")
+    told = (
+        f"{count(found['pairs'], 'pair')} of {pictures}, {of['cores']} cores ({of['processor']}), load "
+        f"{fixed(of['load'], 1)} at the end:"
+    )
+    table = [("part", "seconds", "a second", "most memory till then, GiB"), ("---",) * 4, *rows]
+    return "\n".join([told, "", *(f"| {' | '.join(row)} |" for row in table)])
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "tour": tour,
+    "comparison": comparison,
+    "photographs": photographs,
+    "held": held,
+    "ablations": ablations,
+    "machine": machine,
+    "million": million,
+}
+# files with blocks
+FILES = ("README.md", "docs/guides/benchmarks.md", "docs/guides/tables.md")
+BLOCK = re.compile(r"(<!-- recorded: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def rewritten(text: str) -> str:
+    """A text with all its recorded blocks made anew."""
+    return BLOCK.sub(lambda found: f"{found[1]}{BLOCKS[found[2]]()}\n{found[3]}", text)
+
+
+if __name__ == "__main__":
+    for name in FILES:
+        path = ROOT / name
+        path.write_text(rewritten(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Pre-training of the models of the embedded world."""
