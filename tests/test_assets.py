@@ -7,8 +7,8 @@ from safetensors import safe_open
 from workbench import assets, data
 from workbench.encoders import load
 from workbench.encoders.towers import Towers
-from workbench.experiment import Config
 from workbench.records import Batch
+from workbench.runs import Config
 from workbench.text import load as load_signal
 
 MOST_BYTES = 5_000_000

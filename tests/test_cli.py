@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 import workbench
 from workbench import objectives
 from workbench.cli import app, shelves
-from workbench.experiment import runs
+from workbench.runs import store as runs
 
 VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
 LATER = ("claims",)
@@ -57,7 +57,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def notebook(tmp_path: Path) -> Path:
     book = nbformat.v4.new_notebook()
-    cells = ("from workbench.experiment import runs", 'seed: int = 0  # seed\nout: str = ""  # run folder')
+    cells = ("from workbench.runs import runs", 'seed: int = 0  # seed\nout: str = ""  # run folder')
     book.cells = [
         nbformat.v4.new_code_cell(source)
         for source in (*cells, "1 / seed", "runs.publish(out, {'seed': seed})")

@@ -134,8 +134,10 @@ def test_an_installed_distribution_offers_a_member_by_an_entry_point(
 
 
 def test_it_stands_in_the_results_in_the_tables_and_on_the_leaderboard(own_file: Path) -> None:
-    from tests.experiment.test_experiment import SMALL, TINY
-    from workbench.experiment import Config, load_model, prepare, runs, standalone
+    from tests.runs.test_experiment import SMALL, TINY
+    from workbench.runs import Config, load_model, prepare
+    from workbench.runs import store as runs
+    from workbench.runs import train as standalone
     from workbench.views.pages import leaderboard
 
     (own_file / "tiny.json").write_text(json.dumps(TINY), encoding="utf-8")

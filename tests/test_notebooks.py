@@ -15,8 +15,9 @@ from tests.data import fixtures
 from workbench import objectives
 from workbench.execution.notebook import check, run_notebook
 from workbench.execution.parameters import inspect
-from workbench.experiment import Config, runs
 from workbench.records.foreign import read_options
+from workbench.runs import Config
+from workbench.runs import store as runs
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))

@@ -11,10 +11,12 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from workbench import formatting as shown
 from workbench.cli import app
 from workbench.execution.notebook import run_notebook
-from workbench.experiment import Config, compare, open_runs, run, runs
-from workbench.records import readable, shown
+from workbench.records import readable
+from workbench.runs import Config, compare, open_runs, run
+from workbench.runs import store as runs
 from workbench.tour import TRAINED
 from workbench.views.pages import leaderboard
 from workbench.views.plots import tables

@@ -12,9 +12,9 @@ import pytest
 
 from workbench import data, encoders, objectives, text
 from workbench.execution.grid import plan, read_grid
-from workbench.experiment import Config
 from workbench.records import Split
 from workbench.registry import Group, check_options
+from workbench.runs import Config
 
 GRIDS = sorted((Path(__file__).parent.parent / "notebooks" / "grids").glob("*.yaml"))
 HOLDER = {"objective": "objective_options", "data": "data_options", "image_encoder": "image_options"}

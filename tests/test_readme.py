@@ -54,9 +54,10 @@ WORKBENCH = [line for line in COMMANDS if line.startswith("workbench ")]
 def test_a_command_is_one_that_the_program_takes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verbs that look are called; verbs that work for minutes are called up to the point where the work
     begins."""
-    from workbench import experiment
+    from workbench import runs as experiment
     from workbench.execution import grid, notebook
-    from workbench.experiment import runs, standalone
+    from workbench.runs import store as runs
+    from workbench.runs import train as standalone
 
     begun: list[str] = []
     done = notebook.RunResult(ROOT, "ok", 0, 0.0)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.test_cli import VERBS, call
-from workbench.experiment import runs
+from workbench.runs import store as runs
 
 FOLDER = Path(__file__).parent / "snapshots"
 IDS, OWN = tuple(f"i{row}" for row in range(20)), np.arange(20)

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
-from tests.experiment.test_experiment import SMALL, TINY
+from tests.runs.test_experiment import SMALL, TINY
 from tests.training import curves
 from workbench import objectives
-from workbench.experiment.runs import MODEL
+from workbench.runs.store import MODEL
 
 ALONE = [sys.executable, "-m", "workbench"]
 TOGETHER = [

@@ -12,9 +12,10 @@ import nbformat
 import pytest
 
 from workbench.execution.parameters import ParameterError
-from workbench.experiment import Config, compare, open_runs, run, runs
+from workbench.formatting import UNITS
 from workbench.records.readable import unit_of
-from workbench.records.shown import UNITS
+from workbench.runs import Config, compare, open_runs, run
+from workbench.runs import store as runs
 from workbench.tour import ARMS, ROWS, STOPS, TRAINED, Stop, TourResult, tour
 from workbench.tour.headline import headline
 
@@ -35,7 +36,7 @@ def _notebook(path: Path, source: str) -> str:
     )
     book.cells = [
         nbformat.v4.new_code_cell(text)
-        for text in ("from workbench.experiment import runs as store", parameters, source)
+        for text in ("from workbench.runs import runs as store", parameters, source)
     ]
     book.cells[1].metadata["tags"] = ["parameters"]
     nbformat.write(book, path)

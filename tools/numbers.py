@@ -21,9 +21,9 @@ from tools.benchmarks import bench_arms
 from tools.benchmarks.recorded import read
 from workbench import assets, data
 from workbench.execution import bench
-from workbench.experiment import compare
+from workbench.formatting import count, fixed, shown
 from workbench.metrics import seeds
-from workbench.records.shown import count, fixed, shown
+from workbench.runs import compare
 from workbench.tour.headline import headline
 from workbench.views.plots.comparison import against_same_list, chosen, not_apart, told_apart
 

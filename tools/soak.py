@@ -30,7 +30,7 @@ from typing import Any
 import nbformat
 import psutil
 
-from workbench.experiment import runs
+from workbench.runs import store as runs
 from workbench.training.checkpoint import LAST
 
 ROOT = Path(__file__).parents[1]
@@ -40,9 +40,7 @@ CONFIG = {
     "data": "scenes", "train_images": 32, "val_images": 16, "test_images": 16, "objective": "vsepp",
     "epochs": 3, "batch_size": 8, "device": "cpu", "checkpoint_every": 1,
 }  # fmt: skip
-TRAINS = (
-    "from workbench.experiment import Config, run\nresult = run(Config(**settings, seed=seed), folder=out)"
-)
+TRAINS = "from workbench.runs import Config, run\nresult = run(Config(**settings, seed=seed), folder=out)"
 SLEEPS = 'import time\ntime.sleep(1)\nvalues = {"seed": seed, "metrics": {"rsum": float(seed)}}'
 # seconds in which processes must be gone, and in which a command must end that was not the one killed
 GONE, ENDS = 45, 600
@@ -54,7 +52,7 @@ NAMES = ("train", "run", "grid")
 def notebook(path: Path, cell: str, results: str) -> Path:
     """A notebook of one working cell."""
     parameters = 'seed: int = 0  # seed\nsettings: dict = {}  # fields\nout: str = ""  # run folder'
-    sources = ("from workbench.experiment import runs", parameters, cell, f"runs.publish(out, {results})")
+    sources = ("from workbench.runs import runs", parameters, cell, f"runs.publish(out, {results})")
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
     book.cells[1].metadata["tags"] = ["parameters"]
     nbformat.write(book, path)

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.encoders import Encoder as Encoder
-    from workbench.experiment import Config as Config
-    from workbench.experiment import load_model as load_model
-    from workbench.experiment import open_runs as open_runs
-    from workbench.experiment import run as run
     from workbench.metrics import Metric as Metric
     from workbench.objectives import Objective as Objective
     from workbench.records import Judgements as Judgements
     from workbench.records import Split as Split
+    from workbench.runs import Config as Config
+    from workbench.runs import load_model as load_model
+    from workbench.runs import open_runs as open_runs
+    from workbench.runs import run as run
     from workbench.text import SignalMaker as SignalMaker
     from workbench.views.explorer import Explorer as Explorer
 
 __version__ = "0.1.0"
 FACE = {
-    **dict.fromkeys(("Config", "run", "load_model", "open_runs"), "experiment"),
+    **dict.fromkeys(("Config", "run", "load_model", "open_runs"), "runs"),
     "Explorer": "views.explorer",
     "Encoder": "encoders",
     "Metric": "metrics",

@@ -15,7 +15,7 @@
 - ``rows``: row of the grid -> its name in the printed table, where they differ; ``null`` = it is not printed;
 - ``curves``: heading -> a parameter that arms set to numbers, ``objective_options.tau``; the rows that set it
   are drawn as a curve over it, below the table;
-- ``evaluate``: name of the training data -> targets as for ``experiment.Target``, on which each run is
+- ``evaluate``: name of the training data -> targets as for ``runs.Target``, on which each run is
   measured beside its own data; ``others`` = any data that are not named. A target without a ``source`` of its
   images takes that of the run.
 """

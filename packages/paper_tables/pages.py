@@ -12,8 +12,8 @@ from markupsafe import Markup
 from paper_tables.layout import Part
 from paper_tables.table import Row, Table
 from workbench.execution import report
-from workbench.experiment import runs
-from workbench.records.shown import count, heading, scaled, with_interval
+from workbench.formatting import count, heading, scaled, with_interval
+from workbench.runs import store as runs
 from workbench.views.pages import page
 from workbench.views.plots import comparison
 

@@ -14,7 +14,7 @@ import pandas as pd
 from workbench import assets, objectives
 from workbench.execution.grid import read_grid
 from workbench.execution.library import find
-from workbench.records.shown import fixed
+from workbench.formatting import fixed
 
 GRIDS = ("search_scenes", "search_longer_scenes", "search_cora_scenes", "search_seeds_scenes")
 FIELDS = ("epochs", "warmup_epochs", "lr")

@@ -28,11 +28,11 @@ from workbench.data.reading import VARIABLE
 from workbench.execution import grid as grids
 from workbench.execution import parameters
 from workbench.execution.library import find
-from workbench.experiment import runs
+from workbench.formatting import count, shown
 from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
 from workbench.records.readable import unit_of
-from workbench.records.shown import count, shown
+from workbench.runs import store as runs
 
 # letters of the changes that the name of a table's files says
 MOST_SAID = 120
@@ -271,7 +271,8 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
     said, lacking = (grid.get("table") or {}).get("evaluate") or {}, dict[str, str]()
     for run in map(runs.read, folders if said else ()):
         from workbench import data
-        from workbench.experiment import Target, standalone
+        from workbench.runs import Target
+        from workbench.runs import train as standalone
 
         source = run.params.get("data_options", {}).get("source")
         for one in said.get(run.results.get("dataset"), said.get("others", [])):

@@ -20,13 +20,13 @@ import pandas as pd
 
 from relevance_audit.false_negatives import Direction
 from relevance_audit.labels import INVALID, VALID, Pair
-from workbench.experiment.runs import write_text
+from workbench.io import replacing
 from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.table import Evidence, Metric, measure
 from workbench.records import Array, Judgements, Rows, Split, require
 from workbench.records.foreign import parse_json, read_text, understood
-from workbench.records.writing import replacing
 from workbench.registry import require_known
+from workbench.runs.store import write_text
 
 MEASURED = ("R", "recall", "medr", "map_at_r", "r_precision", "rsum")
 KEY = b"workbench.judgements"

@@ -9,9 +9,9 @@ holds NCS by each judge of every run of the recorded comparison.
 import pandas as pd
 
 from workbench import assets
+from workbench.formatting import count, shown, with_interval
 from workbench.metrics import seeds
 from workbench.records import MetricKey
-from workbench.records.shown import count, shown, with_interval
 from workbench.text.sentence import TRAINED_ON_CAPTIONS
 
 KEY = "pearson[without own]"

@@ -15,8 +15,8 @@ from PIL import Image
 from relevance_audit.false_negatives import COLUMNS
 from relevance_audit.labels import LABELS, Labels
 from relevance_audit.plots import Card, sheet
+from workbench.formatting import fixed
 from workbench.records import Split, require
-from workbench.records.shown import fixed
 from workbench.views.pages import data_uri
 from workbench.views.photographs import picture
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pandas as pd
 from filelock import FileLock
 
-from workbench.experiment.runs import write_json
 from workbench.records import require
 from workbench.records.foreign import parse_json, read_text, understood
+from workbench.runs.store import write_json
 
 VALID, INVALID, UNSURE = LABELS = ("valid", "invalid", "unsure")
 FORMAT = "workbench labels 1"

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Literal
 
 from workbench import assets
+from workbench.io import replacing
 from workbench.records import require
 from workbench.records.foreign import read_text, understood
-from workbench.records.writing import replacing
 
 Kind = Literal["noun", "verb", "adj"]
 KINDS: tuple[Kind, ...] = ("noun", "verb", "adj")

@@ -12,9 +12,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from PIL import Image
 
+from workbench.formatting import count, heading, with_interval
 from workbench.records import MetricKey
 from workbench.records.readable import unit_of
-from workbench.records.shown import count, heading, with_interval
 from workbench.views.pages import page
 from workbench.views.plots.theme import CATEGORIES, INK, each, escape, on_axis, panels, whiskers
 

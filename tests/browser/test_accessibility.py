@@ -34,7 +34,7 @@ from workbench.views.explorer import twin
 from workbench.views.explorer.explorer import Explorer
 from workbench.views.maps import EmbeddingMap, Settings, map_runs
 from workbench.records import Embedding, Judgements, Split
-from workbench.experiment.opened import OpenRun
+from workbench.runs.result import OpenRun
 hostile = json.loads({json.dumps(json.dumps([text.encode(errors="ignore").decode() for text in HOSTILE]))})
 rng = np.random.default_rng(0)
 def unit(rows):

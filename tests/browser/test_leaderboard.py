@@ -9,7 +9,7 @@ import pytest
 
 from tests.browser.conftest import trouble_on
 from tests.views.test_leaderboard import family, make
-from workbench.experiment import runs
+from workbench.runs import store as runs
 from workbench.views.pages import leaderboard
 
 pytestmark = pytest.mark.browser

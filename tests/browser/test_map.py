@@ -22,7 +22,7 @@ import numpy as np, torch
 from PIL import Image
 from workbench.views.maps import EmbeddingMap, Settings, map_runs
 from workbench.records import Embedding, Split
-from workbench.experiment.opened import OpenRun
+from workbench.runs.result import OpenRun
 rng = np.random.default_rng(0)
 vectors = rng.normal(size=(120, 8)).astype(np.float32)
 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -16,7 +16,7 @@ import pytest
 
 from workbench.execution import grid
 from workbench.execution.notebook import NOTEBOOK, run_notebook
-from workbench.experiment import runs
+from workbench.runs import store as runs
 from workbench.views.pages import leaderboard
 
 ROOT = Path(__file__).parents[2]

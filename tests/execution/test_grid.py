@@ -19,7 +19,7 @@ from workbench.execution import executors, grid
 from workbench.execution.executors import executor
 from workbench.execution.notebook import RunResult
 from workbench.execution.parameters import ParameterError
-from workbench.experiment import runs
+from workbench.runs import store as runs
 
 
 @pytest.fixture

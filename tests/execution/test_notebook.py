@@ -13,7 +13,7 @@ import pytest
 from workbench.execution.kernel import Execution
 from workbench.execution.notebook import RunResult, run_notebook
 from workbench.execution.parameters import ParameterError
-from workbench.experiment import runs
+from workbench.runs import store as runs
 
 Make = Callable[..., Path]
 pytestmark = pytest.mark.slow

@@ -8,13 +8,13 @@ from numpy.testing import assert_allclose
 
 from tests.objectives.worlds import source
 from workbench import data, metrics, objectives
-from workbench.experiment import evaluation
+from workbench.formatting import UNITS
 from workbench.metrics import blocks
 from workbench.metrics.blocks import Products
 from workbench.metrics.pmrp import Categories
 from workbench.metrics.table import Evidence, Metric, Subset, measure, walk
 from workbench.records import Judgements
-from workbench.records.shown import UNITS
+from workbench.runs import evaluate as evaluation
 
 ROWS = {name: row for name, row in metrics.rows().items() if row.requires not in ("pairs", "chains")}
 # their best order is not that of the grades, or equal grades have an order: the earlier row first

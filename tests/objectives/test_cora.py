@@ -13,7 +13,6 @@ from tests.oracles import cora as oracle
 from tests.toys import S4, close, eye
 from workbench import encoders, objectives
 from workbench.encoders.base import Pair
-from workbench.experiment.running import check_reads
 from workbench.losses.contrastive import contrastive
 from workbench.objectives.cora import (
     choose_beta,
@@ -24,6 +23,7 @@ from workbench.objectives.cora import (
     specificity,
 )
 from workbench.records import Embedding, Judgements
+from workbench.runs.build import check_reads
 
 
 def unit(*rows):

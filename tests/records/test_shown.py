@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from workbench.records.shown import UNITS, count, fixed, heading, scaled, shown, with_interval
+from workbench.formatting import UNITS, count, fixed, heading, scaled, shown, with_interval
 
 
 def test_a_share_is_shown_in_percent_and_rsum_of_600():

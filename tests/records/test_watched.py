@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from workbench.records.watched import bar
+from workbench.progress import bar
 
 
 @pytest.mark.parametrize(

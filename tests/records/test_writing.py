@@ -10,12 +10,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from workbench.records import writing
-from workbench.records.writing import only_writer, replacing
+from workbench import io as writing
+from workbench.io import only_writer, replacing
 
 HOLD = """
 import sys, time
-from workbench.records.writing import only_writer
+from workbench.io import only_writer
 with only_writer(sys.argv[1]):
     print("held", flush=True)
     time.sleep(600)
@@ -53,7 +53,7 @@ def test_what_a_killed_process_left_half_written_is_removed_by_the_next_and_what
 ):
     file = tmp_path / "a.json"
     kill = (
-        "import os, sys; from workbench.records.writing import replacing\n"
+        "import os, sys; from workbench.io import replacing\n"
         "with replacing(sys.argv[1]) as half: half.write_text('1'); os.kill(os.getpid(), 9)"
     )
     died = subprocess.run([sys.executable, "-c", kill, str(file)], check=False)

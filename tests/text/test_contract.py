@@ -9,8 +9,8 @@ import pytest
 import relevance_audit as audit
 
 from workbench import data, objectives, text
-from workbench.experiment.running import relevance
 from workbench.metrics.table import Evidence, measure
+from workbench.runs.build import relevance
 from workbench.text.signal import Maker, RelevanceMaker, SignalMaker
 
 

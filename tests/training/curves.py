@@ -25,9 +25,9 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from workbench import objectives
 from workbench.encoders.base import Pair
-from workbench.experiment import Config
-from workbench.experiment.running import Prepared, prepare
 from workbench.records import Embedding
+from workbench.runs import Config
+from workbench.runs.build import Prepared, prepare
 from workbench.training import checkpoint, fit, seed_everything
 
 TABLE = Path(__file__).with_suffix(".tsv")

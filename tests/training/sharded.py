@@ -17,7 +17,7 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, distributed
 
-from tests.experiment.test_experiment import TINY
+from tests.runs.test_experiment import TINY
 from tests.training import curves
 from workbench.training import checkpoint, fit, processes, seed_everything
 from workbench.training.sharding import Shards, is_cut

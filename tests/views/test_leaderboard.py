@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.experiment import runs
-from workbench.records.shown import with_interval
+from workbench.formatting import with_interval
+from workbench.runs import store as runs
 from workbench.views.pages import leaderboard
 
 SPLIT = {"name": "scenes/test", "images": 10, "captions": 50}

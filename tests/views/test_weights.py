@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from workbench.experiment import Config, run
+from workbench.runs import Config, run
 from workbench.views import weights
 
 WHITE = Image.new("RGB", (40, 20), "white")

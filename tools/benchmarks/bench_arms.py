@@ -29,10 +29,11 @@ import torch
 from workbench import assets
 from workbench.execution import grid
 from workbench.execution.library import find, shipped
-from workbench.experiment import Config, prepare, running
-from workbench.experiment.evaluation import calibrate, validate
+from workbench.formatting import fixed
 from workbench.records import Split
-from workbench.records.shown import fixed
+from workbench.runs import Config, prepare
+from workbench.runs import build as running
+from workbench.runs.evaluate import calibrate, validate
 from workbench.training import fit
 
 DATA, SEED, GALLERY, CAPTIONS = ("scenes", "flickr8k"), 0, 100, 5

@@ -29,9 +29,9 @@ import torch
 from tests.browser.conftest import ARGUMENTS, CHROMIUM, serving
 from tools.benchmarks.recorded import record
 from workbench.data import load
-from workbench.experiment import open_runs
-from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding, Split
+from workbench.runs import open_runs
+from workbench.runs.result import OpenRun
 
 IMAGES, QUERIES, NEAR, FRAMES = 200, 20, 0.7, 600
 ROOT = Path(__file__).parents[2]

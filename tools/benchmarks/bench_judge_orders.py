@@ -13,11 +13,12 @@ import sys
 import pandas as pd
 from paper_tables.table import runs_of
 
-from workbench import assets, data, experiment, text
+from workbench import assets, data, text
+from workbench import runs as experiment
 from workbench.execution import grid
 from workbench.execution.library import find
-from workbench.experiment import runs
 from workbench.metrics import load, table
+from workbench.runs import store as runs
 
 JUDGES = {"CIDEr-D": "cider", "tuple F1": "tuple_f1", "symbolic": "symbolic", "sentence": "sentence"}
 K = 10

@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 
 from workbench import assets, data, text
-from workbench.experiment import runs
 from workbench.metrics import correlation
 from workbench.records import Judgements, Split
+from workbench.runs import store as runs
 from workbench.text.tuple_f1 import package_parser
 
 ROUNDS = 500

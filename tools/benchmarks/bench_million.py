@@ -33,9 +33,9 @@ from tests.data.fixtures import tar
 from tools.benchmarks.bench_shards import tensor
 from tools.benchmarks.recorded import record
 from workbench import data
-from workbench.experiment import Config, prepare
-from workbench.experiment.evaluation import evaluate, validate
-from workbench.experiment.opened import Contents, OpenRun
+from workbench.runs import Config, prepare
+from workbench.runs.evaluate import evaluate, validate
+from workbench.runs.result import Contents, OpenRun
 from workbench.training import fit
 from workbench.training.batches import Pixels, Source
 from workbench.training.samplers import shuffled

@@ -23,8 +23,8 @@ import torch
 from tools.benchmarks.recorded import record
 from workbench import objectives
 from workbench.encoders import packed
-from workbench.experiment import Config
-from workbench.experiment.running import prepare
+from workbench.runs import Config
+from workbench.runs.build import prepare
 from workbench.training import processes
 from workbench.training.loop import _Run
 from workbench.training.processes import Share

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from tools.benchmarks.recorded import record
-from workbench.experiment import runs
+from workbench.runs import store as runs
 from workbench.tour import TITLES, tour
 
 

@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from workbench.records.shown import count, fixed
+from workbench.formatting import count, fixed
 
 PAGE = Path(__file__).parents[2] / "docs/tables_flickr8k.md"
 BUDGET = "-p data flickr8k -p train_images 1000 -p epochs 4"

@@ -37,7 +37,7 @@ from tqdm.auto import tqdm
 
 from tools.caption_graphs.annotations import DATA, TEXTS, Part, annotated, pictures, records, texts
 from tools.caption_graphs.teacher import Reading, Teacher, teach
-from workbench.records.writing import replacing
+from workbench.io import replacing
 from workbench.training.settings import seed_everything
 
 SEED = 20261124

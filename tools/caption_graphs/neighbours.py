@@ -14,7 +14,7 @@ from caption_graphs import spelling
 from safetensors.numpy import save_file
 
 from tools.caption_graphs.annotations import MEASURING, TEXTS, pictures, records, texts
-from workbench.records.writing import replacing
+from workbench.io import replacing
 
 LEAST = 2  # what stands once may be a slip
 

@@ -219,7 +219,7 @@ def _judgements(folder: Path) -> tuple[str, list[bytes]]:
 
 
 def _values(folder: Path) -> tuple[str, list[bytes]]:
-    from workbench.experiment.runs import ByQuery
+    from workbench.runs.store import ByQuery
 
     split = _split()
     numbers = {"i2t/R@1": np.ones(3), "t2i/R@1": np.ones(6)}
@@ -365,7 +365,7 @@ READERS: dict[str, Reader] = {
         _read("workbench.records.foreign", "read_options", "p.yaml"),
     ),
     "config": Reader(
-        _written("c.json", json.dumps(CONFIG)), _read("workbench.experiment.config", "Config.read", "c.json")
+        _written("c.json", json.dumps(CONFIG)), _read("workbench.runs.config", "Config.read", "c.json")
     ),
     "notebook": Reader(_notebook, _read("workbench.execution.parameters", "inspect", "a.ipynb")),
     "karpathy": Reader(
@@ -393,7 +393,7 @@ READERS: dict[str, Reader] = {
     "judgements": Reader(_judgements, _read("relevance_audit", "read_parquet", "j.parquet", _split)),
     "qrels": Reader(_written("j.qrels", QRELS), _read("relevance_audit", "read_qrels", "j.qrels", _split)),
     "labels": Reader(_labels, _read("relevance_audit", "Labels", "labels.json", "me")),
-    "values by query": Reader(_values, _read("workbench.experiment.runs", "ByQuery.read", "")),
+    "values by query": Reader(_values, _read("workbench.runs.store", "ByQuery.read", "")),
     "checkpoint": Reader(_checkpoint, _read("workbench.training.checkpoint", "read", "last.safetensors")),
     "lexicon": Reader(_lexicon, _read("relevance_audit.lexicon", "from_files", "")),
     "word vectors": Reader(

@@ -27,7 +27,7 @@ from torch.nn.functional import cross_entropy
 from tqdm.auto import trange
 
 from workbench.encoders.backbones import Backbone
-from workbench.records.writing import replacing
+from workbench.io import replacing
 from workbench.training.settings import seed_everything
 
 CELLS = GRID * FINER

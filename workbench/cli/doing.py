@@ -27,11 +27,11 @@ from workbench.cli.base import (
 )
 from workbench.cli.lines import evaluated, numbers
 from workbench.execution import executors, library
-from workbench.experiment import runs
+from workbench.formatting import fixed
 from workbench.records import require
 from workbench.records.foreign import read_options
 from workbench.records.sealed import SealError
-from workbench.records.shown import fixed
+from workbench.runs import store as runs
 
 NOTHING = "does not say what to record; name numbers, as in record: [rsum]"
 
@@ -169,9 +169,10 @@ def train(
 
     It is described by a file of configuration fields, by -p, or by the defaults alone.
     """
-    from workbench import experiment
+    from workbench import runs as experiment
     from workbench.execution import parameters
-    from workbench.experiment import evaluation, standalone
+    from workbench.runs import evaluate as evaluation
+    from workbench.runs import train as standalone
     from workbench.training import processes
 
     with usage():
@@ -210,7 +211,8 @@ def evaluate(
     one ensemble: the mean of their scores.
     """
     from workbench.execution import parameters
-    from workbench.experiment import Target, standalone
+    from workbench.runs import Target
+    from workbench.runs import train as standalone
 
     options = parameters.lay((), parameters.spelt({}, pairs(parameter)))
     require(data or not options, "-p gives options of other data; name it with --data")

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from workbench.experiment import runs
+from workbench.formatting import count, heading, shown, with_interval
 from workbench.records import readable
-from workbench.records.shown import count, heading, shown, with_interval
+from workbench.runs import store as runs
 
 
 def screen() -> int:

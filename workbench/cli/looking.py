@@ -27,11 +27,11 @@ from workbench.cli.base import (
 from workbench.cli.lines import changed, columns, cut, evaluated, numbers, screen
 from workbench.execution import library
 from workbench.execution.doctor import examine, speed
-from workbench.experiment import runs
+from workbench.formatting import count
 from workbench.records import readable, require
 from workbench.records.sealed import flat
-from workbench.records.shown import count
 from workbench.registry import require_known
+from workbench.runs import store as runs
 
 Model = Annotated[
     str, typer.Option(help="A model made elsewhere: an open_clip name, or the path of its JSON file.")
@@ -284,7 +284,7 @@ def doctor(
     with usage():
         require(model or not (pretrained or images), NO_MODEL)
     if model:
-        from workbench.experiment import outside
+        from workbench.runs import external as outside
 
         with usage((*USUAL, RuntimeError)):
             said = outside.check(model, images, pretrained=pretrained)

@@ -22,9 +22,9 @@ import numpy as np
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
 from workbench.data.region_files import locate
+from workbench.formatting import count, fixed
 from workbench.records import Array, Split, require
 from workbench.records.foreign import parse_json, read_array, read_text
-from workbench.records.shown import count, fixed
 from workbench.registry import require_known
 
 PARTS = ("train", "restval", "val", "test")

@@ -14,9 +14,9 @@ import numpy as np
 
 from workbench.data.coco import coco as load_coco
 from workbench.data.reading import find_root
+from workbench.formatting import count
 from workbench.records import Judgements, Split, require
 from workbench.records.foreign import read_rows
-from workbench.records.shown import count
 
 REMEDY = (
     "Get the six tables {sits,sis,sts}_{val,test}.csv from the folder data/ of "

@@ -15,9 +15,9 @@ from typing import Literal
 import numpy as np
 
 from workbench.data.coco import coco
+from workbench.formatting import count
 from workbench.records import Judgements, Split, require
 from workbench.records.foreign import read_json, understood
-from workbench.records.shown import count
 
 REMEDY = "install the positives of ECCV Caption, which come as a package: pip install 'itm-workbench[eccv]'"
 # by COCO ids: the captions relevant to each image that is a query, the images relevant to each caption

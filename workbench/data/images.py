@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps
 
+from workbench.formatting import count
 from workbench.records import require
 from workbench.records.foreign import understood
-from workbench.records.shown import count
 
 VARIABLE, MEGAPIXELS = "WORKBENCH_MEGAPIXELS", "64"
 # no format whose reader starts another program, as that of EPS does

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from workbench.data.images import read_image, require_file
+from workbench.formatting import count
 from workbench.records import Judgements, Rows, Split, require
 from workbench.records.foreign import understood
-from workbench.records.shown import count
 
 VARIABLE = "WORKBENCH_DATA"
 SPLITS = ("train", "val", "test")

@@ -28,9 +28,9 @@ import numpy as np
 
 from workbench.data.images import endings, read_image
 from workbench.data.reading import SPLITS, Problems, find_root, split_of
+from workbench.io import cache_folder, replacing
 from workbench.records import Split, require, sealed
 from workbench.records.foreign import parse_json, understood
-from workbench.records.writing import cache_folder, replacing
 
 REMEDY = "Put the shards, .tar or .parquet, into one folder; train, val or test in a name says its split."
 VERSION = 1

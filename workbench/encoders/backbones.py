@@ -36,10 +36,10 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
+from workbench.io import cache_folder, replacing
+from workbench.progress import bar
 from workbench.records import Split, sealed
 from workbench.records.mapping import mapped
-from workbench.records.watched import bar
-from workbench.records.writing import cache_folder, replacing
 from workbench.registry import did_you_mean
 
 RESIZES = ("shortest", "squash", "longest")

@@ -21,8 +21,8 @@ from workbench.encoders.base import Encoder
 from workbench.encoders.packed import Layout, gru, transformer
 from workbench.encoders.pooling import LogVar, PoolingName, Projection, fitting_heads, pool
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, touch, word_table
+from workbench.io import cache_folder
 from workbench.records import Batch, Embedding, require
-from workbench.records.writing import cache_folder
 from workbench.registry import Natural, Share
 
 MLP_DIM, MOST_HEADS = 512, 8

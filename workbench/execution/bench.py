@@ -21,13 +21,13 @@ from caption_graphs import tree
 from torch.nn.functional import cross_entropy
 
 from workbench import data, objectives, text
-from workbench.experiment import Config
-from workbench.experiment.running import prepare
+from workbench.formatting import count, fixed
 from workbench.metrics.table import Evidence, measure
 from workbench.objectives import contract
 from workbench.records import Embedding, Judgements, Split
-from workbench.records.shown import count, fixed
 from workbench.retrieval import Index
+from workbench.runs import Config
+from workbench.runs.build import prepare
 from workbench.training import batches, fit, samplers
 
 # pairs of a step, and of a large batch; width of ViT-B/32's embeddings; tokens of an image and of a caption

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from workbench.records.shown import fixed
+from workbench.formatting import fixed
 
 OPTIONAL = ("GPU", "real data", "browser for tests")
 

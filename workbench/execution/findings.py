@@ -6,9 +6,9 @@ from typing import Any
 
 from relevance_audit.agreement import TRUTH
 
+from workbench.formatting import fixed, shown
 from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey
-from workbench.records.shown import fixed, shown
 
 Results = Mapping[str, Any]
 # how 06_retrieval_explorer calls the number

@@ -30,12 +30,12 @@ from workbench.execution.executors import TIME_LIMIT
 from workbench.execution.executors import executor as open_executor
 from workbench.execution.library import find
 from workbench.execution.notebook import FAILED, KILLED, RunResult, check, code, run_notebook, silent
-from workbench.experiment import runs
+from workbench.formatting import fixed
 from workbench.records import MetricKey, require
 from workbench.records.foreign import read_options, understood
 from workbench.records.sealed import flat
-from workbench.records.shown import fixed
 from workbench.registry import merge, require_known
+from workbench.runs import store as runs
 
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "table")
@@ -188,7 +188,7 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
     """The notebook's parameters of every arm, checked before anything runs.
 
     On other data than the embedded world an arm of a training notebook that chooses no encoders gets those
-    that fit (``experiment.fitting``), and encoders of the embedded world are refused.
+    that fit (``runs.fitting``), and encoders of the embedded world are refused.
 
     Args:
         notebook: path, or a name in ``notebooks/``.
@@ -235,7 +235,7 @@ def _fitted(values: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of an arm with encoders that fit its data."""
     if not {"data", "settings"} <= known.keys() or values.get("data", known["data"].default) == "scenes":
         return values
-    from workbench.experiment import Config, check_fit, fitting
+    from workbench.runs import Config, check_fit, fitting
 
     fields = {name: one for name, one in values.items() if name != "settings"} | values.get("settings", {})
     fitted = merge(fitting(fields), fields)

@@ -20,8 +20,8 @@ from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import Engine, papermill_engines
 from papermill.log import logger
 
-from workbench.experiment import runs
 from workbench.records.stopping import GRACE
+from workbench.runs import store as runs
 
 # Figures as data, not as 5 MB of script in the notebook; bars off, since a batch run has nobody to watch
 # them. Threads that wait awake take the core from whatever else runs: they wait asleep.

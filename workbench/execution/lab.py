@@ -11,11 +11,11 @@ import nbformat
 from workbench import assets
 from workbench.data.images import below
 from workbench.execution import library
-from workbench.experiment import runs
+from workbench.formatting import near
 from workbench.records import require
 from workbench.records.foreign import read_options
-from workbench.records.shown import near
 from workbench.registry import require_known
+from workbench.runs import store as runs
 
 EXPLORER = "06_retrieval_explorer"
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")

@@ -21,10 +21,11 @@ from typing import Any
 import nbformat
 
 from workbench.execution import parameters, report
-from workbench.experiment import runs, sealing
+from workbench.formatting import fixed
 from workbench.records import require
-from workbench.records.shown import fixed
 from workbench.records.stopping import GRACE, heard
+from workbench.runs import sealing
+from workbench.runs import store as runs
 
 OK, FAILED, INCOMPLETE, TIMEOUT, KILLED = 0, 1, 3, 124, 138
 LIMIT = 8_000_000
@@ -89,11 +90,11 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
     # A notebook with ``settings`` has fields of ``Config`` as its parameters; others may name a data set.
     named = values.keys() - {"settings"} if "settings" in values else {"data", "data_options"}
     if fields := {name: values[name] for name in values.keys() & named}:
-        from workbench.experiment import Config
+        from workbench.runs import Config
 
         Config(**{**fields, **values.get("settings", {})})
     if values.get("evaluate_on"):
-        from workbench.experiment import Target
+        from workbench.runs import Target
 
         Target.of(values["evaluate_on"])
     return values

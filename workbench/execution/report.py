@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader
 from nbformat.sign import NotebookNotary
 
 from workbench.execution.findings import finding
-from workbench.experiment import runs
+from workbench.runs import store as runs
 
 PLOTLY = "application/vnd.plotly.v1+json"
 

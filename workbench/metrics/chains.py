@@ -21,8 +21,8 @@ from typing import Literal
 
 import numpy as np
 
+from workbench.formatting import fixed
 from workbench.records import Array, Mask, Rows, Split, Values, require
-from workbench.records.shown import fixed
 
 ROOT = -1
 

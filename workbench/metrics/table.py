@@ -14,13 +14,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from workbench.formatting import Unit
 from workbench.metrics.blocks import AnyScores, RowScores, WithoutOwn, by_rows
 from workbench.metrics.grades import AnyGrades, GradeRows, Matrix, grade_rows, lists
 from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, Statistic, interval
 from workbench.metrics.ranks import Ranked, Ranks, ranks_of
 from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values, require
 from workbench.records.measurement import TIES
-from workbench.records.shown import Unit
 from workbench.registry import Natural, Shelf, did_you_mean, make
 
 Need = Literal["ranks", "labels", "lists", "scores", "pairs", "chains"]

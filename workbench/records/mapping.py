@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import DTypeLike
 
-from workbench.records.shown import fixed
+from workbench.formatting import fixed
 
 
 def mapped(path: Path, shape: tuple[int, ...], dtype: DTypeLike) -> Any:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from workbench.formatting import Unit
 from workbench.records.metric_key import MetricKey
-from workbench.records.shown import Unit
 
 TIES = "an equally scored item that is not relevant ranks above"
 

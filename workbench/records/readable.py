@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from workbench.formatting import UNITS, count, heading, with_interval
 from workbench.records.judgements import densest
 from workbench.records.measurement import Measurement
 from workbench.records.metric_key import MetricKey
-from workbench.records.shown import UNITS, count, heading, with_interval
 
 FIRST = ("rsum", "R", "map_at_r")
 # what a number is where its contract, written by an older version, does not say so

@@ -19,8 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from workbench.io import one_at_a_time, replacing
 from workbench.records._checks import require
-from workbench.records.writing import one_at_a_time, replacing
 
 BLOCK, THREADS = 2**24, 4
 SUM, FILES = "sha256", "files"

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from workbench.formatting import fixed
 from workbench.records import Array, Rows, require
-from workbench.records.shown import fixed
 
 QUERIES = 1024
 SCORES = 2**23

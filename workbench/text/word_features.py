@@ -20,10 +20,10 @@ import numpy as np
 import torch
 
 from workbench.assets import text_models
+from workbench.io import replacing
+from workbench.progress import bar
 from workbench.records import Array, Mask, Rows, require, sealed
 from workbench.records.mapping import mapped
-from workbench.records.watched import bar
-from workbench.records.writing import replacing
 from workbench.registry import Count, Natural
 from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.tokens import TokenSignal

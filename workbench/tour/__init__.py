@@ -20,10 +20,11 @@ from workbench.execution import report
 from workbench.execution.findings import finding
 from workbench.execution.library import find
 from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_notebook
-from workbench.experiment import compare, open_runs, runs
+from workbench.formatting import fixed, near
 from workbench.records import MetricKey
 from workbench.records.readable import readable
-from workbench.records.shown import fixed, near
+from workbench.runs import compare, open_runs
+from workbench.runs import store as runs
 from workbench.tour.headline import headline
 from workbench.views.pages import page
 from workbench.views.plots.retrieval import Answers, sheet

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.execution.findings import RSUM, TRUE
+from workbench.formatting import shown
 from workbench.metrics.comparison import ALIKE, UNDECIDED
-from workbench.records.shown import shown
 from workbench.views.plots.comparison import against_same_list
 
 Results = Mapping[str, Any]

@@ -21,10 +21,10 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from workbench.io import replacing
 from workbench.records import require
 from workbench.records.foreign import DAMAGED
 from workbench.records.sealed import SealError
-from workbench.records.writing import replacing
 from workbench.training.settings import changed
 from workbench.training.sharding import cut_as, is_cut, whole
 

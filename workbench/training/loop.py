@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
 from workbench.encoders.base import Pair, ParameterGroup
+from workbench.formatting import shown
 from workbench.objectives.base import Objective
+from workbench.progress import bar
 from workbench.records import Batch, Embedding, require, stopping
-from workbench.records.shown import shown
-from workbench.records.watched import bar
 from workbench.training import averaging, checkpoint, norms, processes, samplers
 from workbench.training.averaging import Momentum
 from workbench.training.batches import Source

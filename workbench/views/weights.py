@@ -13,9 +13,9 @@ import torch
 from PIL import Image, ImageDraw
 
 from workbench.encoders import backbones
-from workbench.experiment.opened import OpenRun
+from workbench.formatting import shown
 from workbench.records import Array
-from workbench.records.shown import shown
+from workbench.runs.result import OpenRun
 from workbench.training import batches
 from workbench.views.pages import page
 

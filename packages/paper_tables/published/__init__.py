@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from workbench.formatting import count, fixed
 from workbench.records import MetricKey, require
-from workbench.records.shown import count, fixed
 
 ROW = ("paper", "table", "dataset", "protocol", "group", "method")
 COLUMNS = (*ROW, "metric", "printed", "value")

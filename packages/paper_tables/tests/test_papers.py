@@ -31,7 +31,9 @@ from workbench.cli import app
 from workbench.execution import grid, library, notebook
 from workbench.execution.notebook import RunResult
 from workbench.execution.report import PLOTLY
-from workbench.experiment import Config, run, runs, standalone
+from workbench.runs import Config, run
+from workbench.runs import store as runs
+from workbench.runs import train as standalone
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from workbench.cli import app
 from workbench.execution import grid
 from workbench.execution.parameters import ParameterError
-from workbench.experiment import runs
+from workbench.runs import store as runs
 
 PRINTED = {"dataset": "Flickr30K", "protocol": "losses", "measured": ["Flickr30K", "1K test"]}
 TABLE = {"paper": "CORA", "number": 3, "columns": {"R@1": ["i2t/R@1", "t2i/R@1"], "RSUM": "rsum"},
@@ -142,7 +142,7 @@ def test_data_that_are_not_there_do_not_cost_the_table(tmp_path, monkeypatch):
         raise FileNotFoundError(f"{tmp_path}/{target.data} is not there; get it from elsewhere")
 
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
-    monkeypatch.setattr("workbench.experiment.standalone.evaluate_on", measured)
+    monkeypatch.setattr("workbench.runs.train.evaluate_on", measured)
     asked = {"table": {"evaluate": {"others": [{"data": "cxc"}, {"data": "hierarcaps"}]}}}
     said = [
         f"Not measured on {name}: WORKBENCH_DATA/{name} is not there; get it from elsewhere"
@@ -373,7 +373,7 @@ def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monk
         began.append(target.as_dict())
         runs.write_json(place / runs.EVALUATIONS / target.name / runs.RESULTS, {"dataset": target.data})
 
-    monkeypatch.setattr("workbench.experiment.standalone.evaluate_on", measured)
+    monkeypatch.setattr("workbench.runs.train.evaluate_on", measured)
     asked = {"scenes": [{"data": "scenes", "split": "val"}], "others": [{"data": "hierarcaps"}]}
     for _ in range(2):
         table.complete({"table": {"evaluate": asked}}, [folder])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.views.explorer.toys import hand_space, toy_spaces
-from workbench.experiment import compare
+from workbench.runs import compare
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.questions import Filters, Question, Term
 

@@ -11,8 +11,8 @@ import scene_world as scenes
 import torch
 from PIL import Image
 
-from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding, Split
+from workbench.runs.result import OpenRun
 
 WIDTH = 24
 

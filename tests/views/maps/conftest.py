@@ -7,8 +7,8 @@ import pytest
 import torch
 from PIL import Image
 
-from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding, Split
+from workbench.runs.result import OpenRun
 
 HOSTILE = (
     "<b>dog</b> </script><script>document.title = 'owned'</script> <img src=x onerror=alert(1)> "

@@ -37,8 +37,8 @@ from workbench.encoders.graph.layers import (
 )
 from workbench.encoders.pooling import PoolingName, pool, position_code
 from workbench.encoders.towers import Towers
+from workbench.io import cache_folder
 from workbench.records import Batch, Embedding
-from workbench.records.writing import cache_folder
 from workbench.registry import Count, Dropped, Group, Natural, Share
 
 

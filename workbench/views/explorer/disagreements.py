@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.experiment import compare
-from workbench.experiment.opened import OpenRun
 from workbench.records import require
 from workbench.registry import require_known
+from workbench.runs import compare
+from workbench.runs.result import OpenRun
 from workbench.views.explorer.answers import thumbnail_key
 from workbench.views.explorer.gallery import Gallery
 

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from workbench.experiment.opened import OpenRun
 from workbench.records import Embedding, SceneGraph
+from workbench.runs.result import OpenRun
 from workbench.views.explorer import disagreements as disagree
 from workbench.views.explorer import questions, truths
 from workbench.views.explorer.answers import Answer, Edit, Item, Query, Step, Word, thumbnail_key

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 import traitlets
 
-from workbench.experiment import compare
-from workbench.experiment.opened import OpenRun
-from workbench.experiment.outside import Encodes, open_model
-from workbench.experiment.runs import write_table
 from workbench.records import Split, require
+from workbench.runs import compare
+from workbench.runs.external import Encodes, open_model
+from workbench.runs.result import OpenRun
+from workbench.runs.store import write_table
 from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer, image_row
 from workbench.views.explorer.engine import Engine
@@ -45,7 +45,7 @@ class Explorer(anywidget.AnyWidget):
         start: the first question; ``""`` = the longest caption of the first image.
         model, pretrained, images: instead of runs, a model that was made elsewhere (an open_clip name, or an
             object with ``encode_image`` and ``encode_text``) on a folder of pictures or a split; see
-            ``experiment.outside.open_model``.
+            ``runs.external.open_model``.
         folder: below it the page's field "Export to" may write files that are not there yet; the working
             directory if not given.
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench import text
-from workbench.experiment.opened import OpenRun
 from workbench.records import Rows, Split, Truth, densest
 from workbench.registry import require_known
 from workbench.retrieval import blocks
+from workbench.runs.result import OpenRun
 from workbench.views.explorer import truths
 from workbench.views.explorer.answers import thumbnail_key
 from workbench.views.explorer.pictures import recent

@@ -16,9 +16,9 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from workbench.data.images import PILLOW, read_image
+from workbench.formatting import fixed
 from workbench.records import Split, require
 from workbench.records.foreign import DAMAGED, understood
-from workbench.records.shown import fixed
 from workbench.views import photographs
 from workbench.views.explorer.answers import Answer, image_row
 

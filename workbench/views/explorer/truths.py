@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from workbench import text
+from workbench.formatting import count
 from workbench.records import SceneGraph, Split, Truth
-from workbench.records.shown import count
 from workbench.text.words import words
 from workbench.views.explorer import questions
 from workbench.views.explorer.questions import Question, Term

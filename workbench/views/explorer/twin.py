@@ -8,7 +8,7 @@ root and reads the edits; without it the first question stands there as plain HT
 from collections.abc import Sequence
 from pathlib import Path
 
-from workbench.experiment import runs
+from workbench.runs import store as runs
 from workbench.views.explorer.answers import Answer, Item
 from workbench.views.explorer.questions import MARKS
 from workbench.views.pages import page

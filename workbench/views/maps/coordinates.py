@@ -21,8 +21,8 @@ import numpy as np
 from annotated_types import Ge
 
 from workbench import __version__
+from workbench.io import replacing
 from workbench.records import Array, Rows, require
-from workbench.records.writing import replacing
 from workbench.registry import check_options
 
 KEY = b"workbench.map"

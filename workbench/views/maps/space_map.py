@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from workbench import text
-from workbench.experiment.opened import OpenRun
 from workbench.records import Array, MetricKey, Rows, Split
 from workbench.registry import require_known
+from workbench.runs.result import OpenRun
 from workbench.text.words import words
 from workbench.training.samplers import k_means
 from workbench.views.maps import coordinates, measures

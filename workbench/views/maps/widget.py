@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import traitlets
 
-from workbench.experiment.runs import write_table
+from workbench.formatting import fixed, shown
 from workbench.records import require
-from workbench.records.shown import fixed, shown
 from workbench.registry import require_known
+from workbench.runs.store import write_table
 from workbench.views.maps.coordinates import most_moved
 from workbench.views.maps.space_map import SpaceMap
 from workbench.views.pages import data_uri

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from workbench.records import shown
+from workbench import formatting as shown
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 
 from workbench import metrics
-from workbench.experiment import runs
+from workbench.formatting import count, heading, scaled, with_interval
 from workbench.metrics.comparison import BETTER, WORSE, Difference
 from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
 from workbench.records.readable import headline, of_results, readable, unit_of
 from workbench.records.sealed import flat
-from workbench.records.shown import count, heading, scaled, with_interval
+from workbench.runs import store as runs
 from workbench.views.pages import page
 
 # what stands before the numbers of a run, and behind them where any run has it

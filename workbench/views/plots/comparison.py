@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from workbench.formatting import Unit, count, fixed, heading, p_value, scaled, shown, with_interval
 from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
 from workbench.records import Array, MetricKey, require
 from workbench.records.readable import unit_of
-from workbench.records.shown import Unit, count, fixed, heading, p_value, scaled, shown, with_interval
 from workbench.views.plots.descriptiveness import distributions
 from workbench.views.plots.theme import CATEGORIES, INK, each, escape, figure, on_axis, panels, whiskers
 
@@ -369,7 +369,7 @@ def distances(by_run: Mapping[str, Mapping[str, Array]], *, images: int) -> go.F
     (DIAS, Fig. 4).
 
     Args:
-        by_run: run -> kind of pair -> distances of unit vectors, from ``experiment.compare.distances``.
+        by_run: run -> kind of pair -> distances of unit vectors, from ``runs.compare.distances``.
         images: how many images they are of, each with one caption.
     """
     return distributions(

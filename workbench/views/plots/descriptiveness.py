@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
 
+from workbench.formatting import fixed
 from workbench.records import Array
-from workbench.records.shown import fixed
 from workbench.views.plots.theme import (
     CATEGORIES,
     INK,

@@ -14,8 +14,8 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
 
+from workbench.formatting import fixed
 from workbench.records import Array, Rows
-from workbench.records.shown import fixed
 from workbench.views.plots.theme import (
     CATEGORIES,
     INK,

@@ -11,8 +11,8 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
 
+from workbench.formatting import count, heading, shown
 from workbench.records import Array, Measurement
-from workbench.records.shown import count, heading, shown
 from workbench.views.plots.theme import (
     CATEGORIES,
     GRID,

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from workbench.formatting import heading, shown, with_interval
 from workbench.records import Array, Measurement, MetricKey
 from workbench.records.readable import unit_of
-from workbench.records.shown import heading, shown, with_interval
 from workbench.views.plots.theme import CATEGORIES, GRID, INK, each, escape, figure, on_axis, panels, whiskers
 
 DIRECTIONS = {"i2t": "image to text", "t2i": "text to image"}

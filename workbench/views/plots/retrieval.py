@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from workbench.formatting import count, fixed, shown
 from workbench.records import Array, Rows, Split, require
-from workbench.records.shown import count, fixed, shown
 from workbench.views.pages import page
 from workbench.views.photographs import picture
 

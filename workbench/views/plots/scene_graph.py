@@ -19,8 +19,8 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
 
+from workbench.formatting import fixed, heading, scaled, shown
 from workbench.records import SceneGraph
-from workbench.records.shown import fixed, heading, scaled, shown
 from workbench.views.plots.theme import (
     CATEGORIES,
     INK,

@@ -7,8 +7,8 @@ from itertools import groupby
 
 import pandas as pd
 
+from workbench.formatting import heading, p_value, with_interval
 from workbench.records.readable import rows as readable_rows
-from workbench.records.shown import heading, p_value, with_interval
 from workbench.views.pages import page
 from workbench.views.plots.theme import each
 

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
-from workbench.records.shown import scaled
+from workbench.formatting import scaled
 from workbench.views.pages import data_uri, escape, lines
 
 __all__ = ["data_uri", "escape", "lines"]

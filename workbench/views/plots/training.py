@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image
 
+from workbench.formatting import count, fixed, heading, shown
 from workbench.records import Measurement, MetricKey
 from workbench.records.readable import unit_of
-from workbench.records.shown import count, fixed, heading, shown
 from workbench.training.averaging import best_epoch
 from workbench.views.plots.theme import (
     CATEGORIES,

@@ -8,11 +8,12 @@ import sys
 
 import pytest
 
-from tests.experiment.test_experiment import SMALL, TINY
 from tests.records.test_writing import held
-from workbench.experiment import Config, prepare, runs
-from workbench.experiment.standalone import train
+from tests.runs.test_experiment import SMALL, TINY
 from workbench.records.sealed import SealError
+from workbench.runs import Config, prepare
+from workbench.runs import store as runs
+from workbench.runs.train import train
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from PIL import Image
 from torch.nn.functional import normalize
 
 from workbench.data.images import below, read_image
-from workbench.experiment.config import Config
-from workbench.experiment.opened import Contents, OpenRun
-from workbench.experiment.running import build
+from workbench.formatting import fixed
 from workbench.records import Array, Embedding, Split, require
-from workbench.records.shown import fixed
+from workbench.runs.build import build
+from workbench.runs.config import Config
+from workbench.runs.result import Contents, OpenRun
 
 AT_ONCE = 64
 TRIED = 8

@@ -12,12 +12,12 @@ from paper_tables import published
 from PIL import Image
 
 from tests.metrics.families import ranking, recall
-from workbench.experiment import compare
-from workbench.experiment.opened import OpenRun
+from workbench.formatting import shown
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import ranks_of
 from workbench.records import Embedding, Judgements, LazyJudgements, MetricKey, Split
-from workbench.records.shown import shown
+from workbench.runs import compare
+from workbench.runs.result import OpenRun
 
 IMAGES, CAPTIONS = 30, 5
 OWN = np.repeat(np.arange(IMAGES), CAPTIONS)

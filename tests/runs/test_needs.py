@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from workbench import data
-from workbench.experiment import Config, build, running
 from workbench.records import Judgements
+from workbench.runs import Config
+from workbench.runs import build as running
+from workbench.runs.build import build
 
 
 @pytest.mark.parametrize("objective", ["pcme", "pcmepp"])

@@ -16,8 +16,7 @@ import torch
 from paper_tables import published
 
 from workbench import metrics
-from workbench.experiment.evaluation import measure
-from workbench.experiment.opened import OpenRun
+from workbench.formatting import fixed, shown
 from workbench.metrics import comparison, map_at_r
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
@@ -34,7 +33,8 @@ from workbench.records import (
     densest,
     require,
 )
-from workbench.records.shown import fixed, shown
+from workbench.runs.evaluate import measure
+from workbench.runs.result import OpenRun
 from workbench.training import averaging, checkpoint
 
 # printed rows that are not measured by a caption's own image, and the judgements that they are measured by,

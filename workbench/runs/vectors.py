@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 
 from workbench.encoders.base import Encoder, Pair
+from workbench.io import cache_folder, replacing
+from workbench.progress import bar
 from workbench.records import Array, Batch, Embedding, Rows, Split, sealed
 from workbench.records.mapping import mapped
-from workbench.records.watched import bar
-from workbench.records.writing import cache_folder, replacing
 from workbench.training import batches
 from workbench.training.batches import Source
 

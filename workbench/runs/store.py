@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from workbench.experiment.sealing import SEAL, code_hash, environment, intact
+from workbench.formatting import near
+from workbench.io import replacing
 from workbench.records import MetricKey, Rows, Values, require, sealed
 from workbench.records.foreign import understood
 from workbench.records.sealed import flat
-from workbench.records.shown import near
-from workbench.records.writing import replacing
 from workbench.registry import did_you_mean
+from workbench.runs.sealing import SEAL, code_hash, environment, intact
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,20 +17,20 @@ from numpy.typing import NDArray
 from workbench import data, encoders, objectives, text
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
-from workbench.experiment.config import Config
-from workbench.experiment.evaluation import calibrate, chooser, evaluate, validate
-from workbench.experiment.model import Model
-from workbench.experiment.opened import Contents, OpenRun
-from workbench.experiment.runs import CONFIG, MODEL, STATES
-from workbench.experiment.sealing import SEAL, code_hash, intact
-from workbench.experiment.target import Target
-from workbench.experiment.vectors import brought
+from workbench.io import only_writer
 from workbench.objectives.base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split, require
 from workbench.records.foreign import read_options
 from workbench.records.lazy_judgements import Computed
 from workbench.records.sealed import SealError, flat
-from workbench.records.writing import only_writer
+from workbench.runs.config import Config
+from workbench.runs.evaluate import calibrate, chooser, evaluate, validate
+from workbench.runs.model import Model
+from workbench.runs.result import Contents, OpenRun
+from workbench.runs.sealing import SEAL, code_hash, intact
+from workbench.runs.store import CONFIG, MODEL, STATES
+from workbench.runs.target import Target
+from workbench.runs.vectors import brought
 from workbench.training import checkpoint, deterministic_algorithms, fit, seed_everything
 from workbench.training.batches import Source
 from workbench.training.processes import leads

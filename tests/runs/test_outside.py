@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from workbench.cli import app
 from workbench.encoders._open_clip import build, describe
-from workbench.experiment import outside
+from workbench.runs import external as outside
 from workbench.views.explorer import Explorer
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255)}

@@ -12,7 +12,8 @@ import torch
 from tests import tiny_bert
 from tests.data import fixtures
 from workbench.encoders._text_backbone import TextBackbone
-from workbench.experiment import Config, evaluation, load_model, load_split, run
+from workbench.runs import Config, load_model, load_split, run
+from workbench.runs import evaluate as evaluation
 
 TINY = {
     "embed_dim": 16,

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.experiment import runs
+from workbench.runs import store as runs
 
 
 def test_a_results_file_is_sorted_json_with_plain_numbers(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_a_value_without_a_json_form_is_refused_by_its_place(tmp_path: Path) -> 
 def test_a_writer_killed_before_the_rename_leaves_the_old_file(tmp_path: Path) -> None:
     runs.write_results(tmp_path, {"value": 1})
     code = (
-        "import os, sys, pathlib; from workbench.experiment import runs\n"
+        "import os, sys, pathlib; from workbench.runs import store as runs\n"
         "pathlib.Path.replace = lambda self, other: os.kill(os.getpid(), 9)\n"
         "runs.write_results(sys.argv[1], {'value': 2})"
     )
@@ -142,7 +142,7 @@ def test_a_diff_holds_only_what_differs(tmp_path: Path) -> None:
 
 
 def test_the_environment_names_versions_commit_and_seed_without_loading_torch() -> None:
-    code = "import json, sys; from workbench.experiment import sealing; found = sealing.environment(7)\n"
+    code = "import json, sys; from workbench.runs import sealing; found = sealing.environment(7)\n"
     code += "print(json.dumps([found, 'torch' in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     found, loaded = json.loads(done.stdout)

@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose
 from tests.metrics.families import recall
 from tests.objectives.worlds import embedding
 from workbench import objectives
-from workbench.experiment import model as scoring
-from workbench.experiment.model import ModelScores, scored
 from workbench.metrics.blocks import blocks
 from workbench.records import Judgements
+from workbench.runs import model as scoring
+from workbench.runs.model import ModelScores, scored
 
 
 def model(objective):

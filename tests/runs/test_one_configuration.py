@@ -13,11 +13,13 @@ import yaml
 from paper_tables import search
 from typer.testing import CliRunner
 
-from tests.experiment.test_experiment import SMALL, TINY
-from workbench import assets, data, experiment, objectives
+from tests.runs.test_experiment import SMALL, TINY
+from workbench import assets, data, objectives
+from workbench import runs as experiment
 from workbench.cli import app
 from workbench.execution import grid, library, notebook
-from workbench.experiment import Config, runs
+from workbench.runs import Config
+from workbench.runs import store as runs
 
 NAMED = {"train_images": 30, "epochs": 2, "batch_size": 16, "lr": 1e-3, "seed": 3, "device": "cpu"}
 

@@ -13,12 +13,14 @@ import pandas as pd
 import torch
 
 from workbench import metrics
-from workbench.experiment import runs, sealing
-from workbench.experiment.config import Config
-from workbench.experiment.evaluation import ensemble, evaluate, measure
-from workbench.experiment.model import Model
-from workbench.experiment.opened import Contents, OpenRun
-from workbench.experiment.running import (
+from workbench.io import only_writer
+from workbench.metrics import hierarchy
+from workbench.metrics.chains import Chains
+from workbench.records import Embedding, Measurement, Split, require
+from workbench.records.sealed import SealError
+from workbench.runs import sealing
+from workbench.runs import store as runs
+from workbench.runs.build import (
     Prepared,
     kept_config,
     load_model,
@@ -27,13 +29,12 @@ from workbench.experiment.running import (
     made_from,
     run,
 )
-from workbench.experiment.sealing import intact
-from workbench.experiment.target import Target
-from workbench.metrics import hierarchy
-from workbench.metrics.chains import Chains
-from workbench.records import Embedding, Measurement, Split, require
-from workbench.records.sealed import SealError
-from workbench.records.writing import only_writer
+from workbench.runs.config import Config
+from workbench.runs.evaluate import ensemble, evaluate, measure
+from workbench.runs.model import Model
+from workbench.runs.result import Contents, OpenRun
+from workbench.runs.sealing import intact
+from workbench.runs.target import Target
 from workbench.training import checkpoint
 from workbench.training.processes import leads
 

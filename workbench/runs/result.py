@@ -13,14 +13,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.experiment import runs, sealing
-from workbench.experiment.evaluation import chooser
-from workbench.experiment.model import WHOLE, Model, scored
-from workbench.experiment.target import Target
+from workbench.io import only_writer, replacing
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import ranks_of
 from workbench.records import Array, Embedding, Measurement, Split, Values
-from workbench.records.writing import only_writer, replacing
+from workbench.runs import sealing
+from workbench.runs import store as runs
+from workbench.runs.evaluate import chooser
+from workbench.runs.model import WHOLE, Model, scored
+from workbench.runs.target import Target
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
 

@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 from tests.data import fixtures
 from workbench import data
 from workbench.cli import app
-from workbench.experiment import Config, Target, compare, load_target, open_runs, run, runs
-from workbench.experiment.config import fitting
-from workbench.experiment.standalone import evaluate_on
+from workbench.runs import Config, Target, compare, load_target, open_runs, run
+from workbench.runs import store as runs
+from workbench.runs.config import fitting
+from workbench.runs.train import evaluate_on
 from workbench.views.pages import leaderboard
 
 WORLD = Config(
@@ -225,7 +226,7 @@ def regions(width, images=4):
 @pytest.fixture
 def own_loader(tmp_path, monkeypatch):
     """Data sets with regions of eight and of sixteen numbers, as a user's own module has them."""
-    source = "from tests.experiment.test_elsewhere import regions\n"
+    source = "from tests.runs.test_elsewhere import regions\n"
     source += "def eight(*, split: str = 'train'):\n    return regions(8)\n"
     source += "def sixteen(*, split: str = 'train'):\n    return regions(16)\n"
     (tmp_path / "own_regions.py").write_text(source)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tests.damage import KINDS, damage
-from tests.experiment.test_experiment import SMALL, TINY
-from workbench.experiment import Config, load_model, open_runs, run, runs, sealing
+from tests.runs.test_experiment import SMALL, TINY
+from workbench.runs import Config, load_model, open_runs, run, sealing
+from workbench.runs import store as runs
 
 
 @pytest.fixture(scope="module")

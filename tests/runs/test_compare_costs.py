@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from workbench.experiment import compare
+from workbench.runs import compare
 from workbench.training import checkpoint
 
 

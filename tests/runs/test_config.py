@@ -7,7 +7,7 @@ import json
 import pytest
 
 from workbench import encoders, objectives
-from workbench.experiment import Config
+from workbench.runs import Config
 from workbench.training import Settings
 
 # what only the data know

@@ -4,9 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workbench.experiment.config import Config, check_fit, fitting
-    from workbench.experiment.running import (
-        build,
+    from workbench.runs.build import (
         load_model,
         load_split,
         load_target,
@@ -14,17 +12,18 @@ if TYPE_CHECKING:
         resolve,
         run,
     )
-    from workbench.experiment.standalone import open_runs
-    from workbench.experiment.target import Target
+    from workbench.runs.config import Config, check_fit, fitting
+    from workbench.runs.target import Target
+    from workbench.runs.train import open_runs
 
 __all__ = [
-    "Config", "Target", "build", "check_fit", "fitting", "load_model", "load_split", "load_target",
+    "Config", "Target", "check_fit", "fitting", "load_model", "load_split", "load_target",
     "open_runs", "prepare", "resolve", "run",
 ]  # fmt: skip
 
-_HOME = dict.fromkeys(__all__, "running")
+_HOME = dict.fromkeys(__all__, "build")
 _HOME |= {"Config": "config", "check_fit": "config", "fitting": "config"}
-_HOME |= {"Target": "target", "open_runs": "standalone"}
+_HOME |= {"Target": "target", "open_runs": "train"}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,8 +8,8 @@ import torch
 
 from workbench import assets, objectives
 from workbench.execution import grid, library
-from workbench.experiment import Config, prepare, run
-from workbench.experiment.evaluation import evaluate
+from workbench.runs import Config, prepare, run
+from workbench.runs.evaluate import evaluate
 
 KEY = "exact:t2i/map_at_r"
 LEAST = 0.1

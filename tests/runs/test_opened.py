@@ -7,9 +7,10 @@ import shutil
 import numpy as np
 import pytest
 
-from workbench.experiment import Config, compare, open_runs, run, runs
 from workbench.metrics import load
 from workbench.metrics.intervals import Draws, interval
+from workbench.runs import Config, compare, open_runs, run
+from workbench.runs import store as runs
 
 SMALL = Config(
     start="scenes", train_images=16, val_images=8, test_images=16, epochs=0, batch_size=16, device="cpu"

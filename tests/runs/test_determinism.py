@@ -17,7 +17,7 @@ from workbench.training import deterministic_algorithms
 @pytest.mark.slow
 def test_every_objective_trained_twice_in_processes_of_their_own_gives_the_same_numbers():
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
-    command = [sys.executable, "-m", "tests.experiment.trained_twice"]
+    command = [sys.executable, "-m", "tests.runs.trained_twice"]
     both = [
         json.loads(
             subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout

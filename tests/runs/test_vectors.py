@@ -11,9 +11,9 @@ import torch
 from tests.damage import KINDS, damage
 from workbench import objectives
 from workbench.encoders.towers import Towers
-from workbench.experiment import Config, load_model, run, vectors
-from workbench.experiment.running import prepare
-from workbench.records.writing import cache_folder
+from workbench.io import cache_folder
+from workbench.runs import Config, load_model, run, vectors
+from workbench.runs.build import prepare
 
 GUIDED = {
     "image_encoder": "multigrain",

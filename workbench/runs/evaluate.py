@@ -14,7 +14,7 @@ from torch import Tensor
 
 from workbench import metrics as shelf
 from workbench import text as signals
-from workbench.experiment.model import Model, scored
+from workbench.formatting import count
 from workbench.metrics import correlation, cxc, pmrp
 from workbench.metrics.blocks import AnyScores, Products, at_pairs
 from workbench.metrics.intervals import ROUNDS, SEED
@@ -22,8 +22,8 @@ from workbench.metrics.ranks import Ranked, Ranks
 from workbench.metrics.table import Evidence, Metric, Subset, walk
 from workbench.metrics.table import measure as measured
 from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values
-from workbench.records.shown import count
 from workbench.registry import require_known
+from workbench.runs.model import Model, scored
 from workbench.training.batches import Source
 
 # what says which captions are positive in Crisscrossed Captions: the pairs of the package eccv-caption, and

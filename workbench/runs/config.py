@@ -11,10 +11,10 @@ from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 from workbench import data, encoders, metrics, objectives, text
 from workbench.encoders import backbones
-from workbench.experiment.evaluation import chooser, reads_grades
 from workbench.objectives import Objective
 from workbench.records.foreign import read_options, understood
 from workbench.registry import Count, check_options, merge, require_known
+from workbench.runs.evaluate import chooser, reads_grades
 from workbench.training import Settings
 
 # Small encoders that begin with random weights, and the features that they read in the embedded world.

@@ -1,5 +1,5 @@
 """Train every objective once, with PyTorch's own number of threads, and print its numbers:
-``python -m tests.experiment.trained_twice``.
+``python -m tests.runs.trained_twice``.
 """
 
 import json
