@@ -22,10 +22,10 @@ from torch.nn.functional import cross_entropy
 
 from workbench import data, objectives, text
 from workbench.formatting import count, fixed
+from workbench.metrics.blocks import top_k
 from workbench.metrics.table import Evidence, measure
 from workbench.objectives import contract
 from workbench.records import Embedding, Judgements, Split
-from workbench.retrieval import Index
 from workbench.runs import Config
 from workbench.runs.build import prepare
 from workbench.training import batches, fit, samplers
@@ -246,12 +246,12 @@ def spacy_alone(captions: Sequence[str]) -> None:
 def search() -> Figure:
     """One question to a gallery, exactly, beside numpy's product and partition."""
     drawn = np.random.default_rng(0).standard_normal(GALLERY, dtype=np.float32)
-    index, query = Index(drawn), drawn[:1]
+    query = drawn[:1]
 
     def plain() -> Any:
         scores = (drawn @ query.T)[:, 0]
         best = np.argpartition(scores, -10)[-10:]
         return best[np.argsort(-scores[best])]
 
-    ours = seconds(lambda: index.top_k(query, 10), 9)
+    ours = seconds(lambda: top_k(query, drawn, 10), 9)
     return Figure(f"search, 1 of {count(GALLERY[0])}", ours, "numpy", seconds(plain, 9))

@@ -9,7 +9,7 @@ product cannot tear equal scores apart.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isqrt
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -238,6 +238,31 @@ def best(scores: AnyScores, k: int) -> tuple[Array, Rows]:
             items[at] = kept[np.argsort(-row[kept], kind="stable")[:k]]
             found[at] = row[items[at]]
     return found, items
+
+
+def top_k(query: Array, gallery: Any, k: int) -> tuple[Array, Rows]:
+    """The ``k`` gallery rows with the largest inner product, for each query.
+
+    Args:
+        query: ``(Q, D)`` vectors; unit length makes the score a cosine.
+        gallery: ``(N, D)`` vectors, searched exactly; or an index of them whose ``search(query, k)`` answers,
+            such as one of faiss.
+        k: how many, at most ``N``.
+
+    Returns:
+        Scores ``(Q, k)``, largest first, and gallery rows ``(Q, k)``; of equal scores the lower row first.
+
+    Raises:
+        ValueError: ``k`` is not in 1..N, or a score is NaN.
+
+    >>> top_k(np.eye(2), np.array([[0.6, 0.8], [1.0, 0.0], [0.6, 0.8]]), 2)[1].tolist()
+    [[1, 0], [0, 2]]
+    """
+    if hasattr(gallery, "search"):
+        scores, rows = gallery.search(query, k)
+        return scores, rows
+    require(1 <= k <= len(gallery), f"k = {k} must lie in 1..{len(gallery)}, the size of the gallery")
+    return best(Products(query, gallery), k)
 
 
 def _bounds(rows: Array, k: int) -> Array:

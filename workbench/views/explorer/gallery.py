@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from workbench import text
 from workbench.records import Rows, Split, Truth, densest
 from workbench.registry import require_known
-from workbench.retrieval import blocks
 from workbench.runs.result import OpenRun
 from workbench.views.explorer import truths
 from workbench.views.explorer.answers import thumbnail_key
@@ -353,5 +352,5 @@ def cosines(points: NDArray[Any], gallery: Any) -> NDArray[np.float32]:
     import torch
 
     query = torch.from_numpy(np.ascontiguousarray(points, dtype=np.float32)).to(gallery.device)
-    parts = [query @ gallery[part].float().T for part in blocks(len(gallery), BLOCK)]
+    parts = [query @ part.float().T for part in gallery.split(BLOCK)]
     return torch.cat(parts, dim=1).cpu().numpy()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.metrics.blocks import top_k
 from workbench.records import Array, Rows, require
-from workbench.retrieval import blocks, top_k
 
 CHUNK = 256
 
@@ -140,8 +140,8 @@ def trustworthiness(vectors: Array, shown: Rows, rows: Rows | None = None) -> fl
         k < size / 2, f"trustworthiness of {k} neighbours needs more than {2 * k} points, there are {size}"
     )
     penalty = 0
-    for part in blocks(len(rows), CHUNK):
-        chosen = rows[part]
+    for first in range(0, len(rows), CHUNK):
+        chosen = rows[first : first + CHUNK]
         scores = vectors[chosen] @ vectors.T
         scores[np.arange(len(chosen)), chosen] = -np.inf
         for column in np.take_along_axis(scores, shown[chosen], axis=1).T:
