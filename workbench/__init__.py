@@ -5,10 +5,12 @@ The names below are the public face. Each is imported when it is first asked for
 stays quick and without PyTorch.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.registry import lazily
 
 if TYPE_CHECKING:
+    from workbench.data import load as load_data  # noqa: F401
     from workbench.encoders import Encoder as Encoder
     from workbench.metrics import Metric as Metric
     from workbench.objectives import Objective as Objective
@@ -18,22 +20,25 @@ if TYPE_CHECKING:
     from workbench.runs import load_model as load_model
     from workbench.runs import open_runs as open_runs
     from workbench.runs import run as run
+    from workbench.runs.compare import table as compare  # noqa: F401
+    from workbench.runs.external import open_model as open_model
     from workbench.text import SignalMaker as SignalMaker
     from workbench.views.explorer import Explorer as Explorer
 
 __version__ = "0.1.0"
-FACE = {
-    **dict.fromkeys(("Config", "run", "load_model", "open_runs"), "runs"),
-    "Explorer": "views.explorer",
-    "Encoder": "encoders",
-    "Metric": "metrics",
-    "Objective": "objectives",
-    "SignalMaker": "text",
-    **dict.fromkeys(("Split", "Judgements"), "records"),
-}
 
-
-def __getattr__(name: str) -> Any:
-    if name not in FACE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{FACE[name]}"), name)
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(("Config", "run", "load_model", "open_runs"), "runs"),
+        "open_model": "runs.external",
+        "compare": "runs.compare:table",
+        "load_data": "data:load",
+        "Explorer": "views.explorer",
+        "Encoder": "encoders",
+        "Metric": "metrics",
+        "Objective": "objectives",
+        "SignalMaker": "text",
+        **dict.fromkeys(("Split", "Judgements"), "records"),
+    },
+)

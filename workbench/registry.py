@@ -78,6 +78,24 @@ def require_known(
         raise kind(f"{what} {name!r}; {did_you_mean(name, names)}{remedy}")
 
 
+def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package whose public names are imported when they are first asked for.
+
+    Args:
+        package: dotted name.
+        homes: public name -> the module of the package that has it, with ``:`` and its name there if that is
+            another, e.g. ``{"Config": "runs", "load_data": "data:load"}``.
+    """
+
+    def public(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, _, inside = homes[name].partition(":")
+        return getattr(import_module(f"{package}.{module}"), inside or name)
+
+    return public
+
+
 class Shelf:
     """The menu of one package, e.g. ``Shelf("workbench.objectives", Objective="base")``.
 
@@ -90,16 +108,7 @@ class Shelf:
     def __init__(self, package: str, **bases: str) -> None:
         self.package, self.bases = package, bases
         self.kind = package.rpartition(".")[2]
-
-    def public(self, name: str) -> Any:
-        """A base class by its name; as ``__getattr__`` of the package it is imported when it is asked for.
-
-        Raises:
-            AttributeError: the package has no such name.
-        """
-        if name not in self.bases:
-            raise AttributeError(f"module {self.package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{self.package}.{self.bases[name]}"), name)
+        self.public = lazily(package, bases)
 
     def names(self) -> list[str]:
         """Names of the members, sorted: files of the folder and entry points. No member is imported."""

@@ -1,6 +1,4 @@
-"""Several open runs on the same queries: numbers and verdicts, queries that differ, the papers' rows, what
-runs cost.
-"""
+"""Several open runs on the same queries: numbers and verdicts, queries that differ, what runs cost."""
 
 import difflib
 import timeit
@@ -13,15 +11,13 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 import torch
-from paper_tables import published
 
 from workbench import metrics
-from workbench.formatting import fixed, shown
+from workbench.formatting import fixed
 from workbench.metrics import comparison, map_at_r
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
 from workbench.metrics.table import Evidence, Metric, walk
-from workbench.metrics.table import measure as measured_by
 from workbench.records import (
     Array,
     LazyJudgements,
@@ -33,13 +29,8 @@ from workbench.records import (
     densest,
     require,
 )
-from workbench.runs.evaluate import measure
 from workbench.runs.result import OpenRun
 from workbench.training import averaging, checkpoint
-
-# printed rows that are not measured by a caption's own image, and the judgements that they are measured by,
-# where we have them
-OTHERS = {"ECCV Caption": "eccv", "CxC": "cxc", "HierarCaps": ""}
 
 
 def trained(runs: Sequence[OpenRun]) -> pd.DataFrame:
@@ -157,95 +148,6 @@ def same_list(split: Split) -> dict[str, float]:
     judged = split.judgements[dense]
     ways = ("i2t", "t2i") if dense != "own" else ()
     return {str(MetricKey("map_at_r", way, dense)): map_at_r.same_list(judged, way) for way in ways}
-
-
-def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int = 1) -> dict[str, list[str]]:
-    """One's own runs above the papers' rows, in percent, with what is to be said beside each.
-
-    Args:
-        opened: open runs of one split.
-        rows: what ``published.load`` gave, of one data set.
-        folds: galleries of one's own numbers, from ``published.folds_of``.
-
-    Returns:
-        Columns of texts: ``paper``, ``group``, ``method``, one for each metric, ``beside``. A number that is
-        not known is empty: of one's own runs R@K and RSUM by the split's own pairs are known, and ECCV
-        Caption's and CxC's where the split has them.
-    """
-    wide, notes, empty = published.wide(rows), published.beside(rows), [""] * len(opened)
-    own = [_own_numbers(run, str(rows["dataset"].iloc[0]), folds) for run in opened]
-    numbers = {}
-    for metric in wide.columns:
-        label = published.LABELS.get(metric, metric)
-        values = [*(found.get(label, np.nan) for found in own), *wide[metric] / 100]
-        numbers[label] = ["" if np.isnan(value) else shown(value) for value in values]
-    papers, tables, _, _, groups, methods = zip(*wide.index, strict=True)
-    printed = [f"{paper}, table {number}" for paper, number in zip(papers, tables, strict=True)]
-    heads = {
-        "paper": ["measured here"] * len(own) + printed,
-        "group": empty + list(groups),
-        "method": [run.name for run in opened] + list(methods),
-    }
-    return heads | numbers | {"beside": empty + [notes[key] for key in wide.index]}
-
-
-def with_printed(opened: Sequence[OpenRun], named: str) -> tuple[dict[str, list[str]], dict[str, str], str]:
-    """The papers' rows of one data set and protocol with one's own runs above them.
-
-    Args:
-        opened: open runs of one split.
-        named: data set and protocol, e.g. ``"MS-COCO 5K, full"``; empty takes no rows.
-
-    Returns:
-        Columns as of ``beside_printed``; paper -> which of its rows compare; and why one's own do not compare
-        with them, empty where they do.
-
-    Raises:
-        KeyError, ValueError: nothing is printed under this name.
-    """
-    if not named:
-        return {}, {}, "No rows were asked for."
-    dataset, _, protocol = named.partition(", ")
-    rows = published.load(dataset=dataset, protocol=protocol)
-    folds = published.folds_of(dataset, protocol, len(opened[0].split.image_ids))
-    reason = why_not(opened, dataset, protocol, folds=folds)
-    return beside_printed(opened, rows, folds=folds), published.remarks(rows), reason
-
-
-def why_not(opened: Sequence[OpenRun], dataset: str, protocol: str, *, folds: int = 1) -> str:
-    """Why numbers of open runs do not compare with printed rows; see ``published.why_not``.
-
-    Args:
-        opened: open runs of one split.
-        dataset: of the printed rows.
-        protocol: of the printed rows.
-        folds: as in ``beside_printed``.
-
-    Returns:
-        One sentence for each data set that runs were trained on; empty where all of them compare.
-
-    Raises:
-        KeyError, ValueError: nothing is printed under these names.
-    """
-    data, split = opened[0].dataset, opened[0].split
-    sizes = {"images": len(split.image_ids), "captions": len(split.captions), "folds": folds}
-    trained = dict.fromkeys(str(run.config["data"]) for run in opened)
-    told = [published.why_not(dataset, protocol, data=data, training=one, **sizes) for one in trained]
-    return "; ".join(filter(None, told))
-
-
-def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
-    """Key -> value, by the judgements that the data set's printed rows are measured by."""
-    if dataset not in OTHERS:
-        evidence = Evidence(run.scores, run.split.judgements["own"], run.split.own, folds=folds)
-        found = measured_by(evidence, ["R", "recall", "medr", "rsum"], rounds=0)
-    elif OTHERS[dataset] in run.split.judgements:
-        vectors = (run.image.mean.numpy(), run.text.mean.numpy())
-        found, _ = measure(run.scores, run.split, vectors=vectors, rounds=0)
-    else:
-        found = []
-    name = OTHERS.get(dataset, "own")
-    return {m.key.local: m.value for m in found if not m.key.subset and m.key.judgements == name}
 
 
 def ranks(opened: Sequence[OpenRun], direction: Literal["i2t", "t2i"]) -> Values:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import scene_world as scenes
 import torch
 from PIL import Image
 from torch.nn.functional import normalize
@@ -21,6 +20,8 @@ from workbench.runs.result import Contents, OpenRun
 
 AT_ONCE = 64
 TRIED = 8
+# what a model is tried on where nobody names pictures
+COLOURS = ("black", "blue", "brown", "green", "orange", "red", "white", "yellow")
 
 
 class Encodes(Protocol):
@@ -147,12 +148,21 @@ def open_model(
     return OpenRun(called, split, load)
 
 
+def _plain() -> Split:
+    """Pictures of one colour each."""
+    captions = tuple(f"a {colour} picture" for colour in COLOURS)
+    return Split(
+        "plain colours", COLOURS, captions, tuple(f"{colour}#0" for colour in COLOURS),
+        np.arange(len(COLOURS)), lambda row: Image.new("RGB", (64, 64), COLOURS[row]),
+    )  # fmt: skip
+
+
 def check(model: str | Encodes, images: Split | str | Path = "", *, pretrained: str = "") -> dict[str, str]:
     """A dry check of a model on a few pictures: what it gives, in words, before a folder is embedded.
 
     Args:
         model: see ``opened``.
-        images: a folder of pictures, or a split; ``""`` = drawings of the embedded world.
+        images: a folder of pictures, or a split; ``""`` = plain colours.
         pretrained: see ``opened``.
 
     Returns:
@@ -163,8 +173,7 @@ def check(model: str | Encodes, images: Split | str | Path = "", *, pretrained: 
         KeyError, FileNotFoundError, ValueError, TypeError: as ``open_model`` raises them; also where images
         and texts have different widths, or all images or all texts the same vector.
     """
-    drawn = images or scenes.load("test", size=TRIED)
-    split = drawn if isinstance(drawn, Split) else of_folder(drawn, TRIED)
+    split = images if isinstance(images, Split) else of_folder(images, TRIED) if images else _plain()
     rows = range(min(TRIED, len(split.image_ids)))
     texts = ["", *(split.captions[row] for row in rows), "a dog", "a red car in the snow"]
     made, said = opened(model, pretrained), {}
