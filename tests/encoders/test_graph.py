@@ -349,8 +349,8 @@ def test_drawn_attributes_are_four_of_those_left_in_and_the_first_four_in_evalua
 
 def test_a_drawing_of_attributes_asks_the_signal_for_more_of_them():
     member, drawn = encoders.member("graph"), {"augmentation": {"draw_attributes": True}}
-    assert member.signals(**drawn)["graph_tokens"]["attributes"] == 16
-    assert "attributes" not in member.signals()["graph_tokens"]
+    assert member.text_features(**drawn)["graph_tokens"]["attributes"] == 16
+    assert "attributes" not in member.text_features()["graph_tokens"]
     many = SceneGraph(("dog",), tuple((0, word) for word in WORDS[2:9]))
     few = SceneGraph(("dog",), many.attributes[:4])
     encoder = made(**drawn)
@@ -418,7 +418,7 @@ def test_a_concept_is_the_last_state_of_its_gru(bidirectional):
 
 def test_a_phrase_may_be_read_by_the_text_tower_as_a_caption():
     concepts = {"kind": "towers", "name": "scenes"}
-    wanted = encoders.member("graph").signals(concepts=concepts)["graph_tokens"]
+    wanted = encoders.member("graph").text_features(concepts=concepts)["graph_tokens"]
     towers = encoders.load("towers").eval()
     encoder = made(vocabulary=None, concepts=concepts, pretrained="scenes", embed_dim=0)
     assert encoder.embed_dim == towers.embed_dim
@@ -434,7 +434,7 @@ def test_a_phrase_may_be_read_by_the_text_tower_as_a_caption():
 
 def test_the_graph_may_add_to_what_the_tower_makes_of_the_whole_caption():
     concepts = {"kind": "towers", "name": "scenes", "whole": True}
-    wanted = encoders.member("graph").signals(concepts=concepts)
+    wanted = encoders.member("graph").text_features(concepts=concepts)
     assert set(wanted) == {"graph_tokens", "tokens"}
     captions = ["a big brown dog", "two men"]
     graphs = (SceneGraph(("dog",), ((0, "brown"), (0, "big"))), SceneGraph(("man",)))
@@ -460,7 +460,10 @@ def test_the_graph_may_add_to_what_the_tower_makes_of_the_whole_caption():
 
 def test_vectors_of_a_frozen_encoder_are_read_as_they_are():
     concepts = {"kind": "features", "name": "minilm-package", "word_dim": 5}
-    assert encoders.member("graph").signals(concepts=concepts)["graph_tokens"]["features"] == "minilm-package"
+    assert (
+        encoders.member("graph").text_features(concepts=concepts)["graph_tokens"]["features"]
+        == "minilm-package"
+    )
     given = batch(*GRAPHS).signals["graph_tokens"]
     vectors = torch.randn(len(given["phrases"]), 5, generator=torch.Generator().manual_seed(0))
     as_batch = Batch([], list("abcd"), torch.arange(4), signals={"graph_tokens": {**given, "words": vectors}})
@@ -473,7 +476,7 @@ def test_vectors_of_a_frozen_encoder_are_read_as_they_are():
 def of_bert(bert, backbone):
     """Options of the concepts, and the graphs as this encoder reads them."""
     concepts = {"kind": "features", "name": bert, "word_dim": 8, "backbone": backbone}
-    asked = encoders.member("graph").signals(concepts=concepts)["graph_tokens"]
+    asked = encoders.member("graph").text_features(concepts=concepts)["graph_tokens"]
     taken = signal(GRAPHS, **{"tokens": None, **asked, "cache": None}).take(np.arange(len(GRAPHS)))
     own = torch.arange(len(GRAPHS))
     return concepts, Batch([], list("abcd"), own, signals={"graph_tokens": taken})

@@ -217,7 +217,7 @@ def test_regions_and_words_may_be_guided_by_frozen_towers(batch):
     encoder = made(guide="towers").eval()
     assert encoder.image_input == "regions+pixels"
     assert encoder.transform is not None
-    wanted = encoders.member("multigrain").signals(**{**REGIONS, "guide": "towers"})
+    wanted = encoders.member("multigrain").text_features(**{**REGIONS, "guide": "towers"})
     assert set(wanted) == {"tokens", "word_features"}
     pretrained = encoders.load("towers").eval()
     torch.testing.assert_close(encoder._side("image", batch)[1], pretrained.images(batch).mean)
@@ -304,4 +304,4 @@ def test_encoders_that_do_not_fit_are_refused_with_the_remedy(options, error, me
 
 def test_two_readings_of_the_tokens_are_refused():
     with pytest.raises(ValueError, match="read 'tokens' in two ways"):
-        encoders.member("multigrain").signals(base="regions", text_base="sequence", guide="towers")
+        encoders.member("multigrain").text_features(base="regions", text_base="sequence", guide="towers")

@@ -143,8 +143,8 @@ def test_evaluation_touches_no_word(ids):
 
 def test_the_signal_is_word_ids_or_the_features_of_the_named_encoder():
     member = encoders.member("sequence")
-    assert member.signals() == {"tokens": {"tokenizer": "words"}}
-    wanted = member.signals(features="minilm-package", word_dim=384)["word_features"]
+    assert member.text_features() == {"tokens": {"tokenizer": "words"}}
+    wanted = member.text_features(features="minilm-package", word_dim=384)["word_features"]
     assert wanted["model"] == "minilm-package"
     assert wanted["cache"]
 
@@ -277,7 +277,7 @@ def test_where_weights_follow_a_text_encoder_is_made_without_its_own(bert):
     torch.testing.assert_close(
         again.eval().texts(of_pieces(bert)).mean, first.eval().texts(of_pieces(bert)).mean
     )
-    assert member.signals(**given) == {"word_pieces": {"model": bert}}
+    assert member.text_features(**given) == {"word_pieces": {"model": bert}}
 
 
 def test_a_text_encoder_that_cannot_train_is_refused_with_the_remedy(bert, tmp_path):

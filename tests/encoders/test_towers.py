@@ -345,17 +345,17 @@ def test_captions_that_are_too_long_or_of_another_vocabulary_are_refused(towers)
 
 
 def test_the_signal_is_that_of_the_models_tokenizer(tmp_path):
-    assert Towers.signals(model="RN50") == {"tokens": {"tokenizer": "open_clip:RN50"}}
+    assert Towers.text_features(model="RN50") == {"tokens": {"tokenizer": "open_clip:RN50"}}
     path = tmp_path / "clip.json"
     path.write_text(
         json.dumps({"embed_dim": 20, "vision_cfg": VIT, "text_cfg": {"context_length": 12, "width": 16}})
     )
-    assert Towers.signals(model=str(path)) == {
+    assert Towers.text_features(model=str(path)) == {
         "tokens": {"tokenizer": "open_clip:ViT-B-32", "max_length": 12}
     }
     path = tmp_path / "own.json"
     path.write_text(json.dumps({"model_cfg": CONFIGS["vit"], "vocabulary": ["cat", "dog"]}))
-    assert Towers.signals(model=str(path)) == {
+    assert Towers.text_features(model=str(path)) == {
         "tokens": {"tokenizer": "words", "max_length": 12, "vocabulary": ("cat", "dog")}
     }
 

@@ -403,7 +403,7 @@ def test_a_summed_contrast_is_the_mean_times_the_anchors():
 
 
 @pytest.mark.parametrize(
-    ("options", "terms", "reads", "momentum"),
+    ("options", "terms", "inputs", "momentum"),
     [
         ({}, ("triplet", "pga", "mcl", "nsi", "nsi_cross", "nsi_pga"), ("parts",), 0.999),
         ({"nsi": 0}, ("triplet", "pga", "mcl"), (), 0.999),
@@ -412,9 +412,9 @@ def test_a_summed_contrast_is_the_mean_times_the_anchors():
         ({"pga": 0, "mcl": 0, "nsi": 0}, ("triplet",), (), 0.0),
     ],
 )
-def test_a_component_that_is_off_takes_its_needs_with_it(options, terms, reads, momentum):
+def test_a_component_that_is_off_takes_its_needs_with_it(options, terms, inputs, momentum):
     objective = load("aahr", **options)
-    assert (objective.terms, objective.reads, objective.momentum) == (terms, reads, momentum)
+    assert (objective.terms, objective.inputs, objective.momentum) == (terms, inputs, momentum)
     assert set(objective(*world())) == set(terms)
     assert hasattr(objective, "prototypes") is ("pga" in terms)
 
@@ -422,7 +422,7 @@ def test_a_component_that_is_off_takes_its_needs_with_it(options, terms, reads, 
 def test_a_selection_takes_back_momentum_and_parts():
     objective = load("aahr")
     objective.select(["pga"])
-    assert (objective.momentum, objective.reads) == (0.0, ())
+    assert (objective.momentum, objective.inputs) == (0.0, ())
 
 
 def test_a_batch_without_momentum_outputs_is_refused_with_the_remedy():

@@ -210,14 +210,18 @@ def test_beta_is_chosen_on_the_validation_split_and_kept_with_the_weights():
 
 def test_ablations_take_their_terms_and_needs_away():
     alone = objectives.load("cora", contrastive=0, specificity=0)
-    assert (alone.terms, alone.reads, alone.needs) == (("hard",), (), ())
+    assert (alone.terms, alone.inputs, alone.needs) == (("hard",), (), ())
     both = objectives.load("cora", specificity=0)
-    assert (both.terms, both.reads, both.needs) == (("hard", "contrastive"), ("entities",), ("graph_tokens",))
+    assert (both.terms, both.inputs, both.needs) == (
+        ("hard", "contrastive"),
+        ("entities",),
+        ("graph_tokens",),
+    )
     assert objectives.load("cora", positives="own").needs == ()
-    assert objectives.load("cora", contrastive=0, specificity=0, beta=None).reads == ("entities",)
+    assert objectives.load("cora", contrastive=0, specificity=0, beta=None).inputs == ("entities",)
     whole = objectives.load("cora")
     whole.select(["specificity"])
-    assert (whole.reads, whole.needs) == (("entities",), ())
+    assert (whole.inputs, whole.needs) == (("entities",), ())
 
 
 def test_entities_of_other_images_that_say_the_same_are_positives():

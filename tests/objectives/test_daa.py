@@ -114,9 +114,9 @@ def test_nearly_all_comparisons_are_without_gradient_at_the_released_temperature
 
 
 def test_any_relevance_may_be_asked_for():
-    assert objectives.load("daa").relevances() == {"tfidf": {}}
+    assert objectives.load("daa").relevance_sources() == {"tfidf": {}}
     loaded = objectives.load("daa", relevance="cider", relevance_options={"variant": "cider"})
-    assert loaded.relevances() == {"cider": {"variant": "cider"}}
+    assert loaded.relevance_sources() == {"cider": {"variant": "cider"}}
 
 
 def test_what_is_not_asked_for_is_not_computed(monkeypatch):

@@ -370,18 +370,18 @@ def test_a_term_alone_computes_nothing_else(term):
     selected = load("dias")
     selected.select([term])
     assert set(selected(image, text, given)) == {term}
-    assert selected.reads == objective.reads == (("parts",) if term == "dim" else ())
+    assert selected.inputs == objective.inputs == (("parts",) if term == "dim" else ())
     if term == "dim":
         objective.scores = None
         objective(image, text, given)
 
 
 def test_it_reads_parts_for_what_needs_them_and_scores_by_them_only_where_told():
-    assert load("dias").reads == ("parts",)
-    assert load("dias", rows="pooled").reads == ()
+    assert load("dias").inputs == ("parts",)
+    assert load("dias", rows="pooled").inputs == ()
     assert not load("dias").scores_parts
     cross = load("dias", scorer="cross", rows="pooled")
-    assert cross.reads == ("parts",)
+    assert cross.inputs == ("parts",)
     assert cross.scores_parts
     bare = Embedding(embedding(4, seed=0).mean)
     assert set(load("dias", rows="pooled")(bare, bare, batch(range(4)))) == {"loc", "dim", "inter", "intra"}

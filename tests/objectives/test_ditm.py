@@ -168,13 +168,13 @@ def test_the_ratio_may_compare_raw_descriptiveness():
     )
     found = terms(scores, [0, 0], both, ratio_on="raw")
     assert found["ordering"].item() == pytest.approx(0.07 * 0.191611378, abs=1e-8)
-    assert objectives.load("ditm", ratio_on="raw").signals() == {
+    assert objectives.load("ditm", ratio_on="raw").text_features() == {
         "descriptiveness": {"scorer": "l2_sum", "scale": "both"}
     }
 
 
 def test_it_asks_for_the_scorer_and_for_two_captions_an_image_unless_nothing_is_ordered():
-    assert objectives.load("ditm", scorer="printed").signals()["descriptiveness"]["scorer"] == "printed"
+    assert objectives.load("ditm", scorer="printed").text_features()["descriptiveness"]["scorer"] == "printed"
     assert objectives.load("ditm").captions_per_image == 2
     assert objectives.load("ditm", ordering=False).captions_per_image == 1
 

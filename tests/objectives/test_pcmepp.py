@@ -152,9 +152,9 @@ def test_pseudo_positives_pass_no_gradient():
 def test_switches_take_their_terms_and_needs_away():
     objective = made(alpha=0.0, beta=0.0)
     assert objective.terms == ("match",)
-    assert objective.reads == ("log_var",)
+    assert objective.inputs == ("log_var",)
     assert made(distance="mean_only").terms == ("match", "pseudo")
-    assert made(distance="mean_only").reads == ()
+    assert made(distance="mean_only").inputs == ()
 
 
 def test_scale_and_shift_are_learnt():

@@ -143,8 +143,8 @@ def test_margins_are_capped_from_above_only():
 
 def test_any_relevance_may_be_phi():
     objective = objectives.load("sam", phi="exact", tau=2.0)
-    assert objective.relevances() == {"exact": {}}
-    assert objectives.load("sam", phi_options={"leave_one_out": True}).relevances() == {
+    assert objective.relevance_sources() == {"exact": {}}
+    assert objectives.load("sam", phi_options={"leave_one_out": True}).relevance_sources() == {
         "cider": {"leave_one_out": True}
     }
     assert terms(S4, PHI, phi="exact")["semantic_i2t"] > 0

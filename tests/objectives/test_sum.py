@@ -27,7 +27,7 @@ def toy(**attributes):
             made,
             name,
             value
-            if name in ("momentum", "reads", "soft_labels", "captions_per_image")
+            if name in ("momentum", "inputs", "soft_labels", "captions_per_image")
             else lambda v=value: v,
         )
     return made
@@ -77,25 +77,25 @@ def test_spaces_around_the_signs_do_not_matter():
 def test_it_needs_what_any_of_its_terms_needs():
     made = load("vsepp+ditm+aahr.mcl+dias.dim")
     assert made.needs == ("descriptiveness",)
-    assert set(made.signals()) == {"descriptiveness"}
+    assert set(made.text_features()) == {"descriptiveness"}
     assert made.captions_per_image == 2
     assert made.momentum == load("aahr").momentum > 0
-    assert made.reads == ("parts",)
-    assert load("sam+daa").relevances() == {"cider": {}, "tfidf": {}}
+    assert made.inputs == ("parts",)
+    assert load("sam+daa").relevance_sources() == {"cider": {}, "tfidf": {}}
 
 
 def test_it_does_not_need_what_only_terms_that_were_not_chosen_need():
     made = load("vsepp+ditm.i2t+aahr.pga+dias.intra")
     assert made.captions_per_image == 1
     assert made.momentum == 0
-    assert made.reads == ()
+    assert made.inputs == ()
 
 
 def test_its_scores_are_those_of_the_first_paper():
     image, text, _ = world()
     torch.testing.assert_close(load("pcmepp+vsepp").scores(image, text), load("pcmepp").scores(image, text))
     torch.testing.assert_close(load("vsepp+pcmepp").scores(image, text), load("vsepp").scores(image, text))
-    assert objectives.load("dias.dim+vsepp", dias={"scorer": "cross"}).reads == ("parts",)
+    assert objectives.load("dias.dim+vsepp", dias={"scorer": "cross"}).inputs == ("parts",)
 
 
 def test_images_may_be_mixed_only_where_every_paper_reads_soft_labels():
@@ -164,11 +164,11 @@ def test_what_cannot_be_read_is_refused(name, options, error, message):
             "one momentum copy, and {'a': 0.9, 'b': 0.99} ask",
         ),
         (
-            {"a": toy(signals={"s": {"x": 1}}), "b": toy(signals={"s": {"x": 2}})},
+            {"a": toy(text_features={"s": {"x": 1}}), "b": toy(text_features={"s": {"x": 2}})},
             "'b' reads the signal 's' with {'x': 2} and",
         ),
         (
-            {"a": toy(relevances={"r": {}}), "b": toy(relevances={"r": {"x": 2}})},
+            {"a": toy(relevance_sources={"r": {}}), "b": toy(relevance_sources={"r": {"x": 2}})},
             "'b' reads the relevance 'r' with {'x': 2} and",
         ),
     ],
@@ -180,7 +180,8 @@ def test_one_thing_needed_in_two_ways_is_refused(papers, message):
 
 def test_one_thing_needed_in_one_way_is_given_once():
     made = joined(
-        a=toy(momentum=0.9, relevances={"r": {"x": 2}}), b=toy(momentum=0.9, relevances={"r": {"x": 2}})
+        a=toy(momentum=0.9, relevance_sources={"r": {"x": 2}}),
+        b=toy(momentum=0.9, relevance_sources={"r": {"x": 2}}),
     )
     assert made.momentum == 0.9
-    assert made.relevances() == {"r": {"x": 2}}
+    assert made.relevance_sources() == {"r": {"x": 2}}

@@ -59,7 +59,7 @@ def source(objective, own=(0, 0, 1, 2, 2, 2, 3, 3, 4, 4)):
         split,
         {"vectors": lambda rows: pictures[torch.as_tensor(rows)]},
         {name: Columns(name, value) for name, value in made.items()},
-        {name: Grades(grades) for name in objective.relevances()},
+        {name: Grades(grades) for name in objective.relevance_sources()},
     )
 
 

@@ -35,8 +35,8 @@ class Encoder(Checked, nn.Module):
 
     - images: set ``image_input`` to what it reads from ``Batch.inputs`` (``"pixels"``, ``"regions"``, or both
       as ``"regions+pixels"``) and implement ``images``; with pixels, also ``transform``.
-    - captions: set ``encodes_text = True``, name in ``signals`` what it reads from ``Batch.signals``, and
-      implement ``texts``.
+    - captions: set ``encodes_text = True``, name in ``text_features`` what it reads from ``Batch.signals``,
+      and implement ``texts``.
 
     ``images`` and ``texts`` return an ``Embedding``: ``mean (N, embed_dim)``, one unit vector for each image
     or caption; with ``parts (N, P, W)`` (local features before pooling) and their ``mask (N, P)`` where it
@@ -84,7 +84,7 @@ class Encoder(Checked, nn.Module):
         return ()
 
     @classmethod
-    def signals(cls, **options: Any) -> dict[str, dict[str, Any]]:
+    def text_features(cls, **options: Any) -> dict[str, dict[str, Any]]:
         """Signals that the encoder reads from ``Batch.signals``: name -> options for ``text.load(name,
         **options)``.
 

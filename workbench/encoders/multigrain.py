@@ -197,16 +197,16 @@ class MultiGrain(Encoder):
         self.train()
 
     @classmethod
-    def signals(cls, **options: Any) -> dict[str, dict[str, Any]]:
+    def text_features(cls, **options: Any) -> dict[str, dict[str, Any]]:
         """What the encoder of captions reads, and the frozen one where there is one.
 
         Raises:
             ValueError: both read a signal of the same name with other options.
         """
         side = "text_base" if options.get("text_base") else "base"
-        wanted = [member(options.get(side, "towers")).signals(**(options.get(f"{side}_options") or {}))]
+        wanted = [member(options.get(side, "towers")).text_features(**(options.get(f"{side}_options") or {}))]
         if options.get("guide", "auto") not in GUIDES:
-            wanted.append(member(options["guide"]).signals(**(options.get("guide_options") or {})))
+            wanted.append(member(options["guide"]).text_features(**(options.get("guide_options") or {})))
         for name in set(wanted[0]) & set(wanted[-1]):
             if wanted[0][name] != wanted[-1][name]:
                 raise ValueError(

@@ -105,7 +105,9 @@ class Sequence(Encoder):
         return {**super().complete(options, facts), **follow}
 
     @classmethod
-    def signals(cls, *, features: str = "", backbone: str = "frozen", **_: Any) -> dict[str, dict[str, Any]]:
+    def text_features(
+        cls, *, features: str = "", backbone: str = "frozen", **_: Any
+    ) -> dict[str, dict[str, Any]]:
         """``word_features`` of the frozen encoder, kept beside the image features, ``word_pieces`` of one
         that trains, or ``tokens`` of whole words.
         """

@@ -121,7 +121,7 @@ class Towers(Encoder):
         return ("parts", "log_var") if self.image_log_var else ("parts",)
 
     @classmethod
-    def signals(cls, **options: Any) -> dict[str, dict[str, Any]]:
+    def text_features(cls, **options: Any) -> dict[str, dict[str, Any]]:
         """Token ids: of words for a model that reads words, of open_clip's tokenizer for the others."""
         description = describe(str(options.get("model", "scenes")))
         if description.registered:

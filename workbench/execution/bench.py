@@ -179,7 +179,7 @@ def loss(name: str, pairs: int, *, width: int = WIDTH, rounds: int = 1) -> float
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     objective.to(device).train()
     captions = pairs * objective.captions_per_image
-    unread = (one for what, several in FIELDS.items() if what not in objective.reads for one in several)
+    unread = (one for what, several in FIELDS.items() if what not in objective.inputs for one in several)
     nothing: dict[str, Any] = dict.fromkeys(unread)
 
     def embedding(count: int, parts: int) -> Embedding:

@@ -121,7 +121,9 @@ class Sum(Objective):
         for name, paper in self.by_name.items():
             paper.select(term for term in paper.terms if self.wants(f"{name}.{term}"))
         by_parts = ("parts",) if self.first.scores_parts else ()
-        self.reads = tuple(dict.fromkeys([*(field for paper in of_all for field in paper.reads), *by_parts]))
+        self.inputs = tuple(
+            dict.fromkeys([*(field for paper in of_all for field in paper.inputs), *by_parts])
+        )
         self.needs = tuple(dict.fromkeys(name for paper in of_all for name in paper.needs))
         self.captions_per_image = max(paper.captions_per_image for paper in of_all)
         wanted = max(self.captions_per_image, self.first.recipe.get("captions_per_image", 0))
@@ -134,16 +136,18 @@ class Sum(Objective):
             f"objective {self.name!r}: there is one momentum copy, and {shares} ask for different ones",
         )
         self.momentum = max(shares.values(), default=0.0)
-        self.signals()
-        self.relevances()
+        self.text_features()
+        self.relevance_sources()
 
-    def signals(self) -> Options:
+    def text_features(self) -> Options:
         """The signals of all papers."""
-        return self._united("signal", {name: paper.signals() for name, paper in self.by_name.items()})
+        return self._united("signal", {name: paper.text_features() for name, paper in self.by_name.items()})
 
-    def relevances(self) -> Options:
+    def relevance_sources(self) -> Options:
         """The relevances of all papers."""
-        return self._united("relevance", {name: paper.relevances() for name, paper in self.by_name.items()})
+        return self._united(
+            "relevance", {name: paper.relevance_sources() for name, paper in self.by_name.items()}
+        )
 
     def _united(self, kind: str, asked: Mapping[str, Options]) -> Options:
         out: Options = {}

@@ -103,7 +103,7 @@ class AAHR(Objective):
     def declare(self) -> None:
         """Without the contrast no momentum copy, without the neighbourhood no parts."""
         self.momentum = self.contrast.momentum if self.wants("mcl") else 0.0
-        self.reads = ("parts",) if any(map(self.wants, ("nsi", "nsi_cross", "nsi_pga"))) else ()
+        self.inputs = ("parts",) if any(map(self.wants, ("nsi", "nsi_cross", "nsi_pga"))) else ()
 
     def fit_width(self, embed_dim: int) -> None:
         """Make prototypes, banks and the layers of the neighbourhood."""
@@ -111,7 +111,7 @@ class AAHR(Objective):
             self.prototypes = Prototypes(embed_dim, self.alignment)
         if self.wants("mcl"):
             self.images, self.texts = (Bank(self.contrast.bank, embed_dim) for _ in range(2))
-        if self.reads:
+        if self.inputs:
             self.neighbourhood = Neighbourhood(embed_dim, self.graph)
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
@@ -127,7 +127,7 @@ class AAHR(Objective):
                 found["pga"] = self._aligned(image.mean, text.mean, batch)
             if self.wants("mcl"):
                 found["mcl"] = self._contrasted(image.mean, text.mean, batch)
-            if self.reads:
+            if self.inputs:
                 found |= self._interacted(image, text, batch)
         return {term: self.weights[term] * value for term, value in found.items() if self.wants(term)}
 

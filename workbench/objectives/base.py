@@ -23,8 +23,8 @@ class Objective(Checked, nn.Module):
     What it needs is declared, and checked when an experiment is built:
 
     - ``needs``: the signals that ``forward`` reads from ``Batch.signals``;
-    - ``relevances()``: the graded relevance that it reads from ``Batch.relevance``;
-    - ``reads``: optional fields of ``Embedding`` (``"log_var"``, ``"parts"``, ``"entities"``) that the
+    - ``relevance_sources()``: the graded relevance that it reads from ``Batch.relevance``;
+    - ``inputs``: optional fields of ``Embedding`` (``"log_var"``, ``"parts"``, ``"entities"``) that the
       encoders must give;
     - ``scores_parts``: ``scores`` compares the parts, so evaluation must keep them;
     - ``captions_per_image``: the least number of captions that a batch must hold of each image;
@@ -44,7 +44,7 @@ class Objective(Checked, nn.Module):
 
     terms: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    reads: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
     scores_parts: bool = False
     captions_per_image: int = 1
     momentum: float = 0.0
@@ -65,7 +65,7 @@ class Objective(Checked, nn.Module):
         self.declare()
 
     def declare(self) -> None:
-        """State what the wanted terms need (``reads``, ``needs``, ...), where that is not fixed."""
+        """State what the wanted terms need (``inputs``, ``needs``, ...), where that is not fixed."""
 
     def wants(self, term: str) -> bool:
         """Whether ``forward`` must return this term: the options leave it in, and nobody selected others."""
@@ -83,11 +83,11 @@ class Objective(Checked, nn.Module):
         Called once, after the encoders are made and before anything else.
         """
 
-    def signals(self) -> dict[str, dict[str, object]]:
+    def text_features(self) -> dict[str, dict[str, object]]:
         """Signals in ``needs`` with the options for ``text.load(name, **options)``."""
         return {name: {} for name in self.needs}
 
-    def relevances(self) -> dict[str, dict[str, object]]:
+    def relevance_sources(self) -> dict[str, dict[str, object]]:
         """Relevance by name: judgements of the training split, or a maker of the text shelf with options."""
         return {}
 

@@ -105,7 +105,7 @@ def batch(
     """
     generator, own = torch.Generator().manual_seed(seed), torch.as_tensor(own)
     count = images or int(own.max()) + 1
-    wanted = objective.signals() if objective else ()
+    wanted = objective.text_features() if objective else ()
     given = {name: torch.rand(len(own), generator=generator) for name in wanted} | signals(
         len(own), generator
     )
@@ -115,7 +115,7 @@ def batch(
     # An image's own captions have the highest grades.
     grades = {
         name: torch.rand(made.positives.shape, generator=generator) + made.positives
-        for name in dict.fromkeys(("cider", "tfidf", *(objective.relevances() if objective else ())))
+        for name in dict.fromkeys(("cider", "tfidf", *(objective.relevance_sources() if objective else ())))
     }
     return replace(made, relevance=grades)
 
@@ -196,7 +196,7 @@ def _terms(objective: Objective, image: Embedding, text: Embedding, given: Batch
     bad = [name for name, term in terms.items() if term.shape != () or not term.isfinite()]
     hold(not bad, f"the terms {bad} are not finite scalars")
     hold(
-        set(objective.signals()) == set(objective.needs) and objective.captions_per_image >= 1,
+        set(objective.text_features()) == set(objective.needs) and objective.captions_per_image >= 1,
         "signals() must name what `needs` names, and captions_per_image must be at least 1",
     )
 
@@ -328,7 +328,7 @@ def _selected(objective: Objective, image: Embedding, text: Embedding, given: Ba
             f"the term {term!r} selected alone is missing or has another value",
         )
         hold(
-            set(part.signals()) == set(part.needs)
+            set(part.text_features()) == set(part.needs)
             and part.captions_per_image <= objective.captions_per_image,
             f"the term {term!r} selected alone needs more than the whole",
         )

@@ -214,7 +214,7 @@ class CORA(Objective):
     def declare(self) -> None:
         """The triplet alone needs no entities, and specificity no other caption's graph."""
         local = self.wants("contrastive") or self.wants("specificity")
-        self.reads = ("entities",) if local or self.calibrates or float(self.beta) != 1 else ()
+        self.inputs = ("entities",) if local or self.calibrates or float(self.beta) != 1 else ()
         self.needs = ("graph_tokens",) if self.wants("contrastive") and self.positives == "graphs" else ()
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:

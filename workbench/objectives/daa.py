@@ -148,7 +148,7 @@ class DAA(Objective):
         self.asp: dict[str, Any] = {"temperature": temperature, "clip": clip, "ranks": ranks}
         self.relevance, self.relevance_options = relevance, dict(relevance_options or {})
 
-    def relevances(self) -> dict[str, dict[str, object]]:
+    def relevance_sources(self) -> dict[str, dict[str, object]]:
         """The relevance whose order the scores shall have."""
         return {self.relevance: self.relevance_options}
 

@@ -215,7 +215,7 @@ class DIAS(Objective):
         by_parts = self.scores_parts and (
             self.selected is None or any(map(self.wants, ("loc", "inter", "intra")))
         )
-        self.reads = ("parts",) if by_parts or (self.wants("dim") and self.rows != "pooled") else ()
+        self.inputs = ("parts",) if by_parts or (self.wants("dim") and self.rows != "pooled") else ()
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
         """``(I, T)`` cosines of pooled embeddings, or scores of pairs by their parts."""

@@ -137,7 +137,7 @@ class DITM(Objective):
         self.ordering = self.wants("ordering")
         self.captions_per_image = 2 if self.ordering else 1
 
-    def signals(self) -> dict[str, dict[str, object]]:
+    def text_features(self) -> dict[str, dict[str, object]]:
         """Descriptiveness by this objective's scorer, with the un-normalised values where the ordering
         compares those.
         """

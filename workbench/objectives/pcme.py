@@ -92,7 +92,7 @@ class PCME(Objective):
         reduction: over all pairs; the papers' is ``"sum"``, with which ``beta`` is valid.
     """
 
-    reads = ("log_var",)
+    inputs = ("log_var",)
     soft_labels = True
     recipe = settings(
         image_options={"pooling": "mean"},

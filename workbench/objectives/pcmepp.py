@@ -98,8 +98,8 @@ class PCMEPP(Objective):
         self.scale, self.shift = (nn.Parameter(torch.tensor(float(start))) for start in (scale, shift))
         self.alpha, self.beta, self.label_smoothing = alpha, beta, label_smoothing
         self.distance, self.reduction = distance, reduction
-        self.reads = () if distance == "mean_only" else ("log_var",)
-        self.terms = ("match", *(["pseudo"] if alpha else []), *(["vib"] if beta and self.reads else []))
+        self.inputs = () if distance == "mean_only" else ("log_var",)
+        self.terms = ("match", *(["pseudo"] if alpha else []), *(["vib"] if beta and self.inputs else []))
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
         """``(I, T)`` negated distances; by ``"csd"`` an uncertain image is far from every caption."""

@@ -138,7 +138,7 @@ class SAM(Objective):
         self.weight, self.margin, self.phi, self.phi_options = weight, margin, phi, dict(phi_options or {})
         self.terms = (*(("i2t", "t2i") if margin is not None else ()), "semantic_i2t", "semantic_t2i")
 
-    def relevances(self) -> dict[str, dict[str, object]]:
+    def relevance_sources(self) -> dict[str, dict[str, object]]:
         """The relevance ``phi``."""
         return {self.phi: self.phi_options}
 

@@ -242,8 +242,10 @@ def build(config: Config, captions: tuple[str, ...], states: Mapping[str, Any] |
     objective: Objective = objectives.load(config.objective, **config.objective_options)
     same = config.text_encoder == config.image_encoder
     text_options = config.image_options if same else config.text_options
-    wanted = encoders.member(config.text_encoder).signals(**text_options)
-    makers = {name: text.load(name, **options) for name, options in {**objective.signals(), **wanted}.items()}
+    wanted = encoders.member(config.text_encoder).text_features(**text_options)
+    makers = {
+        name: text.load(name, **options) for name, options in {**objective.text_features(), **wanted}.items()
+    }
     for name, maker in makers.items():
         makers[name] = maker.fit(captions) if states is None else maker.restore(states[name])
     vocabulary = next((made for name in wanted if (made := getattr(makers[name], "vocabulary", None))), None)
@@ -267,7 +269,7 @@ def check_reads(name: str, objective: Objective, pair: Pair) -> None:
     Raises:
         ValueError: names the field and how to give it.
     """
-    for wanted in objective.reads:
+    for wanted in objective.inputs:
         for side in [pair.text] if wanted == "entities" else [pair.image, pair.text]:
             if wanted not in side.gives:
                 given = ", ".join(side.gives) or "nothing beside the pooled vector"
@@ -282,13 +284,13 @@ def relevance(objective: Objective, train: Split) -> dict[str, Any]:
     the split.
 
     Args:
-        objective: states names and options in ``relevances()``.
+        objective: states names and options in ``relevance_sources()``.
         train: the split whose captions and images are compared.
 
     Raises:
         ValueError: neither has it.
     """
-    asked = objective.relevances()
+    asked = objective.relevance_sources()
     makers = text.judges()
     judged = {
         name: _judged(

@@ -159,7 +159,7 @@ class Config(Settings):
             raise ValueError(
                 f"objective {self.objective!r} reads no soft labels, so images cannot be mixed; set mix=0"
             )
-        for name, options in {**made.signals(), **made.relevances()}.items():
+        for name, options in {**made.text_features(), **made.relevance_sources()}.items():
             if name in text.names():  # the name of a relevance may also be that of judgements of the data
                 held = (
                     option for option, value in self.objective_options.items() if value and value == options
@@ -167,7 +167,7 @@ class Config(Settings):
                 place = ".".join(["objective_options", *held])
                 check_options(f"text {name!r}", text.member(name), options, place)
         judged = _judged(data.member(self.data))
-        for name in made.relevances() if judged else ():
+        for name in made.relevance_sources() if judged else ():
             option = next((one for one, value in self.objective_options.items() if value == name), "")
             asked = f"objective_options.{option}" if option else f"objective {self.objective!r}"
             require_known(f"{asked}: no relevance", name, [*text.judges(), *judged], ValueError)
@@ -177,10 +177,10 @@ class Config(Settings):
         start, encoder = self.start or "scenes", self.text_encoder
         image: dict[str, Any] = {} if start == "scenes" else {"model": start, "pretrained": start}
         words: dict[str, Any] = {}
-        if "entities" in objective.reads and "text_encoder" not in self.model_fields_set:
+        if "entities" in objective.inputs and "text_encoder" not in self.model_fields_set:
             encoder, concepts = "graph", {"kind": "towers", "name": start, "whole": True}
             words = {"concepts": concepts, "pretrained": start, "embed_dim": 0}
-        if "log_var" in objective.reads:
+        if "log_var" in objective.inputs:
             image |= _variance_head(self.image_encoder)
             words |= _variance_head(encoder) if encoder != self.image_encoder else {}
         image, words = merge(image, self.image_options), merge(words, self.text_options)
@@ -247,7 +247,7 @@ def _defaults(values: Mapping[str, Any], objective: Objective | None) -> dict[st
         return fitting(values)  # no shipped model reads them
     if values.get("start") or values.get("data", "scenes") != "scenes" or values.get("features") == "":
         return SHIPPED
-    sides = WORLD | ({"text_encoder": "graph"} if "entities" in objective.reads else {})
+    sides = WORLD | ({"text_encoder": "graph"} if "entities" in objective.inputs else {})
     sides |= {name: objective.recipe[name] for name in sides.keys() & objective.recipe.keys()}
     image, words = sides["image_encoder"], sides["text_encoder"]
     options = {"image_options": HEADS[image], "text_options": {} if words == image else HEADS[words]}

@@ -266,7 +266,7 @@ def _contents(folder: Path | None, split: Split, device: str, own: bool = True) 
     that the objective's scores read, the split is embedded.
     """
     model, kept = load_model(folder or "", device=device), []
-    if folder and own and not model.objective.reads:
+    if folder and own and not model.objective.inputs:
         sides = (("image", split.image_ids), ("text", split.caption_ids))
         kept = [found for side, ids in sides if (found := _of_side(model, folder, side, ids))]
     return Contents(

@@ -209,7 +209,7 @@ class Graph(Encoder):
         return ("parts", "entities")
 
     @classmethod
-    def signals(
+    def text_features(
         cls,
         *,
         concepts: Mapping[str, Any] | None = None,
@@ -225,7 +225,7 @@ class Graph(Encoder):
             frozen = chosen.backbone == "frozen"
             reads = {"features": chosen.name} if frozen else {"tokens": {"model": chosen.name}}
         if chosen.kind == "towers":
-            reads = Towers.signals(model=chosen.name)
+            reads = Towers.text_features(model=chosen.name)
         drawn = {"attributes": CHOICE} if Augmentation(**(augmentation or {})).draw_attributes else {}
         graphs = {**reads, **drawn, "cache": str(cache_folder())}
         return {"graph_tokens": graphs, **(reads if chosen.whole else {})}
