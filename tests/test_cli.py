@@ -20,6 +20,7 @@ from typer.testing import CliRunner, Result
 import workbench
 from workbench import objectives
 from workbench.cli import app, shelves
+from workbench.io import write_json
 from workbench.runs import store as runs
 
 VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
@@ -41,7 +42,7 @@ def root(tmp_path: Path) -> Path:
         ("20260102-000000-0000bbbb", "ditm", 3.0),
     ):
         folder = tmp_path / "runs" / "03_train" / name
-        runs.write_json(folder / runs.PARAMS, {"objective": objective, "epochs": 1})
+        write_json(folder / runs.PARAMS, {"objective": objective, "epochs": 1})
         runs.write_results(
             folder,
             {
@@ -488,8 +489,8 @@ def test_explore_writes_answers_as_a_page_without_runs_and_without_jupyterlab(tm
 
 def test_explore_refuses_runs_of_several_data_sets(root: Path) -> None:
     for folder, data in zip(sorted(root.glob("*/*")), ("scenes", "flickr8k"), strict=True):
-        runs.write_json(folder / runs.PARAMS, {"data": data})
-        runs.write_json(folder / runs.CONFIG, {})
+        write_json(folder / runs.PARAMS, {"data": data})
+        write_json(folder / runs.CONFIG, {})
     result = call("explore", "aaaa", "bbbb", "--prepare", "--root", root)
     assert result.exit_code == 2
     assert "the runs are of several data sets (flickr8k, scenes); choose those of one" in result.output
@@ -499,7 +500,7 @@ def test_explore_prepares_a_notebook_that_opens_the_runs(root: Path) -> None:
     refused = call("explore", "aaaa", "--root", root, "--prepare")
     assert refused.exit_code == 2
     assert "keeps no model; name the folder of a finished training run" in refused.output
-    runs.write_json(root / "03_train" / "20260101-000000-0000aaaa" / runs.CONFIG, {})
+    write_json(root / "03_train" / "20260101-000000-0000aaaa" / runs.CONFIG, {})
     done = call("explore", "20260101-000000-0000aaaa", "--root", root, "--prepare", "--json")
     book = nbformat.read(json.loads(done.output)["notebook"], 4)
     (cell,) = [cell for cell in book.cells if cell.metadata.get("tags") == ["injected-parameters"]]

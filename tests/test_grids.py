@@ -21,7 +21,7 @@ from tools.benchmarks import bench_arms
 from workbench import assets, data, text
 from workbench.execution import library, notebook, parameters
 from workbench.execution.grid import expand, over_seeds, plan, read_grid
-from workbench.records.foreign import read_options
+from workbench.io import read_options
 from workbench.runs import Config, fitting, resolve, run
 from workbench.runs import build as running
 from workbench.runs.build import build

@@ -15,7 +15,7 @@ from tests.data import fixtures
 from workbench import objectives
 from workbench.execution.notebook import check, run_notebook
 from workbench.execution.parameters import inspect
-from workbench.records.foreign import read_options
+from workbench.io import read_options
 from workbench.runs import Config
 from workbench.runs import store as runs
 

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from workbench import formatting as shown
+from workbench import formatting
 from workbench.cli import app
 from workbench.execution.notebook import run_notebook
-from workbench.records import readable
+from workbench.io import write_json
+from workbench.records.measurement import headline
 from workbench.runs import Config, compare, open_runs, run
 from workbench.runs import store as runs
 from workbench.tour import TRAINED
@@ -37,7 +38,7 @@ def root(request, tmp_path_factory):
     for seed in (0, 1):
         folder = root / "03_train" / f"20260101-00000{seed}-0000000{seed}"
         run(SMALL.replace(seed=seed), progress=False).save(folder)
-        runs.write_json(folder / runs.PARAMS, {"objective": "infonce", "epochs": 1, "train_images": 32})
+        write_json(folder / runs.PARAMS, {"objective": "infonce", "epochs": 1, "train_images": 32})
         runs.write_status(folder, "ok")
     return root
 
@@ -49,7 +50,7 @@ def trained(root):
 
 def text(contract):
     """The face of a number with its interval, from what ``results.json`` keeps."""
-    return shown.with_interval(*(contract[name] for name in ("value", "low", "high", "face")))
+    return formatting.format_interval(*(contract[name] for name in ("value", "low", "high", "face")))
 
 
 def printed(root, *words):
@@ -80,7 +81,7 @@ def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(r
     first, second = (one.results["contracts"] for one in pair)
     names = [one.id for one in pair]
     # the interval is widened for all numbers that are compared, also for those that do not differ
-    for more, family in (((), readable.headline(first)), (("--all",), list(first))):
+    for more, family in (((), headline(first)), (("--all",), list(first))):
         lines = [line.split() for line in printed(root, "diff", *names, *more).splitlines()]
         rows = {line[0]: line for line in lines if line and line[0] in first}
         told = {one.key: one for one in runs.differences(*pair, family)}
@@ -88,10 +89,12 @@ def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(r
         for key, one in told.items():
             if key not in rows:
                 continue
-            values = [shown.shown(kept[key]["value"], one.unit) for kept in (first, second)]
-            paired = shown.with_interval(one.value, one.low, one.high, one.unit, sign=True)
+            values = [formatting.format_value(kept[key]["value"], one.unit) for kept in (first, second)]
+            paired = formatting.format_interval(one.value, one.low, one.high, one.unit, sign=True)
             assert rows[key][1:3] == values
-            assert f"{paired} {shown.heading(one.unit)} {one.mark} {one.verdict}" in " ".join(rows[key])
+            assert f"{paired} {formatting.unit_heading(one.unit)} {one.mark} {one.verdict}" in " ".join(
+                rows[key]
+            )
         as_json = json.loads(printed(root, "diff", *names, *more, "--json"))
         assert as_json["differences"] == {key: one.row() for key, one in told.items()}
 
@@ -102,7 +105,7 @@ def test_the_leaderboard_shows_them(root, tmp_path):
     for kept in contracts(root):
         for key in ("rsum", "i2t/R@1", "t2i/R@1"):
             one = kept[key]
-            assert shown.shown(one["value"], one["face"]) in page
+            assert formatting.format_value(one["value"], one["face"]) in page
             rows = table[[key, f"{key} low", f"{key} high"]].round(12).to_numpy().tolist()
             assert [round(one[name], 12) for name in ("value", "low", "high")] in rows
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.test_cli import VERBS, call
+from workbench.io import write_json
 from workbench.runs import store as runs
 
 FOLDER = Path(__file__).parent / "snapshots"
@@ -43,7 +44,7 @@ def root(tmp_path: Path) -> Path:
             "epochs": 3,
             "settings": {"lr": 0.002},
         }
-        runs.write_json(folder / runs.PARAMS, params)
+        write_json(folder / runs.PARAMS, params)
         ends = {"low": share - 0.2, "high": share + 0.2, "queries": 20, "gallery": 20}
         contracts = {key: {**ends, "hit": "the own one among the first"} for key in NUMBERS}
         contracts["rsum"] = {"low": 6 * share - 0.5, "high": 6 * share + 0.5, "queries": 40, "face": "sum"}
@@ -54,7 +55,7 @@ def root(tmp_path: Path) -> Path:
         runs.write_results(folder, results)
         hits = (np.arange(20) < found).astype(float)
         runs.ByQuery(IDS, IDS, OWN, dict.fromkeys(NUMBERS, hits)).write(folder)
-        runs.write_json(folder / runs.ENV, {"device": "cpu", "seconds": 61.4 * found})
+        write_json(folder / runs.ENV, {"device": "cpu", "seconds": 61.4 * found})
         runs.write_status(folder, "ok")
     return tmp_path / "runs"
 
@@ -105,7 +106,7 @@ def test_a_run_with_a_name_has_its_time_and_numbers_without_a_metric_are_no_perc
     label = "vsepp: t2i rank of the caption's own image"
     metrics = {label: 212, "mean/objects": 2.049}
     runs.write_results(folder, {"metrics": metrics, "contracts": {label: {"face": "rank"}}})
-    runs.write_json(folder / runs.ENV, {"seconds": 60})
+    write_json(folder / runs.ENV, {"seconds": 60})
     ended = datetime(2026, 1, 2, 11, 31).timestamp()
     os.utime(runs.write_status(folder, "ok"), (ended, ended))
     listed = call("ls", "--root", folder.parents[1]).output

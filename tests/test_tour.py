@@ -13,7 +13,7 @@ import pytest
 
 from workbench.execution.parameters import ParameterError
 from workbench.formatting import UNITS
-from workbench.records.readable import unit_of
+from workbench.records.measurement import unit_of
 from workbench.runs import Config, compare, open_runs, run
 from workbench.runs import store as runs
 from workbench.tour import ARMS, ROWS, STOPS, TRAINED, Stop, TourResult, tour

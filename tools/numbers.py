@@ -21,7 +21,7 @@ from tools.benchmarks import bench_arms
 from tools.benchmarks.recorded import read
 from workbench import assets, data
 from workbench.execution import bench
-from workbench.formatting import count, fixed, shown
+from workbench.formatting import format_count, format_number, format_value
 from workbench.metrics import seeds
 from workbench.runs import compare
 from workbench.tour.headline import headline
@@ -45,7 +45,9 @@ TITLES = {
 def tour() -> str:
     """How long the tour took, and what it found."""
     found = read("tour")
-    took = f"Its {found['stops']} notebooks took {fixed(found['seconds'] / 60, 1)} minutes on two cores."
+    took = (
+        f"Its {found['stops']} notebooks took {format_number(found['seconds'] / 60, 1)} minutes on two cores."
+    )
     return "\n".join(textwrap.wrap(f"{took} {headline(found, found['titles'])}", 130))
 
 
@@ -66,7 +68,7 @@ def comparison() -> str:
         cells = []
         for positives in ("own", "exact"):
             of = means.loc[positives, name]
-            cells += [shown(of["rsum"], "sum"), ", ".join(shown(of[way]) for way in ways)]
+            cells += [format_value(of["rsum"], "sum"), ", ".join(format_value(of[way]) for way in ways)]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     arms = seeds.arms(rows[rows.key != "seconds"])
     hours = rows[rows.key == "seconds"].value.sum() / 3600
@@ -74,7 +76,8 @@ def comparison() -> str:
     own = means.loc["own"].unstack()[ways[0]].to_dict()
     own_rows = rows[rows.positives == "own"]
     about = (
-        f"Means over {count(rows.seed.nunique(), 'seed')}, mAP@R by the exact truth; {fixed(hours, 1)} hours "
+        f"Means over {format_count(rows.seed.nunique(), 'seed')}, mAP@R by the exact truth; "
+        f"{format_number(hours, 1)} hours "
         "of one core; each by the recipe that was searched with binary labels. "
         f"{chosen(seeds.choices(arms, ways[0]), ways[0], seeds.pairs(arms, ways[0]))} {_turned(arms, *ways)} "
         f"With binary labels: {told_apart(seeds.pairs(own_rows, ways[0]), ways[0]).rstrip('.')}, by "
@@ -90,8 +93,9 @@ def _turned(arms: pd.DataFrame, way: str, other: str) -> str:
     means = arms[arms.key == other].groupby("objective").value.mean()
     return (
         f"The other direction is another question: by `{other}`, {best['chosen']} is best with "
-        f"{shown(means[best['chosen']])} percent{not_apart(seeds.pairs(arms, other), best['chosen'])}, and "
-        f"has {shown(best['truth'])} by the first."
+        f"{format_value(means[best['chosen']])} "
+        f"percent{not_apart(seeds.pairs(arms, other), best['chosen'])}, and "
+        f"has {format_value(best['truth'])} by the first."
     )
 
 
@@ -100,12 +104,13 @@ def photographs() -> str:
     rows = assets.recorded("objectives_flickr8k")
     sums = rows[rows.key == "rsum"].groupby("objective").value.agg(["mean", "std", "count"])
     told = [
-        f"{TITLES[str(name)]} {shown(row['mean'], 'sum')} ({shown(row['std'], 'sum')})"
+        f"{TITLES[str(name)]} {format_value(row['mean'], 'sum')} ({format_value(row['std'], 'sum')})"
         for name, row in sums.sort_values("mean", ascending=False).iterrows()
     ]
     return "\n".join(
         textwrap.wrap(
-            f"RSUM there, mean and standard deviation over {count(int(sums['count'].iloc[0]), 'seed')}: "
+            "RSUM there, mean and standard deviation over "
+            f"{format_count(int(sums['count'].iloc[0]), 'seed')}: "
             f"{', '.join(told)}. It is a first look with one small budget for all, not the papers' settings, "
             "and no ranking of the papers.",
             130,
@@ -118,18 +123,20 @@ def held() -> str:
     cider, size, sums = read("cider"), read("evaluation"), published.sums()
     rows = {
         "CIDEr-D, CIDEr (`text/cider.py`)": f"`pycocoevalcap` on {cider['images']:,} pairs; "
-        f"{cider['images']:,} x {cider['captions']:,} captions in {fixed(cider['seconds'], 1)} s on one "
-        f"core, {fixed(cider['times_faster_a_pair'], 0)} times faster a pair",
+        f"{cider['images']:,} x {cider['captions']:,} captions in "
+        f"{format_number(cider['seconds'], 1)} s on one "
+        f"core, {format_number(cider['times_faster_a_pair'], 0)} times faster a pair",
         "tuple F1, `symbolic`, `sentence` (`text/`)": f"a slow double loop. {judge_advice()}",
         "scene graphs (`packages/caption_graphs/`)": "captions annotated by hand, with a bar for each part",
         "ECCV Caption, CxC, COCO (`metrics/`)": "the package `eccv_caption`",
         "memory of an evaluation": f"{size['captions']:,} captions x {size['images']:,} images at width "
-        f"{size['width']}: {fixed(size['gib_above_embeddings'], 2)} GiB above the embeddings",
+        f"{size['width']}: {format_number(size['gib_above_embeddings'], 2)} GiB above the embeddings",
         "gradients (`training/processes.py`)": "two and three processes against one, for every objective",
         "intervals (`metrics/intervals.py`)": "their coverage of the truth, simulated with captions that "
         "are alike within an image",
-        "printed numbers (`packages/paper_tables/published/`)": f"{count(len(published.load()), 'value')}; "
-        f"of {count(len(sums), 'printed sum')} {int((~sums.adds_up).sum())} do not add up and say so",
+        "printed numbers (`packages/paper_tables/published/`)": ""
+        f"{format_count(len(published.load()), 'value')}; "
+        f"of {format_count(len(sums), 'printed sum')} {int((~sums.adds_up).sum())} do not add up and say so",
     }
     lines = [f"| {what} | {how} |" for what, how in rows.items()]
     return "\n".join(["| what | held to |", "|---|---|", *lines])
@@ -140,17 +147,21 @@ def ablations() -> str:
     rows = assets.recorded("ablation_arms")
     rows["times"], rows["before"] = rows.rsum / rows.chance, rows.untrained / rows.chance
     places = [
-        f"{count(len(part), 'arm')} in {'the embedded world' if name == 'scenes' else 'Flickr8k'}, at least "
-        f"{fixed(part.times.min(), 1)} times, in the median {fixed(part.times.median(), 1)} times"
+        f"{format_count(len(part), 'arm')} in "
+        f"{'the embedded world' if name == 'scenes' else 'Flickr8k'}, at least "
+        f"{format_number(part.times.min(), 1)} times, in the median "
+        f"{format_number(part.times.median(), 1)} times"
         for name, part in rows.groupby("data")
     ]
     more = rows[rows.train_images == rows.train_images.max()]
     named = ", ".join(f"{row.arm} of `{row.grid}`" for row in more.itertuples())
     told = (
         f"RSUM after training, held against an order at random: {'; '.join(places)}. Before training it is "
-        f"at most {fixed(rows.before.max(), 1)} times. {count(int((rows.epochs > bench_arms.EPOCHS).sum()))} "
-        f"took more than {bench_arms.EPOCHS} epochs; {count(int(more.train_images.max()), 'image')} were "
-        f"needed by {named}. {fixed(rows.seconds.sum() / 60, 0)} minutes of one core in all."
+        f"at most {format_number(rows.before.max(), 1)} times. "
+        f"{format_count(int((rows.epochs > bench_arms.EPOCHS).sum()))} "
+        f"took more than {bench_arms.EPOCHS} epochs; "
+        f"{format_count(int(more.train_images.max()), 'image')} were "
+        f"needed by {named}. {format_number(rows.seconds.sum() / 60, 0)} minutes of one core in all."
     )
     return "\n".join(textwrap.wrap(told, 130, break_on_hyphens=False))
 
@@ -160,10 +171,12 @@ def machine() -> str:
     found = read("machine")
     head, *rows = bench.lines([bench.Figure(**row) for row in found["rows"]])
     gpu = "no GPU" if found["gpu"] == "none" else found["gpu"]
-    of, threads = found["machine"], count(found["threads"], "thread")
+    of, threads = found["machine"], format_count(found["threads"], "thread")
     # what is measured itself keeps its threads at work
     load = of["load"]
-    busy = f"; other work was going on (load {fixed(load, 1)})" if load > found["threads"] + 0.5 else ""
+    busy = (
+        f"; other work was going on (load {format_number(load, 1)})" if load > found["threads"] + 0.5 else ""
+    )
     about = f"{of['cores']} cores ({of['processor']}), {threads} of PyTorch {found['torch']}, {gpu}{busy}:"
     table = [" | ".join(cells) for cells in (head, ["---"] * len(head), *rows)]
     return "\n".join([about, "", *(f"| {line} |" for line in table)])
@@ -181,14 +194,15 @@ def million() -> str:
         "rankings": ("the ten best of every query, in both directions", "queries"),
     }
     rows = [
-        (what, fixed(found[f"{part}_seconds"], 0), f"{fixed(found[f'{part}_a_second'], 0)} {of}",
-         fixed(found[f"{part}_peak_gib"], 2))
+        (what, format_number(found[f"{part}_seconds"], 0),
+         f"{format_number(found[f'{part}_a_second'], 0)} {of}", format_number(found[f"{part}_peak_gib"], 2))
         for part, (what, of) in about.items()
     ]  # fmt: skip
-    of, pictures = found["machine"], count(found["pairs"] // 5, "picture")
+    of, pictures = found["machine"], format_count(found["pairs"] // 5, "picture")
     told = (
-        f"{count(found['pairs'], 'pair')} of {pictures}, {of['cores']} cores ({of['processor']}), load "
-        f"{fixed(of['load'], 1)} at the end:"
+        f"{format_count(found['pairs'], 'pair')} of {pictures}, {of['cores']} cores "
+        f"({of['processor']}), load "
+        f"{format_number(of['load'], 1)} at the end:"
     )
     table = [("part", "seconds", "a second", "most memory till then, GiB"), ("---",) * 4, *rows]
     return "\n".join([told, "", *(f"| {' | '.join(row)} |" for row in table)])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 Unit = Literal["share", "sum", "rank", "correlation", "number"]
-NOTHING = "–"
+NO_VALUE = "–"
 # factor from the stored value to the shown one, digits after the point, and what the heading says
 FACES: dict[str, tuple[float, int, str]] = {
     "share": (100.0, 1, "percent"),
@@ -21,25 +21,25 @@ FACES: dict[str, tuple[float, int, str]] = {
 UNITS: tuple[str, ...] = get_args(Unit)
 
 
-def scaled(value: float, unit: str = "share") -> float:
+def display_value(value: float, unit: str = "share") -> float:
     """The number that is shown for a stored value, for axes of figures.
 
     Args:
         value: as it is stored.
         unit: what it is, of ``UNITS``.
 
-    >>> scaled(4.127, "sum")
+    >>> display_value(4.127, "sum")
     412.7
     """
     return round(FACES[unit][0] * value, 9)
 
 
-def heading(unit: str = "share") -> str:
+def unit_heading(unit: str = "share") -> str:
     """What a column or an axis with this unit is headed by: ``"percent"``, ``"of 600"``, ..."""
     return FACES[unit][2]
 
 
-def shown(value: float | None, unit: str = "share", *, sign: bool = False) -> str:
+def format_value(value: float | None, unit: str = "share", *, sign: bool = False) -> str:
     """One value as text.
 
     Args:
@@ -47,15 +47,15 @@ def shown(value: float | None, unit: str = "share", *, sign: bool = False) -> st
         unit: what it is, of ``UNITS``.
         sign: also show a plus, for differences.
 
-    >>> shown(0.5125), shown(-0.004, sign=True), shown(0.7624, "correlation")
+    >>> format_value(0.5125), format_value(-0.004, sign=True), format_value(0.7624, "correlation")
     ('51.2', '-0.4', '0.762')
     """
     if value is None or math.isnan(value):
-        return NOTHING
-    return fixed(scaled(value, unit), FACES[unit][1], sign=sign)
+        return NO_VALUE
+    return format_number(display_value(value, unit), FACES[unit][1], sign=sign)
 
 
-def with_interval(
+def format_interval(
     value: float | None, low: float | None, high: float | None, unit: str = "share", *, sign: bool = False
 ) -> str:
     """One value and its interval as text.
@@ -67,56 +67,56 @@ def with_interval(
         unit: what they are, of ``UNITS``.
         sign: also show a plus, for differences; an end has as many digits as say on which side of zero it is.
 
-    >>> with_interval(4.1, 4.02, 4.17, "sum"), with_interval(0.01, 0.0002, 0.02, sign=True)
+    >>> format_interval(4.1, 4.02, 4.17, "sum"), format_interval(0.01, 0.0002, 0.02, sign=True)
     ('410.0 (402.0 to 417.0)', '+1.0 (+0.02 to +2.0)')
     """
-    alone = shown(value, unit, sign=sign)
+    alone = format_value(value, unit, sign=sign)
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return alone
-    ends = [_end(end, unit) if sign else shown(end, unit) for end in (low, high)]
+    ends = [_end(end, unit) if sign else format_value(end, unit) for end in (low, high)]
     return f"{alone} ({ends[0]} to {ends[1]})"
 
 
 def _end(value: float, unit: str) -> str:
     """An end of the interval of a difference, with up to two digits more where it would be shown as zero."""
     digits = FACES[unit][1]
-    told = [fixed(scaled(value, unit), digits + more, sign=True) for more in range(3)]
+    told = [format_number(display_value(value, unit), digits + more, sign=True) for more in range(3)]
     return next((one for one in told if one[0] in "+-"), told[0])
 
 
-def fixed(value: float, digits: int, *, sign: bool = False) -> str:
+def format_number(value: float, digits: int, *, sign: bool = False) -> str:
     """A plain number with so many digits after the point, e.g. a loss or milliseconds; never ``-0``.
 
-    >>> fixed(12.345, 1), fixed(-0.01, 1), fixed(1234567, 0)
+    >>> format_number(12.345, 1), format_number(-0.01, 1), format_number(1234567, 0)
     ('12.3', '0.0', '1,234,567')
     """
     text = f"{value:{'+' if sign else ''},.{digits}f}"
     return text.lstrip("+-") if not text.strip("+-0.,") else text
 
 
-def p_value(p: float) -> str:
+def format_p_value(p: float) -> str:
     """The p value of a test with three digits, the smallest as less than what they can say.
 
-    >>> p_value(0.0312), p_value(2e-6)
+    >>> format_p_value(0.0312), format_p_value(2e-6)
     ('0.031', '< 0.001')
     """
-    return fixed(p, 3) if p >= 0.0005 else "< 0.001"
+    return format_number(p, 3) if p >= 0.0005 else "< 0.001"
 
 
-def count(number: int, what: str = "") -> str:
+def format_count(number: int, what: str = "") -> str:
     """A number of things, in the singular where there is one.
 
-    >>> count(1, "query"), count(5000, "caption"), count(12)
+    >>> format_count(1, "query"), format_count(5000, "caption"), format_count(12)
     ('1 query', '5,000 captions', '12')
     """
     plural = what if number == 1 or not what else f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
     return f"{number:,} {plural}".rstrip()
 
 
-def near(path: Path | str) -> str:
+def format_path(path: Path | str) -> str:
     """A path as one would type it in the working folder, without the folders of the machine where it can be.
 
-    >>> near(Path.cwd() / "runs" / "tour")
+    >>> format_path(Path.cwd() / "runs" / "tour")
     'runs/tour'
     """
     path, here = Path(path), Path.cwd()

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from caption_graphs import SceneGraphs, spelling, tree
 from caption_graphs.vocabulary import ASSETS
+from workbench.io import TextCache
 from workbench.records import SceneGraph
-from workbench.text._kept import keep, known
 
 
 @cache
@@ -38,16 +38,16 @@ def stored(parser: SceneGraphs, folder: Path, captions: Sequence[str]) -> tuple[
         captions: any texts.
 
     Raises:
-        SealError: the database is damaged; the message names it and the remedy.
+        ChecksumError: the database is damaged; the message names it and the remedy.
     """
-    file = folder / f"scene_graphs-{parser_identity()}.sqlite"
+    database = TextCache(folder / f"scene_graphs-{parser_identity()}.sqlite")
     distinct = list(dict.fromkeys(captions))
-    held = known(file, distinct)
+    held = database.read(distinct)
     # the database is closed while the parser works: no process waits for another's parser
     new = [caption for caption in distinct if caption not in held]
     graphs = parser.of(new).graphs if new else ()
     texts = (json.dumps([graph.objects, graph.attributes, graph.relations]) for graph in graphs)
     made = {caption: text.encode() for caption, text in zip(new, texts, strict=True)}
-    keep(file, made)
+    database.add(made)
     held.update(made)
     return tuple(SceneGraph.of(*json.loads(held[caption])) for caption in captions)

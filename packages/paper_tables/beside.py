@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from paper_tables import published
-from workbench.formatting import shown
+from workbench.formatting import format_value
 from workbench.metrics.table import Evidence
 from workbench.metrics.table import measure as measured_by
 from workbench.runs.evaluate import measure
@@ -36,7 +36,7 @@ def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int 
     for metric in wide.columns:
         label = published.LABELS.get(metric, metric)
         values = [*(found.get(label, np.nan) for found in own), *wide[metric] / 100]
-        numbers[label] = ["" if np.isnan(value) else shown(value) for value in values]
+        numbers[label] = ["" if np.isnan(value) else format_value(value) for value in values]
     papers, tables, _, _, groups, methods = zip(*wide.index, strict=True)
     printed = [f"{paper}, table {number}" for paper, number in zip(papers, tables, strict=True)]
     heads = {

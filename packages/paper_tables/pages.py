@@ -12,8 +12,8 @@ from markupsafe import Markup
 from paper_tables.layout import Part
 from paper_tables.table import Row, Table
 from workbench.execution import report
-from workbench.formatting import count, heading, scaled, with_interval
-from workbench.runs import store as runs
+from workbench.formatting import display_value, format_count, format_interval, unit_heading
+from workbench.io import write_text
 from workbench.views.pages import page
 from workbench.views.plots import comparison
 
@@ -35,7 +35,7 @@ def texts(table: Table) -> tuple[list[str], list[list[str]]]:
     """
     printed = [(part, head) for part in table.parts for head in _heads(part)]
     heads = [
-        "row", "seeds", *(f"{name}, {heading(unit)}" for name, unit in table.columns.items()),
+        "row", "seeds", *(f"{name}, {unit_heading(unit)}" for name, unit in table.columns.items()),
         *(f"{head}, {_as_printed(table, head)}, {part.heading} ({part.word})" for part, head in printed),
         "beside",
     ]  # fmt: skip
@@ -55,7 +55,7 @@ def _heads(part: Part) -> list[str]:
 
 def _cells(row: Row, table: Table, printed: Sequence[tuple[Part, str]]) -> list[str]:
     own = [
-        with_interval(*row.values[name], unit) if name in row.values else ""
+        format_interval(*row.values[name], unit) if name in row.values else ""
         for name, unit in table.columns.items()
     ]
     beside = _remarks(row, table) + ([] if row.ours else [ONLY_PRINTED])
@@ -97,7 +97,7 @@ def latex(table: Table) -> str:
     Args:
         table: from ``execution.table.make``.
     """
-    own = [f"{name}, {heading(unit)}" for name, unit in table.columns.items()]
+    own = [f"{name}, {unit_heading(unit)}" for name, unit in table.columns.items()]
     blocks = [
         ("Measured here", ["row", "seeds", *own], [_cells(row, table, ()) for row in table.rows if row.ours])
     ]
@@ -142,7 +142,7 @@ def comma_separated(table: Table) -> str:
     """
     printed = [(part, head) for part in table.parts for head in _heads(part)]
     ours = [
-        f"{name}{end}, {heading(unit)}"
+        f"{name}{end}, {unit_heading(unit)}"
         for name, unit in table.columns.items()
         for end in ("", " low", " high")
     ]
@@ -159,7 +159,7 @@ def comma_separated(table: Table) -> str:
     )
     for row in table.rows:
         own = [
-            "" if value is None else scaled(value, unit)
+            "" if value is None else display_value(value, unit)
             for name, unit in table.columns.items()
             for value in row.values.get(name, (None,) * 3)
         ]
@@ -189,7 +189,7 @@ def curves(table: Table) -> dict[str, Any]:
     if not drawn:
         return {}
     seeds = max(row.seeds for row in table.rows)
-    title = f"{head} over the parameter, mean of {count(seeds, 'seed')} and 95 % interval"
+    title = f"{head} over the parameter, mean of {format_count(seeds, 'seed')} and 95 % interval"
     fig = comparison.over_parameter(drawn, title=title, y=head, unit=table.columns[head])
     made: dict[str, Any] = json.loads(fig.to_json())
     return made
@@ -218,4 +218,4 @@ def write(table: Table, folder: Path | str) -> dict[str, Path]:
         figure=Markup(report.div(drawn, "curves") if drawn else ""),
     )  # fmt: skip
     every = {"html": html, "md": markdown(table), "tex": latex(table), "csv": comma_separated(table)}
-    return {end: runs.write_text(Path(folder) / f"{table.name}.{end}", text) for end, text in every.items()}
+    return {end: write_text(Path(folder) / f"{table.name}.{end}", text) for end, text in every.items()}

@@ -14,7 +14,7 @@ import pandas as pd
 from workbench import assets, objectives
 from workbench.execution.grid import read_grid
 from workbench.execution.library import find
-from workbench.formatting import fixed
+from workbench.formatting import format_number
 
 GRIDS = ("search_scenes", "search_longer_scenes", "search_cora_scenes", "search_seeds_scenes")
 FIELDS = ("epochs", "warmup_epochs", "lr")
@@ -115,7 +115,7 @@ def main(*names: str) -> None:
     for objective, row in recipes(*(names or GRIDS)).items():
         value = row.pop("value")
         settings = ", ".join(f"{field}={setting}" for field, setting in row.items())
-        sys.stdout.write(f"{objective}: {settings} ({fixed(value, 3)})\n")
+        sys.stdout.write(f"{objective}: {settings} ({format_number(value, 3)})\n")
 
 
 if __name__ == "__main__":

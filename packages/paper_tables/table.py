@@ -28,10 +28,11 @@ from workbench.data.reading import VARIABLE
 from workbench.execution import grid as grids
 from workbench.execution import parameters
 from workbench.execution.library import find
-from workbench.formatting import count, shown
+from workbench.formatting import format_count, format_value
+from workbench.io import json_value
 from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
-from workbench.records.readable import unit_of
+from workbench.records.measurement import unit_of
 from workbench.runs import store as runs
 
 # letters of the changes that the name of a table's files says
@@ -184,7 +185,7 @@ def runs_of(arms: grids.Arms, there: Sequence[runs.Run]) -> dict[str, runs.Run |
     for run in sorted(there, key=lambda run: (run.status == "ok", run.id)):
         by_params[json.dumps(run.params, sort_keys=True)] = run
     return {
-        label: by_params.get(json.dumps(runs.plain(values, label), sort_keys=True))
+        label: by_params.get(json.dumps(json_value(values, label), sort_keys=True))
         for label, values in arms.items()
     }
 
@@ -241,7 +242,7 @@ def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) ->
             found = {str(one.get("dataset", "")) for run in good if (one := _results(run, place, named))}
             new = {(head, name, on) for name in named for on in found} - seen
             if new:
-                folds = count(number, "fold") if number > 1 else ""
+                folds = format_count(number, "fold") if number > 1 else ""
                 out[", ".join(filter(None, (head, place, folds)))] = place, named
                 seen |= new
     return out
@@ -324,7 +325,7 @@ def _notes(
     """What is to be known beside the numbers."""
     seeds = sorted({str(run.params.get(grids.SEED, "")) for run in good})
     split = {"images": 0, "captions": 0, **good[0].results.get("split", {})}
-    sizes = f"{count(split['images'], 'image')} and {count(split['captions'], 'caption')}"
+    sizes = f"{format_count(split['images'], 'image')} and {format_count(split['captions'], 'caption')}"
     several = (
         f"the mean over the seeds {', '.join(seeds)}, with Student's 95 % interval of that mean in brackets"
     )
@@ -356,7 +357,9 @@ def _measured_on(columns: Mapping[str, Source], good: Sequence[runs.Run]) -> lis
         split = {"name": "", "images": 0, "captions": 0, **results.get("split", {})}
         chains = MetricKey.parse(keys[0]).judgements == "chains"
         if results.get("dataset", own) != own:
-            sizes = f"{count(split['images'], 'image')} and {count(split['captions'], 'caption')}"
+            sizes = (
+                f"{format_count(split['images'], 'image')} and {format_count(split['captions'], 'caption')}"
+            )
             where.setdefault(f"Measured on {split['name']}, {sizes}", []).append(head)
         elif chains:
             where.setdefault(f"Measured on the chains of captions of {own}", []).append(head)
@@ -394,15 +397,15 @@ def _budget(configs: Sequence[Mapping[str, Any]]) -> str:
         sorted({int(one.get(name, 0)) for one in configs}) for name in ("train_images", "epochs")
     )
     shares = sorted({float(one.get("data_options", {}).get("share") or 1) for one in configs})
-    seen = " or ".join(count(number, "image") if number else "all images" for number in images)
+    seen = " or ".join(format_count(number, "image") if number else "all images" for number in images)
     if shares != [1]:
-        of = " or ".join(f"{shown(share)} percent" for share in shares)
+        of = " or ".join(f"{format_value(share)} percent" for share in shares)
         seen = f"{of} of the images" if images == [0] else f"{seen}, taken from {of} of all"
-    said = f"Trained here on {seen} for {' or '.join(count(number, 'epoch') for number in epochs)}"
+    said = f"Trained here on {seen} for {' or '.join(format_count(number, 'epoch') for number in epochs)}"
     warm = sorted(min(int(one.get("warmup_epochs", 0)), int(one.get("epochs", 0))) for one in configs)
     several = "" if warm[0] == warm[-1] else "up to "
     return said + (
-        f"; {several}{count(warm[-1], 'epoch')} with hinges over all negatives." if warm[-1] else "."
+        f"; {several}{format_count(warm[-1], 'epoch')} with hinges over all negatives." if warm[-1] else "."
     )
 
 

@@ -20,13 +20,11 @@ import pandas as pd
 
 from relevance_audit.false_negatives import Direction
 from relevance_audit.labels import INVALID, VALID, Pair
-from workbench.io import replacing
+from workbench.io import parse_json, read_text, reading_errors, replacing, write_text
 from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.table import Evidence, Metric, measure
 from workbench.records import Array, Judgements, Rows, Split, require
-from workbench.records.foreign import parse_json, read_text, understood
 from workbench.registry import require_known
-from workbench.runs.store import write_text
 
 MEASURED = ("R", "recall", "medr", "map_at_r", "r_precision", "rsum")
 KEY = b"workbench.judgements"
@@ -220,7 +218,7 @@ def read_qrels(
         )
     queries, items = [fields[0] for fields in lines], [fields[2] for fields in lines]
     images, captions = (items, queries) if direction == "t2i" else (queries, items)
-    with understood(path, "holds no judgements of this split"), np.errstate(over="ignore"):
+    with reading_errors(path, "holds no judgements of this split"), np.errstate(over="ignore"):
         return Judgements(
             name or path.stem,
             f"qrels, relevant from grade {relevant_from}",
@@ -272,7 +270,7 @@ def read_parquet(path: Path | str, split: Split) -> Judgements:
     import pyarrow
     from pyarrow import parquet
 
-    with understood(path, "holds no judgements of this split", pyarrow.ArrowException):
+    with reading_errors(path, "holds no judgements of this split", pyarrow.ArrowException):
         table = parquet.read_table(Path(path))
         metadata: dict[bytes, bytes] = table.schema.metadata or {}
         require(

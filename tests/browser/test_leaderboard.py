@@ -9,6 +9,7 @@ import pytest
 
 from tests.browser.conftest import trouble_on
 from tests.views.test_leaderboard import family, make
+from workbench.io import write_json
 from workbench.runs import store as runs
 from workbench.views.pages import leaderboard
 
@@ -20,7 +21,7 @@ def board(browser: Any, tmp_path: Path) -> Any:
     """The page of three runs, the last without an RSUM."""
     for name, rsum, seed, lr in (("aaaa0000", 2.0, 10, 0.1), ("bbbb0000", 3.0, 9, 0.2)):
         folder = make(tmp_path, name, rsum, seed=seed)
-        runs.write_json(folder / runs.PARAMS, {"epochs": 1, "train_images": 100, "lr": lr})
+        write_json(folder / runs.PARAMS, {"epochs": 1, "train_images": 100, "lr": lr})
     make(tmp_path, "cccc0000", 0.0, metrics={"t2i/R@1": 0.25}, seed=8, objective="vsepp")
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto(leaderboard.build(tmp_path).html.as_uri())

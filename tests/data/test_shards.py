@@ -9,7 +9,7 @@ from PIL import Image
 
 from tests.data.fixtures import tar
 from workbench import Config, data, run
-from workbench.records.sealed import SealError
+from workbench.io import ChecksumError
 
 CAPTIONS = [["a red square", "something red"], ["a green square"], ["a blue square", "blue", "a square"]]
 COLOURS = [(200, 0, 0), (0, 200, 0), (0, 0, 200)]
@@ -119,7 +119,7 @@ def test_a_damaged_index_is_made_again_with_a_warning(tmp_path, monkeypatch):
     index.write_bytes(index.read_bytes()[:-9] + b"123456789")
     with pytest.warns(UserWarning, match=r"made again"):
         assert load(tmp_path).captions == before.captions
-    assert not issubclass(SealError, OSError)
+    assert not issubclass(ChecksumError, OSError)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from tests.data import fixtures
 from workbench import data
 from workbench.cli import app
+from workbench.io import write_json
 from workbench.runs import Config, Target, compare, load_target, open_runs, run
 from workbench.runs import store as runs
 from workbench.runs.config import fitting
@@ -28,7 +29,7 @@ CHAINS = {"data": "scenes", "data_options": {"texts": "chains"}, "images": 6}
 
 def finished(config, folder):
     run(config, progress=False).save(folder)
-    runs.write_json(folder / runs.PARAMS, {"objective": config.objective, "train_images": 16, "epochs": 0})
+    write_json(folder / runs.PARAMS, {"objective": config.objective, "train_images": 16, "epochs": 0})
     runs.write_status(folder, "ok")
     return folder
 
@@ -148,7 +149,7 @@ def test_the_leaderboard_holds_what_was_measured_elsewhere_apart(folder, tmp_pat
     target = Target("folder", {"root": str(place)}, "all")
     evaluate_on(folder, target)
     trained = folder.with_name("20260101-000001-bbbb0000")
-    runs.write_json(trained / runs.PARAMS, {"epochs": 1})
+    write_json(trained / runs.PARAMS, {"epochs": 1})
     results = runs.read(folder).evaluations[target.name]
     own = {name: value for name, value in results.items() if name not in ("training", "target")}
     runs.write_results(trained, own)

@@ -18,6 +18,7 @@ from workbench import assets, data, objectives
 from workbench import runs as experiment
 from workbench.cli import app
 from workbench.execution import grid, library, notebook
+from workbench.io import write_json
 from workbench.runs import Config
 from workbench.runs import store as runs
 
@@ -102,9 +103,9 @@ def outcomes(tmp_path):
 
     def made(*params):
         for n, values in enumerate(params):
-            runs.write_json(tmp_path / f"{n}" / runs.PARAMS, values)
+            write_json(tmp_path / f"{n}" / runs.PARAMS, values)
             runs.write_results(tmp_path / f"{n}", {"metrics": {"rsum": n + 0.1234567}})
-            runs.write_json(tmp_path / f"{n}" / runs.ENV, {"seconds": 2.04})
+            write_json(tmp_path / f"{n}" / runs.ENV, {"seconds": 2.04})
         return [grid.Outcome("", tmp_path / f"{n}", "ok", 0) for n in range(len(params))]
 
     return made

@@ -10,8 +10,8 @@ from caption_graphs import store
 from caption_graphs.store import stored
 
 from workbench import text
+from workbench.io import ChecksumError
 from workbench.records import SceneGraph
-from workbench.records.sealed import SealError
 
 GRAPHS = (
     SceneGraph(("dog", "ball"), ((0, "brown"), (0, "big"), (1, "brown")), ((0, "chase", 1),)),
@@ -144,7 +144,7 @@ def test_a_damaged_database_is_refused_by_name(tmp_path, monkeypatch, kind):
         file.write_bytes(content)
     else:
         file.write_bytes(content[: len(content) // 2])
-    with pytest.raises(SealError, match=r"scene_graphs-one\.sqlite .*delete it, it is made again"):
+    with pytest.raises(ChecksumError, match=r"scene_graphs-one\.sqlite .*delete it, it is made again"):
         stored(Parser(), tmp_path, captions)
     file.unlink()
     assert len(stored(Parser(), tmp_path, captions)) == 200

@@ -57,21 +57,20 @@ def test_features_are_float16_on_disk_and_float32_in_a_batch(folder, tmp_path):
 def test_a_second_maker_reads_the_cache_and_runs_no_encoder(folder, tmp_path, monkeypatch):
     first = load(folder, cache=str(tmp_path)).of(CAPTIONS).take(np.arange(5))
     facts = json.loads(next(tmp_path.glob("*.json")).read_text(encoding="utf-8"))
-    assert (facts["captions"], facts["tokens"]) == (5, 21)
-    assert facts["captions_per_second"] > 0
+    assert (len(facts["lengths"]), sum(facts["lengths"])) == (5, 21)
     monkeypatch.setattr(module.WordFeatures, "_ids", None)
     second = load(folder, cache=str(tmp_path)).of(CAPTIONS).take(np.arange(5))
     assert torch.equal(first["values"], second["values"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("end", [".npy", ".starts.npy", ".json"])
+@pytest.mark.parametrize("end", [".npy", ".json"])
 def test_damaged_features_are_made_again_and_said_to_be(folder, tmp_path, kind, end):
     made = load(folder, cache=str(tmp_path)).of(CAPTIONS)
     flat, starts = np.array(made.flat), made.starts
-    file = next(file for file in tmp_path.iterdir() if file.name.partition(".")[2] == end[1:])
+    (file,) = tmp_path.glob(f"[!.]*{end}")
     damage(file, kind)
-    with pytest.warns(UserWarning, match=f"{file.name} .*it is made again"):
+    with pytest.warns(UserWarning, match=rf"{file.name} .*it is made again"):
         again = load(folder, cache=str(tmp_path)).of(CAPTIONS)
     assert np.array_equal(again.flat, flat)
     assert np.array_equal(again.starts, starts)
@@ -85,7 +84,7 @@ def test_a_full_disk_is_an_error_before_the_first_caption_is_read(folder, tmp_pa
     monkeypatch.setattr(module.WordFeatures, "_fill", None)
     with pytest.raises(OSError, match="No space left"):
         load(folder, cache=str(tmp_path)).of(CAPTIONS)
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("[!.]*")) == []
 
 
 def test_other_captions_another_length_and_other_weights_have_other_files(folder, tmp_path):
@@ -96,7 +95,7 @@ def test_other_captions_another_length_and_other_weights_have_other_files(folder
     load(folder, cache=cache).of(CAPTIONS[::-1])
     load(folder, cache=cache, max_length=4).of(CAPTIONS)
     load(make(other, seed=1), cache=cache).of(CAPTIONS)
-    assert len([file for file in (tmp_path / "cache").glob("*.npy") if ".starts" not in file.name]) == 4
+    assert len(list((tmp_path / "cache").glob("[!.]*.npy"))) == 4
 
 
 def test_an_extraction_that_breaks_leaves_nothing_that_looks_whole(folder, tmp_path, monkeypatch):
@@ -107,7 +106,7 @@ def test_an_extraction_that_breaks_leaves_nothing_that_looks_whole(folder, tmp_p
         patch.setattr(module.WordFeatures, "_fill", broken)
         with pytest.raises(RuntimeError, match="out of power"):
             load(folder, cache=str(tmp_path)).of(CAPTIONS)
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("[!.]*")) == []
     assert len(load(folder, cache=str(tmp_path)).of(CAPTIONS)) == 5
 
 
@@ -156,4 +155,4 @@ def test_a_few_captions_leave_no_file_where_the_cache_is_for_many(folder, tmp_pa
     load(folder, cache=str(tmp_path), cache_from=len(CAPTIONS) + 1).of(CAPTIONS)
     assert list(tmp_path.glob("*.npy")) == []
     load(folder, cache=str(tmp_path), cache_from=len(CAPTIONS)).of(CAPTIONS)
-    assert len(list(tmp_path.glob("*.npy"))) == 2
+    assert len(list(tmp_path.glob("*.npy"))) == 1

@@ -20,9 +20,8 @@ from torch import nn
 
 from tests.training import toy
 from workbench.encoders.base import ParameterGroup
+from workbench.io import ChecksumError, signals
 from workbench.objectives.base import Objective
-from workbench.records import stopping
-from workbench.records.sealed import SealError
 from workbench.training import NonFiniteLossError, Settings, checkpoint, loop, settings
 from workbench.training.loop import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
 
@@ -64,7 +63,7 @@ def test_a_run_that_is_asked_to_stop_keeps_its_last_step_and_goes_on_bit_for_bit
             signal.raise_signal(signal.SIGTERM)
         return made
 
-    with monkeypatch.context() as patch, stopping.heard(), suppress(stopping.Terminated):
+    with monkeypatch.context() as patch, signals.sigterm_raises(), suppress(signals.Terminated):
         patch.setattr(loop._Run, place, asked)
         toy.train(tmp_path / "a", checkpoint_every=0)
     if call:
@@ -92,14 +91,14 @@ def test_a_checkpoint_of_other_settings_or_made_from_something_else_is_refused_b
     made_from = {"objective": "vsepp", "objective_options": {"margin": 0.2}, "split": {"train": "24 images"}}
     toy.train(tmp_path, epochs=1, made_from=made_from)
     before = (tmp_path / checkpoint.LAST).read_bytes()
-    with pytest.raises(SealError, match=r"other settings \(lr was 0\.0005, is 0\.1\); choose"):
+    with pytest.raises(ChecksumError, match=r"other settings \(lr was 0\.0005, is 0\.1\); choose"):
         toy.train(tmp_path, epochs=1, lr=0.1, made_from=made_from)
     other = {"objective": "dias", "objective_options": {}, "split": {"train": "32 images"}}
     words = (
         r"\(objective was vsepp, is dias; objective_options\.margin was 0\.2, is not there; "
         r"split\.train was 24 images, is 32 images\)"
     )
-    with pytest.raises(SealError, match=words):
+    with pytest.raises(ChecksumError, match=words):
         toy.train(tmp_path, epochs=1, made_from=other)
     assert (tmp_path / checkpoint.LAST).read_bytes() == before
     with pytest.warns(UserWarning, match="another version of this package: code was a, is b"):
@@ -111,10 +110,10 @@ def test_what_is_free_may_differ_and_more_epochs_are_one_run_unless_the_schedule
     straight, _ = toy.train(None, epochs=4, schedule="constant")
     longer, _ = toy.train(tmp_path / "a", epochs=4, schedule="constant", checkpoint_every=0, workers=1)
     assert same(longer.state_dict(), straight.state_dict())
-    with pytest.raises(SealError, match=r"\(epochs was 4, is 3\)"):
+    with pytest.raises(ChecksumError, match=r"\(epochs was 4, is 3\)"):
         toy.train(tmp_path / "a", epochs=3, schedule="constant")
     toy.train(tmp_path / "b", epochs=2, schedule="cosine")
-    with pytest.raises(SealError, match=r"\(epochs was 2, is 4\)"):
+    with pytest.raises(ChecksumError, match=r"\(epochs was 2, is 4\)"):
         toy.train(tmp_path / "b", epochs=4, schedule="cosine")
     assert set(settings.FREE) - {"data_options.root"} < set(Settings.model_fields)
 
@@ -138,7 +137,7 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path, damage):
         at = content.index(b"sha256" if damage == "name" else b"clip_norm")
         content[at] ^= 1
     file.write_bytes(content)
-    with pytest.raises(SealError, match=r"last\.safetensors is (damaged|not a checkpoint)"):
+    with pytest.raises(ChecksumError, match=r"last\.safetensors is (damaged|not a checkpoint)"):
         checkpoint.read(file)
 
 
@@ -146,7 +145,7 @@ def test_a_checkpoint_of_an_older_version_is_read_and_not_gone_on_with(tmp_path)
     save_file({"weight": torch.ones(2)}, tmp_path / checkpoint.LAST, {"facts": '{"step": 1}'})
     assert checkpoint.read(tmp_path / checkpoint.LAST)[1] == {"step": 1}
     with pytest.raises(
-        SealError, match="written before checkpoints said what they were made from; choose a new"
+        ChecksumError, match="written before checkpoints said what they were made from; choose a new"
     ):
         toy.train(tmp_path)
 

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.formatting import with_interval
+from workbench.formatting import format_interval
+from workbench.io import write_json
 from workbench.runs import store as runs
 from workbench.views.pages import leaderboard
 
@@ -18,7 +19,7 @@ SPLIT = {"name": "scenes/test", "images": 10, "captions": 50}
 
 def make(root, name, rsum, *, status="ok", split=SPLIT, notebook="03_train", metrics=None, **facts):
     folder = root / notebook / f"20260101-000000-{name}"
-    runs.write_json(folder / runs.PARAMS, {"epochs": 1, "train_images": 100})
+    write_json(folder / runs.PARAMS, {"epochs": 1, "train_images": 100})
     metrics = {"rsum": rsum, "t2i/R@1": rsum / 10} if metrics is None else metrics
     contracts = {"rsum": {"low": rsum - 0.1, "high": rsum + 0.1}} if rsum else {}
     results = {
@@ -121,12 +122,8 @@ def test_a_number_is_shaded_where_the_comparison_tells_the_runs_apart(tmp_path):
 def test_a_run_without_rsum_is_there_with_its_arm_and_what_differs(tmp_path):
     first = make(tmp_path, "aaaa0000", 2.0)
     other = make(tmp_path, "bbbb0000", 0.0, metrics={"t2i/R@1": 0.25})
-    runs.write_json(
-        first / runs.PARAMS, {"epochs": 1, "objective_options": {"tau": 5}, "settings": {"lr": 0.1}}
-    )
-    runs.write_json(
-        other / runs.PARAMS, {"epochs": 1, "objective_options": {"tau": 6}, "settings": {"lr": 0.1}}
-    )
+    write_json(first / runs.PARAMS, {"epochs": 1, "objective_options": {"tau": 5}, "settings": {"lr": 0.1}})
+    write_json(other / runs.PARAMS, {"epochs": 1, "objective_options": {"tau": 6}, "settings": {"lr": 0.1}})
     runs.name_arm(other, {"ditm_table5": "tau6, seed=0"})
     runs.name_arm(other, {"mine": "six"})
     made = leaderboard.build(tmp_path)
@@ -142,8 +139,8 @@ def test_numbers_stand_behind_the_run_and_a_long_list_of_options_is_folded(tmp_p
     first, other = make(tmp_path, "aaaa0000", 2.0), make(tmp_path, "bbbb0000", 1.0)
     for folder, tau in ((first, 5), (other, 6)):
         options = {"tau": tau, "a_name_that_is_long": f"and its value, which is as long {tau}"}
-        runs.write_json(folder / runs.PARAMS, {"objective_options": options})
-        runs.write_json(folder / runs.CONFIG, {"epochs": 4, "train_images": ""})
+        write_json(folder / runs.PARAMS, {"objective_options": options})
+        write_json(folder / runs.CONFIG, {"epochs": 4, "train_images": ""})
     page = leaderboard.build(tmp_path).html.read_text()
     heads = page[page.index("<thead>") : page.index("</thead>")]
     order = [heads.index(f">{name}<") for name in ("objective", "run", "seed", "rsum", "epochs", "options")]
@@ -159,7 +156,7 @@ def test_what_was_measured_on_other_data_leads_to_the_notebook_of_its_run(tmp_pa
     inside = folder / runs.EVALUATIONS / "other-test"
     for name in (runs.RESULTS, runs.PARAMS):
         found = runs.load(folder / name)
-        runs.write_json(inside / name, found | {"dataset": "other"} if name == runs.RESULTS else found)
+        write_json(inside / name, found | {"dataset": "other"} if name == runs.RESULTS else found)
     runs.write_status(inside, "ok")
     page = leaderboard.build(tmp_path).html.read_text()
     assert page.count(f'<a href="03_train/{folder.name}/notebook.html">') == 2
@@ -176,7 +173,7 @@ def family(root, rsums):
     for seed, rsum in enumerate(rsums):
         history = [{"epoch": epoch, "loss": 3.0 - epoch, "val/rsum": rsum - 1 + epoch} for epoch in (0, 1)]
         folder = make(root, f"aaaa000{seed}", rsum, seed=seed, history=history)
-        runs.write_json(folder / runs.PARAMS, {"epochs": 1, "train_images": 100, "seed": seed})
+        write_json(folder / runs.PARAMS, {"epochs": 1, "train_images": 100, "seed": seed})
         hits = np.arange(20) < 20 * rsum / 4
         runs.ByQuery(ids, ids, own, dict.fromkeys(("i2t/R@1", "t2i/R@1"), hits.astype(float))).write(folder)
 
@@ -208,7 +205,7 @@ def test_any_two_of_the_best_are_held_against_each_other_and_curves_are_kept(tmp
     (found,) = [line for line in data["pairs"]["1 2"] if line[0] == "t2i/R@1"]
     one, other = (runs.find(name, tmp_path) for name in ("aaaa0001", "aaaa0000"))
     (told,) = runs.differences(one, other, ["t2i/R@1"])
-    difference = with_interval(told.value, told.low, told.high, told.unit, sign=True)
+    difference = format_interval(told.value, told.low, told.high, told.unit, sign=True)
     assert found[1:] == [difference, "percent", f"{told.mark} {told.verdict}"]
     assert found[1].startswith("-25.0 (")
 
@@ -223,7 +220,7 @@ def test_a_run_leads_to_its_notebook(tmp_path):
 def test_evaluations_on_other_data_are_seeds_of_one_another_only_where_their_runs_are(tmp_path):
     for name, rate, seed in (("aaaa0000", 0.1, 0), ("bbbb0000", 0.1, 1), ("cccc0000", 0.2, 2)):
         folder = make(tmp_path, name, 2.0, seed=seed)
-        runs.write_json(folder / runs.PARAMS, {"lr": rate, "seed": seed})
+        write_json(folder / runs.PARAMS, {"lr": rate, "seed": seed})
         results = json.loads((folder / runs.RESULTS).read_text()) | {
             "dataset": "folder",
             "training": "scenes",

@@ -29,7 +29,7 @@ import torch
 from workbench import assets
 from workbench.execution import grid
 from workbench.execution.library import find, shipped
-from workbench.formatting import fixed
+from workbench.formatting import format_number
 from workbench.records import Split
 from workbench.runs import Config, prepare
 from workbench.runs import build as running
@@ -111,8 +111,8 @@ def measured(said: str) -> dict[str, Any]:
     return {
         "train_images": config.train_images,
         "epochs": config.epochs,
-        **{name: fixed(value, 4) for name, value in found.items()},
-        "seconds": fixed(time.process_time() - start, 1),
+        **{name: format_number(value, 4) for name, value in found.items()},
+        "seconds": format_number(time.process_time() - start, 1),
     }
 
 

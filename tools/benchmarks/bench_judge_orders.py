@@ -17,6 +17,7 @@ from workbench import assets, data, text
 from workbench import runs as experiment
 from workbench.execution import grid
 from workbench.execution.library import find
+from workbench.io import write_recorded
 from workbench.metrics import load, table
 from workbench.runs import store as runs
 
@@ -51,7 +52,7 @@ def main(root: str = "runs") -> None:
         sys.stdout.write(f"{len(rows)} numbers, {label}\n")
         sys.stdout.flush()
     file = assets.path("results") / "judge_orders.tsv"
-    runs.write_recorded(file, pd.DataFrame(rows), "python -m tools.benchmarks.bench_judge_orders")
+    write_recorded(file, pd.DataFrame(rows), "python -m tools.benchmarks.bench_judge_orders")
 
 
 if __name__ == "__main__":

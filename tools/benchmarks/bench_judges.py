@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 
 from workbench import assets, data, text
+from workbench.io import write_recorded
 from workbench.metrics import correlation
 from workbench.records import Judgements, Split
-from workbench.runs import store as runs
 from workbench.text.tuple_f1 import package_parser
 
 ROUNDS = 500
@@ -96,7 +96,7 @@ def main() -> None:
             sys.stdout.write(f"{source}: {title} ({took:.1f} s): {shown}\n")
             sys.stdout.flush()
     file = assets.path("results") / "judges.tsv"
-    runs.write_recorded(file, pd.DataFrame(table), "python -m tools.benchmarks.bench_judges")
+    write_recorded(file, pd.DataFrame(table), "python -m tools.benchmarks.bench_judges")
 
 
 if __name__ == "__main__":

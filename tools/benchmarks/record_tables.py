@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from workbench.formatting import count, fixed
+from workbench.formatting import format_count, format_number
 
 PAGE = Path(__file__).parents[2] / "docs/tables_flickr8k.md"
 BUDGET = "-p data flickr8k -p train_images 1000 -p epochs 4"
@@ -38,8 +38,9 @@ def cost(name: str, root: Path) -> str:
     runs = [path.parent for path in root.glob("*/*/arms.json") if name in json.loads(path.read_text())]
     seconds = [json.loads((run / "env.json").read_text())["seconds"] for run in runs]
     return (
-        f"{count(len(runs), 'run')}, {fixed(sum(seconds) / 60, 0)} minutes in all on one of two cores, "
-        f"other work beside; the longest took {fixed(max(seconds), 0)} s."
+        f"{format_count(len(runs), 'run')}, {format_number(sum(seconds) / 60, 0)} minutes in all on "
+        "one of two cores, "
+        f"other work beside; the longest took {format_number(max(seconds), 0)} s."
     )
 
 

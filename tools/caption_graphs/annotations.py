@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from workbench.io import read_json, read_rows, read_text, reading_errors
 from workbench.records import SceneGraph
-from workbench.records.foreign import read_json, read_rows, read_text, understood
 from workbench.text.tuple_f1 import PARTS, TupleScore, tuple_scores
 
 DATA = Path(__file__).parent / "data"
@@ -87,7 +87,7 @@ def texts(path: Path, source: str) -> dict[str, str]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"annotated captions: no {path}; the texts of {source} are looked up there")
-    with understood(path, f"does not hold the texts of {source}"):
+    with reading_errors(path, f"does not hold the texts of {source}"):
         if source == "coco":
             return {str(one["id"]): one["caption"].strip() for one in read_json(path)["annotations"]}
         if source == "hierarcaps":

@@ -362,7 +362,7 @@ READERS: dict[str, Reader] = {
     ),
     "parameters": Reader(
         _written("p.yaml", "seed: 1\nlr: 1.0e-3\nmetrics: [a, b]\nobjective_options: {margin: 0.2}\n", GRID),
-        _read("workbench.records.foreign", "read_options", "p.yaml"),
+        _read("workbench.io", "read_options", "p.yaml"),
     ),
     "config": Reader(
         _written("c.json", json.dumps(CONFIG)), _read("workbench.runs.config", "Config.read", "c.json")

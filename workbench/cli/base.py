@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from workbench.records import stopping
+from workbench.io import signals
 
 # read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -49,11 +49,11 @@ class Verbs(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Call the verb."""
         try:
-            with stopping.heard(), in_one_line():
+            with signals.sigterm_raises(), in_one_line():
                 return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             typer.echo("workbench: interrupted; the same command goes on (train: with --resume)", err=True)
-            raise typer.Exit(stopping.exit_code(stop)) from None
+            raise typer.Exit(signals.exit_code(stop)) from None
 
 
 app = typer.Typer(

@@ -27,10 +27,9 @@ from workbench.cli.base import (
 )
 from workbench.cli.lines import evaluated, numbers
 from workbench.execution import executors, library
-from workbench.formatting import fixed
+from workbench.formatting import format_number
+from workbench.io import ChecksumError, read_options
 from workbench.records import require
-from workbench.records.foreign import read_options
-from workbench.records.sealed import SealError
 from workbench.runs import store as runs
 
 NOTHING = "does not say what to record; name numbers, as in record: [rsum]"
@@ -82,7 +81,7 @@ def run(
         result = execution.run_notebook(path, values, root=root, time_limit=time_limit, say=told(as_json))
     for note in filter(None, (result.error, *result.warnings)):
         typer.echo(note, err=True)
-    emit(asdict(result), as_json, [f"{result.status}  {fixed(result.seconds, 0)} s  {result.folder}"])
+    emit(asdict(result), as_json, [f"{result.status}  {format_number(result.seconds, 0)} s  {result.folder}"])
     raise typer.Exit(result.exit_code)
 
 
@@ -186,7 +185,7 @@ def train(
         chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
         writable(out or "runs")
         ready = experiment.prepare(chosen, progress=processes.leads())
-    with usage((SealError, OSError, evaluation.NotMeasuredError)):
+    with usage((ChecksumError, OSError, evaluation.NotMeasuredError)):
         folder = standalone.train(ready, out=out, resume=resume)
     if processes.leads():
         found = runs.read(folder)

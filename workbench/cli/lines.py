@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from workbench.formatting import count, heading, shown, with_interval
-from workbench.records import readable
+from workbench.formatting import format_count, format_interval, format_value, unit_heading
+from workbench.records.measurement import contracts_of, headline, measurement_rows, unit_of
 from workbench.runs import store as runs
 
 
@@ -39,9 +39,9 @@ def numbers(found: Iterable[Any], *, every: bool = False) -> list[str]:
         found: of type ``Measurement``, or what ``results.json`` holds.
         every: all of them; else those to look at first, and a last line that counts the others.
     """
-    found = readable.of_results(found) if isinstance(found, Mapping) else found
-    rows = {row["number"]: row for row in readable.rows(found)}
-    shown = list(rows) if every else readable.headline(rows)
+    found = contracts_of(found) if isinstance(found, Mapping) else found
+    rows = {row["number"]: row for row in measurement_rows(found)}
+    shown = list(rows) if every else headline(rows)
     heads = ("number", "value", "in", "queries")
     lines = columns([heads, *([rows[label][head] for head in heads] for label in shown)]) if rows else []
     left = len(rows) - len(shown)
@@ -57,21 +57,25 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
         second: likewise.
         every: all numbers; else those to look at first.
     """
-    one, two = (dict(readable.of_results(run.results)) for run in (first, second))
+    one, two = (dict(contracts_of(run.results)) for run in (first, second))
     if (one or two) and not one.keys() & two.keys():
         return ["no number is of both: they are of other kinds, or one did not end well"], {}
-    labels = list(one | two) if every else readable.headline(one | two)
+    labels = list(one | two) if every else headline(one | two)
     paired = {found.key: found for found in runs.differences(first, second, labels)}
     rows = [("number", "A", "B", "B - A", "in", "verdict")]
     for label in labels:
         a, b = (found.get(label, {}).get("value") for found in (one, two))
         if a != b:
-            unit, told = readable.unit_of(label, one.get(label, two.get(label))), paired.get(label)
+            unit, told = unit_of(label, one.get(label, two.get(label))), paired.get(label)
             alone = None if a is None or b is None else b - a, None, None
             value, low, high = (told.value, told.low, told.high) if told else alone
             verdict = f"{told.mark} {told.verdict}" if told else ""
-            values = shown(a, unit), shown(b, unit), with_interval(value, low, high, unit, sign=True)
-            rows.append((label, *values, heading(unit), verdict))
+            values = (
+                format_value(a, unit),
+                format_value(b, unit),
+                format_interval(value, low, high, unit, sign=True),
+            )
+            rows.append((label, *values, unit_heading(unit), verdict))
     places = {str(run.results.get("split")): evaluated_on(run.results) for run in (first, second)}
     notes = [f"A and B were measured on other data: {' and '.join(places.values())}"] * (len(places) > 1)
     told_of = columns(rows) if len(rows) > 1 else []
@@ -83,7 +87,7 @@ def evaluated_on(results: Mapping[str, Any]) -> str:
     split = results.get("split")
     if not isinstance(split, Mapping):
         return str(split or results.get("dataset", "unknown data"))
-    return f"{split.get('name', '')} ({count(split.get('images', 0), 'image')})"
+    return f"{split.get('name', '')} ({format_count(split.get('images', 0), 'image')})"
 
 
 def evaluated(results: Mapping[str, Any]) -> str:

@@ -27,9 +27,10 @@ from workbench.cli.base import (
 from workbench.cli.lines import changed, columns, cut, evaluated, numbers, screen
 from workbench.execution import library
 from workbench.execution.doctor import examine, speed
-from workbench.formatting import count
-from workbench.records import readable, require
-from workbench.records.sealed import flat
+from workbench.formatting import format_count
+from workbench.io import flat
+from workbench.records import require
+from workbench.records.measurement import contracts_of, headline, measurement_row
 from workbench.registry import require_known
 from workbench.runs import store as runs
 
@@ -143,8 +144,8 @@ def _line(run: Any) -> tuple[object, ...]:
     """A run in the list, with its first number: what the results say, else what the parameters ask for."""
     known = {**run.params, **run.results}
     about = (known.get("dataset", known.get("data", "")), known.get("objective", ""), known.get("seed", ""))
-    found = dict(readable.of_results(run.results))
-    first = [readable.readable(label, found[label]) for label in readable.headline(found)[:1]]
+    found = dict(contracts_of(run.results))
+    first = [measurement_row(label, found[label]) for label in headline(found)[:1]]
     shown = [(row["queries"], f"{row['number']} {row['value']} {row['in']}") for row in first]
     ended = runs.UNREADABLE if run.status.startswith(runs.UNREADABLE) else run.status
     seconds = run.env.get("seconds")
@@ -245,10 +246,10 @@ def data(name: str, parameter: Pairs = None, split: str = "test", as_json: AsJso
 def _plain(value: Any) -> str:
     """A value of a data set's description as a reader would write it."""
     if isinstance(value, dict):
-        return ", ".join(f"{key} ({count(number, 'image')})" for key, number in value.items())
+        return ", ".join(f"{key} ({format_count(number, 'image')})" for key, number in value.items())
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
-    return count(value) if isinstance(value, int) else str(value)
+    return format_count(value) if isinstance(value, int) else str(value)
 
 
 @app.command(epilog="Example: workbench build --root runs")

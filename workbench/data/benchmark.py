@@ -22,9 +22,9 @@ import numpy as np
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
 from workbench.data.region_files import locate
-from workbench.formatting import count, fixed
+from workbench.formatting import format_count, format_number
+from workbench.io import parse_json, read_array, read_text
 from workbench.records import Array, Split, require
-from workbench.records.foreign import parse_json, read_array, read_text
 from workbench.registry import require_known
 
 PARTS = ("train", "restval", "val", "test")
@@ -72,7 +72,7 @@ def read_karpathy(
 
 
 def _images(file: Path) -> list[Any]:
-    fails = f"is not whole: expected JSON to its end, found {count(file.stat().st_size, 'byte')}"
+    fails = f"is not whole: expected JSON to its end, found {format_count(file.stat().st_size, 'byte')}"
     content = parse_json(file.read_bytes(), file.name, fails)
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list):
@@ -276,9 +276,10 @@ def check_order(name: str, rows: list[Row]) -> None:
         ]
     if (share := sum(right) / len(right)) < SIBLINGS:
         raise ValueError(
-            f"{name}, from {rows[0].where.split()[0]}: expected at least {fixed(100 * SIBLINGS, 0)}% of "
+            f"{name}, from {rows[0].where.split()[0]}: expected at least "
+            f"{format_number(100 * SIBLINGS, 0)}% of "
             "the captions to share more words with the others of their image than with another image's, "
-            f"found {fixed(100 * share, 0)}%; the captions are shuffled or moved"
+            f"found {format_number(100 * share, 0)}%; the captions are shuffled or moved"
         )
 
 

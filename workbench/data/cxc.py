@@ -14,9 +14,9 @@ import numpy as np
 
 from workbench.data.coco import coco as load_coco
 from workbench.data.reading import find_root
-from workbench.formatting import count
+from workbench.formatting import format_count
+from workbench.io import read_rows
 from workbench.records import Judgements, Split, require
-from workbench.records.foreign import read_rows
 
 REMEDY = (
     "Get the six tables {sits,sis,sts}_{val,test}.csv from the folder data/ of "
@@ -87,7 +87,7 @@ def cxc(
         notes=(
             *base.notes,
             *(
-                f"{name}: {count(found[name], 'rating')} of {count(len(one.grades), 'pair')}"
+                f"{name}: {format_count(found[name], 'rating')} of {format_count(len(one.grades), 'pair')}"
                 for name, one in rated.items()
             ),
         ),
@@ -148,7 +148,8 @@ def _row(where: str, kind: str, item: str, rows: Mapping[str, int]) -> int:
     key = item.rpartition(":")[2] if kind == "caption" else item
     if key not in rows:
         raise ValueError(
-            f"{where}: expected a {kind} of the split, which has {count(len(rows))}, found the unknown "
+            f"{where}: expected a {kind} of the split, which has {format_count(len(rows))}, found the "
+            "unknown "
             f"{item!r}"
         )
     return rows[key]

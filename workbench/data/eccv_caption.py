@@ -15,9 +15,9 @@ from typing import Literal
 import numpy as np
 
 from workbench.data.coco import coco
-from workbench.formatting import count
+from workbench.formatting import format_count
+from workbench.io import read_json, reading_errors
 from workbench.records import Judgements, Split, require
-from workbench.records.foreign import read_json, understood
 
 REMEDY = "install the positives of ECCV Caption, which come as a package: pip install 'itm-workbench[eccv]'"
 # by COCO ids: the captions relevant to each image that is a query, the images relevant to each caption
@@ -78,7 +78,7 @@ def eccv_caption(
     absent = {name: len(_pairs(one)) - len(judged[name].grades) for name, one in found.items()}
     counted = "; they count into R, as in the package" if complete else ""
     notes = [
-        f"{name}: {count(number)} positives name what the split lacks{counted}"
+        f"{name}: {format_count(number)} positives name what the split lacks{counted}"
         for name, number in absent.items()
         if number
     ]
@@ -112,7 +112,7 @@ def _positives(folder: Path, name: str) -> Positives:
 
 
 def _side(file: Path) -> dict[int, list[int]]:
-    with understood(file.name, "does not hold lists of ids by id"):
+    with reading_errors(file.name, "does not hold lists of ids by id"):
         return {int(one): [*map(int, items)] for one, items in read_json(file).items()}
 
 
@@ -134,8 +134,9 @@ def _coco_id(image: str) -> int:
 def _require_same(what: str, expected: Iterable[int], found: Mapping[int, int]) -> None:
     if (wanted := set(expected)) != set(found):
         raise ValueError(
-            f"eccv_caption: expected the {count(len(wanted))} {what} of the test split, found "
-            f"{count(len(wanted & set(found)))} of them and {count(len(set(found) - wanted))} others; "
+            f"eccv_caption: expected the {format_count(len(wanted))} {what} of the test split, found "
+            f"{format_count(len(wanted & set(found)))} of them and "
+            f"{format_count(len(set(found) - wanted))} others; "
             "with source='precomp', dataset_coco.json must lie beside it"
         )
 

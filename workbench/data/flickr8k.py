@@ -14,8 +14,8 @@ import numpy as np
 from annotated_types import Interval
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
+from workbench.io import read_text, reading_errors
 from workbench.records import Judgements, Split, require
-from workbench.records.foreign import read_text, understood
 from workbench.registry import Count
 
 CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
@@ -187,7 +187,7 @@ def _rated(
         if image in images and caption_id in captions:
             pairs.append((images[image], captions[caption_id], given))
     table = np.array(pairs, dtype=np.float64).reshape(-1, 3)
-    with understood(file.name, "holds no judgements"):
+    with reading_errors(file.name, "holds no judgements"):
         return Judgements(
             name=name,
             rule=rule,

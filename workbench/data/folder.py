@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from workbench.data.reading import SPLITS, Problems, Row, find_root, good, split_of, to_split
 from workbench.data.region_files import locate
+from workbench.io import parse_json, reading_errors
 from workbench.records import Split, require
-from workbench.records.foreign import parse_json, understood
 
 Record = dict[str, Any]
 
@@ -78,7 +78,7 @@ def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     import pyarrow.parquet
 
-    with understood(file.name, "is not a Parquet file", pyarrow.ArrowException):
+    with reading_errors(file.name, "is not a Parquet file", pyarrow.ArrowException):
         records = pyarrow.parquet.read_table(file).to_pylist()
     yield from ((f"{file.name} row {n}", record) for n, record in enumerate(records, start=1))
 

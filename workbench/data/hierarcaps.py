@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
+from workbench.io import read_rows
 from workbench.records import Judgements, Split, require
-from workbench.records.foreign import read_rows
 
 CHAINS, EXPANDED, IMAGES = "hierarcaps_test.csv", "hierarcaps_test_expanded.csv.gz", "images"
 LEVELS, ARROW = 4, " => "

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps
 
-from workbench.formatting import count
+from workbench.formatting import format_count
+from workbench.io import reading_errors
 from workbench.records import require
-from workbench.records.foreign import understood
 
 VARIABLE, MEGAPIXELS = "WORKBENCH_MEGAPIXELS", "64"
 # no format whose reader starts another program, as that of EPS does
@@ -46,7 +46,7 @@ def read_image(source: Path | bytes, where: str, *, small: bool = False) -> Imag
     file, name = (io.BytesIO(source), where) if isinstance(source, bytes) else (source, f"{where}: {source}")
     Image.init()
     known = [one for one in FORMATS if one in Image.OPEN]
-    with understood(name, "is not a readable image", *PILLOW), Image.open(file, formats=known) as image:
+    with reading_errors(name, "is not a readable image", *PILLOW), Image.open(file, formats=known) as image:
         _check_size(image)
         if small:
             image.draft(None, (max(image.width // 8, 1), max(image.height // 8, 1)))
@@ -86,7 +86,8 @@ def _check_size(image: Image.Image) -> None:
         raise ValueError(f"{VARIABLE} is {said!r}; give a whole number of millions of pixels, such as 64")
     require(
         image.width * image.height <= int(said) * 10**6,
-        f"it has {count(image.width)} x {count(image.height)} pixels, more than {said} million; make it "
+        f"it has {format_count(image.width)} x {format_count(image.height)} pixels, more than {said} "
+        "million; make it "
         f"smaller, or set {VARIABLE} to as many millions as your memory holds",
     )
 

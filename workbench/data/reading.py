@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from workbench.data.images import read_image, require_file
-from workbench.formatting import count
+from workbench.formatting import format_count
+from workbench.io import reading_errors
 from workbench.records import Judgements, Rows, Split, require
-from workbench.records.foreign import understood
 
 VARIABLE = "WORKBENCH_DATA"
 SPLITS = ("train", "val", "test")
@@ -163,7 +163,7 @@ def to_split(
     images = {image: number for number, image in enumerate(dict.fromkeys(row.image for row in rows))}
     captions = {row.id: number for number, row in enumerate(rows)}
     places = [(path(image), first[image]) for image in images]
-    with understood(rows[0].where.split()[0], "gives no split"):
+    with reading_errors(rows[0].where.split()[0], "gives no split"):
         return Split(
             name=name,
             image_ids=tuple(images),
@@ -205,7 +205,7 @@ def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list
     images = list(dict.fromkeys(row.image for row in rows))
     drawn = max(1, round(share * len(images)))
     kept = {images[n] for n in np.random.default_rng(seed).permutation(len(images))[:drawn]}
-    notes = (f"{count(drawn)} of {count(len(images), 'image')}, drawn with seed {seed}",)
+    notes = (f"{format_count(drawn)} of {format_count(len(images), 'image')}, drawn with seed {seed}",)
     return [row for row in rows if row.image in kept], notes
 
 
@@ -224,8 +224,9 @@ def check_counts(name: str, rows: Sequence[Row], expected: tuple[int, int]) -> N
     require(
         found == expected,
         f"{name}, from {rows[0].where.split()[0] if rows else 'empty files'}: expected "
-        f"{count(expected[0], 'image')} and {count(expected[1], 'caption')}, "
-        f"found {count(found[0])} and {count(found[1])}; get a whole copy, or say complete=False",
+        f"{format_count(expected[0], 'image')} and {format_count(expected[1], 'caption')}, "
+        f"found {format_count(found[0])} and {format_count(found[1])}; get a whole copy, or say "
+        "complete=False",
     )
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from workbench.io import numeric, read_array, reading_errors
 from workbench.records import Array, require
-from workbench.records.foreign import numbers, read_array, understood
 
 ENDINGS = (".npy", ".npz")
 FAILS = "cannot be read as regions"
@@ -57,11 +57,11 @@ class RegionFiles:
         """
         if self.files[row].suffix != ".npz":
             return None
-        with understood(self.files[row].name, FAILS), np.load(self.files[row]) as held:
+        with reading_errors(self.files[row].name, FAILS), np.load(self.files[row]) as held:
             found: Array | None = next(
-                (numbers(held[name]).astype(float) for name in BOXES if name in held), None
+                (numeric(held[name]).astype(float) for name in BOXES if name in held), None
             )
-            sides = [float(numbers(held[name])) for name in SIZE if name in held]
+            sides = [float(numeric(held[name])) for name in SIZE if name in held]
             require(min(sides, default=1) > 0, f"its image has the sides {sides}")
             if found is None:
                 return None
@@ -115,13 +115,13 @@ def _file(folder: Path, image: str) -> Path:
 
 def _features(file: Path) -> Array:
     """``(K, D)`` of a file; those of an ``.npy`` are a view of it."""
-    with understood(file.name, FAILS):
+    with reading_errors(file.name, FAILS):
         if file.suffix == ".npy":
             found = read_array(file, FAILS)
         else:
             with np.load(file) as held:
                 name = next((one for one in FEATURES if one in held), "")
                 require(name, f"it holds {', '.join(held.files)}, and none of {', '.join(FEATURES)}")
-                found = numbers(held[name])
+                found = numeric(held[name])
         require(found.ndim == 2, f"expected features (K, D), found {found.shape}")
     return found

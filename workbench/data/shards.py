@@ -28,9 +28,8 @@ import numpy as np
 
 from workbench.data.images import endings, read_image
 from workbench.data.reading import SPLITS, Problems, find_root, split_of
-from workbench.io import cache_folder, replacing
-from workbench.records import Split, require, sealed
-from workbench.records.foreign import parse_json, understood
+from workbench.io import cache_folder, cached_file, parse_json, reading_errors
+from workbench.records import Split, require
 
 REMEDY = "Put the shards, .tar or .parquet, into one folder; train, val or test in a name says its split."
 VERSION = 1
@@ -115,11 +114,11 @@ def _split(name: str, files: Sequence[Path], table: Any, notes: tuple[str, ...])
     def opened(row: int) -> Any:
         file = files[shard[row]]
         where = f"{file.name}, {keys[row]}"
-        with understood(where, "cannot be read"):
+        with reading_errors(where, "cannot be read"):
             stored = OPENERS[file.suffix](file, int(place[row]), int(size[row]))
         return read_image(stored, where)
 
-    with understood(name, "gives no split"):
+    with reading_errors(name, "gives no split"):
         return Split(
             name=name,
             image_ids=keys,
@@ -137,31 +136,28 @@ def _index(files: Sequence[Path], on_error: str) -> tuple[Any, tuple[str, ...]]:
     import pyarrow
     import pyarrow.parquet
 
-    facts = [[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
-    about = json.dumps([VERSION, on_error, facts])
+    identity = [[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+    about = json.dumps([VERSION, on_error, identity])
     kept = cache_folder() / f"shards-{hashlib.sha256(about.encode()).hexdigest()[:16]}.parquet"
 
-    def make() -> None:
+    def write(temporary: Path) -> dict[str, Any]:
         problems = Problems(on_error)
         found = [one for n, file in enumerate(files) for one in READERS[file.suffix](file, n, problems)]
         kinds = {"key": "string", "shard": "int32", "place": "int64", "size": "int64"}
         schema = pyarrow.schema([*kinds.items(), ("captions", pyarrow.list_(pyarrow.string()))])
         columns = zip(*found, strict=True) if found else [()] * len(schema)
         table = pyarrow.table(dict(zip(schema.names, map(list, columns), strict=True)), schema=schema)
-        with replacing(kept) as temporary:
-            pyarrow.parquet.write_table(table, temporary)
-            notes = {"shards": len(files), "notes": list(problems.notes())}
-            sealed.seal(kept.with_suffix(".json"), {kept.name: temporary}, notes)
+        pyarrow.parquet.write_table(table, temporary)
+        return {"shards": len(files), "notes": list(problems.notes())}
 
-    sealed.made_once(make, kept.with_suffix(".json"), kept)
-    held = sealed.check(kept.with_suffix(".json"), kept, remedy="delete both, they are made again")
-    return pyarrow.parquet.read_table(kept), tuple(held["notes"])
+    facts = cached_file(kept, write)
+    return pyarrow.parquet.read_table(kept), tuple(facts["notes"])
 
 
 def _tar(file: Path, number: int, problems: Problems) -> Iterator[Sample]:
     pictures = endings()
     with (
-        understood(file.name, "is not a tar file (a compressed one is to be unpacked)", tarfile.TarError),
+        reading_errors(file.name, "is not a tar file (a compressed one is to be unpacked)", tarfile.TarError),
         tarfile.open(file, "r:") as tar,
     ):
         for stem, members in groupby(_members(tar), key=lambda one: one[0]):
@@ -196,7 +192,7 @@ def _parquet(file: Path, number: int, problems: Problems) -> Iterator[Sample]:
     import pyarrow
     import pyarrow.parquet
 
-    with understood(file.name, "is not a Parquet file", pyarrow.ArrowException):
+    with reading_errors(file.name, "is not a Parquet file", pyarrow.ArrowException):
         opened = pyarrow.parquet.ParquetFile(file)
         names = opened.schema_arrow.names
         column = next((name for name in ("captions", "caption") if name in names), "")

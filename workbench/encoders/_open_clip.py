@@ -22,7 +22,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from workbench import assets
-from workbench.records.foreign import read_options
+from workbench.io import read_options
 from workbench.registry import did_you_mean
 
 CONFIG, WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"

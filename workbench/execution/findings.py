@@ -6,7 +6,7 @@ from typing import Any
 
 from relevance_audit.agreement import TRUTH
 
-from workbench.formatting import fixed, shown
+from workbench.formatting import format_number, format_value
 from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey
 
@@ -36,7 +36,7 @@ def _descriptiveness(results: Results, _: Sequence[str]) -> str:
     tau, chosen = results["metrics"], results["scorer"]
     said = [
         f"{name} orders a chain of captions {'by' if value > 0 else 'against'} how much they say "
-        f"(Kendall's tau {shown(value, 'correlation')})"
+        f"(Kendall's tau {format_value(value, 'correlation')})"
         for name, value in (
             ("DITM's formula as printed", tau["tau/printed"]),
             (f"the reading {chosen}", tau[f"tau/{chosen}"]),
@@ -47,23 +47,22 @@ def _descriptiveness(results: Results, _: Sequence[str]) -> str:
 
 def _scene_graphs(results: Results, _: Sequence[str]) -> str:
     kinds = ("objects", "attributes", "relations")
-    read = ", ".join(f"{kind} {shown(results['metrics'][f'F1/{kind}'])}" for kind in kinds)
+    read = ", ".join(f"{kind} {format_value(results['metrics'][f'F1/{kind}'])}" for kind in kinds)
     none = results["coverage"]["no relation"] / results["facts"]["captions"]
     return (
         f"Read from the words alone, the graphs agree with what the captions were made from (F1 in percent: "
-        f"{read}); {shown(none)} percent of the captions state no relation at all."
+        f"{read}); {format_value(none)} percent of the captions state no relation at all."
     )
 
 
 def _train(results: Results, _: Sequence[str]) -> str:
     sums, metrics = [row["val/rsum"] for row in results["history"]], results["metrics"]
     kept = results["kept"] or [len(sums) - 1]
-    learnt = (
-        f"RSUM on the validation images went from {shown(sums[0], 'sum')} to {shown(sums[kept[-1]], 'sum')}"
-    )
+    ends = [format_value(sums[epoch], "sum") for epoch in (0, kept[-1])]
+    learnt = f"RSUM on the validation images went from {ends[0]} to {ends[1]}"
     if not metrics.keys() >= {*TRUE.values()}:
-        return f"{learnt}; on the test images it is {shown(metrics[RSUM], 'sum')} of 600."
-    images, captions = (shown(metrics[key]) for key in TRUE.values())
+        return f"{learnt}; on the test images it is {format_value(metrics[RSUM], 'sum')} of 600."
+    images, captions = (format_value(metrics[key]) for key in TRUE.values())
     return (
         f"{learnt}; on the test images mAP@R by the exact truth is {images} percent from images "
         f"to captions and {captions} percent from captions to images."
@@ -102,16 +101,19 @@ def _hierarchy(results: Results, titles: Sequence[str]) -> str:
     own, exact = (results["texts_answered@5"][name] for name in ("own", "exact"))
     who = f"{titles[0]}: among" if titles else "Among"
     return (
-        f"{who} the five best for a most generic text is its own image in {shown(own[0])} percent and a "
-        f"right one in {shown(exact[0])}; for a most specific text {shown(own[-1])} and {shown(exact[-1])}: "
-        f"labels call wrong what is right for {shown(exact[0] - own[0])} percent of the generic texts and "
-        f"for {shown(exact[-1] - own[-1])} percent of the specific ones."
+        f"{who} the five best for a most generic text is its own image in {format_value(own[0])} "
+        "percent and a "
+        f"right one in {format_value(exact[0])}; for a most specific text {format_value(own[-1])} and "
+        f"{format_value(exact[-1])}: "
+        f"labels call wrong what is right for {format_value(exact[0] - own[0])} percent of the "
+        "generic texts and "
+        f"for {format_value(exact[-1] - own[-1])} percent of the specific ones."
     )
 
 
 def _map(results: Results, titles: Sequence[str]) -> str:
     gaps = [results["metrics"][f"gap[{name}]"] for name in results["models"]]
-    listed = ", ".join(f"{fixed(gap, 2)} for {title}" for gap, title in zip(gaps, titles))
+    listed = ", ".join(f"{format_number(gap, 2)} for {title}" for gap, title in zip(gaps, titles))
     return f"The distance between the mean of the images and the mean of the captions is {listed}."
 
 

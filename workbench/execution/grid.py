@@ -30,10 +30,9 @@ from workbench.execution.executors import TIME_LIMIT
 from workbench.execution.executors import executor as open_executor
 from workbench.execution.library import find
 from workbench.execution.notebook import FAILED, KILLED, RunResult, check, code, run_notebook, silent
-from workbench.formatting import fixed
+from workbench.formatting import format_number
+from workbench.io import flat, read_options, reading_errors, write_recorded
 from workbench.records import MetricKey, require
-from workbench.records.foreign import read_options, understood
-from workbench.records.sealed import flat
 from workbench.registry import merge, require_known
 from workbench.runs import store as runs
 
@@ -102,7 +101,7 @@ def read_grid(path: Path | str) -> dict[str, Any]:
         raise parameters.ParameterError(
             f"{path}: record must be a list of names of numbers, got {keys!r:.200}"
         )
-    with understood(path, "asks to record what is no number"):
+    with reading_errors(path, "asks to record what is no number"):
         for key in keys:
             MetricKey.parse(str(key).removeprefix(VALIDATION))
     return found
@@ -329,7 +328,7 @@ def _collected(waiting: Mapping[str, Callable[[], Any]], say: Callable[[str], No
             time.sleep(LOOK)
         for label in ready[:1]:
             done = _result(futures.pop(label))
-            after = f"after {fixed(done.seconds, 0)} s" if done.seconds else ""
+            after = f"after {format_number(done.seconds, 0)} s" if done.seconds else ""
             line = " ".join(filter(None, (f"{label}:", done.status, after, done.error)))
             if done.status == "killed" and tries[label] < TRIES:
                 tries[label] += 1
@@ -381,4 +380,4 @@ def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | st
             about = dict(zip([*heads, *axes], [name, *swept] if name else swept, strict=False))
             rows.append({**about, "key": key, "value": round(found[key], 6)})
     table = pd.DataFrame(rows, columns=[*heads, *axes, "key", "value"], dtype=object)
-    return runs.write_recorded(Path(path), table, command)
+    return write_recorded(Path(path), table, command)

@@ -20,8 +20,8 @@ from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import Engine, papermill_engines
 from papermill.log import logger
 
-from workbench.records.stopping import GRACE
-from workbench.runs import store as runs
+from workbench.io import write_text
+from workbench.io.signals import GRACE
 
 # Figures as data, not as 5 MB of script in the notebook; bars off, since a batch run has nobody to watch
 # them. Threads that wait awake take the core from whatever else runs: they wait asleep.
@@ -119,7 +119,7 @@ class Execution:
 
     def _save(self, **_: Any) -> None:
         if self._manager is not None:
-            runs.write_text(self.target, nbformat.writes(self._manager.nb))
+            write_text(self.target, nbformat.writes(self._manager.nb))
             self._manager.last_save_time = self._manager.now()
 
     def _stop(self, thread: threading.Thread) -> None:

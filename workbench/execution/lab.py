@@ -11,9 +11,9 @@ import nbformat
 from workbench import assets
 from workbench.data.images import below
 from workbench.execution import library
-from workbench.formatting import near
+from workbench.formatting import format_path
+from workbench.io import read_options, write_text
 from workbench.records import require
-from workbench.records.foreign import read_options
 from workbench.registry import require_known
 from workbench.runs import store as runs
 
@@ -33,7 +33,7 @@ def of_one_data_set(names: Sequence[str], root: str = "runs") -> list[Path]:
     """
     found = [runs.find(name, root) for name in names]
     for one in found:
-        none = f"{near(one.folder)} keeps no model; name the folder of a finished training run"
+        none = f"{format_path(one.folder)} keeps no model; name the folder of a finished training run"
         require((one.folder / runs.CONFIG).is_file(), none, FileNotFoundError)
     data = sorted({str(one.results.get("dataset") or one.params.get("data", "")) for one in found})
     several = f"the runs are of several data sets ({', '.join(data)}); choose those of one"
@@ -59,7 +59,7 @@ def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
     (place,) = [n for n, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", [])]
     given = nbformat.v4.new_code_cell(f"runs = {folders!r}", metadata={"tags": ["injected-parameters"]})
     book.cells.insert(place + 1, given)
-    return runs.write_text(Path(root) / "explore" / f"{EXPLORER}.ipynb", nbformat.writes(book))
+    return write_text(Path(root) / "explore" / f"{EXPLORER}.ipynb", nbformat.writes(book))
 
 
 def outside_explorer(model: str, images: str, *, pretrained: str = "", root: str = "runs") -> Path:
@@ -93,7 +93,7 @@ def outside_explorer(model: str, images: str, *, pretrained: str = "", root: str
         cells=[nbformat.v4.new_markdown_cell(said), nbformat.v4.new_code_cell(code)]
     )
     book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return runs.write_text(Path(root) / "explore" / "own_model.ipynb", nbformat.writes(book))
+    return write_text(Path(root) / "explore" / "own_model.ipynb", nbformat.writes(book))
 
 
 def require_outside(model: str, images: str, pretrained: str = "") -> None:

@@ -21,11 +21,12 @@ from typing import Any
 import nbformat
 
 from workbench.execution import parameters, report
-from workbench.formatting import fixed
+from workbench.formatting import format_number
+from workbench.io import write_json
+from workbench.io.signals import GRACE, sigterm_raises
 from workbench.records import require
-from workbench.records.stopping import GRACE, heard
-from workbench.runs import sealing
 from workbench.runs import store as runs
+from workbench.runs.store import environment
 
 OK, FAILED, INCOMPLETE, TIMEOUT, KILLED = 0, 1, 3, 124, 138
 LIMIT = 8_000_000
@@ -141,7 +142,7 @@ def run_notebook(
     path, values, began = Path(path), check(path, given or {}), time.perf_counter()
     for name in asked if isinstance(asked := values.get("runs"), list) else ():
         runs.find(str(name))
-    with heard(), _folder(path, values, root, folder) as target:
+    with sigterm_raises(), _folder(path, values, root, folder) as target:
         runs.name_arm(target, arms or {})
         done = RunResult(target, "interrupted", FAILED, 0.0, "stopped by a signal")
         try:
@@ -154,8 +155,8 @@ def run_notebook(
 def _closed(done: RunResult, seconds: float) -> RunResult:
     """Write how the run ended, where it can be written."""
     try:
-        env = runs.load(done.folder / runs.ENV) or sealing.environment()
-        runs.write_json(done.folder / runs.ENV, {**env, "seconds": seconds, "error": done.error})
+        env = runs.load(done.folder / runs.ENV) or environment()
+        write_json(done.folder / runs.ENV, {**env, "seconds": seconds, "error": done.error})
         runs.write_status(done.folder, done.status)
     except (OSError, ValueError) as error:
         done = _spoilt(done, "end", f"how it ended could not be written: {error}")
@@ -174,7 +175,7 @@ def _folder(
                     for file in target.iterdir():
                         if file.name in (runs.RESULTS, runs.STATUS, runs.ENV) or folder is not None:
                             _remove(file)
-                    runs.write_json(target / runs.PARAMS, values)
+                    write_json(target / runs.PARAMS, values)
                     yield target
                     return
             finally:
@@ -282,7 +283,7 @@ def _tidied(done: RunResult, name: str) -> RunResult:
         size = report.tidy(done.folder / NOTEBOOK, name)
     except OSError as error:
         return _spoilt(done, "page", f"the page could not be written: {error}")
-    heavy, limit = fixed(size / 1e6, 1), fixed(LIMIT / 1e6, 0)
+    heavy, limit = format_number(size / 1e6, 1), format_number(LIMIT / 1e6, 0)
     warning = f"{NOTEBOOK} has {heavy} MB; keep it below {limit} MB"
     return replace(done, warnings=(warning,)) if size > LIMIT else done
 

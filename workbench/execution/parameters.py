@@ -17,8 +17,8 @@ from typing import Any
 
 import nbformat
 
+from workbench.io import parse_json, parse_yaml, reading_errors
 from workbench.records import require
-from workbench.records.foreign import parse_json, parse_yaml, understood
 from workbench.registry import merge, require_known
 
 TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
@@ -96,14 +96,14 @@ def inspect(path: Path | str) -> dict[str, Parameter]:
     """
     require(Path(path).is_file(), f"no notebook {path}", FileNotFoundError)
     # one of an old format that is damaged leaves a variable of nbformat without a value
-    with understood(path, "is no notebook", nbformat.ValidationError, UnboundLocalError):
+    with reading_errors(path, "is no notebook", nbformat.ValidationError, UnboundLocalError):
         cells = [one for one in nbformat.read(path, 4).cells if "parameters" in one.metadata.get("tags", [])]
     require(
         len(cells) == 1,
         f"{path}: exactly one cell must be tagged 'parameters', found {len(cells)}",
         ParameterError,
     )
-    with understood(path, "has a cell of parameters that cannot be read"):
+    with reading_errors(path, "has a cell of parameters that cannot be read"):
         source = cells[0].source
         comments = {
             token.start[0]: token.string.lstrip("# ")

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader
 from nbformat.sign import NotebookNotary
 
 from workbench.execution.findings import finding
+from workbench.io import write_text
 from workbench.runs import store as runs
 
 PLOTLY = "application/vnd.plotly.v1+json"
@@ -88,11 +89,11 @@ def tidy(path: Path, name: str) -> int:
     """
     notebook = nbformat.read(path, 4)
     notebook.metadata.pop("widgets", None)
-    runs.write_text(path, nbformat.writes(notebook))
+    write_text(path, nbformat.writes(notebook))
     try:
         found = finding(name, runs.read(path.parent).results)
     except ValueError:  # results that cannot be read are said where they are read
         found = ""
-    runs.write_text(path.with_suffix(".html"), to_html(notebook, name, found))
+    write_text(path.with_suffix(".html"), to_html(notebook, name, found))
     NotebookNotary().sign(notebook)
     return path.stat().st_size

@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.formatting import fixed
+from workbench.formatting import format_number
 from workbench.records import Array, Mask, Rows, Split, Values, require
 
 ROOT = -1
@@ -59,7 +59,9 @@ class Chains:
         for name, vectors in (("image", self.image), ("text", self.text), ("root", self.root[None])):
             lengths_off = np.abs(np.linalg.norm(vectors.astype(np.float64), axis=1) - 1).max()
             if not lengths_off < 1e-3:  # also catches NaN
-                raise ValueError(f"{name} vectors must have length 1, one is off by {fixed(lengths_off, 4)}")
+                raise ValueError(
+                    f"{name} vectors must have length 1, one is off by {format_number(lengths_off, 4)}"
+                )
         levels, chain, own = (values[self.rows] for values in (self.level, self.chain, self.own))
         require(
             (levels == levels[0]).all() and (chain == chain[:, :1]).all(),

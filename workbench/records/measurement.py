@@ -1,13 +1,25 @@
-"""One number with its contract."""
+"""One number with its contract, and the row of texts that shows it to people.
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+The terminal, pages and notebooks all take their rows from here, so that one number reads alike wherever it
+stands.
+"""
+
+from collections.abc import Container, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from workbench.formatting import Unit
+from workbench.formatting import UNITS, Unit, format_count, format_interval, unit_heading
+from workbench.records.judgements import densest
 from workbench.records.metric_key import MetricKey
 
 TIES = "an equally scored item that is not relevant ranks above"
+FIRST = ("rsum", "R", "map_at_r")
+# what a number is where its contract, written by an older version, does not say so
+BY_NAME = {"rsum": "sum", "medr": "rank", "meanr": "rank"} | dict.fromkeys(
+    ("pearson", "spearman", "spearman_half", "kendall_tau", "d_corr_image", "d_corr_radius", "tau"),
+    "correlation",
+)
 
 
 @dataclass(frozen=True)
@@ -22,7 +34,7 @@ class Measurement:
             to them or they are not asked.
         hit: what counts as a hit; ``ties``: how equal scores are treated.
         unit: what a resample of the bootstrap draws as a whole.
-        face: how the value is shown, see ``records.shown``.
+        face: how the value is shown, see ``formatting``.
         smaller_is_better: whether a smaller value is a better one.
     """
 
@@ -56,3 +68,97 @@ class Measurement:
         return asdict(self) | {
             "key": self.label, "judgements": self.key.judgements, "folds": self.key.folds,
         }  # fmt: skip
+
+
+def unit_of(label: str, contract: Mapping[str, Any] | None = None) -> str:
+    """What a number is, of ``formatting.UNITS``: as its contract says, else by the name of the metric;
+    what is no metric's is a plain number.
+
+    Args:
+        label: its key, e.g. ``"t2i/R@1"``.
+        contract: as it stands in ``results.json``.
+
+    >>> unit_of("rsum"), unit_of("exact:t2i/map_at_r"), unit_of("i2t/medr"), unit_of("mean/objects")
+    ('sum', 'share', 'rank', 'number')
+    """
+    said = [(contract or {}).get(name) for name in ("face", "unit")]
+    try:
+        said.append(BY_NAME.get(MetricKey.parse(label).metric, "share"))
+    except ValueError:
+        said.append("number")
+    return next(str(unit) for unit in said if unit in UNITS)
+
+
+def measurement_row(label: str, contract: Mapping[str, Any], value: float | None = None) -> dict[str, str]:
+    """One number as a row of texts: ``number``, ``value`` with its interval, ``in`` (its unit), ``queries``,
+    ``gallery``, ``a hit is``.
+
+    Args:
+        label: its key.
+        contract: the fields of its ``Measurement``, e.g. from ``results.json``; what it lacks is left empty.
+        value: as it is stored; ``None`` = the contract's.
+
+    >>> measurement_row("rsum", {"low": 4.0, "high": 4.2, "queries": 6000}, 4.1)["value"]
+    '410.0 (400.0 to 420.0)'
+    """
+    unit, number = unit_of(label, contract), contract.get("value") if value is None else value
+    sizes = {name: contract.get(name) for name in ("queries", "gallery")}
+    return {
+        "number": label,
+        "value": format_interval(number, contract.get("low"), contract.get("high"), unit),
+        "in": "" if unit == "number" else unit_heading(unit),
+        **{name: format_count(size) if size else "" for name, size in sizes.items()},
+        "a hit is": str(contract.get("hit", "")),
+    }
+
+
+def measurement_rows(measurements: Iterable[Any]) -> list[dict[str, str]]:
+    """Measurements as rows of texts, e.g. for ``pandas.DataFrame`` or a page.
+
+    Args:
+        measurements: of type ``Measurement``, or pairs of a label and a contract that holds the value.
+    """
+    pairs = ((one.label, one.as_dict()) if isinstance(one, Measurement) else one for one in measurements)
+    return [measurement_row(label, contract) for label, contract in pairs]
+
+
+def contracts_of(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The numbers of ``results.json`` as pairs of a label and a contract that holds the value.
+
+    Args:
+        results: what the file holds; a number without a contract has its value alone.
+    """
+    contracts, values = results.get("contracts", {}), results.get("metrics", {})
+    return [(label, {**contracts.get(label, {}), "value": value}) for label, value in values.items()]
+
+
+def headline(labels: Iterable[str], most: int = 12, *, usual: Container[str] | None = None) -> list[str]:
+    """The numbers to look at first: RSUM and R@K by the own pairs and mAP@R by the densest judgements, of the
+    whole gallery; where there is none of them, the first dozen.
+
+    Args:
+        labels: of all numbers of a run.
+        most: so many at most where none of them is known.
+        usual: names of the metrics that every evaluation measures. Others, such as one of a user's own, come
+            last, since somebody asked for them; ``None`` = they are left out.
+
+    >>> headline(["exact:t2i/own@1", "t2i/R@10", "t2i/R@1", "t2i/R@1[5 folds]", "rsum"])
+    ['rsum', 't2i/R@1', 't2i/R@10']
+    """
+    every, keys = list(labels), dict[str, MetricKey]()
+    for label in every:
+        with suppress(ValueError):
+            keys[label] = MetricKey.parse(label)
+    # R@K and RSUM are read by the labels, as benchmarks print them; others by the truth
+    judges = dict.fromkeys(FIRST, "own")
+    judges[FIRST[-1]] = densest(key.judgements for key in keys.values() if key.metric == FIRST[-1])
+    sides = list(dict.fromkeys((key.judgements, key.direction) for key in keys.values()))
+    found = [
+        (FIRST.index(key.metric) if known else len(FIRST), sides.index((key.judgements, key.direction)),
+         key.k or 0, label)
+        for label, key in keys.items()
+        if key == replace(key, subset="", folds=1)
+        and (key.judgements == judges[key.metric] if (known := key.metric in judges)
+             else usual is not None and key.metric not in usual)
+    ]  # fmt: skip
+    return [label for *_, label in sorted(found)] or every[:most]

@@ -17,18 +17,15 @@ from numpy.typing import NDArray
 from workbench import data, encoders, objectives, text
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
-from workbench.io import only_writer
+from workbench.io import ChecksumError, flat, only_writer, read_options
 from workbench.objectives.base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split, require
-from workbench.records.foreign import read_options
 from workbench.records.lazy_judgements import Computed
-from workbench.records.sealed import SealError, flat
 from workbench.runs.config import Config
 from workbench.runs.evaluate import calibrate, chooser, evaluate, validate
 from workbench.runs.model import Model
 from workbench.runs.result import Contents, OpenRun
-from workbench.runs.sealing import SEAL, code_hash, intact
-from workbench.runs.store import CONFIG, MODEL, STATES
+from workbench.runs.store import CHECKSUMS, CONFIG, MODEL, STATES, code_hash, verify_files
 from workbench.runs.target import Target
 from workbench.runs.vectors import brought
 from workbench.training import checkpoint, deterministic_algorithms, fit, seed_everything
@@ -341,16 +338,18 @@ def kept_config(folder: Path) -> Config:
 
     Raises:
         FileNotFoundError: the folder keeps none.
-        SealError: the run's weights or its other files were made with another one.
+        ChecksumError: the run's weights or its other files were made with another one.
     """
     file = folder / CONFIG
     remedy = f"{folder} keeps no model; name the folder of a finished training run"
     require(file.is_file(), remedy, FileNotFoundError)
     said = read_options(file)
     weights = checkpoint.facts(folder / MODEL) if (folder / MODEL).is_file() else {}
-    for other, facts in {MODEL: weights, SEAL: intact(folder)}.items():
+    for other, facts in {MODEL: weights, CHECKSUMS: verify_files(folder)}.items():
         differ = "; ".join(changed(facts.get("config", said), said).values())
-        require(not differ, f"{file} is not the configuration of {other}: {differ}; restore it", SealError)
+        require(
+            not differ, f"{file} is not the configuration of {other}: {differ}; restore it", ChecksumError
+        )
     return Config(**said)
 
 
@@ -363,7 +362,7 @@ def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
 
     Raises:
         FileNotFoundError: the folder holds no checkpoint.
-        SealError: a file of it is damaged, or is that of another run; the message names it.
+        ChecksumError: a file of it is damaged, or is that of another run; the message names it.
     """
     if not str(folder):
         model = build(Config(start="scenes"), ())
@@ -374,7 +373,7 @@ def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
                 f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
             )
         config = kept_config(path)
-        intact(path, path / STATES)
+        verify_files(path, path / STATES)
         model = build(config, (), json.loads((path / STATES).read_text(encoding="utf-8")))
         checkpoint.load_weights(model.pair, model.objective, checkpoint.read(path / MODEL)[0])
     for module in (model.pair, model.objective):

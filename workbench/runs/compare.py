@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 
 from workbench import metrics
-from workbench.formatting import fixed
+from workbench.formatting import format_number
 from workbench.metrics import comparison, map_at_r
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
@@ -43,7 +43,7 @@ def trained(runs: Sequence[OpenRun]) -> pd.DataFrame:
         by_rsum = [run.history[averaging.best_epoch(run.history, "rsum")]["epoch"]] if run.history else []
         found[run.name] = {fact: run.config[fact] for fact in facts} | {
             "kept": ", ".join(map(str, run.kept)),
-            "RSUM would keep": ", ".join(fixed(epoch, 0) for epoch in by_rsum),
+            "RSUM would keep": ", ".join(format_number(epoch, 0) for epoch in by_rsum),
         }
     return pd.DataFrame(found).T
 
@@ -185,7 +185,7 @@ def chosen(
         raise KeyError(f"no image or caption {one!r} in {split.name}; there is {', '.join(near)}")
     given = [("asked for", ids.index(one)) for one in asked if one in ids]
     for row in comparison.most_different(ranked, count, split.own if direction == "t2i" else None):
-        first, last = (fixed(end, 0) for end in (ranked[:, row].min(), ranked[:, row].max()))
+        first, last = (format_number(end, 0) for end in (ranked[:, row].min(), ranked[:, row].max()))
         given.append((f"the runs differ: ranks {first} to {last}", row))
     return given
 

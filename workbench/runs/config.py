@@ -11,8 +11,8 @@ from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 from workbench import data, encoders, metrics, objectives, text
 from workbench.encoders import backbones
+from workbench.io import read_options, reading_errors
 from workbench.objectives import Objective
-from workbench.records.foreign import read_options, understood
 from workbench.registry import Count, check_options, merge, require_known
 from workbench.runs.evaluate import chooser, reads_grades
 from workbench.training import Settings
@@ -121,7 +121,7 @@ class Config(Settings):
             FileNotFoundError: no such file.
             ValueError: as ``read_options``, or what the class refuses, with the file's name before it.
         """
-        with understood(path, "holds no configuration"):
+        with reading_errors(path, "holds no configuration"):
             return cls(**read_options(path))
 
     def as_dict(self) -> dict[str, Any]:

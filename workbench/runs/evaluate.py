@@ -14,7 +14,7 @@ from torch import Tensor
 
 from workbench import metrics as shelf
 from workbench import text as signals
-from workbench.formatting import count
+from workbench.formatting import format_count
 from workbench.metrics import correlation, cxc, pmrp
 from workbench.metrics.blocks import AnyScores, Products, at_pairs
 from workbench.metrics.intervals import ROUNDS, SEED
@@ -120,7 +120,7 @@ def validate(model: Model, source: Source, select: str, metrics: Sequence[str] =
         every = dict.fromkeys(m.label for m in walked(split, metrics=metrics)[0])
         near = sorted(every, key=lambda label: -SequenceMatcher(None, select, label).ratio())
         raise NotMeasuredError(
-            f"select={select!r}: {split.name} has no such number, but {count(len(every), 'other')}; "
+            f"select={select!r}: {split.name} has no such number, but {format_count(len(every), 'other')}; "
             f"near ones are {', '.join(near[:NEAR])}"
         )
     return found

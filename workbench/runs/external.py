@@ -12,7 +12,7 @@ from PIL import Image
 from torch.nn.functional import normalize
 
 from workbench.data.images import below, read_image
-from workbench.formatting import fixed
+from workbench.formatting import format_number
 from workbench.records import Array, Embedding, Split, require
 from workbench.runs.build import build
 from workbench.runs.config import Config
@@ -187,9 +187,9 @@ def check(model: str | Encodes, images: Split | str | Path = "", *, pretrained: 
     for side, vectors in (("images", image), ("texts", text)):
         same = len(vectors) > 1 and torch.allclose(vectors, vectors[:1].expand_as(vectors), atol=1e-6)
         require(not same, f"all {side} have the same vector")
-        said[side] = f"{tuple(vectors.shape)}, length {fixed(float(vectors.norm(dim=1).mean()), 3)}"
+        said[side] = f"{tuple(vectors.shape)}, length {format_number(float(vectors.norm(dim=1).mean()), 3)}"
     shape = made.scores(Embedding(image), Embedding(text)).shape
     said["scores"] = f"{shape[0]} images by {shape[1]} texts; both directions can be ranked"
-    said["an image"] = f"{fixed(1000 * (between - began) / len(rows), 1)} ms, its file read"
-    said["a text"] = f"{fixed(1000 * (end - between) / len(texts), 1)} ms"
+    said["an image"] = f"{format_number(1000 * (between - began) / len(rows), 1)} ms, its file read"
+    said["a text"] = f"{format_number(1000 * (end - between) / len(texts), 1)} ms"
     return said

@@ -13,21 +13,21 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.io import only_writer, replacing
+from workbench.io import only_writer, replacing, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import ranks_of
 from workbench.records import Array, Embedding, Measurement, Split, Values
-from workbench.runs import sealing
 from workbench.runs import store as runs
 from workbench.runs.evaluate import chooser
 from workbench.runs.model import WHOLE, Model, scored
+from workbench.runs.store import checksum_files, environment
 from workbench.runs.target import Target
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
 
 # queries whose answers are written at a time
 PIECE = 2**16
-# the weights are sealed in themselves
+# the weights hold a checksum of their own
 KEPT = (runs.STATES, runs.RESULTS, "*.parquet", f"{runs.VALUES}/*", "embeddings/*")
 
 
@@ -216,35 +216,35 @@ class OpenRun:
         if self.target is None:
             raise ValueError(f"{self.name} was measured on its own data; save() writes that")
         path, split = Path(folder) / runs.EVALUATIONS / self.target.name, self.split
-        runs.write_json(path / runs.PARAMS, self.target.as_dict())
+        write_json(path / runs.PARAMS, self.target.as_dict())
         runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
-        runs.write_json(path / runs.ENV, sealing.environment(self.config["seed"]))
+        write_json(path / runs.ENV, environment(self.config["seed"]))
         runs.write_results(path, self.as_dict())
-        sealing.seal_files(path, KEPT, {"config": self.config, "target": self.target.as_dict()})
+        checksum_files(path, KEPT, {"config": self.config, "target": self.target.as_dict()})
         return runs.write_status(path, "ok").parent
 
     def save(self, folder: str | Path) -> Path:
         """Write numbers, values by query, rankings, embeddings and the checkpoint into a run folder.
 
         Returns:
-            The path of ``results.json``; after it, only the seal of the files is written.
+            The path of ``results.json``; after it, only the checksums are written.
 
         Raises:
             BlockingIOError: another process writes into the folder.
         """
         with only_writer(folder):
             results = self._save(Path(folder))
-            sealing.seal_files(Path(folder), KEPT, {"config": self.config, "split": self.split.identity()})
+            checksum_files(Path(folder), KEPT, {"config": self.config, "split": self.split.identity()})
         return results
 
     def _save(self, path: Path) -> Path:
         split, model = self.split, self.model
-        runs.write_json(path / runs.CONFIG, self.config)
-        runs.write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})
+        write_json(path / runs.CONFIG, self.config)
+        write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})
         checkpoint.write(
             path / runs.MODEL, checkpoint.weights(model.pair, model.objective), {"config": self.config}
         )
-        runs.write_table(path / "rankings.parquet", self.rankings())
+        write_table(path / "rankings.parquet", self.rankings())
         runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
         for side, embedding, ids in (
             ("image", self.image, split.image_ids),
@@ -252,5 +252,5 @@ class OpenRun:
         ):
             with replacing(path / "embeddings" / f"{side}.npy") as temporary:
                 np.save(temporary, embedding.mean.numpy())
-            runs.write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
+            write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
         return runs.write_results(path, self.as_dict())

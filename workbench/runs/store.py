@@ -6,10 +6,14 @@ kernel died), ``interrupted`` (by a signal) and ``timeout``. Nothing here needs 
 """
 
 import hashlib
+import importlib.metadata
 import json
-import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -20,13 +24,22 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from workbench.formatting import near
-from workbench.io import replacing
-from workbench.records import MetricKey, Rows, Values, require, sealed
-from workbench.records.foreign import understood
-from workbench.records.sealed import flat
+from workbench.assets import annexes
+from workbench.formatting import format_path
+from workbench.io import (
+    checksum,
+    flat,
+    json_value,
+    reading_errors,
+    update_checksums,
+    verify,
+    write_checksums,
+    write_json,
+    write_table,
+    write_text,
+)
+from workbench.records import MetricKey, Rows, Values, require
 from workbench.registry import did_you_mean
-from workbench.runs.sealing import SEAL, code_hash, environment, intact
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +47,11 @@ if TYPE_CHECKING:
     from workbench.metrics.comparison import Difference
 
 RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values"
+CHECKSUMS = "checksums.json"
+PACKAGE = Path(__file__).parent.parent
+DECIDING = (".py", ".safetensors", ".json", ".toml", ".gz")
+# folders of what shows numbers, or tests them
+SHOWING = {"views", "cli", "tour", "notebooks", "results", "published", "tests"}
 # which arm of which grid a run is: one run may serve several grids
 ARMS = "arms.json"
 # folder of what was measured on other data, each in a folder of its own with the files of a run
@@ -44,11 +62,6 @@ SCRAP = "application/scrapbook.scrap.json+json"
 # how a run may end without a cell to blame
 ENDS = ("ok", "killed", "interrupted", "timeout")
 UNREADABLE = "unreadable"
-WRITERS = {
-    ".csv": lambda table, path: table.to_csv(path, index=False),
-    ".json": lambda table, path: table.to_json(path, orient="records", indent=1, force_ascii=False),
-    ".parquet": lambda table, path: table.to_parquet(path, index=False),
-}
 
 
 @dataclass(frozen=True)
@@ -99,7 +112,7 @@ def load(file: Path) -> dict[str, Any]:
     Raises:
         ValueError: it is truncated or foreign; the message names file and reason.
     """
-    with understood(file):
+    with reading_errors(file):
         found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     parts = {"": found}
     if file.name == RESULTS and isinstance(found, dict):
@@ -129,7 +142,7 @@ def read(folder: Path | str) -> Run:
     others = sorted((path / EVALUATIONS).glob(f"*/{RESULTS}"))
     evaluations = {file.parent.name: load(file) for file in others}
     for file in (path / RESULTS, *others):
-        intact(file.parent, *([file] if file.is_file() else []))
+        verify_files(file.parent, *([file] if file.is_file() else []))
     return Run(path, path.parent.name, path.name, status, params, results, env, evaluations, arms)
 
 
@@ -137,7 +150,7 @@ def _status(file: Path) -> str:
     """What ``STATUS`` says; empty where it is not there."""
     if not file.is_file():
         return ""
-    with understood(file):
+    with reading_errors(file):
         said = file.read_text(encoding="utf-8").strip()
     require(said in ENDS or said.startswith("failed:"), f"{file} cannot be read: it says {said[:40]!r}")
     return said
@@ -250,7 +263,7 @@ class ByQuery:
         import pyarrow
 
         files = sorted((Path(folder) / VALUES).glob("*.parquet"))
-        intact(Path(folder), *files)
+        verify_files(Path(folder), *files)
         tables = {path.stem: _table(path) for path in files}
         if not {"i2t", "t2i"} <= tables.keys():
             return None
@@ -258,7 +271,7 @@ class ByQuery:
         values = {name: table[name].to_numpy() for table in tables.values() for name in table.columns[2:]}
         # a text that is no UTF-8 is met where it is compared
         foreign = (pd.errors.InvalidIndexError, pyarrow.ArrowException)
-        with understood(Path(folder) / VALUES / "t2i.parquet", "does not fit i2t.parquet", *foreign):
+        with reading_errors(Path(folder) / VALUES / "t2i.parquet", "does not fit i2t.parquet", *foreign):
             own = pd.Index(images).get_indexer(pd.Index(captions["image"]))
             return cls(tuple(images), tuple(captions["id"]), own, values)
 
@@ -267,7 +280,7 @@ def _table(path: Path) -> "pd.DataFrame":
     import pandas as pd
     import pyarrow
 
-    with understood(path, "cannot be read", pyarrow.ArrowException):
+    with reading_errors(path, "cannot be read", pyarrow.ArrowException):
         table = pd.read_parquet(path)
     require([*table.columns[:2]] == ["id", "image"], f"{path} cannot be read: it holds no values by query")
     return table
@@ -282,8 +295,8 @@ def differences(
     Args:
         first: the run that the other is held against.
         second: the other.
-        keys: numbers to compare, e.g. ``records.readable.headline`` of those that the runs keep. All of them
-            are adjusted together. Those that a run does not keep are left out, and those that count other
+        keys: numbers to compare, e.g. ``headline`` of those that the runs keep. All of them are
+            adjusted together. Those that a run does not keep are left out, and those that count other
             queries in either run, such as a share of the run's own errors.
         read: gives the values by query of a folder; who compares many pairs keeps what was read.
 
@@ -333,7 +346,7 @@ def run_key(params: Mapping[str, Any], code: str = "") -> str:
         params: all parameters, defaults included.
         code: the notebook's code.
     """
-    key = json.dumps(plain(params, PARAMS), sort_keys=True) + code_hash(code)
+    key = json.dumps(json_value(params, PARAMS), sort_keys=True) + code_hash(code)
     return hashlib.sha256(key.encode()).hexdigest()[:8]
 
 
@@ -378,85 +391,14 @@ def publish(folder: Path | str, results: Mapping[str, Any], seed: int | None = N
     path = write_results(folder, results)
     write_json(path.with_name(ENV), environment(seed))
     about = {"name": "results", "encoder": "json", "display": None, "version": 1}
-    then = f"{'explore' if (path.parent / MODEL).is_file() else 'show'} {near(path.parent)}"
+    then = f"{'explore' if (path.parent / MODEL).is_file() else 'show'} {format_path(path.parent)}"
     data = {
-        "text/plain": f"results: {near(path)}\nnext: workbench {then}",
-        SCRAP: {**about, "data": plain(results, RESULTS)},
+        "text/plain": f"results: {format_path(path)}\nnext: workbench {then}",
+        SCRAP: {**about, "data": json_value(results, RESULTS)},
     }
     scrapbook = {"name": "results", "data": True, "display": False}
     display.display(data, metadata={"scrapbook": scrapbook}, raw=True)
     return path
-
-
-def write_text(path: Path, text: str) -> Path:
-    """Write a file so that a reader sees the old content or the new, never half of it; its folder is made if
-    needed.
-    """
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return path
-
-
-def write_table(path: Path | str, table: "pd.DataFrame") -> Path:
-    """Write a table, atomically.
-
-    Args:
-        path: ends with ``.csv``, ``.json`` (one mapping a row) or ``.parquet``.
-        table: its index is not written.
-
-    Raises:
-        ValueError: another ending.
-    """
-    path = Path(path)
-    require(path.suffix in WRITERS, f"cannot write {path.name}: the name must end with {', '.join(WRITERS)}")
-    with replacing(path) as temporary:
-        WRITERS[path.suffix](table, temporary)
-    return path
-
-
-def write_recorded(path: Path, table: "pd.DataFrame", command: str) -> Path:
-    """Write a table with tabs, atomically; its first line says which command made it, which
-    ``assets.recorded`` skips.
-    """
-    lines = table.to_csv(sep="\t", index=False)
-    return write_text(path, f"# {command}\n{lines}")
-
-
-def write_json(path: Path, value: Mapping[str, Any]) -> Path:
-    """Write a mapping as JSON with sorted keys, atomically; numpy numbers become plain ones.
-
-    Raises:
-        ValueError, TypeError: a number is not finite, a value has no JSON form; the message names its place.
-    """
-    text = json.dumps(plain(value, path.name), indent=2, sort_keys=True, ensure_ascii=False)
-    return write_text(path, text + "\n")
-
-
-def plain(value: Any, place: str) -> Any:
-    """A value as JSON knows it.
-
-    Args:
-        value: mappings, sequences, numpy arrays and numbers, paths and plain values.
-        place: where it stands, for the message.
-
-    Raises:
-        ValueError, TypeError: a number is not finite, a value has no JSON form.
-    """
-    if isinstance(value, Mapping):
-        return {str(key): plain(item, f"{place}/{key}") for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item, f"{place}[{i}]") for i, item in enumerate(value)]
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "tolist"):
-        return plain(value.tolist(), place)
-    known = value is None or isinstance(value, str | int | float)
-    require(known, f"{place} is of type {type(value).__name__}, which has no JSON form", TypeError)
-    require(
-        not isinstance(value, float) or math.isfinite(value),
-        f"{place} is {value}; leave out what could not be measured, or say why as text",
-    )
-    return value
 
 
 def write_results(folder: Path | str, results: Mapping[str, Any]) -> Path:
@@ -470,8 +412,8 @@ def write_results(folder: Path | str, results: Mapping[str, Any]) -> Path:
         ValueError: a number is NaN or infinite.
     """
     path = write_json(Path(folder) / RESULTS, results)
-    if (seal := path.with_name(SEAL)).exists():
-        sealed.renew(seal, path)
+    if (checksums := path.with_name(CHECKSUMS)).exists():
+        update_checksums(checksums, path)
     return path
 
 
@@ -495,3 +437,64 @@ def write_status(folder: Path | str, status: str) -> Path:
     known = status in ENDS or status.startswith("failed:")
     require(known, f"status {status!r} is none of {', '.join(ENDS)}, failed:<cell>")
     return write_text(Path(folder) / STATUS, status + "\n")
+
+
+def checksum_files(folder: Path, patterns: Iterable[str], facts: Mapping[str, Any]) -> None:
+    """Write the checksums of files of a run.
+
+    Args:
+        folder: of the run.
+        patterns: of their places in it; files that begin with a dot are left out.
+        facts: what the files were made from, as JSON values.
+    """
+    files = [file for pattern in patterns for file in folder.glob(pattern) if not file.name.startswith(".")]
+    write_checksums(folder / CHECKSUMS, sorted(set(files)), facts)
+
+
+def verify_files(folder: Path, *files: Path) -> dict[str, Any]:
+    """Refuse files of a run that are not what it wrote.
+
+    Returns:
+        What they were made from; nothing for a run of a version that wrote no checksums.
+
+    Raises:
+        ChecksumError: the message names the file.
+    """
+    if not (folder / CHECKSUMS).exists():
+        return {}
+    return verify(folder / CHECKSUMS, *files, remedy="restore it, or make the run again")
+
+
+def code_hash(code: str = "") -> str:
+    """Hash of ``code`` (a notebook's cells) and of every file that can change a number: sources, shipped
+    weights and word lists of this package and of those that bring assets, but not what only shows numbers.
+    64 hex digits.
+    """
+    digest = hashlib.sha256(code.encode())
+    for package in (PACKAGE, *annexes()):
+        for path in sorted(package.rglob("*")):
+            place = path.relative_to(package)
+            if path.suffix in DECIDING and not SHOWING & set(place.parts[:-1]):
+                digest.update(f"{package.name}/{place.as_posix()} {checksum(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def environment(seed: int | None = None) -> dict[str, Any]:
+    """What a number may depend on beside the parameters: versions, device, commit, code, and the run's
+    ``seed``.
+
+    The device is known only where torch is already loaded; it is not loaded for this.
+    """
+    own, versions = "itm-workbench", {"python": platform.python_version()}
+    needed = [re.split(r"[^\w.-]", line)[0] for line in importlib.metadata.requires(own) or []]
+    for name in (own, *needed):
+        with suppress(importlib.metadata.PackageNotFoundError):  # an extra that is not installed
+            versions[name] = importlib.metadata.version(name)
+    torch, device, commit = sys.modules.get("torch"), None, None
+    if torch is not None:
+        device = str(torch.cuda.get_device_name()) if torch.cuda.is_available() else "cpu"
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    with suppress(OSError, subprocess.CalledProcessError):  # no git, or an installed package and no clone
+        commit = subprocess.check_output(command, cwd=PACKAGE, text=True, stderr=subprocess.DEVNULL).strip()
+    machine = {"platform": platform.platform(), "cpus": os.cpu_count(), "device": device}
+    return machine | {"versions": versions, "commit": commit, "code": code_hash()[:16], "seed": seed}

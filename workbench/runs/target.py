@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench import data
+from workbench.io import read_options
 from workbench.records import require
-from workbench.records.foreign import read_options
 from workbench.registry import Count, check_options, check_value, make, merge
 
 FILES = (".json", ".yaml", ".yml")

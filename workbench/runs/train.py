@@ -13,12 +13,10 @@ import pandas as pd
 import torch
 
 from workbench import metrics
-from workbench.io import only_writer
+from workbench.io import ChecksumError, only_writer, write_json
 from workbench.metrics import hierarchy
 from workbench.metrics.chains import Chains
 from workbench.records import Embedding, Measurement, Split, require
-from workbench.records.sealed import SealError
-from workbench.runs import sealing
 from workbench.runs import store as runs
 from workbench.runs.build import (
     Prepared,
@@ -33,7 +31,7 @@ from workbench.runs.config import Config
 from workbench.runs.evaluate import ensemble, evaluate, measure
 from workbench.runs.model import Model
 from workbench.runs.result import Contents, OpenRun
-from workbench.runs.sealing import intact
+from workbench.runs.store import environment, verify_files
 from workbench.runs.target import Target
 from workbench.training import checkpoint
 from workbench.training.processes import leads
@@ -71,7 +69,7 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
         check_folder(out, resume)
         # refused before anything is written, so that the run stays as it was
         checkpoint.Place(folder, made_from(ready)).last()
-        runs.write_json(folder / runs.PARAMS, ready.config.as_dict())
+        write_json(folder / runs.PARAMS, ready.config.as_dict())
         return _train(ready, folder, progress)
 
 
@@ -86,7 +84,7 @@ def _train(ready: Prepared, folder: Path, progress: bool) -> Path:
         raise
     finally:
         seconds = round(time.perf_counter() - began, 2)
-        runs.write_json(folder / runs.ENV, {**sealing.environment(ready.config.seed), "seconds": seconds})
+        write_json(folder / runs.ENV, {**environment(ready.config.seed), "seconds": seconds})
         runs.write_status(folder, status)
     return folder
 
@@ -278,13 +276,13 @@ def _of_side(model: Model, folder: Path, side: str, ids: Sequence[str]) -> Embed
     table, vectors = (folder / "embeddings" / f"{side}{end}" for end in ("_ids.parquet", ".npy"))
     if not (table.is_file() and vectors.is_file()):
         return None
-    intact(folder, table, vectors)
+    verify_files(folder, table, vectors)
     known, found = pd.Index(pd.read_parquet(table)["id"]), np.load(vectors)
     shape = (len(known), model.pair.image.embed_dim)
     require(
         found.shape == shape and np.isfinite(found).all(),
         f"{vectors} holds {found.shape} numbers, expected {shape}, all finite; delete it, the model embeds",
-        SealError,
+        ChecksumError,
     )
     rows = known.get_indexer(pd.Index(ids))
     return Embedding(torch.from_numpy(found[rows])) if (rows >= 0).all() else None

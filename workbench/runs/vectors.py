@@ -1,4 +1,4 @@
-"""What a frozen encoder says of a whole split: computed once, sealed, and read from disk.
+"""What a frozen encoder says of a whole split: computed once, and read from disk.
 
 An encoder that holds a frozen one (``Encoder.frozen_encoder``: the CLIP that guides AAHR's pooling) would ask
 it the same at every step of every epoch, and again in the next run. Its vectors of images and captions are
@@ -19,10 +19,9 @@ import torch
 from torch import Tensor
 
 from workbench.encoders.base import Encoder, Pair
-from workbench.io import cache_folder, replacing
+from workbench.io import cache_folder, cached_file, new_memmap
 from workbench.progress import bar
-from workbench.records import Array, Batch, Embedding, Rows, Split, sealed
-from workbench.records.mapping import mapped
+from workbench.records import Array, Batch, Embedding, Rows, Split
 from workbench.training import batches
 from workbench.training.batches import Source
 
@@ -78,30 +77,28 @@ def _said(
     encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch], progress: bool
 ) -> Vectors:
     file = cache_folder() / f"vectors-{side}-{_key(encoder, side, split, read)}.npy"
-    sealed.made_once(
-        partial(_write, file, encoder, side, split, read, progress), file.with_suffix(".json"), file
-    )
+    cached_file(file, partial(_write, encoder, side, split, read, progress))
     return Vectors(np.load(file, mmap_mode="r"))
 
 
 @torch.inference_mode()
 def _write(
-    file: Path, encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch], progress: bool
-) -> None:
+    encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch], progress: bool, file: Path
+) -> dict[str, Any]:
     count = len(split.image_ids if side == "image" else split.captions)
     encode: Callable[[Batch], Embedding] = encoder.images if side == "image" else encoder.texts
     home, was_training = next(encoder.parameters()).device, encoder.training
     device = torch.device("cuda") if torch.cuda.is_available() else home
     encoder.eval().to(device)
     shown = bar(count, f"frozen vectors of {split.name}", f" {side}s", progress=progress)
-    with replacing(file) as temporary, shown:
-        out = mapped(temporary, (count, encoder.embed_dim), np.float32)
+    with shown:
+        out = new_memmap(file, (count, encoder.embed_dim), np.float32)
         for rows in np.split(np.arange(count), range(SIZE, count, SIZE)):
             out[rows] = encode(batches.to(read(rows), device)).mean.float().cpu().numpy()
             shown.update(len(rows))
         out.flush()
-        sealed.seal(file.with_suffix(".json"), {file.name: temporary}, {"split": split.name, "side": side})
     encoder.train(was_training).to(home)
+    return {"split": split.name, "side": side}
 
 
 def _key(encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch]) -> str:

@@ -28,10 +28,9 @@ from typing import Literal
 
 import numpy as np
 
+from workbench.io import TextCache, read_options
 from workbench.records import Array, Mask, Rows, require
-from workbench.records.foreign import read_options
 from workbench.registry import Positive
-from workbench.text._kept import keep, known
 from workbench.text.signal import Relevance, RelevanceMaker, image_rows
 from workbench.text.word_features import PACKAGE, WordFeatures
 
@@ -193,18 +192,17 @@ class Sentence(RelevanceMaker):
         it lies there.
 
         Raises:
-            SealError: the cache is damaged; the message names it and the remedy.
+            ChecksumError: the cache is damaged; the message names it and the remedy.
         """
         place = {caption: row for row, caption in enumerate(dict.fromkeys(captions))}
         distinct = list(place)
-        file = self._database(self.cache) if self.cache else None
-        held = {
-            one: np.frombuffer(v, np.float32) for one, v in (known(file, distinct) if file else {}).items()
-        }
+        database = TextCache(self._database(self.cache)) if self.cache else None
+        stored = database.read(distinct) if database else {}
+        held = {caption: np.frombuffer(vector, np.float32) for caption, vector in stored.items()}
         new = [caption for caption in distinct if caption not in held]
         made = dict(zip(new, self._encoded(new), strict=True))
-        if file and made:
-            keep(file, {caption: vector.tobytes() for caption, vector in made.items()})
+        if database and made:
+            database.add({caption: vector.tobytes() for caption, vector in made.items()})
         held |= made
         if not distinct:
             return np.zeros((0, 1), dtype=np.float32)

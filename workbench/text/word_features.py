@@ -2,13 +2,11 @@
 
 A token is what the model's own tokenizer makes of a caption, its start and end signs included. Features are
 kept in half precision, end to end without padding, in a memory-mapped file whose name is a hash of the
-captions, the model and its revision. A seal beside it holds its checksum (see ``records.sealed``); features
-that are damaged are made again with a warning.
+captions, the model and its revision (see ``io.cached_file``).
 """
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,10 +18,9 @@ import numpy as np
 import torch
 
 from workbench.assets import text_models
-from workbench.io import replacing
+from workbench.io import cached_file, new_memmap
 from workbench.progress import bar
-from workbench.records import Array, Mask, Rows, require, sealed
-from workbench.records.mapping import mapped
+from workbench.records import Array, Mask, Rows, require
 from workbench.registry import Count, Natural
 from workbench.text.signal import SignalMaker, offsets, padded
 from workbench.text.tokens import TokenSignal
@@ -125,29 +122,15 @@ class WordFeatures(SignalMaker):
         key = json.dumps([self.revision, self.max_length])
         key += "".join(f"{len(caption)}:{caption}" for caption in captions)
         file = self.cache / f"{self.name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.npy"
-        offsets = file.with_suffix(".starts.npy")
-        make = partial(self._write, file, offsets, captions)
-        sealed.made_once(make, file.with_suffix(".json"), file, offsets)
-        return WordFeatureSignal(np.load(file, mmap_mode="r"), np.load(offsets))
+        facts = cached_file(file, partial(self._write, captions))
+        return WordFeatureSignal(np.load(file, mmap_mode="r"), offsets(facts["lengths"]))
 
-    def _write(self, file: Path, offsets: Path, captions: Sequence[str]) -> None:
-        began = time.perf_counter()
+    def _write(self, captions: Sequence[str], file: Path) -> dict[str, Any]:
         ids, starts = self._ids(captions)
-        with replacing(file) as temporary:
-            flat = mapped(temporary, (int(starts[-1]), self._width), np.float16)
-            self._fill(flat, ids, starts)
-            flat.flush()
-            # The features are moved to their place last: where they lie, all that belongs to them lies too.
-            with replacing(offsets) as beside:
-                np.save(beside, starts)
-            facts = {
-                "model": self.model,
-                "revision": self.revision,
-                "captions": len(captions),
-                "tokens": int(starts[-1]),
-                "captions_per_second": len(captions) / (time.perf_counter() - began),
-            }
-            sealed.seal(file.with_suffix(".json"), {file.name: temporary, offsets.name: offsets}, facts)
+        flat = new_memmap(file, (int(starts[-1]), self._width), np.float16)
+        self._fill(flat, ids, starts)
+        flat.flush()
+        return {"model": self.model, "revision": self.revision, "lengths": np.diff(starts).tolist()}
 
     @property
     def _width(self) -> int:

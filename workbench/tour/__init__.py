@@ -20,9 +20,10 @@ from workbench.execution import report
 from workbench.execution.findings import finding
 from workbench.execution.library import find
 from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_notebook
-from workbench.formatting import fixed, near
+from workbench.formatting import format_number, format_path
+from workbench.io import write_text
 from workbench.records import MetricKey
-from workbench.records.readable import readable
+from workbench.records.measurement import measurement_row
 from workbench.runs import compare, open_runs
 from workbench.runs import store as runs
 from workbench.tour.headline import headline
@@ -192,9 +193,12 @@ def tour(
         done = results[stop.name] = run_notebook(
             find(stop.notebook), _parameters(stop, folder), folder=folder / stop.name
         )
-        say(f"    {done.status} after {fixed(done.seconds, 0)} s{': ' + done.error if done.error else ''}")
+        say(
+            f"    {done.status} after {format_number(done.seconds, 0)} "
+            f"s{': ' + done.error if done.error else ''}"
+        )
     seconds = time.perf_counter() - began
-    index = runs.write_text(folder / "index.html", render(stops, list(results.values()), seconds))
+    index = write_text(folder / "index.html", render(stops, list(results.values()), seconds))
     code = next((result.exit_code for result in results.values() if result.exit_code), 0)
     ended = {name: result.status for name, result in results.items()}
     return TourResult(index, code, round(seconds, 1), ended)
@@ -244,7 +248,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
     ]
     return page(
         "tour/index.html.j2",
-        minutes=fixed(seconds / 60, 1),
+        minutes=format_number(seconds / 60, 1),
         headline=headline(compared, [titles[name] for name in trained]) if compared else "",
         chapters={chapter: [one for one in shown if one["stop"].chapter == chapter] for chapter in CHAPTERS},
         headings=CHAPTERS,
@@ -253,7 +257,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         rows=[row for key, says in ROWS.items() if (row := _row(str(key), says, found, trained, compared))],
         world=list(_world()),
         picture=Markup(_picture(stops, results)),
-        explore=" ".join(near(one["result"].folder) for one in shown if one["stop"].name in trained),
+        explore=" ".join(format_path(one["result"].folder) for one in shown if one["stop"].name in trained),
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
     )
@@ -268,7 +272,7 @@ def _row(
         return {}
     told = {row["run"]: row for row in compared.get("differences", {}).values() if row["key"] == key}
     cells = [
-        {**told.get(name, {}), **readable(key, one["contracts"].get(key, {}), one["metrics"][key])}
+        {**told.get(name, {}), **measurement_row(key, one["contracts"].get(key, {}), one["metrics"][key])}
         for one, name in zip(of, compared.get("models", trained))
     ]
     return {"key": key, "says": says, "cells": cells}

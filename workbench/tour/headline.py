@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.execution.findings import RSUM, TRUE
-from workbench.formatting import shown
+from workbench.formatting import format_value
 from workbench.metrics.comparison import ALIKE, UNDECIDED
 from workbench.views.plots.comparison import against_same_list
 
@@ -25,7 +25,9 @@ def headline(results: Results, titles: Sequence[str]) -> str:
     best = {key: max(range(len(titles)), key=values.__getitem__) for key, values in numbers.items()}
     close = {key: _not_apart(results, key, titles, one) for key, one in best.items()}
     field, truth = best[RSUM], best[TRUE["i2t"]]
-    sums = ", ".join(f"{shown(value, 'sum')} for {title}" for value, title in zip(numbers[RSUM], titles))
+    sums = ", ".join(
+        f"{format_value(value, 'sum')} for {title}" for value, title in zip(numbers[RSUM], titles)
+    )
     found = numbers[key := TRUE["i2t"]]
     said = (
         f"By RSUM, the sum by which the field ranks its models, {titles[field]} is best ({sums})"
@@ -35,15 +37,16 @@ def headline(results: Results, titles: Sequence[str]) -> str:
         return f"{said} The exact truth, which is known here, chooses the same model."
     turned = numbers[TRUE["t2i"]]
     back = best[TRUE["t2i"]]
-    other = f"Caption to image, {titles[back]} is best with {shown(turned[back])} percent"
-    other += "" if back == field else f", where {titles[field]} has {shown(turned[field])}"
+    other = f"Caption to image, {titles[back]} is best with {format_value(turned[back])} percent"
+    other += "" if back == field else f", where {titles[field]} has {format_value(turned[field])}"
     other += close[TRUE["t2i"]]
     below = against_same_list({key: dict(zip(titles, found))}, results.get("same_list", {}))
     misled = close[key] or ": RSUM would have misled"
     return (
         f"{said} Asked how many of the captions that are true of an image it puts first (mAP@R by the exact "
-        f"truth), {titles[truth]} is best with {shown(found[truth])} percent, where {titles[field]} has "
-        f"{shown(found[field])}{misled}. {other}.{' ' * bool(below)}{below} "
+        f"truth), {titles[truth]} is best with {format_value(found[truth])} percent, where "
+        f"{titles[field]} has "
+        f"{format_value(found[field])}{misled}. {other}.{' ' * bool(below)}{below} "
         "Each is one run from one seed."
     )
 

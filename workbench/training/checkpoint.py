@@ -21,15 +21,13 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from workbench.io import replacing
+from workbench.io import PARSER_ERRORS, ChecksumError, replacing
 from workbench.records import require
-from workbench.records.foreign import DAMAGED
-from workbench.records.sealed import SealError
 from workbench.training.settings import changed
 from workbench.training.sharding import cut_as, is_cut, whole
 
 LAST, MADE_FROM = "last.safetensors", "made_from"
-UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, SafetensorError)
+UNREADABLE: tuple[type[Exception], ...] = (*PARSER_ERRORS, SafetensorError)
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Place:
         """Tensors and facts of the checkpoint that the run goes on from; ``None`` = there is none.
 
         Raises:
-            SealError: it is damaged, or made from something else; the message names what differs.
+            ChecksumError: it is damaged, or made from something else; the message names what differs.
         """
         if not (path := self.folder / LAST).exists():
             return None
@@ -56,7 +54,7 @@ class Place:
         require(
             MADE_FROM in facts,
             f"{path} was written before checkpoints said what they were made from; choose a new folder",
-            SealError,
+            ChecksumError,
         )
         require_same(path, facts[MADE_FROM], self.made_from)
         return tensors, facts
@@ -66,7 +64,7 @@ def require_same(path: Path, was: Mapping[str, Any], now: Mapping[str, Any]) -> 
     """Refuse to go on with what was made from something else; other code is named in a warning.
 
     Raises:
-        SealError: the message names what differs.
+        ChecksumError: the message names what differs.
     """
     differ = changed(was, now)
     if code := differ.pop("code", ""):
@@ -75,7 +73,7 @@ def require_same(path: Path, was: Mapping[str, Any], now: Mapping[str, Any]) -> 
         not differ,
         f"{path} was made with other settings ({'; '.join(differ.values())}); choose a new folder or the old "
         "settings",
-        SealError,
+        ChecksumError,
     )
 
 
@@ -103,7 +101,7 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors and facts of a file that ``write`` made.
 
     Raises:
-        SealError: the file is not such a checkpoint, or it is damaged.
+        ChecksumError: the file is not such a checkpoint, or it is damaged.
     """
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
@@ -112,7 +110,9 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         # older files have no checksum, and nothing in its place
         whole = header.keys() == {"facts"} or header.get("sha256") == _checksum(tensors, header["facts"])
     if not whole:
-        raise SealError(f"{path} is damaged: its checksum is another; choose a new folder and train again")
+        raise ChecksumError(
+            f"{path} is damaged: its checksum is another; choose a new folder and train again"
+        )
     return tensors, found
 
 
@@ -120,7 +120,7 @@ def facts(path: Path) -> dict[str, Any]:
     """The facts of a file that ``write`` made; its tensors are neither read nor held against the checksum.
 
     Raises:
-        SealError: the file is not such a checkpoint.
+        ChecksumError: the file is not such a checkpoint.
     """
     with _opened(path) as file:
         found: dict[str, Any] = json.loads(file.metadata()["facts"])
@@ -133,7 +133,7 @@ def _opened(path: Path) -> Iterator[Any]:
         with safe_open(path, framework="pt") as file:
             yield file
     except UNREADABLE as error:
-        raise SealError(f"{path} is not a checkpoint of this workbench: {error}") from error
+        raise ChecksumError(f"{path} is not a checkpoint of this workbench: {error}") from error
 
 
 def _checksum(tensors: Mapping[str, Tensor], facts: str) -> str:

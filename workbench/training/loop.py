@@ -14,10 +14,11 @@ from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
 from workbench.encoders.base import Pair, ParameterGroup
-from workbench.formatting import shown
+from workbench.formatting import format_value
+from workbench.io import signals
 from workbench.objectives.base import Objective
 from workbench.progress import bar
-from workbench.records import Batch, Embedding, require, stopping
+from workbench.records import Batch, Embedding, require
 from workbench.training import averaging, checkpoint, norms, processes, samplers
 from workbench.training.averaging import Momentum
 from workbench.training.batches import Source
@@ -75,16 +76,16 @@ def fit(
     if not run.history and settings.epochs:
         run.close_epoch({}, validate(), smaller)
     steps = bar(settings.epochs * run.steps_per_epoch, "training", "step", done=run.step, progress=progress)
-    with stopping.heard(), steps:
+    with signals.sigterm_raises(), steps:
         try:
             while 0 < len(run.history) <= settings.epochs:
                 run.close_epoch(run.one_epoch(steps), found := validate(), smaller)
                 run.save()
-                steps.set_postfix({"val rsum": shown(found["rsum"], "sum")})
+                steps.set_postfix({"val rsum": format_value(found["rsum"], "sum")})
         except KeyboardInterrupt:
             # raised inside a step and by no signal, it leaves half a step: then the last checkpoint stands,
             # and where weights are cut, since no process puts them together alone
-            with stopping.held():
+            with signals.deferred():
                 if not run.stepping and not run.shards:
                     run.save()
             raise
@@ -174,7 +175,7 @@ class _Run:
         self._freeze_image_backbone(warming)
         order = self._order(number)[self.step - number * self.steps_per_epoch :]
         for share in self._shares(order, mix=s.mix):
-            with stopping.held():
+            with signals.deferred():
                 self.stepping = True
                 self.one_step(share.to(self.device))
                 self.step, self.stepping = self.step + 1, False
@@ -255,7 +256,7 @@ class _Run:
                 raise NonFiniteLossError(f"{', '.join(bad)} at {where}")
             self.sums |= {name: self.sums.get(name, 0.0) + value for name, value in named.items()}
 
-    @stopping.held()
+    @signals.deferred()
     def close_epoch(self, terms: Mapping[str, float], found: Mapping[str, float], smaller: bool) -> None:
         """Note the epoch and keep the weights that the run is for."""
         row = {

@@ -1,5 +1,6 @@
 """What a training run can be told, and the one place where a seed is planted."""
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,8 +10,8 @@ import torch
 from annotated_types import Ge
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from workbench.io import flat
 from workbench.records import MetricKey
-from workbench.records.sealed import differences
 from workbench.registry import Count, Natural, NotNegative, Share, did_you_mean, refusal
 
 
@@ -152,6 +153,25 @@ def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
     grows = now.get("schedule") != "cosine" and was.get("epochs", 0) < now.get("epochs", 0)
     free = FREE | ({"epochs"} if grows else set())
     return {name: said for name, said in differences(was, now).items() if name not in free}
+
+
+def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
+    """What differs between two nested mappings of JSON values, in words, by name.
+
+    >>> differences({"objective": "vsepp", "lr": 1}, {"objective": "dias", "lr": 1})
+    {'objective': 'objective was vsepp, is dias'}
+    """
+    # a tuple and its list are one value in JSON
+    a, b = (flat(json.loads(json.dumps(one))) for one in (was, now))
+    return {
+        name: f"{name} was {_said(a, name)}, is {_said(b, name)}"
+        for name in sorted(a | b)
+        if name not in a or name not in b or a[name] != b[name]
+    }
+
+
+def _said(values: Mapping[str, Any], name: str) -> str:
+    return (str(values[name]) or "empty") if name in values else "not there"
 
 
 def seed_everything(seed: int) -> None:

@@ -13,7 +13,7 @@ import torch
 from PIL import Image, ImageDraw
 
 from workbench.encoders import backbones
-from workbench.formatting import shown
+from workbench.formatting import format_value
 from workbench.records import Array
 from workbench.runs.result import OpenRun
 from workbench.training import batches
@@ -152,14 +152,15 @@ def sheet(runs: Mapping[str, Sequence[PartWeights]], *, title: str) -> str:
 def _block(run: str, one: PartWeights) -> dict[str, Any]:
     drawn = one.picture if one.boxes is None else lit(one.picture, one.regions, one.boxes, frames=one.frames)
     captions = [
-        [(word, shown(weight), SHADE * share) for (word, weight), share
+        [(word, format_value(weight), SHADE * share) for (word, weight), share
          in zip(said, shares(np.array([weight for _, weight in said])), strict=True)]
         for said in one.captions
     ]  # fmt: skip
     best = np.argsort(-one.regions, kind="stable")[:FRAMES]
     return {
         "run": run, "image": one.image, "picture": drawn, "captions": captions, "regions": len(one.regions),
-        "ends": (shown(one.regions.min()), shown(one.regions.max())), "equal": shown(1 / len(one.regions)),
+        "ends": (format_value(one.regions.min()), format_value(one.regions.max())),
+        "equal": format_value(1 / len(one.regions)),
         "placed": one.boxes is not None,
-        "best": [f"region {row + 1}: {shown(one.regions[row])} %" for row in best.tolist()],
+        "best": [f"region {row + 1}: {format_value(one.regions[row])} %" for row in best.tolist()],
     }  # fmt: skip

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workbench.formatting import count, fixed
+from workbench.formatting import format_count, format_number
 from workbench.records import MetricKey, require
 
 ROW = ("paper", "table", "dataset", "protocol", "group", "method")
@@ -121,10 +121,10 @@ class Protocol:
     training: str = ""
 
     def __str__(self) -> str:
-        each = count(self.images // self.folds, "image")
+        each = format_count(self.images // self.folds, "image")
         folds = f", the mean of {self.folds} galleries of {each}" if self.folds > 1 else ""
         training = f", trained on {self.training}" if self.training else ""
-        sizes = f"{count(self.images, 'test image')} with {count(self.captions, 'caption')}"
+        sizes = f"{format_count(self.images, 'test image')} with {format_count(self.captions, 'caption')}"
         return f"{self.data}, {sizes}{folds}{training}"
 
 
@@ -261,7 +261,7 @@ def warnings(rows: pd.DataFrame | None = None) -> dict[tuple[str, ...], str]:
     """
     checked, out = sums(rows), {}
     for line in checked[~checked["adds_up"].astype(bool)].to_dict("records"):
-        printed, parts = (fixed(line[name], 1) for name in ("printed", "parts"))
+        printed, parts = (format_number(line[name], 1) for name in ("printed", "parts"))
         reason = f": {line['reason']}" if line["reason"] else ""
         out[tuple(line[name] for name in ROW)] = (
             f"prints {line['metric']} {printed}, its parts add up to {parts}{reason}"

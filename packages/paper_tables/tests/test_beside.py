@@ -9,7 +9,7 @@ from paper_tables import beside, published
 from tests.metrics.families import recall
 from tests.runs import test_compare as toys
 from tests.runs.test_compare import OWN, mean
-from workbench.formatting import shown
+from workbench.formatting import format_value
 
 split, spaces = toys.split, toys.spaces
 
@@ -20,7 +20,7 @@ def test_ones_own_runs_stand_above_the_printed_rows(spaces):
     )
     assert columns["method"][:2] == ["good", "bad"]
     assert columns["paper"][1:3] == ["measured here", "AAHR, table 2"]
-    assert columns["rsum"][0] == shown(mean(spaces[0], "rsum"), "sum")
+    assert columns["rsum"][0] == format_value(mean(spaces[0], "rsum"), "sum")
     at = columns["method"].index("VSE++")
     assert (columns["rsum"][at], columns["i2t/R@1"][at]) == ("409.8", "41.3")
     assert "its parts add up to 355.7" in columns["beside"][at]
@@ -53,9 +53,9 @@ def test_eccv_caption_is_measured_by_its_own_positives(spaces):
     judged = {"own": split.judgements["own"], "eccv": replace(split.judgements["exact"], name="eccv")}
     one = replace(spaces[0], split=replace(split, judgements=judged))
     columns = beside.beside_printed([one], published.load(dataset="ECCV Caption"))
-    assert columns["i2t/map_at_r"][0] == shown(mean(spaces[0], "exact:i2t/map_at_r"))
+    assert columns["i2t/map_at_r"][0] == format_value(mean(spaces[0], "exact:i2t/map_at_r"))
     # R@1 for many relevant items: the best scored one is relevant
-    assert columns["t2i/R@1"][0] == shown(mean(spaces[0], "exact:t2i/R@1"))
+    assert columns["t2i/R@1"][0] == format_value(mean(spaces[0], "exact:t2i/R@1"))
 
 
 def test_cxc_is_measured_by_its_positives(spaces):
@@ -64,5 +64,5 @@ def test_cxc_is_measured_by_its_positives(spaces):
     columns = beside.beside_printed(
         [replace(spaces[0], split=replace(split, judgements=judged))], published.load(dataset="CxC")
     )
-    assert columns["i2t/R@1"][0] == shown(mean(spaces[0], "exact:i2t/R@1"))
+    assert columns["i2t/R@1"][0] == format_value(mean(spaces[0], "exact:i2t/R@1"))
     assert columns["i2i/R@1"][0] == "", "who was shown with whom is not known here"

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from workbench.cli import app
 from workbench.execution import grid
 from workbench.execution.parameters import ParameterError
+from workbench.io import write_json
 from workbench.runs import store as runs
 
 PRINTED = {"dataset": "Flickr30K", "protocol": "losses", "measured": ["Flickr30K", "1K test"]}
@@ -134,7 +135,7 @@ def test_the_files_of_a_table_are_named_by_its_changes(tmp_path):
 
 
 def test_data_that_are_not_there_do_not_cost_the_table(tmp_path, monkeypatch):
-    folder = runs.write_json(tmp_path / "one" / runs.RESULTS, {"dataset": "flickr8k"}).parent
+    folder = write_json(tmp_path / "one" / runs.RESULTS, {"dataset": "flickr8k"}).parent
     tried = []
 
     def measured(place, target):
@@ -164,7 +165,7 @@ def test_a_number_that_was_found_elsewhere_is_one_column(tmp_path):
     finished(path, tmp_path / "runs", {f"{name}, seed=0": 5})
     (one,) = runs.list_runs(tmp_path / "runs")
     found = {"dataset": "cxc", "training": "flickr30k", "metrics": {"rsum": 4.0, "cxc:rsum": 7.0}}
-    runs.write_json(one.folder / runs.EVALUATIONS / "cxc-test" / runs.RESULTS, found)
+    write_json(one.folder / runs.EVALUATIONS / "cxc-test" / runs.RESULTS, found)
     made = table.make(path, root=tmp_path / "runs")
     assert list(made.columns) == ["RSUM", "CxC RSUM", "RSUM, cxc"]
     assert made.rows[0].values["CxC RSUM"][0] == 7
@@ -348,13 +349,13 @@ def test_a_part_from_another_data_set_is_read_from_what_a_run_was_measured_on_th
     (one,) = runs.list_runs(tmp_path / "runs")
     split = {"name": "x", "images": 1000, "captions": 5000}
     other = {"training": "flickr30k", "split": split}
-    runs.write_json(one.folder / runs.RESULTS, one.results | {"dataset": "coco", "training": "coco"})
+    write_json(one.folder / runs.RESULTS, one.results | {"dataset": "coco", "training": "coco"})
     made = table.make(path, root=tmp_path / "runs")
     assert (list(made.columns), made.parts[0].word) == (["RSUM"], table.OTHER)
     found = other | {"dataset": "flickr30k", "training": "coco", "metrics": {"rsum": 4.0}}
-    runs.write_json(one.folder / runs.EVALUATIONS / "flickr30k" / runs.RESULTS, found)
+    write_json(one.folder / runs.EVALUATIONS / "flickr30k" / runs.RESULTS, found)
     found = other | {"dataset": "hierarcaps", "metrics": {"chains:hierarcaps_traversal_P": 0.25}}
-    runs.write_json(one.folder / runs.EVALUATIONS / "hierarcaps" / runs.RESULTS, found)
+    write_json(one.folder / runs.EVALUATIONS / "hierarcaps" / runs.RESULTS, found)
     made = table.make(path, root=tmp_path / "runs")
     assert made.parts[0].word == table.SAME
     (row,) = (row for row in made.rows if row.name == "DIAS")
@@ -366,24 +367,24 @@ def test_a_part_from_another_data_set_is_read_from_what_a_run_was_measured_on_th
 
 
 def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monkeypatch):
-    folder = runs.write_json(tmp_path / "one" / runs.RESULTS, {"dataset": "scenes"}).parent
+    folder = write_json(tmp_path / "one" / runs.RESULTS, {"dataset": "scenes"}).parent
     began = []
 
     def measured(place, target):
         began.append(target.as_dict())
-        runs.write_json(place / runs.EVALUATIONS / target.name / runs.RESULTS, {"dataset": target.data})
+        write_json(place / runs.EVALUATIONS / target.name / runs.RESULTS, {"dataset": target.data})
 
     monkeypatch.setattr("workbench.runs.train.evaluate_on", measured)
     asked = {"scenes": [{"data": "scenes", "split": "val"}], "others": [{"data": "hierarcaps"}]}
     for _ in range(2):
         table.complete({"table": {"evaluate": asked}}, [folder])
     assert [one["split"] for one in began] == ["val"]
-    runs.write_json(folder / runs.RESULTS, {"dataset": "flickr8k"})
+    write_json(folder / runs.RESULTS, {"dataset": "flickr8k"})
     table.complete({"table": {"evaluate": asked}}, [folder])
     assert [one["data"] for one in began] == ["scenes", "hierarcaps"]
     table.complete({"table": {}}, [folder])
     # images are read as the run read its own, where the other data can be read so
-    runs.write_json(folder / runs.PARAMS, {"data_options": {"source": "precomp", "root": "mine"}})
+    write_json(folder / runs.PARAMS, {"data_options": {"source": "precomp", "root": "mine"}})
     table.complete(
         {"table": {"evaluate": {"others": [{"data": "flickr30k"}, {"data": "hierarcaps"}]}}}, [folder]
     )

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 import traitlets
 
+from workbench.io import write_table
 from workbench.records import Split, require
 from workbench.runs import compare
 from workbench.runs.external import Encodes, open_model
 from workbench.runs.result import OpenRun
-from workbench.runs.store import write_table
 from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer, image_row
 from workbench.views.explorer.engine import Engine

@@ -16,9 +16,9 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from workbench.data.images import PILLOW, read_image
-from workbench.formatting import fixed
+from workbench.formatting import format_number
+from workbench.io import PARSER_ERRORS, reading_errors
 from workbench.records import Split, require
-from workbench.records.foreign import DAMAGED, understood
 from workbench.views import photographs
 from workbench.views.explorer.answers import Answer, image_row
 
@@ -29,7 +29,7 @@ WORKERS = 2
 LINE = 24
 PAGES = 8
 LIMIT = 32_000_000
-UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, *PILLOW)
+UNREADABLE: tuple[type[Exception], ...] = (*PARSER_ERRORS, *PILLOW)
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -178,11 +178,11 @@ def uploaded(name: str, content: bytes) -> Any:
         ValueError: the file is too large, or neither a picture nor one vector.
     """
     if len(content) > LIMIT:
-        size, limit = fixed(len(content) / 1e6, 0), fixed(LIMIT / 1e6, 0)
+        size, limit = format_number(len(content) / 1e6, 0), format_number(LIMIT / 1e6, 0)
         raise ValueError(f"{name} has {size} MB; give a file of at most {limit} MB")
     if not name.lower().endswith(".npy"):
         return read_image(content, name)
-    with understood(name, "cannot be read as an embedding"), np.errstate(over="ignore"):
+    with reading_errors(name, "cannot be read as an embedding"), np.errstate(over="ignore"):
         held = np.load(io.BytesIO(content), allow_pickle=False).squeeze()
         require(
             held.ndim == 1 and held.size and np.issubdtype(held.dtype, np.floating),

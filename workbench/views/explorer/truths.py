@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from workbench import text
-from workbench.formatting import count
+from workbench.formatting import format_count
 from workbench.records import SceneGraph, Split, Truth
 from workbench.text.words import words
 from workbench.views.explorer import questions
@@ -255,19 +255,19 @@ def told(truth: Truth, question: Question) -> str:
     meaning here.
     """
     true, open_ = truth.holds == 1, np.isnan(truth.holds)
-    images = count(len(true), "image")
+    images = format_count(len(true), "image")
     if open_.all() and not truth.unknown + truth.unclear:
         return "Not graded: so many things at once are not checked; split the sentence."
-    line = f"True of {count(int(true.sum()))} of the {images}"
+    line = f"True of {format_count(int(true.sum()))} of the {images}"
     if open_.any():
-        line = f"{line}, not known of {count(int(open_.sum()))}"
+        line = f"{line}, not known of {format_count(int(open_.sum()))}"
     if open_.all():
         line = f"Not known of any of the {images}"
     among, pins = int(true[list(question.pins)].sum()), len(question.pins)
     if pins == 1 and not open_.all():
         line += f"; the pinned one is {'' if among else 'not '}among them"
     elif pins and not open_.all():
-        line += f"; {count(among)} of the {count(pins)} pinned ones are among them"
+        line += f"; {format_count(among)} of the {format_count(pins)} pinned ones are among them"
     line += f". The world has no word for: {_quoted(truth.unknown)}" if truth.unknown else ""
     says = "says" if len(truth.unclear) == 1 else "say"
     line += f". Not checked here: what {_quoted(truth.unclear)} {says}" if truth.unclear else ""

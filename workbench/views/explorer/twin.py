@@ -8,7 +8,7 @@ root and reads the edits; without it the first question stands there as plain HT
 from collections.abc import Sequence
 from pathlib import Path
 
-from workbench.runs import store as runs
+from workbench.io import write_text
 from workbench.views.explorer.answers import Answer, Item
 from workbench.views.explorer.questions import MARKS
 from workbench.views.pages import page
@@ -56,7 +56,7 @@ def write(path: Path | str, answers: Sequence[Answer], *, title: str = TITLE) ->
         The path.
     """
     body = html(answers, title=title)
-    return runs.write_text(Path(path), page("views/explorer/twin_page.html.j2", title=title, body=body))
+    return write_text(Path(path), page("views/explorer/twin_page.html.j2", title=title, body=body))
 
 
 def _pictures(answers: Sequence[Answer]) -> dict[str, str]:

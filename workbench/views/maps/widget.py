@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import traitlets
 
-from workbench.formatting import fixed, shown
+from workbench.formatting import format_number, format_value
+from workbench.io import write_table
 from workbench.records import require
 from workbench.registry import require_known
-from workbench.runs.store import write_table
 from workbench.views.maps.coordinates import most_moved
 from workbench.views.maps.space_map import SpaceMap
 from workbench.views.pages import data_uri
@@ -224,9 +224,9 @@ def rows(maps: Sequence[SpaceMap], chosen: Iterable[int]) -> pd.DataFrame:
 def _map(one: SpaceMap, k: int) -> dict[str, Any]:
     return {
         "name": one.name,
-        "about": f"trustworthiness {fixed(one.quality.trustworthiness, 3)}, "
-        f"keeps {shown(one.quality.overlap)} % of the {one.quality.k} nearest neighbours, "
-        f"modality gap {fixed(one.gap.distance, 2)}",
+        "about": f"trustworthiness {format_number(one.quality.trustworthiness, 3)}, "
+        f"keeps {format_value(one.quality.overlap)} % of the {one.quality.k} nearest neighbours, "
+        f"modality gap {format_number(one.gap.distance, 2)}",
         "points": one.points.astype(np.float32).tobytes(),
         "near": np.ascontiguousarray(one.neighbours[:, :k], dtype=np.int32).tobytes(),
     }

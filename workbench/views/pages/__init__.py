@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from workbench import formatting as shown
+from workbench import formatting
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -84,7 +84,14 @@ def _environment() -> "Environment":
         loader=loader, autoescape=True, undefined=StrictUndefined, finalize=_printed,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    formatters = (shown.shown, shown.with_interval, shown.fixed, shown.count, shown.heading, data_uri)
+    formatters = (
+        formatting.format_value,
+        formatting.format_interval,
+        formatting.format_number,
+        formatting.format_count,
+        formatting.unit_heading,
+        data_uri,
+    )
     made.globals |= {one.__name__: one for one in formatters}
     made.globals["file"] = lambda name: Markup(loader.get_source(made, name)[0])
     # a number that is not finite is an error here, not a script that no browser reads

@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 
 from workbench import metrics
-from workbench.formatting import count, heading, scaled, with_interval
+from workbench.formatting import display_value, format_count, format_interval, unit_heading
+from workbench.io import flat, write_text
 from workbench.metrics.comparison import BETTER, WORSE, Difference
 from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
-from workbench.records.readable import headline, of_results, readable, unit_of
-from workbench.records.sealed import flat
+from workbench.records.measurement import contracts_of, headline, measurement_row, unit_of
 from workbench.runs import store as runs
 from workbench.views.pages import page
 
@@ -98,8 +98,8 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
         left_out=[(Path(name).name, reason) for name, reason in left_out.items()],
     )
     return Leaderboard(
-        runs.write_text(folder / "leaderboard.html", text),
-        runs.write_text(folder / "leaderboard.csv", table.to_csv(index=False)),
+        write_text(folder / "leaderboard.html", text),
+        write_text(folder / "leaderboard.csv", table.to_csv(index=False)),
         len(table),
         left_out,
     )
@@ -139,7 +139,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
         "split": split["name"],
         **{name: split[name] for name in ("images", "captions")},
     }
-    for label, contract in of_results(run.results):
+    for label, contract in contracts_of(run.results):
         row[label] = contract["value"]
         row |= {f"{label} {part}": contract.get(part) for part in PARTS}
     return row
@@ -189,7 +189,7 @@ def _group(key: Any, part: pd.DataFrame, found: Sequence[runs.Run], page_folder:
         in enumerate(zip(part.to_dict("records"), found, [{}, *against], shaded, strict=True))
     ]  # fmt: skip
     return {
-        "title": f"{named}: {count(images, 'image')}, {count(captions, 'caption')}" + trained,
+        "title": f"{named}: {format_count(images, 'image')}, {format_count(captions, 'caption')}" + trained,
         "names": [*BEFORE, *labels, *behind],
         "families": _families(part, found, lines, labels, behind),
         "data": {
@@ -226,7 +226,7 @@ def _compared(
 def _told(of: Mapping[str, Difference]) -> list[tuple[str, str, str, str]]:
     """Paired differences as texts: number, difference with its interval, unit, verdict."""
     return [
-        (key, with_interval(one.value, one.low, one.high, one.unit, sign=True), heading(one.unit),
+        (key, format_interval(one.value, one.low, one.high, one.unit, sign=True), unit_heading(one.unit),
          f"{one.mark} {one.verdict}")
         for key, one in of.items()
     ]  # fmt: skip
@@ -253,7 +253,7 @@ def _families(
             made += [(first, {"lead": None, "lines": [line]}) for first, line in zip(rows[FIRST], own)]
             continue
         named = {
-            "run": count(len(seeds), "seed"),
+            "run": format_count(len(seeds), "seed"),
             "seed": ", ".join(sorted(map(str, seeds.groups))),
         }
         about = {**rows.iloc[0], **named}
@@ -272,7 +272,7 @@ def _mean(values: pd.Series, label: str, first: Mapping[Any, Any]) -> tuple[str,
         return "", ""
     low, high = t_interval(values.to_numpy(np.float64))
     contract, mean = {"low": low, "high": high, "face": first[f"{label} face"]}, float(values.mean())
-    return readable(label, contract, mean)["value"], mean
+    return measurement_row(label, contract, mean)["value"], mean
 
 
 def _curves(run: runs.Run) -> dict[str, list[tuple[int, float]]]:
@@ -283,9 +283,9 @@ def _curves(run: runs.Run) -> dict[str, list[tuple[int, float]]]:
         for name in (name for name in row if name.startswith(VALIDATED) or name == "loss"):
             key = name.removeprefix(VALIDATED)
             unit = "" if name == "loss" else unit_of(key, contracts.get(key))
-            value = scaled(row[name], unit) if unit else row[name]
+            value = display_value(row[name], unit) if unit else row[name]
             if np.isfinite(value):
-                told = f"{name}, {heading(unit)}" if unit else name
+                told = f"{name}, {unit_heading(unit)}" if unit else name
                 curves.setdefault(told, []).append((int(row["epoch"]), round(value, 3)))
     return curves
 
@@ -308,4 +308,4 @@ def _value(row: Mapping[Any, Any], label: str) -> tuple[str, Any]:
     if pd.isna(row[label]):
         return "", ""
     contract = {part: row[f"{label} {part}"] for part in PARTS}
-    return readable(label, contract, row[label])["value"], row[label]
+    return measurement_row(label, contract, row[label])["value"], row[label]

@@ -7,10 +7,19 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.formatting import Unit, count, fixed, heading, p_value, scaled, shown, with_interval
+from workbench.formatting import (
+    Unit,
+    display_value,
+    format_count,
+    format_interval,
+    format_number,
+    format_p_value,
+    format_value,
+    unit_heading,
+)
 from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
 from workbench.records import Array, MetricKey, require
-from workbench.records.readable import unit_of
+from workbench.records.measurement import unit_of
 from workbench.views.plots.descriptiveness import distributions
 from workbench.views.plots.theme import CATEGORIES, INK, each, escape, figure, on_axis, panels, whiskers
 
@@ -51,16 +60,20 @@ def over_seeds(
         ValueError: the table is empty.
     """
     require(len(table), "there is no objective to draw; choose a key that the table has")
-    fig = figure(title, f"{x}, {heading(unit)}", height=190 + 30 * len(table)).update_layout(margin={"t": 90})
+    fig = figure(title, f"{x}, {unit_heading(unit)}", height=190 + 30 * len(table)).update_layout(
+        margin={"t": 90}
+    )
     table = table.rename(columns={"mean": "value"}).assign(
-        run=table.index.map(str), unit=unit, about=[f"mean of {count(n, 'seed')}" for n in table["seeds"]]
+        run=table.index.map(str),
+        unit=unit,
+        about=[f"mean of {format_count(n, 'seed')}" for n in table["seeds"]],
     )
     for verdict, style in VERDICTS.items():
         _dots(fig, table[table["verdict"] == verdict], style)
     starts = [("starting point", start) for start in table["start"].dropna()[:1]]
     for name, place in [*starts, *(lines or {}).items()]:
         fig.add_vline(
-            scaled(place, unit), line=ZERO, annotation_position="bottom right",
+            display_value(place, unit), line=ZERO, annotation_position="bottom right",
             annotation={"text": name, "font": {"color": INK}},
         )  # fmt: skip
     return fig.update_yaxes(categoryorder="array", categoryarray=[escape(run) for run in table["run"][::-1]])
@@ -73,7 +86,7 @@ def _dots(fig: go.Figure, part: pd.DataFrame, style: tuple[str, str, str], **pan
     (label, colour, symbol), unit = style, part["unit"].iloc[0]
     fig.add_scatter(
         x=on_axis(part["value"], unit), y=[escape(run) for run in part["run"]],
-        hovertext=[escape(f"{row.run}: {with_interval(row.value, row.low, row.high, unit)}, {row.about}")
+        hovertext=[escape(f"{row.run}: {format_interval(row.value, row.low, row.high, unit)}, {row.about}")
                    for row in each(part)],
         error_x=whiskers(part["value"], part["low"], part["high"], colour, unit, width=5),
         marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
@@ -96,7 +109,7 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     units = dict(zip(table["key"], table["unit"], strict=True))
     names = list(dict.fromkeys(table["run"]))
     # one below the other, so that a narrow page has room for the numbers of each axis
-    heads = [escape(f"{key}, {heading(unit)}") for key, unit in units.items()]
+    heads = [escape(f"{key}, {unit_heading(unit)}") for key, unit in units.items()]
     fig = (
         figure(f"Difference from {against}", height=130 + (62 + 26 * len(names)) * len(heads))
         .set_subplots(len(heads), 1, subplot_titles=heads, vertical_spacing=0.5 / len(heads))
@@ -104,7 +117,7 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         .update_layout(legend={"y": 1 + 0.2 / len(heads)})
     )
     table = table.assign(about=[
-        f"{row.mark} {row.verdict}; sign test: p (Holm) {p_value(row.p_holm)}, "
+        f"{row.mark} {row.verdict}; sign test: p (Holm) {format_p_value(row.p_holm)}, "
         f"better on {row.wins}, worse on {row.losses}" for row in each(table)
     ])  # fmt: skip
     for row, key in enumerate(units, 1):
@@ -124,7 +137,8 @@ def told_apart(pairs: pd.DataFrame, key: str) -> str:
         key: the number.
     """
     return (
-        f"`{key}` tells {int(pairs['apart'].sum())} of {count(len(pairs), 'pair')} of objectives apart "
+        f"`{key}` tells {int(pairs['apart'].sum())} of {format_count(len(pairs), 'pair')} of "
+        "objectives apart "
         "(Welch's t test over seeds, Holm's rule)."
     )
 
@@ -144,25 +158,25 @@ def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None)
     by_loss = others.assign(prefixed=prefixed).sort_values(["lost", "prefixed"], ascending=[False, True])
     wrong = by_loss[by_loss["lost"] > 0]
     said = [
-        f"`{key}` would choose {row['chosen']}, which has {shown(row['truth'])}: "
+        f"`{key}` would choose {row['chosen']}, which has {format_value(row['truth'])}: "
         f"{_points(row['lost'])} percentage points lost"
         for key, row in wrong.head(2).iterrows()
     ]
     taus = {str(key): float(tau) for key, tau in others["tau"].items()}
     like, least = max(taus, key=taus.__getitem__), min(taus, key=taus.__getitem__)
     return (
-        f"By the truth (`{truth}`), {best['chosen']} is best with {shown(best['truth'])} percent"
+        f"By the truth (`{truth}`), {best['chosen']} is best with {format_value(best['truth'])} percent"
         f"{'' if pairs is None else not_apart(pairs, best['chosen'])}. "
         + (f"{'; '.join(said)}. " if said else "Every other number chooses the same. ")
         + f"The order of all {best['among']} ways of training by `{like}` agrees best with the truth's "
-        f"(Kendall's tau {shown(taus[like], 'correlation')}), that by `{least}` least "
-        f"({shown(taus[least], 'correlation')})."
+        f"(Kendall's tau {format_value(taus[like], 'correlation')}), that by `{least}` least "
+        f"({format_value(taus[least], 'correlation')})."
     )
 
 
 def _points(share: float) -> str:
     """Percentage points, whole where they are many, so that they agree with rounded percentages beside."""
-    return fixed(100 * share, 0) if share >= 0.1 else shown(share)
+    return format_number(100 * share, 0) if share >= 0.1 else format_value(share)
 
 
 def not_apart(pairs: pd.DataFrame, best: str) -> str:
@@ -173,7 +187,7 @@ def not_apart(pairs: pd.DataFrame, best: str) -> str:
         best: name of an objective.
     """
     close = pairs[((pairs["objective"] == best) | (pairs["against"] == best)) & ~pairs["apart"]]
-    return f", not told apart from {count(len(close), 'other')}" if len(close) else ""
+    return f", not told apart from {format_count(len(close), 'other')}" if len(close) else ""
 
 
 def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[str, float]) -> str:
@@ -189,9 +203,12 @@ def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[s
             back = MetricKey.parse(key).direction == "t2i"
             items, query = ("images", "caption") if back else ("captions", "image")
             below = [name for name, value in of.items() if value < at]
-            who = " and ".join(below) if len(below) < 3 else f"{len(below)} of {count(len(of), 'model')}"
+            who = (
+                " and ".join(below) if len(below) < 3 else f"{len(below)} of {format_count(len(of), 'model')}"
+            )
             said.append(
-                f"One list of {items} for every {query}, the most often true first, has {shown(at)} percent "
+                f"One list of {items} for every {query}, the most often true first, has "
+                f"{format_value(at)} percent "
                 f"mAP@R without reading a query; below it {'is' if len(below) < 2 else 'are'} "
                 f"{who or 'no model'}."
             )
@@ -201,7 +218,9 @@ def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[s
 def choosing(choices: pd.DataFrame) -> dict[str, list[str]]:
     """The columns of a table of ``metrics.seeds.choices``, for ``tables.listing``."""
     faces: dict[str, Unit] = {"tau": "correlation", "truth": "share", "lost": "share"}
-    texts = {column: [shown(value, unit) for value in choices[column]] for column, unit in faces.items()}
+    texts = {
+        column: [format_value(value, unit) for value in choices[column]] for column, unit in faces.items()
+    }
     return {
         "number": list(map(str, choices.index)),
         "would choose": choices["chosen"].tolist(),
@@ -225,11 +244,11 @@ def by_objective(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, list[
     for key in keys:
         of = [found[labels, key, name] for labels, name in rows]
         if key == SECONDS:
-            out[key] = [fixed(row["mean"], 0) for row in of]
+            out[key] = [format_number(row["mean"], 0) for row in of]
         else:
             unit = unit_of(key)
-            out[f"{key}, {heading(unit)}"] = [
-                with_interval(row["mean"], row["low"], row["high"], unit) for row in of
+            out[f"{key}, {unit_heading(unit)}"] = [
+                format_interval(row["mean"], row["low"], row["high"], unit) for row in of
             ]
     return out
 
@@ -239,14 +258,14 @@ def recipe_rows(around: pd.DataFrame) -> dict[str, list[str]]:
     ways = [*around][[*around].index("value") + 1 :]
     return {
         "objective": around.index.tolist(),
-        "learning rate": [fixed(rate, 3) for rate in around["lr"]],
+        "learning rate": [format_number(rate, 3) for rate in around["lr"]],
         **{
-            said: [fixed(number, 0) for number in around[field]]
+            said: [format_number(number, 0) for number in around[field]]
             for said, field in (("warm-up epochs", "warmup_epochs"), ("epochs", "epochs"), ("steps", "steps"))
         },
-        "percent": around["value"].map(shown).tolist(),
-        **{way: [shown(change, sign=True) for change in around[way]] for way in ways},
-        "seeds scatter by": around["scatter"].map(shown).tolist(),
+        "percent": around["value"].map(format_value).tolist(),
+        **{way: [format_value(change, sign=True) for change in around[way]] for way in ways},
+        "seeds scatter by": around["scatter"].map(format_value).tolist(),
     }
 
 
@@ -255,10 +274,10 @@ def component_rows(components: pd.DataFrame) -> dict[str, list[str]]:
     return {
         "objective": components["objective"].tolist(),
         "component": components["component"].tolist(),
-        "with it": components["with"].map(shown).tolist(),
-        "without": components["without"].map(shown).tolist(),
+        "with it": components["with"].map(format_value).tolist(),
+        "without": components["without"].map(format_value).tolist(),
         "difference": [
-            with_interval(row.difference, row.low, row.high, sign=True) for row in each(components)
+            format_interval(row.difference, row.low, row.high, sign=True) for row in each(components)
         ],
         "verdict": components["verdict"].tolist(),
     }
@@ -273,7 +292,8 @@ def helped(components: pd.DataFrame, key: str) -> str:
     """
     parts = {
         verdict: [
-            f"{row.objective}'s {row.component} ({shown(row.difference, sign=True)})" for row in each(of)
+            f"{row.objective}'s {row.component} ({format_value(row.difference, sign=True)})"
+            for row in each(of)
         ]
         for verdict, of in components.groupby("verdict")
     }
@@ -285,7 +305,7 @@ def helped(components: pd.DataFrame, key: str) -> str:
     undecided = len(parts.get("undecided", ()))
     return (
         f"By `{key}`, in percentage points: {'; '.join(said) or 'no component is told from chance'}. "
-        f"{undecided} of {count(len(components), 'component')} are undecided."
+        f"{undecided} of {format_count(len(components), 'component')} are undecided."
     )
 
 
@@ -319,7 +339,7 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
     return (
         fig.update_xaxes(title="epoch", dtick=max(1, max(map(len, trained.values())) // 10))
         .update_yaxes(title="loss, share of its first epoch", col=columns)
-        .update_yaxes(title=f"validation RSUM, {heading('sum')}", col=1)
+        .update_yaxes(title=f"validation RSUM, {unit_heading('sum')}", col=1)
     )
 
 
@@ -346,7 +366,7 @@ def over_parameter(
         y: name of the number.
         unit: what the number is, of ``records.shown.UNITS``.
     """
-    fig = panels(list(by_parameter), title, "", f"{y}, {heading(unit)}", spacing=0.05)
+    fig = panels(list(by_parameter), title, "", f"{y}, {unit_heading(unit)}", spacing=0.05)
     for column, by_value in enumerate(by_parameter.values(), 1):
         x = sorted(by_value)
         value, low, high = zip(*map(by_value.__getitem__, x), strict=True)
@@ -355,7 +375,7 @@ def over_parameter(
             x=x, y=on_axis(value, unit), mode="lines+markers", marker={"color": CATEGORIES[0], "size": 9},
             line={"color": CATEGORIES[0], "width": 2.5}, showlegend=False, row=1, col=column,
             error_y=whiskers(value, low, high, CATEGORIES[0], unit, width=5), hoverinfo="text",
-            hovertext=[f"{one}: {with_interval(*by_value[one], unit)}" for one in x],
+            hovertext=[f"{one}: {format_interval(*by_value[one], unit)}" for one in x],
         )  # fmt: skip
         fig.update_xaxes(
             tickvals=x, ticktext=list(map(str, x)), type="log" if wide else "linear", row=1, col=column,
@@ -374,7 +394,7 @@ def distances(by_run: Mapping[str, Mapping[str, Array]], *, images: int) -> go.F
     """
     return distributions(
         by_run, of="pairs", x="Euclidean distance of unit vectors", bins=np.linspace(0, 2, 81),
-        title=f"Distances within and between modalities, {count(images, 'image')} with a caption each",
+        title=f"Distances within and between modalities, {format_count(images, 'image')} with a caption each",
     )  # fmt: skip
 
 
@@ -412,5 +432,5 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
         fig.update_annotations(font={"size": 13, "color": INK})
         .update_layout(margin={"b": 110}, legend={"y": -0.3 / rows, "yanchor": "top"})
         .update_xaxes(rangemode="tozero", title="milliseconds")
-        .update_yaxes(title=f"{y}, {heading(unit)}", col=1)
+        .update_yaxes(title=f"{y}, {unit_heading(unit)}", col=1)
     )

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
 
-from workbench.formatting import fixed
+from workbench.formatting import format_number
 from workbench.records import Array
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -55,8 +55,8 @@ def word_bars(
     _segments(fig, contributions, 1 - start)
     for row, value in enumerate(() if values is None else values):
         fig.add_annotation(
-            text=f"<b>{fixed(value, 2)}</b>", showarrow=False, font={"color": INK}, xanchor="left", xshift=4,
-            x=sum(weight for _, weight in contributions[row]), y=row,
+            text=f"<b>{format_number(value, 2)}</b>", showarrow=False, font={"color": INK}, xanchor="left",
+            xshift=4, x=sum(weight for _, weight in contributions[row]), y=row,
         )  # fmt: skip
     if image is not None:
         add_picture(fig, image, sizex=0.17)
@@ -83,7 +83,9 @@ def _segments(fig: go.Figure, contributions: Sequence[Sequence[tuple[str, float]
         text=[escape(word) if len(word) + 0.5 < fits else "" for word, fits in zip(words, room, strict=True)],
         textposition="inside", insidetextanchor="middle",
         textfont={"color": [ink for _, ink in shades], "size": 11},
-        hovertext=[f"{escape(word)}: {fixed(by, 3)}" for word, by in zip(words, weights, strict=True)],
+        hovertext=[
+            f"{escape(word)}: {format_number(by, 3)}" for word, by in zip(words, weights, strict=True)
+        ],
     )  # fmt: skip
 
 
@@ -128,7 +130,8 @@ def by_length(by_scorer: Mapping[str, Array], length: Array, *, title: str, y: s
             (low, edge),
             (high, {**edge, "fill": "tonexty", "fillcolor": "rgba(0, 114, 178, 0.25)"}),
             (median, {"line": {"color": CATEGORIES[0], "width": 2}, "hoverinfo": "text", "hovertext": [
-                f"{n} words: median {fixed(m, 2)}" for n, m in zip(lengths.tolist(), median, strict=True)
+                f"{n} words: median {format_number(m, 2)}"
+                for n, m in zip(lengths.tolist(), median, strict=True)
             ]}),
         ):  # fmt: skip
             fig.add_scatter(x=lengths, y=line, **look, row=1, col=column)

@@ -14,7 +14,7 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
 
-from workbench.formatting import fixed
+from workbench.formatting import format_number
 from workbench.records import Array, Rows
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -74,7 +74,7 @@ class Marks:
         """The hover text of a point."""
         about, value = [self.kind[row], *wrapped(self.text[row], 60, 3)], self.values[row]
         if value == value:
-            shown = value if isinstance(value, str) else fixed(value, 3 * bool(value % 1))
+            shown = value if isinstance(value, str) else format_number(value, 3 * bool(value % 1))
             about.append(f"{self.name}: {shown}")
         return lines([line for line in about if line])
 

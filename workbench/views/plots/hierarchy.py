@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
 
-from workbench.formatting import count, heading, shown
+from workbench.formatting import format_count, format_value, unit_heading
 from workbench.records import Array, Measurement
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -107,7 +107,7 @@ def recall_by_level(found: Mapping[str, Sequence[Measurement]]) -> go.Figure:
             name = m.key.metric.removesuffix(BY_LEVEL)
             by_protocol.setdefault(name, {}).setdefault(run, []).append(m)
     title, x = "Recall by level", "level, 1 = most generic"
-    fig = panels(list(by_protocol), title, x, f"images, {heading()}")
+    fig = panels(list(by_protocol), title, x, f"images, {unit_heading()}")
     for column, by_run in enumerate(by_protocol.values(), 1):
         for (run, by_level), colour in zip(by_run.items(), cycle(CATEGORIES)):
             value, low, high = ([getattr(m, end) for m in by_level] for end in ("value", "low", "high"))
@@ -133,7 +133,7 @@ def share_by_value(
         groups: about equally many captions each; a point stands at its group's mean value, its bar is the 95
             % Wilson interval.
     """
-    fig = figure(title, x, f"{y}, {heading()}")
+    fig = figure(title, x, f"{y}, {unit_heading()}")
     edges = np.unique(np.quantile(values, np.linspace(0, 1, groups + 1)))
     _, group = np.unique(np.searchsorted(edges[1:-1], values, side="right"), return_inverse=True)
     sizes = np.bincount(group)
@@ -142,7 +142,7 @@ def share_by_value(
         fig.add_scatter(
             x=np.bincount(group, values) / sizes, y=on_axis(share), name=escape(name), mode="lines+markers",
             line={"color": colour, "width": 2.5}, marker={"size": 9, "symbol": symbol},
-            hovertext=[f"{escape(name)}: {shown(one)} % of {count(size, 'caption')}"
+            hovertext=[f"{escape(name)}: {format_value(one)} % of {format_count(size, 'caption')}"
                        for one, size in zip(share.tolist(), sizes.tolist(), strict=True)],
             hoverinfo="text", error_y=whiskers(share, *_wilson(share, sizes), colour),
         )  # fmt: skip

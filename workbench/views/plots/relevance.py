@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.formatting import heading, shown, with_interval
+from workbench.formatting import format_interval, format_value, unit_heading
 from workbench.records import Array, Measurement, MetricKey
-from workbench.records.readable import unit_of
+from workbench.records.measurement import unit_of
 from workbench.views.plots.theme import CATEGORIES, GRID, INK, each, escape, figure, on_axis, panels, whiskers
 
 DIRECTIONS = {"i2t": "image to text", "t2i": "text to image"}
@@ -40,7 +40,7 @@ def recall_by_m(
         k: how many items are retrieved; no recall of m items can exceed ``k / m``.
         about: ends the title.
     """
-    fig = panels(list(DIRECTIONS.values()), f"Recall at {k}{about}", "", heading(), spacing=0.06)
+    fig = panels(list(DIRECTIONS.values()), f"Recall at {k}{about}", "", unit_heading(), spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         place = {"x": list(ms), "mode": "lines", "row": 1, "col": column, "showlegend": column == 1}
         for (name, by_side), colour in zip(recall.items(), CATEGORIES, strict=False):
@@ -98,14 +98,14 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
                     x=on_axis(values), y=rows, mode="markers", hoverinfo="text", name=escape(name),
                     marker={"color": colour, "size": 9, "symbol": symbol, "line_width": 2,
                             "line_color": colour},
-                    hovertext=[escape(f"{name}, {what}: {shown(value)}") for value in values],
+                    hovertext=[escape(f"{name}, {what}: {format_value(value)}") for value in values],
                     showlegend=column == 1 and what == "truth", **group,
                 )  # fmt: skip
         fig.update_yaxes(tickvals=np.arange(len(keys)), ticktext=_metrics(keys), col=column)
     return (
         fig.update_layout(height=180 + 14 * len(own) * max(2, own.shape[1]), legend={"y": -0.2})
         .update_yaxes(autorange="reversed", showgrid=False)
-        .update_xaxes(range=[-2, 102], title=heading())
+        .update_xaxes(range=[-2, 102], title=unit_heading())
     )
 
 
@@ -168,7 +168,7 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     return (
         fig.update_layout(showlegend=False, height=150 + 32 * len(several[0][1]))
         .update_yaxes(autorange="reversed")
-        .update_xaxes(title=f"difference, {heading()}")
+        .update_xaxes(title=f"difference, {unit_heading()}")
     )
 
 
@@ -181,7 +181,7 @@ def _dots(fig: go.Figure, table: pd.DataFrame, names: list[str], colours: list[s
         fig.add_scatter(
             x=on_axis(row.value, row.unit), y=[name], error_x=whiskers(*ends, colour, row.unit, width=4),
             row=1, col=column, mode="markers", marker={"color": colour, "size": 9}, hoverinfo="text",
-            hovertext=[f"{name}: {with_interval(*ends, row.unit)}"],
+            hovertext=[f"{name}: {format_interval(*ends, row.unit)}"],
         )  # fmt: skip
 
 
@@ -210,7 +210,7 @@ def correlations(
         fig.add_scatter(
             x=value, y=[name for name, _ in several],
             error_x=whiskers(value, low, high, colour, "correlation"),
-            hovertext=[f"{name}: {with_interval(m.value, m.low, m.high, m.face)}" for name, m in several],
+            hovertext=[f"{name}: {format_interval(m.value, m.low, m.high, m.face)}" for name, m in several],
             mode="markers", name=part, hoverinfo="text", marker={"color": colour, "size": 9},
         )  # fmt: skip
     return fig.update_yaxes(autorange="reversed", type="category").update_xaxes(zeroline=True)

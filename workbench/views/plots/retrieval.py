@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from workbench.formatting import count, fixed, shown
+from workbench.formatting import format_count, format_number, format_value
 from workbench.records import Array, Rows, Split, require
 from workbench.views.pages import page
 from workbench.views.photographs import picture
@@ -84,13 +84,13 @@ def sheet(
     Returns:
         HTML, with thumbnails inside it and all texts escaped.
     """
-    sizes = f"{count(len(split.image_ids), 'image')}, {count(len(split.captions), 'caption')}"
+    sizes = f"{format_count(len(split.image_ids), 'image')}, {format_count(len(split.captions), 'caption')}"
     blocks = [
         {
             "why": why,
             "asked": _item(split, query, direction[0], said),
             "lines": [
-                {"run": name, "rank": fixed(answers.ranks[query], 0),
+                {"run": name, "rank": format_number(answers.ranks[query], 0),
                  "items": [{"shown": _item(split, item, direction[-1], said), **what} for item, what
                            in _items(answers.scores, query, split, direction, grade, phi, k)]}
                 for name, answers in runs.items()
@@ -124,10 +124,12 @@ def _items(
         kind = "own" if is_own else "true" if value >= 1 else "partly" if value >= 0.5 else ""
         note = MARKS[kind]
         if kind in ("partly", ""):
-            note = "✕ another's" if grade is None else f"{note}, {shown(value)} % holds"
-        note += "" if phi is None else f", phi {fixed(of_phi, 2)}"
+            note = "✕ another's" if grade is None else f"{note}, {format_value(value)} % holds"
+        note += "" if phi is None else f", phi {format_number(of_phi, 2)}"
         share = None if phi is None else of_phi / (worth.max() or 1)
-        found.append((item, {"kind": kind, "note": f"{note}, {fixed(line[item], 3)}", "share": share}))
+        found.append(
+            (item, {"kind": kind, "note": f"{note}, {format_number(line[item], 3)}", "share": share})
+        )
     return found
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
 
-from workbench.formatting import fixed, heading, scaled, shown
+from workbench.formatting import display_value, format_number, format_value, unit_heading
 from workbench.records import SceneGraph
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -395,7 +395,7 @@ def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], sco
         "only in the second": second - first,
     }
     rows = max(map(len, parts.values()))
-    fig = figure(f"Two captions compared: tuple F1 {fixed(score, 2)}", height=round(150 + 26 * rows))
+    fig = figure(f"Two captions compared: tuple F1 {format_number(score, 2)}", height=round(150 + 26 * rows))
     for column, (head, statements) in enumerate(parts.items()):
         fig.add_annotation(
             x=column, y=-1, text=f"<b>{head} ({len(statements)})</b>", showarrow=False, xanchor="left",
@@ -429,13 +429,14 @@ def per_caption(graphs: Sequence[SceneGraph]) -> go.Figure:
         graphs: ``T`` graphs.
     """
     counts = {part: np.array([len(getattr(graph, part)) for graph in graphs]) for part in PARTS}
-    heads = [f"{part}, mean {fixed(count.mean(), 2)}" for part, count in counts.items()]
+    heads = [f"{part}, mean {format_number(count.mean(), 2)}" for part, count in counts.items()]
     fig = panels(heads, "What a caption says", "number in one caption", "share of the captions")
     for column, (kind, count) in enumerate(zip(KINDS, counts.values(), strict=True), 1):
         share = np.bincount(count) / len(count)
         fig.add_bar(
             x=np.arange(len(share)), y=share, marker={"color": LOOK[kind][0]}, hoverinfo="text", row=1,
-            col=column, hovertext=[f"{number}: {shown(one)} %" for number, one in enumerate(share.tolist())],
+            col=column,
+            hovertext=[f"{number}: {format_value(one)} %" for number, one in enumerate(share.tolist())],
         )  # fmt: skip
     return (
         fig.update_layout(showlegend=False, bargap=0.15).update_yaxes(tickformat=".0%").update_xaxes(dtick=1)
@@ -473,17 +474,18 @@ def agreement(figures: Mapping[str, Sequence[float]], bars: Mapping[str, float],
         bars: part -> least F1; may be empty.
         title: what the figure shows.
     """
-    fig = figure(title, y=f"statements, {heading()}")
+    fig = figure(title, y=f"statements, {unit_heading()}")
     for number, (name, shade) in enumerate((("P", 0.45), ("R", 0.7), ("F1", 1.0))):
         values = [figures[part][number] for part in PARTS]
         fig.add_bar(
             x=list(PARTS), y=on_axis(values), name=name, textposition="outside",
             marker={"color": [LOOK[kind][0] for kind in KINDS], "opacity": shade},
-            text=[f"{name} {shown(value)}" for value in values],
+            text=[f"{name} {format_value(value)}" for value in values],
         )  # fmt: skip
     for part, least in bars.items():
         fig.add_shape(
-            type="line", line={"color": INK, "width": 2, "dash": "dot"}, y0=scaled(least), y1=scaled(least),
+            type="line", line={"color": INK, "width": 2, "dash": "dot"},
+            y0=display_value(least), y1=display_value(least),
             x0=PARTS.index(part) - 0.42, x1=PARTS.index(part) + 0.42,
         )  # fmt: skip
     return fig.update_yaxes(range=[0, 112]).update_layout(showlegend=False, barmode="group", margin={"t": 60})

@@ -7,8 +7,8 @@ from itertools import groupby
 
 import pandas as pd
 
-from workbench.formatting import heading, p_value, with_interval
-from workbench.records.readable import rows as readable_rows
+from workbench.formatting import format_interval, format_p_value, unit_heading
+from workbench.records.measurement import measurement_rows as readable_rows
 from workbench.views.pages import page
 from workbench.views.plots.theme import each
 
@@ -103,11 +103,11 @@ def verdicts(differences: pd.DataFrame, *, title: str) -> str:
         {
             "number": row.key,
             "run": row.run,
-            "difference": with_interval(row.value, row.low, row.high, row.unit, sign=True),
-            "in": heading(row.unit),
+            "difference": format_interval(row.value, row.low, row.high, row.unit, sign=True),
+            "in": unit_heading(row.unit),
             "verdict": f"{row.mark} {row.verdict}",
             "images better / worse / equal": f"{row.wins} / {row.losses} / {row.ties}",
-            "p of the sign test (Holm)": p_value(row.p_holm),
+            "p of the sign test (Holm)": format_p_value(row.p_holm),
         }
         for row in each(differences)
     ]

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
-from workbench.formatting import scaled
+from workbench.formatting import display_value
 from workbench.views.pages import data_uri, escape, lines
 
 __all__ = ["data_uri", "escape", "lines"]
@@ -110,7 +110,7 @@ def on_axis(values: ArrayLike, unit: str = "share") -> list[float]:
     >>> on_axis([0.5, None])
     [50.0, nan]
     """
-    return [scaled(value, unit) for value in np.atleast_1d(np.asarray(values, dtype=float)).tolist()]
+    return [display_value(value, unit) for value in np.atleast_1d(np.asarray(values, dtype=float)).tolist()]
 
 
 def each(table: pd.DataFrame) -> Iterable[Any]:

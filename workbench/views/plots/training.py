@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.formatting import count, fixed, heading, shown
+from workbench.formatting import format_count, format_number, format_value, unit_heading
 from workbench.records import Measurement, MetricKey
-from workbench.records.readable import unit_of
+from workbench.records.measurement import unit_of
 from workbench.training.averaging import best_epoch
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -53,7 +53,9 @@ def example(
     fig.add_bar(
         x=values[order], y=texts, orientation="h", marker={"color": CATEGORIES[0]}, width=0.5,
         hoverinfo="text",
-        hovertext=[f"{text}<br>{fixed(value, 3)}" for text, value in zip(texts, values[order], strict=True)],
+        hovertext=[
+            f"{text}<br>{format_number(value, 3)}" for text, value in zip(texts, values[order], strict=True)
+        ],
     ).update_xaxes(domain=[0.6, 1.0])  # fmt: skip
     fig.update_yaxes(ticks="outside", tickcolor="rgba(0,0,0,0)", tickfont={"size": 12})
     add_picture(fig, image, sizex=0.18)
@@ -96,7 +98,7 @@ def curves(
             ring = {"size": 15, "color": "rgba(0,0,0,0)", "line": {"color": colour, "width": 2}}
             x, y = [epochs[row] for row in at], [values[row] for row in at]
             fig.add_scatter(x=x, y=y, mode="markers", marker=ring, name="kept", row=1, col=col)
-        fig.update_yaxes(title=f"{escape(name)}, {heading(unit)}", col=col)
+        fig.update_yaxes(title=f"{escape(name)}, {unit_heading(unit)}", col=col)
     return fig.update_xaxes(title="epoch", dtick=max(1, len(epochs) // 10))
 
 
@@ -129,14 +131,14 @@ def chosen(history: Sequence[Mapping[str, float]], *, select: str, kept: Sequenc
     if not history:
         return "Nothing was trained: this is the starting point."
     last, unit, of = history[-1], unit_of(select), {row["epoch"]: row[f"val/{select}"] for row in history}
-    cost = f"{count(int(last['steps']), 'step')} in {fixed(last['seconds'], 0)} s."
+    cost = f"{format_count(int(last['steps']), 'step')} in {format_number(last['seconds'], 0)} s."
     if select != "rsum":
         by_rsum = int(history[best_epoch(history, "rsum")]["epoch"])
         cost += f" Validation rsum would keep {'the same' if [*kept] == [by_rsum] else f'epoch {by_rsum}'}."
     trained = int(last["epoch"])
     if len(kept) > 1:
         return f"The weights are the mean of those of epochs {kept[0]} to {kept[-1]} of {trained}; {cost}"
-    value, start = (f"{shown(of[epoch], unit)} {heading(unit)}" for epoch in (kept[0], 0))
+    value, start = (f"{format_value(of[epoch], unit)} {unit_heading(unit)}" for epoch in (kept[0], 0))
     if kept[0] == 0:
         return (
             f"No epoch was better than the starting point by validation {select} ({value}), so the weights "
@@ -172,12 +174,12 @@ def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Fig
         own: share of queries whose best item is their own, by direction.
         true: share of queries whose best item is truly relevant, their own included, by direction.
     """
-    fig = figure("What is found first", f"queries, {heading()}", height=210 + 60 * len(own))
+    fig = figure("What is found first", f"queries, {unit_heading()}", height=210 + 60 * len(own))
     shares = [(own[d], max(true[d] - own[d], 0.0), 1 - max(true[d], own[d])) for d in own]
     for (name, colour, ink), values in zip(ANSWERS, zip(*shares, strict=True), strict=True):
         fig.add_bar(
             x=on_axis(values), y=[escape(d) for d in own], orientation="h", width=0.6, name=name,
-            text=[shown(value) if value > 0.06 else "" for value in values], textposition="inside",
+            text=[format_value(value) if value > 0.06 else "" for value in values], textposition="inside",
             insidetextanchor="middle", textangle=0, textfont={"color": ink}, marker={"color": colour},
         )  # fmt: skip
     fig.update_layout(barmode="stack", legend={"traceorder": "normal"})

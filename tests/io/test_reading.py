@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from workbench.records.foreign import read_json, read_options, read_text, understood
+from workbench.io import read_json, read_options, read_text, reading_errors
 
 
 def test_whatever_goes_wrong_in_the_block_names_the_file():
@@ -19,10 +19,10 @@ def test_whatever_goes_wrong_in_the_block_names_the_file():
     ):
         with (
             pytest.raises(ValueError, match=r"^a.json is not whole: .+$"),
-            understood("a.json", "is not whole"),
+            reading_errors("a.json", "is not whole"),
         ):
             raise error
-    with pytest.raises(FileNotFoundError), understood("a.json"):
+    with pytest.raises(FileNotFoundError), reading_errors("a.json"):
         raise FileNotFoundError("no a.json")
 
 

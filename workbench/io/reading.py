@@ -1,8 +1,4 @@
-"""Content that others wrote: whatever is wrong with it, the error names the file and says what was expected.
-
-Libraries raise some thirty kinds of errors on damaged files. A reader of ours has one, ``ValueError``, beside
-``FileNotFoundError`` where there is no file at all.
-"""
+"""Files that others wrote: whatever a parser says of them becomes a ``ValueError`` that names the file."""
 
 import csv
 import gzip
@@ -18,12 +14,10 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
-from workbench.records._checks import Array, require
-
-# what the standard library, and others after it, raise on damaged content; who has kinds of its own is named
-# where it is called
-DAMAGED: tuple[type[Exception], ...] = (
+# what parsers of the standard library, and others after them, raise on damaged content
+PARSER_ERRORS: tuple[type[Exception], ...] = (
     ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError,
     RuntimeError, SyntaxError, TypeError, ValueError, BadZipFile, LZMAError, TokenError, csv.Error,
     struct.error, zlib.error,
@@ -33,13 +27,15 @@ VALUES, DEPTH = 100_000, 50
 
 
 @contextmanager
-def understood(name: Path | str, fails: str = "cannot be read", *own: type[Exception]) -> Iterator[None]:
-    """Whatever is raised in the block about the content of a file becomes a ``ValueError`` that names it.
+def reading_errors(
+    path: Path | str, message: str = "cannot be read", *errors: type[Exception]
+) -> Iterator[None]:
+    """What a parser raises in the block becomes a ``ValueError`` that names the file.
 
     Args:
-        name: of the file, with the place in it where that is known.
-        fails: what is wrong with it, e.g. ``"is not a readable image"``.
-        own: further errors that the library which reads it has.
+        path: of the file, with the place in it where that is known.
+        message: what is wrong with it, e.g. ``"is not a readable image"``.
+        errors: those that the parser raises beside the usual ones.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -49,13 +45,13 @@ def understood(name: Path | str, fails: str = "cannot be read", *own: type[Excep
         yield
     except FileNotFoundError:
         raise
-    except (*DAMAGED, *own) as error:
+    except (*PARSER_ERRORS, *errors) as error:
         ours = type(error).__module__.partition(".")[0] in ("builtins", "workbench")
-        if ours and isinstance(error, ValueError) and str(name) in str(error):
+        if ours and isinstance(error, ValueError) and str(path) in str(error):
             raise  # it says so already
         told = error.args[0] if isinstance(error, KeyError) and error.args else error
         said = " ".join(str(told).split()) or type(error).__name__
-        raise ValueError(f"{name} {fails}: {said:.1000}") from error
+        raise ValueError(f"{path} {message}: {said:.1000}") from error
 
 
 def read_text(file: Path | str) -> str:
@@ -65,26 +61,26 @@ def read_text(file: Path | str) -> str:
         FileNotFoundError: there is no such file.
         ValueError: it is not in UTF-8.
     """
-    with understood(file, "is not a text in UTF-8"):
+    with reading_errors(file, "is not a text in UTF-8"):
         return Path(file).read_text(encoding="utf-8-sig")
 
 
-def parse_json(text: str | bytes, name: Path | str, fails: str = "cannot be read") -> Any:
+def parse_json(text: str | bytes, name: Path | str, message: str = "cannot be read") -> Any:
     """JSON in which no name stands twice in one object, since one of the two values would be lost.
 
     Args:
         text: the content.
         name: of the file, for messages.
-        fails: what is then wrong with it, see ``understood``.
+        message: what is wrong with it otherwise, see ``reading_errors``.
 
     Raises:
         ValueError: it breaks off, is nested too deeply, or a name stands twice.
     """
-    with understood(name, fails):
-        found = json.loads(text, object_pairs_hook=_once)
+    with reading_errors(name, message):
+        content = json.loads(text, object_pairs_hook=_unique)
         if (b"\\ud" if isinstance(text, bytes) else "\\ud") in text.lower():  # type: ignore[operator]
-            json.dumps(found, ensure_ascii=False).encode()  # half of a pair of surrogates is no letter
-        return found
+            json.dumps(content, ensure_ascii=False).encode()  # half of a pair of surrogates is no letter
+        return content
 
 
 def read_json(file: Path | str) -> Any:
@@ -96,11 +92,12 @@ def read_options(path: Path | str) -> dict[str, Any]:
     """Names and values from a JSON or YAML file.
 
     Raises:
-        FileNotFoundError: no such file.
+        FileNotFoundError: there is no such file.
         ValueError: it cannot be read, or it holds something else: a name twice, a name that is no text, NaN,
             or more than ``VALUES`` values, as few anchors that hold one another can make.
     """
-    require(Path(path).is_file(), f"no file {path}", FileNotFoundError)
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no file {path}")
     text = read_text(path)
     values = (
         _checked(parse_json(text, path), path) if Path(path).suffix == ".json" else parse_yaml(text, path)
@@ -127,28 +124,27 @@ def parse_yaml(text: str, name: Path | str) -> Any:
 
         def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
             node: yaml.MappingNode = super().compose_mapping_node(anchor)
-            given = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            _once([(key, None) for key in given if key != "<<"])
+            names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            _unique([(name, None) for name in names if name != "<<"])
             return node
 
-    with understood(name, "cannot be read", yaml.YAMLError):
+    with reading_errors(name, "cannot be read", yaml.YAMLError):
         try:
-            found = yaml.load(text, Loader)
+            content = yaml.load(text, Loader)
         except yaml.MarkedYAMLError as error:
             place = error.problem_mark or error.context_mark
             where = f" in line {place.line + 1}, column {place.column + 1}" if place else ""
             raise ValueError(f"{error.problem or error.context}{where}") from error
-        return _checked(found, name)
+    return _checked(content, name)
 
 
-def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(
-            f"{next(name for name in names if names.count(name) > 1)!r} stands twice in one place"
-        )
-    return found
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} stands twice in one place")
+    return content
 
 
 def _checked(values: Any, path: Path | str) -> Any:
@@ -169,26 +165,26 @@ def _checked(values: Any, path: Path | str) -> Any:
     return values
 
 
-def read_array(file: Path, fails: str = "cannot be read") -> Array:
+def read_array(file: Path, message: str = "cannot be read") -> NDArray[Any]:
     """The numbers of an ``.npy`` file, memory-mapped.
 
     Args:
         file: it holds integers or floats.
-        fails: see ``understood``.
+        message: see ``reading_errors``.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: it is damaged or empty, or holds something else.
     """
-    with understood(file.name, fails):
-        return numbers(np.load(file, mmap_mode="r"))
+    with reading_errors(file.name, message):
+        return numeric(np.load(file, mmap_mode="r"))
 
 
-def numbers(found: Any) -> Array:
+def numeric(array: NDArray[Any]) -> NDArray[Any]:
     """An array of a file, if it holds integers or floats and is not empty; else a ``ValueError``."""
-    require(found.dtype.kind in "fiu" and found.size, f"expected numbers, found {found.dtype} {found.shape}")
-    held: Array = found
-    return held
+    if array.dtype.kind not in "fiu" or not array.size:
+        raise ValueError(f"expected numbers, found {array.dtype} {array.shape}")
+    return array
 
 
 def read_rows(file: Path) -> Iterator[list[str]]:
@@ -200,7 +196,7 @@ def read_rows(file: Path) -> Iterator[list[str]]:
     """
     opener: Any = gzip.open if file.suffix == ".gz" else open
     with (
-        understood(file.name, "cannot be read to its end"),
+        reading_errors(file.name, "cannot be read to its end"),
         opener(file, "rt", encoding="utf-8", newline="") as lines,
     ):
         yield from filter(None, csv.reader(lines, strict=True))

@@ -10,13 +10,14 @@ import pytest
 
 from tests.damage import KINDS, damage
 from tests.runs.test_experiment import SMALL, TINY
-from workbench.runs import Config, load_model, open_runs, run, sealing
+from workbench.runs import Config, load_model, open_runs, run
 from workbench.runs import store as runs
+from workbench.runs.store import CHECKSUMS, code_hash
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("sealed")
+    folder = tmp_path_factory.mktemp("saved")
     (folder / "tiny.json").write_text(json.dumps(TINY))
     towers = {"image_options": {"model": str(folder / "tiny.json"), "pretrained": ""}}
     config = Config(**(SMALL | towers | {"image_encoder": "towers", "text_encoder": "towers", "epochs": 0}))
@@ -37,7 +38,7 @@ READERS = {
     runs.MODEL: load_model,
     runs.CONFIG: load_model,
     runs.STATES: load_model,
-    sealing.SEAL: load_model,
+    CHECKSUMS: load_model,
 }
 
 
@@ -53,7 +54,7 @@ def test_a_damaged_file_is_refused_by_name(saved, tmp_path, name, kind):
         READERS[name](folder)
 
 
-def test_files_of_another_run_are_refused_and_runs_without_a_seal_are_read(saved, tmp_path):
+def test_files_of_another_run_are_refused_and_runs_without_checksums_are_read(saved, tmp_path):
     folder = shutil.copytree(saved, tmp_path / "run")
     config = json.loads((folder / runs.CONFIG).read_text())
     (folder / runs.CONFIG).write_text(json.dumps(config | {"objective": "dias", "device": "auto"}))
@@ -64,7 +65,7 @@ def test_files_of_another_run_are_refused_and_runs_without_a_seal_are_read(saved
     (folder / runs.CONFIG).write_text(json.dumps(config | {"device": "auto"}))
     runs.publish(folder, runs.read(folder).results | {"more": 1})
     assert runs.read(folder).results["more"] == 1
-    (folder / sealing.SEAL).unlink()
+    (folder / CHECKSUMS).unlink()
     np.save(folder / "embeddings" / "image.npy", np.full((8, 16), np.nan, dtype=np.float32))
     with pytest.raises(ValueError, match=r"image\.npy holds .*expected \(8, 16\), all finite; delete it"):
         embeddings(folder)
@@ -73,15 +74,15 @@ def test_files_of_another_run_are_refused_and_runs_without_a_seal_are_read(saved
 
 
 def test_code_is_every_file_that_decides_a_number(tmp_path, monkeypatch):
-    monkeypatch.setattr(sealing, "PACKAGE", tmp_path)
+    monkeypatch.setattr(runs, "PACKAGE", tmp_path)
     (tmp_path / "results").mkdir()
-    known = {sealing.code_hash()}
+    known = {code_hash()}
     for name in ("a.py", "a.json", "words.toml", "model.safetensors"):
         (tmp_path / name).write_text("1")
-        known.add(sealing.code_hash())
+        known.add(code_hash())
     assert len(known) == 5
     for name in ("page.html.j2", "results/recorded.tsv", "README.md"):
         (tmp_path / name).write_text("1")
-        assert sealing.code_hash() in known
+        assert code_hash() in known
     (tmp_path / "a.json").rename(tmp_path / "b.json")
-    assert sealing.code_hash() not in known
+    assert code_hash() not in known

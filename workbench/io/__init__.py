@@ -1,0 +1,61 @@
+"""Files: written whole or not at all, checked when they are read again, refused by name where damaged.
+
+``files`` writes, ``checksums`` tells damage, ``cache`` computes a file once, ``reading`` parses what others
+wrote, ``signals`` stops a process between two steps.
+"""
+
+from workbench.io.cache import TextCache, cache_folder, cached_file
+from workbench.io.checksums import ChecksumError, checksum, update_checksums, verify, write_checksums
+from workbench.io.files import (
+    flat,
+    json_value,
+    new_memmap,
+    only_writer,
+    replacing,
+    write_json,
+    write_recorded,
+    write_table,
+    write_text,
+)
+from workbench.io.reading import (
+    PARSER_ERRORS,
+    numeric,
+    parse_json,
+    parse_yaml,
+    read_array,
+    read_json,
+    read_options,
+    read_rows,
+    read_text,
+    reading_errors,
+)
+
+__all__ = [
+    "PARSER_ERRORS",
+    "ChecksumError",
+    "TextCache",
+    "cache_folder",
+    "cached_file",
+    "checksum",
+    "flat",
+    "json_value",
+    "new_memmap",
+    "numeric",
+    "only_writer",
+    "parse_json",
+    "parse_yaml",
+    "read_array",
+    "read_json",
+    "read_options",
+    "read_rows",
+    "read_text",
+    "reading_errors",
+    "replacing",
+    "update_checksums",
+    "verify",
+    "write_checksums",
+    "write_json",
+    "write_recorded",
+    "write_table",
+    "write_text",
+]

@@ -1,0 +1,104 @@
+"""A small JSON file beside others says their sizes, their checksums and what they were made from.
+
+A checksum is the SHA-256 of the SHA-256 of blocks of 16 MiB. A core reads about 1 GiB a second where it has
+the instructions for SHA.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from workbench.io.files import write_text
+
+BLOCK = 2**24
+SUM, FILES = "sha256", "files"
+
+
+class ChecksumError(ValueError):
+    """A file is not what was written; the message names the file and the remedy."""
+
+
+def checksum(file: Path) -> str:
+    """Of a file, read once a process for as long as its size, its date and its place on the disk stay."""
+    stat = file.stat()
+    return _checksum(file, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+
+
+@cache
+def _checksum(file: Path, *_: int) -> str:
+    with file.open("rb") as opened:
+        blocks = iter(partial(opened.read, BLOCK), b"")
+        return hashlib.sha256(b"".join(hashlib.sha256(block).digest() for block in blocks)).hexdigest()
+
+
+def write_checksums(path: Path, files: Iterable[Path], facts: Mapping[str, Any]) -> None:
+    """Write the checksums of files that lie below the folder of ``path``, with JSON values about them, such
+    as what they were made from. The file closes with a checksum of its own.
+    """
+    sums = {
+        file.relative_to(path.parent).as_posix(): {"bytes": file.stat().st_size, SUM: checksum(file)}
+        for file in files
+    }
+    content = {**facts, FILES: sums}
+    write_text(path, json.dumps({**content, SUM: _own(content)}, indent=1))
+
+
+def update_checksums(path: Path, *files: Path) -> None:
+    """Write the checksums of files that were written anew beside those that are there.
+
+    Raises:
+        ChecksumError: the checksums are damaged.
+    """
+    facts = verify(path, remedy="delete it, and make the run again")
+    others = [path.parent / name for name in facts[FILES]]
+    write_checksums(path, dict.fromkeys([*others, *files]), {k: v for k, v in facts.items() if k != FILES})
+
+
+def verify(path: Path, *files: Path, remedy: str) -> dict[str, Any]:
+    """Refuse files that are not what ``write_checksums`` saw.
+
+    Args:
+        path: of the checksums.
+        files: below its folder.
+        remedy: the end of the message.
+
+    Returns:
+        What the file says about them.
+
+    Raises:
+        ChecksumError: the checksums or a file are missing, are damaged or are others.
+    """
+    content = _read(path, remedy)
+    for file in files:
+        entry = content[FILES].get(file.relative_to(path.parent).as_posix())
+        problem = (
+            f"is not among the files of {path.name}" if not entry
+            else "is missing" if not file.is_file()
+            else f"has {size} bytes and was written with {entry['bytes']}"
+            if (size := file.stat().st_size) != entry["bytes"]
+            else f"is not what was written: it has another checksum than {path.name} says"
+            if checksum(file) != entry[SUM]
+            else ""
+        )  # fmt: skip
+        if problem:
+            raise ChecksumError(f"{file} {problem}; {remedy}")
+    return content
+
+
+def _read(path: Path, remedy: str) -> dict[str, Any]:
+    if not path.is_file():
+        raise ChecksumError(f"{path} is missing, which says what its files were made from; {remedy}")
+    try:
+        content = json.loads(path.read_bytes())
+    except ValueError:
+        content = None
+    if not isinstance(content, dict) or content.pop(SUM, None) != _own(content):
+        raise ChecksumError(f"{path} is damaged; {remedy}")
+    return content
+
+
+def _own(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
