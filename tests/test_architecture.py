@@ -93,10 +93,7 @@ def test_nothing_that_ships_imports_the_tools_or_the_tests():
 
 # Each is to be reached by an entry point.
 COUPLED = {
-    ("workbench.cli.looking", "paper_tables"),
-    ("workbench.cli.doing", "paper_tables"), ("workbench.text.graph_tokens", "caption_graphs"),
-    ("workbench.execution.bench", "caption_graphs"),
-    ("workbench.execution.findings", "relevance_audit"),
+("workbench.text.graph_tokens", "caption_graphs"),
 }  # fmt: skip
 
 

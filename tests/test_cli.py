@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 
 import workbench
 from workbench import objectives
-from workbench.cli import app, shelves
+from workbench.cli import app, describe
 from workbench.io import write_json
 from workbench.runs import store as runs
 
@@ -96,7 +96,7 @@ def test_python_m_workbench_is_workbench() -> None:
     assert "ditm" in [row["name"] for row in json.loads(done.stdout)]
 
 
-@pytest.mark.parametrize("shelf", shelves.KINDS)
+@pytest.mark.parametrize("shelf", describe.KINDS)
 def test_list_prints_a_line_for_every_member_and_explain_a_page(shelf: str, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     rows = json.loads(call("list", shelf, "--json").output)
@@ -105,9 +105,9 @@ def test_list_prints_a_line_for_every_member_and_explain_a_page(shelf: str, monk
     assert all(len(line) <= 80 for line in lines)
     assert [row["name"] for row in rows if not row["what"]] == []
     for row in rows:
-        page = shelves.explain(row["name"])
+        page = describe.explain(row["name"])
         assert max(map(len, page)) <= 82, row
-        assert f"{row['name']}: {shelves.KINDS[shelf]}" in page
+        assert f"{row['name']}: {describe.KINDS[shelf]}" in page
         file = page[-1].removeprefix("File: ")
         assert (ROOT / file).is_file() or (ROOT / "packages" / file).is_file()
 
@@ -115,15 +115,15 @@ def test_list_prints_a_line_for_every_member_and_explain_a_page(shelf: str, monk
 def test_list_without_a_shelf_names_every_member(monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     shown, said = call("list").output, json.loads(call("list", "--json").output)
-    assert {one["shelf"] for one in said} == set(shelves.KINDS)
-    names = [*shelves.KINDS, "tables", *(name for one in said for name in one["members"])]
+    assert {one["shelf"] for one in said} == set(describe.KINDS)
+    names = [*describe.KINDS, "tables", *(name for one in said for name in one["members"])]
     assert [name for name in names if not re.search(rf"\b{name}\b", shown)] == []
     assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_list_says_what_an_objective_an_encoder_and_a_metric_read() -> None:
     def needs(shelf: str) -> dict[str, str]:
-        return {row["name"]: row["needs"] for row in shelves.rows(shelf)}
+        return {row["name"]: row["needs"] for row in describe.rows(shelf)}
 
     assert needs("objectives")["aahr"] == "multigrain"
     assert needs("encoders") | {"graph": ""} == needs("encoders") | {"regions": "regions", "graph": ""}
@@ -147,7 +147,7 @@ def test_explain_reads_the_key_of_a_number_and_a_group_of_options() -> None:
     assert said.startswith("exact:t2i/map_at_r: captions ask, images are found; relevant by 'exact'")
     assert "did you mean exact" in call("explain", "exat:t2i/map_at_r").output
     assert "  graph.alpha = " in call("explain", "aahr").output
-    assert [line for line in shelves.explain("cxc") if line.startswith("cxc: ")] == [
+    assert [line for line in describe.explain("cxc") if line.startswith("cxc: ")] == [
         "cxc: data set", "cxc: metric",
     ]  # fmt: skip
 

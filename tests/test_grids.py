@@ -1,4 +1,4 @@
-"""Every published ablation table is a grid file beside the notebooks, and every arm of it, and every preset,
+"""Every published ablation table is a grid file of paper_tables, and every arm of it, and every preset,
 can be built."""
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tests.runs.test_experiment import TINY
 from tools.benchmarks import bench_arms
 from workbench import assets, data, text
 from workbench.execution import library, notebook, parameters
-from workbench.execution.grid import expand, over_seeds, plan, read_grid
+from workbench.execution.grid import expand, plan, read_grid
 from workbench.io import read_options
 from workbench.runs import Config, fitting, resolve, run
 from workbench.runs import build as running
 from workbench.runs.build import build
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
-GRIDS = {path.stem: path for path in sorted((NOTEBOOKS / "grids").glob("*.yaml"))}
+GRIDS = {path.stem: path for place in library.sources() for path in sorted(place.glob("grids/*.yaml"))}
 PRESETS = {path.stem: path for path in sorted((NOTEBOOKS / "configs").glob("*.json"))}
 # Published tables and how many arms each has; those of CORA, Table 3 are three questions and three files.
 TABLES = {
@@ -103,7 +103,7 @@ def test_every_arm_of_every_ablation_is_recorded_away_from_chance():
         (name, place, arm)
         for name in named
         for place in bench_arms.DATA
-        for arm in expand(over_seeds(read_grid(GRIDS[name]), {"seed": 0}))
+        for arm in expand(layouts.over_seeds(read_grid(GRIDS[name]), {"seed": 0}))
     }
     assert len(there) == len(found)
     assert (found.rsum > bench_arms.TIMES * found.chance).all()

@@ -1,82 +1,43 @@
-"""The papers' tables in a terminal: a grid is planned, its table is written, and all tables are listed."""
+"""The papers' tables on the command line: the verb ``table``, ``list tables``, and what a grid with a key
+``table`` becomes.
+"""
 
-import inspect
-import json
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.lines import columns, screen
-from workbench.execution import library
-from workbench.records import require
+import typer
+
+from workbench.cli import describe
+from workbench.cli.base import AsJson, Pairs, Root, WithPairs, app, emit, pairs, usage
+from workbench.cli.output import screen
 
 
-def planned(
-    notebook: str, file: Path | str, words: Mapping[str, str]
-) -> tuple[Mapping[str, Any], dict[str, Any], dict[str, dict[str, Any]]]:
-    """A grid before anything runs.
+@app.command(cls=WithPairs, epilog="Example: workbench table ditm_table4")
+def table(file: str, parameter: Pairs = None, root: Root = "runs", as_json: AsJson = False) -> None:
+    """The table of a grid, from finished runs.
 
-    Args:
-        notebook: its path or name.
-        file: of the grid, by path or name.
-        words: values that go over those of all arms, as typed.
-
-    Returns:
-        The grid that is run, the values of those words, and the parameters of every arm.
-
-    Raises:
-        FileNotFoundError: no such file, or the data are not there; others as ``grid.plan``.
+    Give the -p of that grid; exit code 3: arms are missing.
     """
+    with usage():
+        made, files, lines = write_table(file, pairs(parameter), root)
+    emit({"files": {end: str(path) for end, path in files.items()}, **asdict(made)}, as_json, lines)
+    raise typer.Exit(3 if made.missing else 0)
+
+
+def prepare(grid: Mapping[str, Any], changes: Mapping[str, Any], path: Path | str) -> Mapping[str, Any]:
+    """A grid with a ``table``, checked, over the seeds of a table; see ``workbench.execution.grid``."""
     from paper_tables import layout
-    from workbench.execution import grid, parameters
 
-    path = library.find(file, "grid")
-    changes = parameters.spelt(parameters.inspect(library.find(notebook)), words)
-    described = grid.over_seeds(grid.read_grid(path), changes)
-    if "table" in described:
-        layout.read(described, path)
-    arms = grid.plan(notebook, described, changes)
-    require_data(arms)
-    return described, changes, arms
+    layout.read(seeded := layout.over_seeds(grid, changes), path)
+    return seeded
 
 
-def require_data(arms: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse data that are not there, or cannot be trained on, before anything runs.
-
-    Args:
-        arms: parameters by label.
-
-    Raises:
-        FileNotFoundError: data are not there; ValueError: they have no training split, or cannot be read.
-    """
-    from workbench import data
-
-    asked = {
-        json.dumps([one.get("data"), one.get("data_options")], sort_keys=True): one for one in arms.values()
-    }
-    for one in asked.values():
-        name, options = one.get("data"), one.get("data_options") or {}
-        if name in (None, "scenes"):
-            continue
-        split = inspect.signature(data.member(name)).parameters["split"].annotation
-        trains = "train" in getattr(split, "__args__", ("train",))
-        require(
-            trains,
-            f"{name} has no training split: train on other data, and `workbench evaluate RUN --data {name}`",
-        )
-        data.load(name, split="train", **options)
-
-
-def ended(done: Sequence[Any]) -> list[str]:
-    """How the arms of a grid ended, one a line, and the tracebacks of those that raised.
-
-    Args:
-        done: of type ``grid.Outcome``.
-    """
-    lines = columns((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
-    return [*lines, *(f"\n{one.label}:\n{one.traceback}" for one in done if one.traceback)]
+def finish(path: Path, changes: Mapping[str, Any], root: str, folders: Sequence[Path]) -> list[str]:
+    """Write the table after its grid has run; see ``workbench.execution.grid``."""
+    return write_table(path, changes, root, folders)[2]
 
 
 def write_table(
@@ -88,29 +49,32 @@ def write_table(
         file: of the grid, by path or name.
         changes: values that go over those of all arms.
         root: where the runs lie; the table goes to its folder ``tables``.
-        ended: folders of runs that have ended now and are first measured on what else the table asks for.
+        ended: folders of runs that are first measured on what else the table asks for.
 
     Returns:
         The table, its files by their ending, and lines to print.
     """
-    from paper_tables import pages as tables
-    from paper_tables import table
-    from workbench.execution import grid
+    from paper_tables import pages
+    from paper_tables import table as tables
+    from workbench.execution import grid, library
 
-    lacking = table.complete(grid.read_grid(library.find(file, "grid")), ended)
-    made = table.make(file, changes, root=root)
+    lacking = tables.complete(grid.read_grid(library.find(file, "grid")), ended)
+    made = tables.make(file, changes, root=root)
     made = replace(made, notes=[*made.notes, *lacking])
-    files = tables.write(made, Path(root) / "tables")
-    return made, files, [tables.markdown(made).rstrip(), *map(str, files.values())]
+    files = pages.write(made, Path(root) / "tables")
+    return made, files, [pages.markdown(made).rstrip(), *map(str, files.values())]
 
 
 def listed() -> tuple[list[dict[str, str]], list[str]]:
     """All tables and figures, and as lines what each shows, the command that makes it, and what it lacks."""
-    from paper_tables import table
+    from paper_tables import table as tables
 
-    found, lines = table.listed(), list[str]()
+    found, lines = tables.listed(), list[str]()
     for one in found:
         wrapped = textwrap.wrap(one.remark, min(screen(), 1000) - 4)
         lines += [f"{one.table}: {one.shows}", *(f"    {text}" for text in (one.command, *wrapped))]
     lines += ['RUN is a finished run, RUNS is a list of them: \'["RUN", "RUN"]\'']
     return [one._asdict() for one in found], lines
+
+
+describe.LISTS["tables"] = ("tables and figures of the papers, each with its command", listed)

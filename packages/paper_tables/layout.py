@@ -40,6 +40,10 @@ RETRIEVAL = (*(published.LABELS[metric] for metric in published.PARTS["rsum"]), 
 PRINTED_AS = {key: metric for metric, key in published.LABELS.items()}
 
 
+# of every grid that becomes a table
+SEEDS = (0, 1, 2)
+
+
 @dataclass(frozen=True)
 class Part:
     """A part of the printed table, measured on one data set.
@@ -86,6 +90,24 @@ class Layout:
     def sums_up(self, column: str) -> bool:
         """Whether a column of the table, headed by one of the layout and where it was measured, is a sum."""
         return any(f"{column}, ".startswith(f"{head}, ") for head in self.sums)
+
+
+def over_seeds(grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    """A grid with a ``table`` in which every arm meets each of ``SEEDS``, unless a seed is given.
+
+    Args:
+        grid: from ``grid.read_grid``.
+        changes: values that go over those of every arm.
+
+    >>> over_seeds({"table": {}, "grid": {"x": [1]}})["grid"]
+    {'x': [1], 'seed': [0, 1, 2]}
+    >>> over_seeds({"table": {}}, {"seed": 5})
+    {'table': {}}
+    """
+    axes = grid.get("grid") or {}
+    if "table" not in grid or grids.SEED in {*(changes or {}), *(grid.get("fixed") or {}), *axes}:
+        return grid
+    return {**grid, "grid": {**axes, grids.SEED: list(SEEDS)}}
 
 
 def read(grid: Mapping[str, Any], place: object = "table") -> Layout:

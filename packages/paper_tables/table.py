@@ -130,7 +130,7 @@ def make(file: Path | str, changes: Mapping[str, Any] | None = None, *, root: Pa
     layout, notebook = layouts.read(described, path), str(described.get("notebook", ""))
     words = {name: value for name, value in (changes or {}).items() if isinstance(value, str)}
     changes = {**(changes or {}), **parameters.spelt(parameters.inspect(find(notebook)), words)}
-    grid = grids.over_seeds(described, changes)
+    grid = grids.prepared(described, changes, path)
     arms = grids.plan(notebook, grid, changes)
     found = runs_of(arms, runs.list_runs(root, notebook))
     good = {label: run for label, run in found.items() if run and run.status == "ok"}

@@ -46,7 +46,10 @@ def test_everything_is_laid_out_and_nothing_is_overwritten(tmp_path: Path):
     written = library.lay_out(tmp_path / "mine")
     assert {path.suffix for path in written} == {".ipynb", ".json", ".yaml"}
     assert len(written) == sum(
-        path.suffix in (".ipynb", ".json", ".yaml") for path in library.shipped().rglob("*")
+        path.suffix in (".ipynb", ".json", ".yaml")
+        and path.parent.name in ("notebooks", "configs", "grids", "parameters")
+        for place in library.sources()
+        for path in place.rglob("*")
     )
     (tmp_path / "mine" / "01_descriptiveness.ipynb").unlink()
     with pytest.raises(FileExistsError, match="is there already; name another folder"):

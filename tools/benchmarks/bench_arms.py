@@ -28,7 +28,7 @@ import torch
 
 from workbench import assets
 from workbench.execution import grid
-from workbench.execution.library import find, shipped
+from workbench.execution.library import find, sources
 from workbench.formatting import format_number
 from workbench.records import Split
 from workbench.runs import Config, prepare
@@ -65,7 +65,10 @@ def chance(images: int = GALLERY, captions: int = CAPTIONS) -> float:
 
 def names() -> list[str]:
     """The grids that are a paper's ablation."""
-    found = {path.stem: grid.read_grid(path) for path in sorted((shipped() / "grids").glob("*.yaml"))}
+    found = {
+        path.stem: grid.read_grid(path)
+        for path in sorted(path for place in sources() for path in place.glob("grids/*.yaml"))
+    }
     return [name for name, described in found.items() if {"table", "fixed"} <= described.keys()]
 
 

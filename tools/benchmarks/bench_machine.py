@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import torch
+from machine_bench import figures
 
 from tools.benchmarks.recorded import record
-from workbench.execution.bench import figures
 
 
 def main() -> None:

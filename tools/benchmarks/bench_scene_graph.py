@@ -27,11 +27,11 @@ from tempfile import TemporaryDirectory
 
 from caption_graphs import tree
 from caption_graphs.store import stored
+from machine_bench import spacy_alone
 
 from tools.benchmarks.recorded import record
 from tools.caption_graphs.annotations import TEXTS, agreement, annotated, texts
 from workbench import text
-from workbench.execution.bench import spacy_alone
 from workbench.records import SceneGraph
 
 FEW, TURNS = 3_000, 5

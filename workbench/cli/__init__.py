@@ -5,7 +5,13 @@ the notebook or a check failed, 2 usage, 3 incomplete run, 124 the time was up, 
 killed, 143 SIGTERM.
 """
 
-from workbench.cli import doing, looking
+from importlib.metadata import entry_points
+
+from workbench.cli import commands_inspect, commands_run
 from workbench.cli.base import app
 
-__all__ = ["app", "doing", "looking"]
+# modules of other packages that add verbs to the application, by importing it from ``workbench.cli.base``
+for _entry in entry_points(group="workbench.cli"):
+    _entry.load()
+
+__all__ = ["app", "commands_inspect", "commands_run"]

@@ -4,7 +4,7 @@ import os
 import platform
 import shutil
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -69,14 +69,6 @@ def examine() -> list[Finding]:
         Finding(name, "ok" if found else "optional" if name in OPTIONAL else "missing", str(found or remedy))
         for name, (found, remedy) in looked.items()
     ]
-
-
-def speed() -> tuple[list[dict[str, Any]], list[tuple[str, ...]]]:
-    """How fast this machine is, see ``execution.bench``: the rows, and the lines of their table."""
-    from workbench.execution.bench import figures, lines
-
-    rows = list(figures())
-    return [asdict(row) for row in rows], lines(rows)
 
 
 def _first(found: Iterable[Any]) -> Any:

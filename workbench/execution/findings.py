@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from relevance_audit.agreement import TRUTH
-
 from workbench.formatting import format_number, format_value
 from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey
@@ -85,9 +83,10 @@ def _compare(results: Results, titles: Sequence[str]) -> str:
 
 
 def _relevance(results: Results, _: Sequence[str]) -> str:
-    truth = MetricKey.parse(TRUTH).judgements
     taus = {
-        key: row["tau"] for key, row in results["orders"].items() if MetricKey.parse(key).judgements != truth
+        key: row["tau"]
+        for key, row in results["orders"].items()
+        if MetricKey.parse(key).judgements != "truth"
     }
     same, back = ([key for key, tau in taus.items() if tau == end] for end in (1, -1))
     listed = f" ({', '.join(back)})" if back else ""

@@ -9,16 +9,20 @@ name may point into a mapping, ``objective_options.tau``. ``executor`` holds opt
 table: those of the test split, ``steps`` of training, and after ``val/`` those that the kept epoch has on the
 validation split.
 
-``table`` makes it the table of a paper (see ``execution.table``): then every arm is run with each of
-``SEEDS``, unless the file or who runs it gives a seed.
+An annex gives a meaning to a key of its own by an entry point of the group ``workbench.grids``. The entry has
+the name of the key and names a module with two functions: ``prepare(grid, changes, path)`` returns the grid
+that is run, and ``finish(path, changes, root, folders)`` returns lines to print after it has run.
 """
 
+import inspect
+import json
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import EntryPoints, entry_points
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -37,9 +41,8 @@ from workbench.registry import merge, require_known
 from workbench.runs import store as runs
 
 VALIDATION = "val/"
-KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "table")
-# of every grid that becomes the table of a paper
-SEED, SEEDS = "seed", (0, 1, 2)
+KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record")
+SEED = "seed"
 # so often an arm is run whose kernel or worker dies, in all; seconds between two looks at the workers
 TRIES, LOOK = 3, 0.2
 Arms = dict[str, dict[str, Any]]
@@ -78,7 +81,7 @@ def read_grid(path: Path | str) -> dict[str, Any]:
     """
     found = read_options(path)
     for key, value in found.items():
-        require_known(f"{path}: no key", key, KEYS, parameters.ParameterError)
+        require_known(f"{path}: no key", key, (*KEYS, *_annexes().names), parameters.ParameterError)
         within = value if key in ("arms", "reference") and isinstance(value, Mapping) else {}
         for name, part in {key: within or value, **within}.items():
             require(
@@ -120,28 +123,69 @@ def _points(grid: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], dict[
     ]
 
 
-def over_seeds(grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
-    """The grid that is run: one with a ``table`` and no seed of its own meets each of ``SEEDS``, and a seed
-    that is given takes the place of all others.
+def prepared(grid: Mapping[str, Any], changes: Mapping[str, Any], path: Path | str) -> Mapping[str, Any]:
+    """The grid that is run: a seed that is given takes the place of all others, and annexes prepare theirs.
 
     Args:
         grid: from ``read_grid``.
         changes: values that go over those of every arm.
+        path: of the grid file, for messages.
 
-    >>> over_seeds({"table": {}, "grid": {"x": [1]}})["grid"]
-    {'x': [1], 'seed': [0, 1, 2]}
-    >>> over_seeds({"table": {}}, {"seed": 5})
-    {'table': {}}
-    >>> over_seeds({"grid": {"x": [1], "seed": [0, 1]}}, {"seed": 5})["grid"]
+    >>> prepared({"grid": {"x": [1], "seed": [0, 1]}}, {"seed": 5}, "")["grid"]
     {'x': [1]}
     """
     axes = grid.get("grid") or {}
-    if SEED in (changes or {}) and SEED in axes and (len(axes) > 1 or grid.get("arms")):
-        return {**grid, "grid": {axis: values for axis, values in axes.items() if axis != SEED}}
-    chosen = {*(changes or {}), *(grid.get("fixed") or {}), *axes}
-    if "table" not in grid or SEED in chosen:
-        return grid
-    return {**grid, "grid": {**(grid.get("grid") or {}), SEED: list(SEEDS)}}
+    if SEED in changes and SEED in axes and (len(axes) > 1 or grid.get("arms")):
+        grid = {**grid, "grid": {axis: values for axis, values in axes.items() if axis != SEED}}
+    for entry in _annexes(grid):
+        grid = entry.load().prepare(grid, changes, path)
+    return grid
+
+
+def finished(
+    grid: Mapping[str, Any], path: Path, changes: Mapping[str, Any], root: str, folders: Sequence[Path]
+) -> list[str]:
+    """What annexes make of the good runs of a grid, as lines to print.
+
+    Args:
+        grid: from ``read_grid``.
+        path: of its file.
+        changes: values that went over those of every arm.
+        root: where runs lie.
+        folders: of the good runs.
+    """
+    return [line for entry in _annexes(grid) for line in entry.load().finish(path, changes, root, folders)]
+
+
+def _annexes(grid: Container[str] | None = None) -> EntryPoints:
+    """The entry points for keys of annexes: all of them, or those of the keys in a grid."""
+    entries = entry_points(group="workbench.grids")
+    return entries if grid is None else EntryPoints(entry for entry in entries if entry.name in grid)
+
+
+def require_data(arms: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse data that are not there, or cannot be trained on, before anything runs.
+
+    Args:
+        arms: parameters by label.
+
+    Raises:
+        FileNotFoundError: data are not there; ValueError: they have no training split, or cannot be read.
+    """
+    from workbench import data
+
+    distinct = {json.dumps([one.get(n) for n in ("data", "data_options")]): one for one in arms.values()}
+    for one in distinct.values():
+        name, options = one.get("data"), one.get("data_options") or {}
+        if name in (None, "scenes"):
+            continue
+        split = inspect.signature(data.member(name)).parameters["split"].annotation
+        trains = "train" in getattr(split, "__args__", ("train",))
+        require(
+            trains,
+            f"{name} has no training split: train on other data, and `workbench evaluate RUN --data {name}`",
+        )
+        data.load(name, split="train", **options)
 
 
 def _label(name: str, point: Mapping[str, Any]) -> str:
@@ -150,7 +194,7 @@ def _label(name: str, point: Mapping[str, Any]) -> str:
 
 
 def rows(grid: Mapping[str, Any]) -> dict[str, str]:
-    """The label of every arm -> the same without the seed: what a table over seeds calls its row.
+    """The label of every arm -> the same without the seed.
 
     >>> rows({"arms": {"a": {}}, "grid": {"x": [1], "seed": [0, 1]}})
     {'a, x=1, seed=0': 'a, x=1', 'a, x=1, seed=1': 'a, x=1'}
@@ -214,6 +258,26 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
             raise
     _check_apart(expand(grid, None, known), out, changes or {})
     return out
+
+
+def planned(
+    notebook: Path | str, file: Path, words: Mapping[str, str]
+) -> tuple[dict[str, Any], Mapping[str, Any], Arms]:
+    """A grid file before anything runs, with its data looked for.
+
+    Args:
+        notebook: path, or a name in ``notebooks/``.
+        file: of the grid.
+        words: values that go over those of every arm, as typed.
+
+    Returns:
+        The values of these words, the grid that is run, and its arms.
+    """
+    changes = parameters.spelt(parameters.inspect(find(notebook)), words)
+    grid = prepared(read_grid(file), changes, file)
+    arms = plan(notebook, grid, changes)
+    require_data(arms)
+    return changes, grid, arms
 
 
 def _check_apart(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:

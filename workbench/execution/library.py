@@ -1,13 +1,16 @@
-"""The notebooks, configurations, grids and parameter files that come with the package, and a user's own.
+"""The notebooks, configurations, grids and parameter files that come with the package and with its annexes,
+and a user's own.
 
-In a repository they lie in ``notebooks/`` beside the package, in an installed package inside it. A name is
-looked for below ``notebooks/`` of the current folder first, so that a user's own copy is found before the one
-that came with the package; ``lay_out`` makes such a copy.
+In a repository they lie in ``notebooks/`` beside the package, in an installed package inside it; those of an
+annex lie in folders of the same names in its package. A name is looked for below ``notebooks/`` of the
+current folder first, so that a user's own copy is found before the one that was shipped; ``lay_out`` makes
+such a copy.
 """
 
 import shutil
 from pathlib import Path
 
+from workbench import assets
 from workbench.records import require
 from workbench.registry import did_you_mean
 
@@ -26,6 +29,11 @@ def shipped() -> Path:
     return inside if inside.is_dir() else inside.parents[1] / "notebooks"
 
 
+def sources() -> list[Path]:
+    """Where shipped files lie: the folder of notebooks, then the packages of the annexes."""
+    return [shipped(), *assets.annexes()]
+
+
 def find(name: Path | str, kind: str = "notebook") -> Path:
     """A file by its path, or by its name among one's own and then among those that come with the package.
 
@@ -42,7 +50,7 @@ def find(name: Path | str, kind: str = "notebook") -> Path:
             f"{name} is no {kind}, whose name ends with {ends}", FileNotFoundError)  # fmt: skip
     held = f"{name} is a folder; name a {kind} in it"
     require(not Path(name).is_dir() or not str(name), held, FileNotFoundError)
-    folders = [Path(), *(Path(folder) / below for folder in ("notebooks", shipped()))]
+    folders = [Path(), *(folder / below for folder in (Path("notebooks"), *sources()))]
     for path in (folder / f"{name}{suffix}" for folder in folders for suffix in ("", *suffixes)):
         if path.suffix in suffixes and path.is_file():
             return path
@@ -55,7 +63,7 @@ def find(name: Path | str, kind: str = "notebook") -> Path:
 
 
 def lay_out(target: Path | str) -> list[Path]:
-    """Copy all that comes with the package into a folder, for a user to change.
+    """Copy all that is shipped into a folder, for a user to change.
 
     Args:
         target: the folder; it is made. Call it ``notebooks`` for names to be found there.
@@ -66,20 +74,19 @@ def lay_out(target: Path | str) -> list[Path]:
     Raises:
         FileExistsError: a file of that name is there already; then nothing is written.
     """
-    place, source = Path(target), shipped()
+    place = Path(target)
     is_folder = place.is_dir() or not place.exists()
     require(is_folder, f"{target} is a file; name a folder that is to be made", FileExistsError)
-    names = sorted(
-        path.relative_to(source)
+    files = {
+        place / path.relative_to(source): path
+        for source in sources()
         for below, suffixes in KINDS.values()
-        for path in (source / below).glob("*")
+        for path in sorted((source / below).glob("*"))
         if path.suffix in suffixes
-    )
-    if there := [name for name in names if (place / name).exists()]:
-        raise FileExistsError(
-            f"{place / there[0]} is there already; name another folder, or move it away first"
-        )
-    for name in names:
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / name, place / name)
-    return [place / name for name in names]
+    }
+    if there := [path for path in files if path.exists()]:
+        raise FileExistsError(f"{there[0]} is there already; name another folder, or move it away first")
+    for path, source in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, path)
+    return list(files)

@@ -36,7 +36,7 @@ def written(tmp_path: Path, **changes) -> Path:
 
 def finished(path: Path, root: Path, values: dict[str, float], status: str = "ok", **changes) -> None:
     """Runs of the labelled arms with this RSUM each, and R@1 of a tenth and two tenths."""
-    described = grid.over_seeds(grid.read_grid(path), changes)
+    described = layouts.over_seeds(grid.read_grid(path), changes)
     for label, params in grid.plan("03_train", described, changes).items():
         if label in values:
             folder = runs.new_run("03_train", params, root)
@@ -333,11 +333,11 @@ def test_the_verb_makes_the_table_again_and_says_what_is_missing(tmp_path):
 
 
 def test_a_seed_that_is_given_is_the_only_one():
-    seeded = grid.over_seeds(GRID)
+    seeded = layouts.over_seeds(GRID)
     assert list(grid.expand(seeded))[:4] == ["HARD, seed=0", "HARD, seed=1", "HARD, seed=2", "mine, seed=0"]
     assert set(grid.rows(seeded).values()) == {"HARD", "mine", "CON"}
-    assert list(grid.expand(grid.over_seeds(GRID, {"seed": 7}), {"seed": 7})) == ["HARD", "mine", "CON"]
-    assert grid.over_seeds({"arms": {"a": {}}}) == {"arms": {"a": {}}}
+    assert list(grid.expand(layouts.over_seeds(GRID, {"seed": 7}), {"seed": 7})) == ["HARD", "mine", "CON"]
+    assert layouts.over_seeds({"arms": {"a": {}}}) == {"arms": {"a": {}}}
 
 
 def test_a_part_from_another_data_set_is_read_from_what_a_run_was_measured_on_there(tmp_path):

@@ -1,15 +1,15 @@
-"""The verbs that look at what is there: runs, shelves, data, the explorer, this machine."""
+"""Commands that inspect runs, members of the shelves, data and this machine."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from paper_tables import cli as papers
 
-from workbench.cli import shelves
+from workbench.cli import describe
 from workbench.cli.base import (
     USUAL,
     AsJson,
@@ -24,9 +24,9 @@ from workbench.cli.base import (
     usage,
     writable,
 )
-from workbench.cli.lines import changed, columns, cut, evaluated, numbers, screen
+from workbench.cli.output import changed, columns, cut, evaluated, numbers, screen
 from workbench.execution import library
-from workbench.execution.doctor import examine, speed
+from workbench.execution.doctor import examine
 from workbench.formatting import format_count
 from workbench.io import flat
 from workbench.records import require
@@ -202,19 +202,19 @@ def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_
 def list_shelf(
     shelf: Annotated[str, typer.Argument(show_default=False)] = "", as_json: AsJson = False
 ) -> None:
-    """The members of a shelf, one a line; without one, all shelves.
+    """The members of a shelf, one a line; without one, all describe.
 
     The shelves are data, encoders, metrics, objectives and text; tables are
     the tables and figures of the papers, each with its command.
     """
     if not shelf:
-        found, lines = shelves.every(screen())
-    elif shelf == "tables":
-        found, lines = papers.listed()
+        found, lines = describe.every(screen())
+    elif shelf in describe.LISTS:
+        found, lines = describe.LISTS[shelf][1]()
     else:
-        require_known("no shelf", shelf, (*shelves.KINDS, "tables"))
-        found = shelves.rows(shelf)
-        lines = shelves.lines(found, screen())
+        require_known("no shelf", shelf, (*describe.KINDS, *describe.LISTS))
+        found = describe.rows(shelf)
+        lines = describe.lines(found, screen())
     emit(found, as_json, lines)
 
 
@@ -225,7 +225,7 @@ def explain(name: str, as_json: AsJson = False) -> None:
 
     The name is that of a member, module:Class, or the key of a number.
     """
-    found = shelves.explain(name)
+    found = describe.explain(name)
     emit(found, as_json, found)
 
 
@@ -292,7 +292,10 @@ def doctor(
         emit(said, as_json, columns(said.items()))
         return
     if bench:
-        rows, lines = speed()
+        with usage():
+            benches = entry_points(group="workbench.bench")
+            require(benches, "no benchmark is installed; the package machine_bench has one", LookupError)
+        rows, lines = next(iter(benches)).load()()
         emit(rows, as_json, columns(lines))
         return
     found = examine()

@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, get_type_hints
 
-from workbench.cli.lines import columns
+from workbench.cli.output import columns
 from workbench.execution import library
 from workbench.records import MetricKey, require
 from workbench.registry import REFERENCE, Group, did_you_mean
@@ -18,6 +18,8 @@ KINDS = {
     "data": "data set", "encoders": "encoder", "metrics": "metric", "objectives": "objective",
     "text": "signal of captions",
 }  # fmt: skip
+# what annexes list beside the shelves: name -> what it is, and what gives its rows and lines
+LISTS: dict[str, tuple[str, Callable[[], tuple[list[dict[str, str]], list[str]]]]] = {}
 # what is no member of a shelf, and what is typed to read of it
 TOLD_ELSEWHERE = {"notebook": "params {}", "grid": "list tables"}
 READS_WITH = re.compile(r"^Reads with:.*\n", re.MULTILINE)
@@ -58,15 +60,15 @@ def lines(found: Sequence[Mapping[str, str]], width: int) -> list[str]:
 def every(width: int) -> tuple[list[dict[str, Any]], list[str]]:
     """All shelves with the names of their members, and as lines that are at most so many characters wide."""
     found = [{"shelf": shelf, "members": import_module(f"workbench.{shelf}").names()} for shelf in KINDS]
-    begin = max(map(len, KINDS)) + 2
+    begin = max(map(len, (*KINDS, *LISTS))) + 2
     wrapped = (
         textwrap.wrap(
             f"{one['shelf']:{begin}}{', '.join(one['members'])}", width, subsequent_indent=" " * begin
         )
         for one in found
     )
-    last = f"{'tables':{begin}}tables and figures of the papers, each with its command"
-    return found, [*(line for lines in wrapped for line in lines), last]
+    further = [f"{name:{begin}}{about}" for name, (about, _) in LISTS.items()]
+    return found, [*(line for lines in wrapped for line in lines), *further]
 
 
 def what(shelf: str, member: Any) -> str:

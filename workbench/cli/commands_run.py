@@ -1,4 +1,4 @@
-"""The verbs that make something: runs, grids, tables, notebooks."""
+"""Commands that run something: notebooks, grids, trainings, evaluations."""
 
 import shlex
 from dataclasses import asdict
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from paper_tables import cli as papers
 
 from workbench.cli.base import (
     AsJson,
@@ -25,7 +24,7 @@ from workbench.cli.base import (
     usage,
     writable,
 )
-from workbench.cli.lines import evaluated, numbers
+from workbench.cli.output import evaluated, numbers, outcomes
 from workbench.execution import executors, library
 from workbench.formatting import format_number
 from workbench.io import ChecksumError, read_options
@@ -115,7 +114,8 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     from workbench.execution import grid as execution
 
     with usage():
-        described, changes, arms = papers.planned(notebook, file, pairs(parameter))
+        path = library.find(file, "grid")
+        changes, described, arms = execution.planned(notebook, path, pairs(parameter))
         given = {"jobs": jobs if executor == "local" else None, executors.TIME_LIMIT: time_limit}
         options = {**(described.get("executor") or {}), **{k: v for k, v in given.items() if v is not None}}
         executors.check(executor, options)
@@ -124,34 +124,21 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
             writable(place)
     with usage((executors.ExecutorError,)):
         done = execution.run_grid(
-            notebook, arms, root=root, name=library.find(file, "grid").stem, executor=executor,
+            notebook, arms, root=root, name=path.stem, executor=executor,
             options=options, skip_existing=skip_existing, say=told(as_json),
         )  # fmt: skip
-    emit([asdict(outcome) for outcome in done], as_json, papers.ended(done))
+    emit([asdict(outcome) for outcome in done], as_json, outcomes(done))
     code = max(one.exit_code for one in done)
     if record and code:
         typer.echo(f"{record} is not written, since an arm failed", err=True)
-    elif record:
-        words = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), "--record", str(record)]
-        with usage():
-            execution.record(described, done, record, shlex.join(["workbench", "grid", *words]))
+    words = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), "--record", str(record)]
     good = [one.folder for one in done if not one.exit_code]
-    if good and "table" in described:
-        with usage():
-            typer.echo("\n".join(papers.write_table(file, changes, root, good)[2]), err=as_json)
-    raise typer.Exit(code)
-
-
-@app.command(cls=WithPairs, epilog="Example: workbench table ditm_table4")
-def table(file: str, parameter: Pairs = None, root: Root = "runs", as_json: AsJson = False) -> None:
-    """The table of a grid, from finished runs.
-
-    Give the -p of that grid; exit code 3: arms are missing.
-    """
     with usage():
-        made, files, lines = papers.write_table(file, pairs(parameter), root)
-    emit({"files": {end: str(path) for end, path in files.items()}, **asdict(made)}, as_json, lines)
-    raise typer.Exit(3 if made.missing else 0)
+        if record and not code:
+            execution.record(described, done, record, shlex.join(["workbench", "grid", *words]))
+        for line in execution.finished(described, path, changes, root, good) if good else ():
+            typer.echo(line, err=as_json)
+    raise typer.Exit(code)
 
 
 @app.command(cls=WithPairs, epilog="Example: workbench train -p objective=ditm --out runs/mine")

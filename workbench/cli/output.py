@@ -1,4 +1,4 @@
-"""Tables of texts in a terminal: what runs measured, and what differs between two of them."""
+"""Tables in a terminal: numbers of runs, differences between two of them, outcomes of a grid."""
 
 import os
 import shutil
@@ -80,6 +80,16 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
     notes = [f"A and B were measured on other data: {' and '.join(places.values())}"] * (len(places) > 1)
     told_of = columns(rows) if len(rows) > 1 else []
     return [*told_of, *notes], {label: one.row() for label, one in paired.items()}
+
+
+def outcomes(done: Iterable[Any]) -> list[str]:
+    """How the arms of a grid ended, one a line, and the tracebacks of those that raised.
+
+    Args:
+        done: of type ``grid.Outcome``.
+    """
+    lines = columns((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
+    return [*lines, *(f"\n{one.label}:\n{one.traceback}" for one in done if one.traceback)]
 
 
 def evaluated_on(results: Mapping[str, Any]) -> str:

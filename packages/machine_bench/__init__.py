@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from caption_graphs import tree
 from torch.nn.functional import cross_entropy
 
 from workbench import data, objectives, text
@@ -68,6 +67,12 @@ def lines(rows: Sequence[Figure]) -> list[tuple[str, ...]]:
     return [("what", "ms", "reference", "ms", "times the reference"), *map(cells, rows)]
 
 
+def measured() -> tuple[list[dict[str, Any]], list[tuple[str, ...]]]:
+    """All figures as JSON values, and as cells with a heading."""
+    rows = list(figures())
+    return [asdict(row) for row in rows], lines(rows)
+
+
 def milliseconds(seconds: float) -> str:
     """A time as it is shown."""
     return format_number(1000 * seconds, 0 if seconds > 0.1 else 1)
@@ -93,10 +98,11 @@ def figures() -> Iterator[Figure]:
     yield evaluation(split)
     if find_spec("pycocoevalcap"):
         yield cider(split)
-    some = split.captions[:CAPTIONS]
-    parsed = seconds(lambda: text.load("scene_graph").of(some))
-    spacy = seconds(partial(spacy_alone, some))
-    yield Figure(f"scene graphs of {CAPTIONS} captions", parsed, "spaCy's tagger and parser", spacy)
+    if find_spec("caption_graphs"):
+        some = split.captions[:CAPTIONS]
+        parsed = seconds(lambda: text.load("scene_graph").of(some))
+        spacy = seconds(partial(spacy_alone, some))
+        yield Figure(f"scene graphs of {CAPTIONS} captions", parsed, "spaCy's tagger and parser", spacy)
     yield search()
 
 
@@ -237,6 +243,8 @@ def cider(split: Split) -> Figure:
 
 def spacy_alone(captions: Sequence[str]) -> None:
     """SpaCy's tagger and parser, nothing after them."""
+    from caption_graphs import tree
+
     nlp, _ = tree.model()
     with nlp.select_pipes(disable="lemmatizer"):
         for _ in nlp.pipe(captions, batch_size=tree.BATCH):
