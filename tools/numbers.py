@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
+import machine_bench as bench
 import pandas as pd
 from paper_tables import published
 from relevance_audit import judge_advice
@@ -20,7 +21,6 @@ from relevance_audit import judge_advice
 from tools.benchmarks import bench_arms
 from tools.benchmarks.recorded import read
 from workbench import assets, data
-from workbench.execution import bench
 from workbench.formatting import format_count, format_number, format_value
 from workbench.metrics import seeds
 from workbench.runs import compare
