@@ -15,7 +15,8 @@ from scene_world.dice import Dice
 from scene_world.drawing import picture
 from scene_world.language import LEVELS, chain, short_phrase, statement, verbalise
 from scene_world.layout import Scene, graph_of, make_scene
-from scene_world.truth import canonical, grade, judgements
+from scene_world.truth import judgements
+from scene_world.typed import canonical, grade
 from workbench.records import Rows, SceneGraph, Split, require
 from workbench.registry import Count, Natural
 

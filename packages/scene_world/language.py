@@ -175,7 +175,7 @@ def chain(dice: Dice, scene: SceneGraph) -> list[SceneGraph]:
     ]
 
 
-_FRAMES = ("",) * 3 + (
+FRAMES = ("",) * 3 + (
     "there is", "a photo of", "a picture of", "an image of", "this picture shows", "we see",
 )  # fmt: skip
 _PLURALS = {
@@ -297,7 +297,7 @@ def _listed(phrases: list[str]) -> str:
 def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str, bool]:
     """The first clause, and whether it is a sentence that a place may stand before ("at night, ...")."""
     dice, names = speaker.dice, speaker.graph.objects
-    frame = dice.pick(_FRAMES)
+    frame = dice.pick(FRAMES)
     if first and (clauses or dice.chance(40)):
         return speaker.clause(first), True
     things = [n for n, name in enumerate(names) if name not in BACKDROPS] or list(range(len(names)))

@@ -7,9 +7,7 @@ of exactly two, a plural without a number for two or more, the singular for noth
 share of the statements that hold, at the best assignment; it is 1 exactly where the caption is true.
 
 All assignments of a caption are tried on all scenes at once: scenes are columns of integer arrays, attributes
-and relations bits. ``canonical`` folds the many words of captions into those of the world, so that graphs
-parsed from captions can be held against the true ones. ``grade`` does the same for what a person types or
-edits, and names the words that this world has not or cannot check.
+and relations bits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,26 +21,23 @@ from numpy.typing import NDArray
 from scene_world.vocabulary import (
     ATTRIBUTES,
     BACKDROPS,
-    COLOURS,
     COUNTS,
     KINDS,
     NOUNS,
-    PATTERNS,
     PLURAL,
     RELATIONS,
-    SIZES,
     is_a,
 )
-from workbench.records import Judgements, LazyJudgements, Rows, SceneGraph, Truth
+from workbench.records import Judgements, LazyJudgements, Rows, SceneGraph
 
 Bytes = NDArray[np.uint8]
 _NAMES = (*NOUNS, *BACKDROPS)
 _NUMBER = {name: i for i, name in enumerate(_NAMES)}
-_WORDS = (*_NAMES, *KINDS)
-_IS_A = {word: np.array([*(is_a(name, word) for name in _NAMES), False]) for word in _WORDS}
+WORDS = (*_NAMES, *KINDS)
+_IS_A = {word: np.array([*(is_a(name, word) for name in _NAMES), False]) for word in WORDS}
 _BIT = {a: np.uint32(1 << i) for i, a in enumerate(ATTRIBUTES)}
 _LINK = {r: np.uint16(1 << i) for i, r in enumerate(RELATIONS)}
-_MOST = 7
+MOST = 7
 
 
 @dataclass(frozen=True)
@@ -115,9 +110,9 @@ def held(caption: SceneGraph, world: World) -> Bytes:
         ValueError: the caption has no object, or more than seven.
     """
     nodes, (slots, scenes) = len(caption.objects), world.noun.shape
-    if not 1 <= nodes <= _MOST:
+    if not 1 <= nodes <= MOST:
         raise ValueError(
-            f"a caption graph has {nodes} objects, 1 to {_MOST} can be checked; leave it out, or split it"
+            f"a caption graph has {nodes} objects, 1 to {MOST} can be checked; leave it out, or split it"
         )
     never = np.zeros(len(_NAMES) + 1, dtype=bool)
     fits = np.zeros((nodes, slots + 1, scenes), dtype=bool)
@@ -138,7 +133,7 @@ def held(caption: SceneGraph, world: World) -> Bytes:
     return np.asarray(total.max(axis=0))
 
 
-def _shares(captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> Iterator[NDArray[np.float32]]:
+def shares(captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> Iterator[NDArray[np.float32]]:
     """For each caption the ``(I,)`` share of it that holds in each scene."""
     world = World.of(images)
     return (held(one, world).astype(np.float32) / np.float32(statements(one)) for one in captions)
@@ -160,8 +155,7 @@ def truth(
     Raises:
         ValueError: a caption has no object, or more than seven.
     """
-    shares = np.array([*_shares(captions, images)], dtype=np.float32)
-    graded = shares.reshape(len(captions), len(images)).T
+    graded = np.array([*shares(captions, images)], dtype=np.float32).reshape(len(captions), len(images)).T
     return graded == 1, graded
 
 
@@ -175,7 +169,7 @@ _RULES = {
 def _judged(name: str, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> Judgements:
     """The judgements ``"exact"`` or ``"graded"`` of a split."""
     rows, grades = list[Rows](), list[NDArray[np.float32]]()
-    for share in _shares(captions, images):
+    for share in shares(captions, images):
         rows.append(np.flatnonzero(share == 1 if name == "exact" else share))
         grades.append(share[rows[-1]])
     return Judgements(
@@ -204,146 +198,3 @@ def judgements(own: Rows, captions: Sequence[SceneGraph], images: Sequence[Scene
         },
         {"exact": lambda i, t: (graded(i, t) == 1).astype(np.float32), "graded": graded},
     )
-
-
-_OBJECTS = (
-    {said: name for name, noun in NOUNS.items() for said in noun.says}
-    | {said: kind for kind, says in KINDS.items() for said in says}
-    | {
-        said.removeprefix("a ").removeprefix("the "): name
-        for name, (_, says) in BACKDROPS.items()
-        for said in says
-    }
-)
-_LOOKS = {said: name for table in (SIZES, PATTERNS) for name, says in table.items() for said in says} | {
-    "2": "two", "pair": "two", "couple": "two", "3": "three",
-}  # fmt: skip
-# Beside what captions of this world say, what people type for the same.
-_TYPED = {"underneath": "below", "atop": "on", "inside of": "in", "by": "next to"}
-_TIES = {said: name for name, says in RELATIONS.items() for said in says} | _TYPED
-# What a thing does while it is somewhere says no more than "is" in this world.
-_STAYING = ("sit", "stand", "fly", "park", "lie", "locate", "place")
-_DENIED = ("no", "not", "without", "never", "zero")
-# one thing has one of each; "red and blue balls" are said of several, which a graph cannot tell apart
-_EXCLUSIVE = (set(COLOURS), set(SIZES), set(PATTERNS), set(COUNTS.values()))
-# what a picture's plan says of a backdrop and the things before it
-_PLACES = ("in", "on", "at")
-
-
-def canonical(graph: SceneGraph) -> SceneGraph:
-    """A graph in canonical words: *bunny* is a rabbit, *little* is small, *sits beside* is next to.
-
-    A backdrop is behind all that a picture shows, and a caption ties it to one thing at random (*at night, a
-    cat is on a table*: the cat or the table). Its relation is therefore written as one of the backdrop to
-    itself, whatever thing the graph names.
-
-    Args:
-        graph: parsed from a caption, or true of one. Words outside the vocabulary stay as they are.
-
-    Returns:
-        A graph with the same nodes; the attribute that marks a plural is left out, since no word of a caption
-        says it.
-    """
-    said = _folded(graph)
-    looks = tuple((node, look) for node, look in said.attributes if look != PLURAL)
-    ties = (
-        (thing if said.objects[thing] in BACKDROPS else subject, tie, thing)
-        for subject, tie, thing in said.relations
-    )
-    return SceneGraph(said.objects, looks, tuple(ties))
-
-
-def _folded(graph: SceneGraph) -> SceneGraph:
-    """A graph in the words of this world, each statement about the same nodes as before."""
-    names, words = map(_plain, graph.objects), ((node, _plain(look)) for node, look in graph.attributes)
-    objects = tuple(_OBJECTS.get(name, name) for name in names)
-    looks = ((node, _LOOKS.get(look, look)) for node, look in words)
-    ties = ((subject, _tie(_plain(tie), objects[thing]), thing) for subject, tie, thing in graph.relations)
-    return SceneGraph(objects, tuple(looks), tuple(ties))
-
-
-def _plain(word: str) -> str:
-    """A word in small letters with single spaces, as in the vocabulary."""
-    return " ".join(word.lower().split())
-
-
-def _tie(relation: str, thing: str) -> str:
-    verb, _, rest = relation.partition(" ")
-    place = rest if verb in _STAYING else relation
-    tie = _TIES.get(place, place)
-    # a backdrop has one preposition, and people say others: "at the beach"
-    return BACKDROPS[thing][0] if thing in BACKDROPS and tie in ("in", "on", "at") else tie
-
-
-def grade(graph: SceneGraph, scenes: Sequence[SceneGraph]) -> Truth:
-    """Of which scenes a statement is true, by the rules that make the exact truth of captions.
-
-    A statement with a word that this world has not is false where the rest of it is, and else not known. What
-    is denied ("no cat", "without a hat") cannot be checked, since a graph says only what is there; nor can
-    two colours of one thing, nor what is said of a backdrop beyond what is in it: how it looks, how many it
-    is, or that something is above it, since no plan says so.
-
-    Args:
-        graph: parsed from a sentence (with its plurals) or edited: nouns, kinds, adjectives, relations and
-            backdrops by any of their words, in either case.
-        scenes: ``I`` whole graphs of scenes, e.g. ``Split.image_graphs``.
-
-    Returns:
-        ``(I,)`` truth and graded share, NaN where they are not known; the words that this world has not, and
-        those of its words that cannot be checked here, both as they were said.
-
-    Raises:
-        ValueError: more than seven objects that this world knows.
-    """
-    known, unknown, unclear = _checked(graph)
-    nothing = np.full(len(scenes), np.nan, dtype=np.float32)
-    share = next(_shares([known], scenes)) if known.objects else nothing
-    if unknown or unclear:
-        return Truth(np.where(share < 1, np.float32(0), nothing), nothing, unknown, unclear)
-    return Truth((share == 1).astype(np.float32), share)
-
-
-def _checked(graph: SceneGraph) -> tuple[SceneGraph, tuple[str, ...], tuple[str, ...]]:
-    """What of a graph can be checked, its words that this world has not, and those that are not checked."""
-    said = _folded(graph)
-    backdrop = [name in BACKDROPS for name in said.objects]
-    # all backdrops are written with or without a plural: "the mountains"
-    looks = [
-        (n, look, word)
-        for (n, look), (_, word) in zip(said.attributes, graph.attributes, strict=True)
-        if look != PLURAL or not backdrop[n]
-    ]
-    ties = [(*new, old[1]) for new, old in zip(said.relations, graph.relations, strict=True)]
-    denied = {n for n, look, _ in looks if look in _DENIED} | {o for _, r, o, _ in ties if _denies(r)}
-    number = {
-        n: i
-        for i, n in enumerate(n for n, one in enumerate(said.objects) if one in _WORDS and n not in denied)
-    }
-    twice = _exclusive(said)
-
-    def sound(s: int, tie: str, o: int) -> bool:
-        # a backdrop is a place of things, and of no other backdrop
-        return tie in RELATIONS and (not (backdrop[s] or backdrop[o]) or (tie in _PLACES and not backdrop[s]))
-
-    good = {(n, a) for n, a, _ in looks if a in ATTRIBUTES and (n, a) not in twice and not backdrop[n]}
-    known = SceneGraph(
-        tuple(said.objects[n] for n in number),
-        tuple((number[n], a) for n, a, _ in looks if n in number and (n, a) in good),
-        tuple((number[s], r, number[o]) for s, r, o, _ in ties if {s, o} <= number.keys() and sound(s, r, o)),
-    )
-    nameless = [old for old, new in zip(graph.objects, said.objects, strict=True) if new not in _WORDS]
-    open_ = [(word, a in ATTRIBUTES or a in _DENIED) for n, a, word in looks if (n, a) not in good]
-    open_ += [(word, r in RELATIONS or _denies(r)) for s, r, o, word in ties if not sound(s, r, o)]
-    unknown = dict.fromkeys([*nameless, *(word for word, meant in open_ if not meant)])
-    return known, tuple(unknown), tuple(dict.fromkeys(word for word, meant in open_ if meant))
-
-
-def _denies(relation: str) -> bool:
-    return relation.split(" ")[0] in _DENIED
-
-
-def _exclusive(graph: SceneGraph) -> set[tuple[int, str]]:
-    """Attributes of which a thing has two, though no thing has more than one such."""
-    looks = [{look for n, look in graph.attributes if n == node} for node in range(len(graph.objects))]
-    pairs = ((n, of & one) for n, of in enumerate(looks) for one in _EXCLUSIVE)
-    return {(n, look) for n, of in pairs if len(of) > 1 for look in of}

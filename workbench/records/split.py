@@ -38,8 +38,8 @@ class Split:
         image_graphs, caption_graphs: scene graphs, where the data set knows them.
         stamp: row -> size in bytes of the image's file, where images are files: exchanged under one id, they
             seldom have one size.
-        grade: what a data set that knows the truth says of a statement, given its graph and the graphs of
-            images.
+        grade: what a data set that knows the truth says of a statement, a sentence or its graph, given the
+            graphs of images.
         notes: facts worth printing (skipped files, sources), in words.
 
     Raises:
@@ -61,7 +61,7 @@ class Split:
     caption_judgements: Mapping[str, Judgements] = field(default_factory=dict)
     image_graphs: tuple[SceneGraph, ...] | None = None
     caption_graphs: tuple[SceneGraph, ...] | None = None
-    grade: Callable[[SceneGraph, Sequence[SceneGraph]], Truth] | None = None
+    grade: Callable[[SceneGraph | str, Sequence[SceneGraph]], Truth] | None = None
     stamp: Callable[[int], int] | None = None
     notes: tuple[str, ...] = ()
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workbench.records import Embedding, SceneGraph
 from workbench.runs.result import OpenRun
 from workbench.views.explorer import disagreements as disagree
-from workbench.views.explorer import questions, truths
+from workbench.views.explorer import notes, questions
 from workbench.views.explorer.answers import Answer, Edit, Item, Query, Step, Word, thumbnail_key
 from workbench.views.explorer.gallery import Entities, Gallery, Grader, cosines, first, places
 from workbench.views.explorer.pictures import recent
@@ -156,7 +156,7 @@ def graph_of(question: Question) -> SceneGraph | None:
         raise ValueError("only a question that is a text alone has a scene graph to edit")
     if not question.words or not (question.changes or "graph" in question.extras):
         return None
-    return truths.parsed(question.words)
+    return questions.parsed(question.words)
 
 
 def edits(askers: Sequence[Asker], question: Question, watched: int | None) -> dict[str, Any]:
@@ -249,7 +249,7 @@ class Engine:
             question.pins,
             watched,
             note=self._note(question),
-            truth=self._told(question, asked),
+            truth=self._truth(question, asked),
             partners=self._partners(question, scores),
             skip=question.skip,
         )
@@ -314,25 +314,30 @@ class Engine:
         rows = self.gallery.partners(about, question.seeks)
         return self._items(question, sorted(rows, key=lambda row: -float(scores[0][row])), scores)
 
-    def _told(self, question: Question, asked: Question) -> str:
-        """What is true of the images, and which words nobody knows here."""
-        truth, rows = self.grader.truth(question), self.gallery.rows
-        models = {asker.run.name: asker.run.model for asker in self.askers}
-        lines = [] if truth is None else [truths.told(truth, question), truths.read_as(question, rows)]
-        return " ".join(filter(None, [*lines, truths.unseen(asked.terms, models)]))
+    def _truth(self, question: Question, asked: Question) -> str:
+        """What is true of the images, how a typed sentence was read, and which words nobody knows here."""
+        truth, models = (
+            self.grader.truth(question),
+            {asker.run.name: asker.run.model for asker in self.askers},
+        )
+        lines = [] if truth is None else [notes.truth_line(truth, question.pins)]
+        if truth and question.words and (question.changes or question.words not in self.gallery.rows):
+            graph = reduce(questions.changed, question.changes, questions.parsed(question.words))
+            lines.append(f"Read as: {questions.sentence(graph).rstrip('.')}.")
+        return " ".join(filter(None, [*lines, notes.unseen(asked.terms, models)]))
 
     def _note(self, question: Question) -> str:
         truth = self.grader.truth(question)
         judged = self.grader.about(question) or (truth and not np.isnan(truth.holds).all())
-        notes = {
+        sentences = {
             "Ranks are places in the whole gallery; filters hide items and move no rank.": (
                 question.filters != Filters()
             ),
             "Captions that read the same are shown once.": question.seeks == "captions",
             "This question is not one of the data, and nobody judged its answers.": (not judged),
-            truths.SUM: truth is not None and len(question.terms) > 1,
+            notes.SUM: truth is not None and len(question.terms) > 1,
         }
-        return " ".join(note for note, holds in notes.items() if holds)
+        return " ".join(sentence for sentence, holds in sentences.items() if holds)
 
     def _extras(self, question: Question, asked: Question, watched: int | None) -> dict[str, Any]:
         """The fields of an answer that only some panels need."""

@@ -8,7 +8,7 @@ al., "Composing object relations and attributes for image-text matching" (CORA),
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import islice
 from typing import Any
 
@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench import text
-from workbench.records import Rows, Split, Truth, densest
+from workbench.records import Rows, SceneGraph, Split, Truth, densest
 from workbench.registry import require_known
 from workbench.runs.result import OpenRun
-from workbench.views.explorer import truths
 from workbench.views.explorer.answers import thumbnail_key
 from workbench.views.explorer.pictures import recent
-from workbench.views.explorer.questions import Filters, Mark, Question, Seeks
+from workbench.views.explorer.questions import Change, Filters, Mark, Question, Seeks, Term, changed, parsed
 
 BLOCK = 65_536
 SAMPLE = 300
@@ -217,7 +216,7 @@ class Grader:
         self.gallery, self.split = gallery, gallery.split
         known = list(self.split.judgements)
         self.name = name or densest(known)
-        self._truths: dict[Any, Truth | None] = {}
+        self._truths: dict[Any, Truth] = {}
         self._by_judge = self.name not in known
         known += text.judges() if self._by_judge else []
         require_known(f"{self.split.name} has no judgements", self.name, known, ValueError)
@@ -244,15 +243,43 @@ class Grader:
         return int(self.split.own[about[1]]) if about and about[0] == "caption" else about and about[1]
 
     def truth(self, question: Question) -> Truth | None:
-        """Of which images a question made of words is true; ``None`` where the data do not know, or where
-        only their own pairs are asked for.
+        """Of which images a question made of words is true: a sum where every added sentence holds and no
+        subtracted one; ``None`` where the data do not know, or where only their own pairs are asked for.
         """
-        if self.name == "own" or self._by_judge:
+        spoken = all(term.kind in ("text", "caption") for term in question.terms)
+        unknown = self.name == "own" or self._by_judge or self.split.grade is None
+        if unknown or not spoken or question.seeks != "images":
             return None
-        key = (tuple(term.key for term in question.terms), question.seeks, question.changes)
-        return recent(
-            self._truths, key, lambda: truths.truth_of(question, self.split, self.gallery.rows), TRUTHS
+        key = (tuple(term.key for term in question.terms), question.changes)
+        return recent(self._truths, key, lambda: self._truth(question), TRUTHS)
+
+    def _truth(self, question: Question) -> Truth:
+        found = [self._truth_of(term, question.changes) for term in question.terms]
+        if len(found) == 1 and question.terms[0].sign > 0:
+            return found[0]
+        signed = np.stack(
+            [one.holds if t.sign > 0 else 1 - one.holds for t, one in zip(question.terms, found, strict=True)]
         )
+        # one false part makes the whole false, whatever is not known of the others
+        holds = np.where((signed == 0).any(axis=0), np.float32(0), signed.min(axis=0))
+        unknown, unclear = (
+            tuple(dict.fromkeys(word for one in found for word in getattr(one, which)))
+            for which in ("unknown", "unclear")
+        )
+        return Truth(holds, holds, unknown, unclear)
+
+    def _truth_of(self, term: Term, changes: Sequence[Change]) -> Truth:
+        """The truth of one sentence: by its graph where the data have it or it was edited."""
+        grade: Any = self.split.grade
+        graphs = self.split.caption_graphs
+        row = self.gallery.rows.get(term.value) if term.kind == "text" else term.value
+        statement: SceneGraph | str = term.name
+        if changes:
+            statement = reduce(changed, changes, parsed(term.name))
+        elif graphs and row is not None:
+            statement = graphs[row]
+        truth: Truth = grade(statement, self.split.image_graphs or ())
+        return truth
 
     def grades(self, question: Question, rows: Rows) -> tuple[list[float | None], list[Mark]]:
         """Grade and mark of each of these rows of the gallery."""

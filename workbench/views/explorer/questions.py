@@ -9,10 +9,12 @@ differs.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from workbench import text
 from workbench.records import SceneGraph, Split
 from workbench.registry import Count, Natural, Share, check_options
 
@@ -229,6 +231,17 @@ def _term(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Term
     if not 0 <= row < len(names):
         raise ValueError(f"there is no {kind} number {row}")
     return Term(kind, row, sign, names[row] if kind == "caption" else f"image {names[row]}")
+
+
+@cache
+def _parser() -> Any:
+    return text.load("scene_graph", plurals=True)
+
+
+def parsed(sentence: str) -> SceneGraph:
+    """The scene graph of words that were typed; what is many has the attribute ``"plural"``."""
+    graph: SceneGraph = _parser().of([sentence]).graphs[0]
+    return graph
 
 
 def sentence(graph: SceneGraph) -> str:

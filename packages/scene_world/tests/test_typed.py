@@ -10,6 +10,7 @@ from caption_graphs import SceneGraphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scene_world import canonical, grade
+from scene_world.typed import folded, says
 
 from tools.caption_graphs.annotations import agreement
 from workbench import data
@@ -38,8 +39,13 @@ def parser() -> SceneGraphs:
     return SceneGraphs(plurals=True)
 
 
-def typed(sentence: str):
+def read(sentence: str):
+    """Graded by the graph that is read from the sentence, whether it is what the sentence says or not."""
     return grade(parser().of([sentence]).graphs[0], SCENES)
+
+
+def typed(sentence: str):
+    return grade(sentence, SCENES)
 
 
 @pytest.mark.parametrize(
@@ -66,13 +72,15 @@ def test_five_sentences_are_graded_on_three_scenes_by_hand(sentence, holds, shar
 
 def test_a_word_outside_the_world_is_named_and_leaves_open_what_the_rest_does_not_decide():
     # no scene without a cat can hold a furry cat
-    found = typed("a furry red cat")
+    found = read("a furry red cat")
     np.testing.assert_array_equal(found.holds, [nan, 0, 0])
     assert np.isnan(found.share).all()
     assert found.unknown == ("furry",)
-    assert typed("a unicorn is chasing a dog").unknown == ("unicorn", "chase")
-    np.testing.assert_array_equal(typed("a unicorn is chasing a dog").holds, [0, 0, nan])
-    np.testing.assert_array_equal(typed("a unicorn").holds, [nan] * 3)
+    assert read("a unicorn is chasing a dog").unknown == ("unicorn", "chase")
+    np.testing.assert_array_equal(read("a unicorn is chasing a dog").holds, [0, 0, nan])
+    # typed, it is not graded at all, since "absent" would be such a word too
+    assert np.isnan(typed("a furry red cat").holds).all()
+    assert typed("a furry red cat").unknown == ("furry",)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +88,7 @@ def test_a_word_outside_the_world_is_named_and_leaves_open_what_the_rest_does_no
 )
 def test_what_is_denied_is_not_taken_for_said(sentence, word):
     # "no cats" may be true where there is no cat; "a dog without a cat" needs the dog alone
-    found = typed(sentence)
+    found = read(sentence)
     expected = {"no": [nan, nan, nan], "without": [0, 0, nan], "": [1, 0, 0]}[word]
     np.testing.assert_array_equal(found.holds, expected)
     assert (found.unknown, found.unclear) == ((), (word,) if word else ())
@@ -97,7 +105,7 @@ def test_what_is_denied_is_not_taken_for_said(sentence, word):
     ],
 )
 def test_what_is_said_of_a_backdrop_itself_is_not_known(sentence, holds, word):
-    found = typed(sentence)
+    found = read(sentence)
     np.testing.assert_array_equal(found.holds, holds)
     assert (found.unknown, found.unclear) == ((), (word,) if word else ())
 
@@ -105,7 +113,7 @@ def test_what_is_said_of_a_backdrop_itself_is_not_known(sentence, holds, word):
 def test_words_in_capitals_and_what_people_type_for_a_relation_are_known():
     graph = SceneGraph((" Cat ", "TREE"), ((0, "Red"),), ((0, "on the  Left of", 1),))
     assert grade(graph, SCENES).holds.tolist() == [1, 0, 0]
-    assert typed("three birds lying atop a boat").unknown == ()
+    assert not np.isnan(typed("three birds lying atop a boat").holds).any()
     assert typed("a boat underneath three birds").holds.tolist() == [0, 1, 0]
 
 
@@ -115,9 +123,94 @@ def test_an_edited_graph_is_graded_whatever_order_its_words_have():
     assert grade(graph, [scene, FIRST]).holds.tolist() == [1, 0]
 
 
-def test_more_things_than_can_be_checked_are_refused():
-    with pytest.raises(ValueError, match=r"8 objects.*split it"):
-        grade(SceneGraph(("cat",) * 8), SCENES)
+def test_more_things_than_can_be_checked_are_not_graded():
+    assert np.isnan(grade(SceneGraph(("cat",) * 8), SCENES).holds).all()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "a dog not next to a tree",
+        "there isn't a dog",
+        "a dog, not a cat",
+        "an animal that is not a dog",
+        "a red dog, not blue",
+        "it is not night",
+        "a dog instead of a cat",
+        "hardly any dogs",
+        "at least two dogs",
+        "up to three dogs",
+        "every dog is red",
+        "a dog away from a tree",
+        "a dog is missing",
+        "0 dogs",
+        "isnt a dog",
+        "there arent dogs",
+        "absence of dogs",
+        "dogs are absent",
+        "a scene free of dogs",
+        "an animal other than a dog",
+        "an animal besides a dog",
+        "both animals are big",
+        "a dog and another dog",
+        "the dogs are two",
+        "on the table sits an apple",
+        "in the box, a cat",
+        "two dogs, one of them red",
+        "a dog above and to the left of a bus",
+        "side by side a dog and a cat",
+        "a dog by itself",
+        "an animal that is a dog",
+        "a dog is an animal",
+        "small animals that are dogs",
+        "the animals are a dog and a cat",
+        "!dog",
+        "cat, -dog",
+        "cat ≠ dog",
+        "a vehicle and a plant which is red",
+        "two animals, a dog and a cat",
+        "two animals: a dog and a cat",
+        "an animal next to a plant next to a building",
+        "a cat in a box and dogs",
+        "a cat above a bus and a boat in a field",
+        "a dog, a red one",
+        "the dog is a red one",
+        "an animal: a dog",
+        "an animal, a dog",
+        "a dog being a cat",
+        "an apple inside a bucket. The fruit is yellow.",
+        "a banana and a box and the banana is inside the box",
+        "at night, a dog",
+        "a dog lacking stripes",
+        "cats, white",
+        "red and blue balls",
+        "a cat, a dog, a bird, a car, a bus, a tree, a house and a ball",
+    ],
+)
+def test_a_sentence_that_may_say_something_else_than_its_graph_is_not_graded(sentence):
+    assert np.isnan(typed(sentence).holds).all()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "same"),
+    [
+        ("there is a cat", "a cat"),
+        ("look, a cat!", "a cat"),
+        ("this is a cat", "a cat"),
+        ("is there a cat?", "a cat"),
+        ("a cat & a cat", "a cat and a cat"),
+        ("cats are white", "some white cats"),
+        ("a cat in a field and a red tree", "a cat and a red tree in a meadow"),
+        ("2 dogs", "two dogs"),
+        ("a pair of dogs", "two dogs"),
+        ("a couple of cats", "two cats"),
+        ("3 birds", "three birds"),
+    ],
+)
+def test_a_sentence_that_reads_in_one_way_alone_is_graded(sentence, same):
+    found = typed(sentence)
+    assert not np.isnan(found.holds).any()
+    np.testing.assert_array_equal(found.holds, typed(same).holds)
 
 
 @pytest.fixture(scope="module")
@@ -156,4 +249,12 @@ def test_the_parser_reads_the_world_with_an_f1_of_98_or_more():
     found = agreement([*map(canonical, said)], [*map(canonical, split.caption_graphs)])
     assert {part: one.f1 for part, one in found.items()} == pytest.approx(
         {"objects": 1, "attributes": 1, "relations": 1}, abs=0.005
+    )
+
+
+def test_nearly_every_caption_that_is_typed_is_graded(split):
+    # in a sample of sayings the one that was chosen for a caption is missing now and then; measured .996
+    graphs = parser().of(split.captions[:200]).graphs
+    assert (
+        np.mean([says(*pair) for pair in zip(split.captions[:200], map(folded, graphs), strict=True)]) > 0.98
     )

@@ -1,0 +1,277 @@
+"""What people type or edit, in the words of this world, and its truth.
+
+``canonical`` folds the many words of captions into those of the world. A graph is then graded as captions
+are. A sentence is graded by the graph that is read from it only if the graph, said again in the world's own
+language, gives the sentence back, apart from articles, synonyms, the order of adjectives, where the backdrop
+is named, and openings such as "there is". A sentence that says something else than its graph ("a dog not next
+to a tree", "a cat or a dog") has words that no saying of the graph has.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from scene_world.dice import Dice
+from scene_world.language import FRAMES, plural, verbalise
+from scene_world.truth import MOST, WORDS, shares
+from scene_world.vocabulary import (
+    ATTRIBUTES,
+    BACKDROPS,
+    COLOURS,
+    COUNTS,
+    KINDS,
+    NOUNS,
+    PATTERNS,
+    PLURAL,
+    RELATIONS,
+    SIZES,
+    is_a,
+)
+from workbench import text
+from workbench.records import SceneGraph, Truth
+
+_OBJECTS = (
+    {said: name for name, noun in NOUNS.items() for said in noun.says}
+    | {said: kind for kind, says in KINDS.items() for said in says}
+    | {
+        said.removeprefix("a ").removeprefix("the "): name
+        for name, (_, says) in BACKDROPS.items()
+        for said in says
+    }
+)
+_LOOKS = {said: name for table in (SIZES, PATTERNS) for name, says in table.items() for said in says} | {
+    "2": "two", "pair": "two", "couple": "two", "3": "three",
+}  # fmt: skip
+# Beside what captions of this world say, what people type for the same.
+_TYPED = {"underneath": "below", "atop": "on", "inside of": "in", "by": "next to"}
+_TIES = {said: name for name, says in RELATIONS.items() for said in says} | _TYPED
+# What a thing does while it is somewhere says no more than "is" in this world.
+_STAYING = ("sit", "stand", "fly", "park", "lie", "locate", "place")
+_DENIED = ("no", "not", "without", "never", "zero")
+# one thing has one of each; "red and blue balls" are said of several, which a graph cannot tell apart
+_EXCLUSIVE = (set(COLOURS), set(SIZES), set(PATTERNS), set(COUNTS.values()))
+# what a picture's plan says of a backdrop and the things before it
+_PLACES = ("in", "on", "at")
+
+
+def canonical(graph: SceneGraph) -> SceneGraph:
+    """A graph in canonical words: *bunny* is a rabbit, *little* is small, *sits beside* is next to.
+
+    A backdrop is behind all that a picture shows, and a caption ties it to one thing at random (*at night, a
+    cat is on a table*: the cat or the table). Its relation is therefore written as one of the backdrop to
+    itself, whatever thing the graph names.
+
+    Args:
+        graph: parsed from a caption, or true of one. Words outside the vocabulary stay as they are.
+
+    Returns:
+        A graph with the same nodes; the attribute that marks a plural is left out, since no word of a caption
+        says it.
+    """
+    said = folded(graph)
+    looks = tuple((node, look) for node, look in said.attributes if look != PLURAL)
+    ties = (
+        (thing if said.objects[thing] in BACKDROPS else subject, tie, thing)
+        for subject, tie, thing in said.relations
+    )
+    return SceneGraph(said.objects, looks, tuple(ties))
+
+
+def folded(graph: SceneGraph) -> SceneGraph:
+    """A graph in the words of this world, each statement about the same nodes as before."""
+    names, words = map(_plain, graph.objects), ((node, _plain(look)) for node, look in graph.attributes)
+    objects = tuple(_OBJECTS.get(name, name) for name in names)
+    looks = ((node, _LOOKS.get(look, look)) for node, look in words)
+    ties = ((subject, _tie(_plain(tie), objects[thing]), thing) for subject, tie, thing in graph.relations)
+    return SceneGraph(objects, tuple(looks), tuple(ties))
+
+
+def _plain(word: str) -> str:
+    """A word in small letters with single spaces, as in the vocabulary."""
+    return " ".join(word.lower().split())
+
+
+def _tie(relation: str, thing: str) -> str:
+    verb, _, rest = relation.partition(" ")
+    place = rest if verb in _STAYING else relation
+    tie = _TIES.get(place, place)
+    # a backdrop has one preposition, and people say others: "at the beach"
+    return BACKDROPS[thing][0] if thing in BACKDROPS and tie in ("in", "on", "at") else tie
+
+
+def grade(statement: SceneGraph | str, scenes: Sequence[SceneGraph]) -> Truth:
+    """Of which scenes a statement is true, by the rules that make the exact truth of captions.
+
+    A statement with a word that this world has not is false where the rest of it is, and else not known. What
+    is denied ("no cat", "without a hat") cannot be checked, since a graph says only what is there; nor can
+    two colours of one thing, more than seven things, nor what is said of a backdrop beyond what is in it: how
+    it looks, how many it is, or that something is above it, since no plan says so.
+
+    Args:
+        statement: a sentence; or a graph, parsed (with its plurals) or edited: nouns, kinds, adjectives,
+            relations and backdrops by any of their words, in either case.
+        scenes: ``I`` whole graphs of scenes, e.g. ``Split.image_graphs``.
+
+    Returns:
+        ``(I,)`` truth and graded share, NaN where they are not known; the words that this world has not, and
+        those of its words that cannot be checked here, both as they were said.
+
+    """
+    nothing = np.full(len(scenes), np.nan, dtype=np.float32)
+    graph = _parser().of([statement]).graphs[0] if isinstance(statement, str) else statement
+    known, unknown, unclear = _checked(graph)
+    refused = isinstance(statement, str) and (bool(unknown) or not says(statement, folded(graph)))
+    if refused or len(known.objects) > MOST:
+        return Truth(nothing, nothing, unknown)
+    share = next(shares([known], scenes)) if known.objects else nothing
+    if unknown or unclear:
+        return Truth(np.where(share < 1, np.float32(0), nothing), nothing, unknown, unclear)
+    return Truth((share == 1).astype(np.float32), share)
+
+
+def _checked(graph: SceneGraph) -> tuple[SceneGraph, tuple[str, ...], tuple[str, ...]]:
+    """What of a graph can be checked, its words that this world has not, and those that are not checked."""
+    said = folded(graph)
+    backdrop = [name in BACKDROPS for name in said.objects]
+    # all backdrops are written with or without a plural: "the mountains"
+    looks = [
+        (n, look, word)
+        for (n, look), (_, word) in zip(said.attributes, graph.attributes, strict=True)
+        if look != PLURAL or not backdrop[n]
+    ]
+    ties = [(*new, old[1]) for new, old in zip(said.relations, graph.relations, strict=True)]
+    denied = {n for n, look, _ in looks if look in _DENIED} | {o for _, r, o, _ in ties if _denies(r)}
+    number = {
+        n: i
+        for i, n in enumerate(n for n, one in enumerate(said.objects) if one in WORDS and n not in denied)
+    }
+    twice = _exclusive(said)
+
+    def sound(s: int, tie: str, o: int) -> bool:
+        # a backdrop is a place of things, and of no other backdrop
+        return tie in RELATIONS and (not (backdrop[s] or backdrop[o]) or (tie in _PLACES and not backdrop[s]))
+
+    good = {(n, a) for n, a, _ in looks if a in ATTRIBUTES and (n, a) not in twice and not backdrop[n]}
+    known = SceneGraph(
+        tuple(said.objects[n] for n in number),
+        tuple((number[n], a) for n, a, _ in looks if n in number and (n, a) in good),
+        tuple((number[s], r, number[o]) for s, r, o, _ in ties if {s, o} <= number.keys() and sound(s, r, o)),
+    )
+    nameless = [old for old, new in zip(graph.objects, said.objects, strict=True) if new not in WORDS]
+    open_ = [(word, a in ATTRIBUTES or a in _DENIED) for n, a, word in looks if (n, a) not in good]
+    open_ += [(word, r in RELATIONS or _denies(r)) for s, r, o, word in ties if not sound(s, r, o)]
+    unknown = dict.fromkeys([*nameless, *(word for word, meant in open_ if not meant)])
+    return known, tuple(unknown), tuple(dict.fromkeys(word for word, meant in open_ if meant))
+
+
+def _denies(relation: str) -> bool:
+    return relation.split(" ")[0] in _DENIED
+
+
+def _exclusive(graph: SceneGraph) -> set[tuple[int, str]]:
+    """Attributes of which a thing has two, though no thing has more than one such."""
+    looks = [{look for n, look in graph.attributes if n == node} for node in range(len(graph.objects))]
+    pairs = ((n, of & one) for n, of in enumerate(looks) for one in _EXCLUSIVE)
+    return {(n, look) for n, of in pairs if len(of) > 1 for look in of}
+
+
+# a saying varies in what is told first and whether a colour has a sentence of its own
+SAYINGS = 48
+_LEFT_OUT = ("a", "an", "the", "some")
+_OPENINGS = (
+    *FRAMES, "there is", "is there", "this is", "it is", "here is", "look", "one can see", "i see", "show me",
+    "find", "this is picture of",
+)  # fmt: skip
+
+
+@cache
+def _parser() -> Any:
+    return text.load("scene_graph", plurals=True)
+
+
+def says(sentence: str, graph: SceneGraph) -> bool:
+    """Whether a sentence is one of the ways in which this world says a graph.
+
+    Args:
+        sentence: as it was typed.
+        graph: read from it, in canonical words.
+    """
+    if not graph.objects or _named_twice(graph):
+        return False
+    # all things are before the backdrop, and it is said of one
+    ties = {o if graph.objects[o] in BACKDROPS else (s, r, o): (s, r, o) for s, r, o in graph.relations}
+    graph, plain = replace(graph, relations=tuple(ties.values())), _plainly(sentence)
+    return any(_plainly(verbalise(graph, Dice(number))) == plain for number in range(SAYINGS))
+
+
+def _named_twice(graph: SceneGraph) -> bool:
+    """Whether a thing may be named by its noun and by its kind: "two animals, a dog and a cat" are two or
+    four.
+    """
+    tied = {frozenset((s, o)) for s, _, o in graph.relations}
+    return any(
+        noun != kind and is_a(noun, kind) and frozenset((n, k)) not in tied
+        for n, noun in enumerate(graph.objects)
+        for k, kind in enumerate(graph.objects)
+    )
+
+
+@cache
+def _synonyms() -> dict[str, str]:
+    """Phrases without their articles, and the canonical words for them."""
+    names = {word: name for name, noun in NOUNS.items() for word in noun.says}
+    names |= {word: kind for kind, words in KINDS.items() for word in words}
+    several = {plural(word): plural(name) for word, name in names.items()}
+    numbers = {"pair of": "two", "couple of": "two", "2": "two", "3": "three"}
+    table = {**_OBJECTS, **several, **_LOOKS, **numbers, **_TIES}
+    return {" ".join(_words(phrase)): name for phrase, name in table.items()}
+
+
+def _words(sentence: str) -> list[str]:
+    tokens = re.findall(r"[\w']+|[^\w\s]", sentence.lower())
+    return ["and" if token in ",.;&" else token for token in tokens if token not in _LEFT_OUT]
+
+
+def _any(phrases: Iterable[str]) -> str:
+    """A pattern of any of these phrases, the longest first."""
+    return "|".join(re.escape(phrase) for phrase in sorted(phrases, key=len, reverse=True) if phrase)
+
+
+_STAYS = "is|sits?|sitting|stands?|standing|fly|flies|flying|parked|lies?|lying|located|placed"
+
+
+@cache
+def _rules() -> list[tuple[re.Pattern[str], Any]]:
+    """What is put in the place of what, one after the other, in a text that begins with "and"."""
+    openings = _any(" ".join(_words(phrase)) for phrase in _OPENINGS)
+    rules: list[tuple[str, Any]] = [
+        (rf"\b({_any(_synonyms())})\b", lambda match: _synonyms()[match[1]]),
+        (r"\bare\b", "is"),
+        (rf"\b(?:(?:{_STAYS}) )+(?=(?:{_any(RELATIONS)})\b)", ""),
+        (rf"(?:\band )+(?:(?:{openings}) (?:and )*)*", "and "),
+        (rf"(\w+) is ((?:(?:{_any(ATTRIBUTES)})\b ?)+)(?=and\b|$)", r"\2 \1 "),
+    ]
+    return [(re.compile(pattern), new) for pattern, new in rules]
+
+
+def _plainly(sentence: str) -> list[str]:
+    """The words and signs of a sentence, without what may be said in several ways.
+
+    >>> " ".join(_plainly("At night, there is a big bunny. The bunny sits to the left of a small red box!"))
+    'night and large rabbit and rabbit left of red small box'
+    """
+    told = " ".join(["and", *_words(sentence.rstrip(".!? "))])
+    for pattern, new in _rules():
+        told = pattern.sub(new, told)
+    place = re.compile(rf"(?:\b(?:in|on|at) )?\b({_any(BACKDROPS)})\b")
+    things = re.sub(r"\band (?: *and )+", "and ", place.sub(" ", f"{told} ")).removesuffix("and ")
+    runs = groupby(things.split(), lambda word: word in ATTRIBUTES)
+    return [
+        *sorted(place.findall(told)),
+        *(word for looks, run in runs for word in (sorted(run) if looks else run)),
+    ]
