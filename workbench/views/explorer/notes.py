@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.formatting import count
+from workbench.formatting import format_count
 from workbench.records import Truth
 from workbench.text.words import words
 from workbench.views.explorer.questions import Term
@@ -18,14 +18,14 @@ READERS = ("tokens", "graph_tokens")
 def truth_line(truth: Truth, pins: Sequence[int] = ()) -> str:
     """Of how many images a question is true, whether of the pinned ones, and what words mean nothing here."""
     holds = truth.holds == 1
-    images, unknown = count(len(holds), "image"), int(np.isnan(truth.holds).sum())
-    line = f"True of {count(int(holds.sum()))} of the {images}"
-    line += f", not known of {count(unknown)}" if unknown else ""
+    images, unknown = format_count(len(holds), "image"), int(np.isnan(truth.holds).sum())
+    line = f"True of {format_count(int(holds.sum()))} of the {images}"
+    line += f", not known of {format_count(unknown)}" if unknown else ""
     among = int(holds[list(pins)].sum())
     if len(pins) == 1:
         line += f"; the pinned one is {'' if among else 'not '}among them"
     elif pins:
-        line += f"; {count(among)} of the {count(len(pins))} pinned ones are among them"
+        line += f"; {format_count(among)} of the {format_count(len(pins))} pinned ones are among them"
     if unknown == len(holds):
         line = "Not graded" if truth.unknown else "Not graded: the data would not say it like this"
     line += f". The world has no word for: {_quoted(truth.unknown)}" if truth.unknown else ""
