@@ -12,7 +12,7 @@ from workbench import data, encoders, metrics, objectives, text
 from workbench.assets import annexes
 from workbench.cli import app
 from workbench.execution import library, parameters
-from workbench.runs import Config
+from workbench.runs.config import FIELDS
 
 SHELVES = {"objectives": objectives, "encoders": encoders, "data": data, "text": text, "metrics": metrics}
 KEPT = Path(__file__).with_name("inventory.json")
@@ -30,7 +30,7 @@ def inventory() -> dict[str, Any]:
         },
         "shelves": {name: shelf.names() for name, shelf in SHELVES.items()},
         "notebooks": {book.stem: sorted(parameters.inspect(book)) for book in books},
-        "settings": sorted(Config.model_fields),
+        "settings": sorted(FIELDS),
         "presets": sorted(path.stem for path in (root / "configs").iterdir()),
         "grids": sorted(path.stem for place in places for path in (place / "grids").glob("*.yaml")),
         "parameter files": sorted(path.stem for path in (root / "parameters").glob("*.yaml")),

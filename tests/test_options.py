@@ -15,6 +15,7 @@ from workbench.execution.grid import plan, read_grid
 from workbench.records import Split
 from workbench.registry import Group, check_options
 from workbench.runs import Config
+from workbench.runs.resolve import resolve
 
 GRIDS = sorted((Path(__file__).parent.parent / "notebooks" / "grids").glob("*.yaml"))
 HOLDER = {"objective": "objective_options", "data": "data_options", "image_encoder": "image_options"}
@@ -75,19 +76,19 @@ def test_an_option_is_refused_by_name_type_and_range_with_its_path(field, name, 
     chosen = {field: name} | ({"text_encoder": "sequence"} if (field, name) in OTHER_TEXT else {})
     option = path.rpartition(".")[2]
     with pytest.raises(TypeError, match=f"{path}z.* has no option '{option}z'; (did you mean|known)"):
-        Config(**chosen, **given(f"{path}z", 1))
+        resolve(Config(**chosen, **given(f"{path}z", 1)))
     if kind is not Any:
         with pytest.raises((TypeError, ValueError), match=f"{path} is <object"):
-            Config(**chosen, **given(path, object()))
+            resolve(Config(**chosen, **given(path, object())))
     for part in parts(kind):
         for bound in getattr(part, "__metadata__", ()):
             outside = beyond(bound)
             if outside is not None:
                 with pytest.raises(ValueError, match=f"{path}.* is {outside}; it should be"):
-                    Config(**chosen, **given(path, holding(kind, part, outside)))
+                    resolve(Config(**chosen, **given(path, holding(kind, part, outside))))
         if get_origin(part) is Literal and str in map(type, get_args(part)) and get_origin(kind) is Literal:
             with pytest.raises(ValueError, match=f"{path} is .*; did you mean .* choose one of"):
-                Config(**chosen, **given(path, get_args(part)[0] + "x"))
+                resolve(Config(**chosen, **given(path, get_args(part)[0] + "x")))
 
 
 def holding(kind: Any, part: Any, value: Any) -> Any:
@@ -150,7 +151,7 @@ def test_an_option_of_a_signal_is_refused_like_one_of_any_other_member(name, pat
 )  # fmt: skip
 def test_what_a_member_hands_on_is_checked_as_well(values, message):
     with pytest.raises((TypeError, ValueError, KeyError), match=message):
-        Config(**values)
+        resolve(Config(**values))
 
 
 WRONG = [

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from workbench.runs import run as run
     from workbench.runs.compare import table as compare  # noqa: F401
     from workbench.runs.external import open_model as open_model
+    from workbench.runs.resolve import resolve as resolve
     from workbench.text import SignalMaker as SignalMaker
     from workbench.views.explorer import Explorer as Explorer
 
@@ -31,6 +32,7 @@ __getattr__ = lazily(
     __name__,
     {
         **dict.fromkeys(("Config", "run", "load_model", "open_runs"), "runs"),
+        "resolve": "runs.resolve",
         "open_model": "runs.external",
         "compare": "runs.compare:table",
         "load_data": "data:load",

@@ -128,7 +128,7 @@ def training_step() -> Figure:
     assert train is not None
     optimiser, device = torch.optim.AdamW(pair.parameters()), made.model.device
     order = samplers.epoch(
-        train.split.own, size=PAIRS, captions_per_image=config.captions_per_image, seed=0, number=0
+        train.split.own, size=PAIRS, captions_per_image=config.training.captions_per_image, seed=0, number=0
     )
 
     def bare() -> None:
@@ -143,7 +143,9 @@ def training_step() -> Figure:
 
     found = []
     for _ in range(3):  # in turns, since other work on the machine comes and goes
-        before, after = fit(pair, objective, train, lambda: {"rsum": 0.0}, made.config, progress=False)
+        before, after = fit(
+            pair, objective, train, lambda: {"rsum": 0.0}, made.config.training, progress=False
+        )
         began = time.perf_counter()
         bare()
         found.append((after["seconds"] - before["seconds"], time.perf_counter() - began))

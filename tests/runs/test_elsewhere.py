@@ -17,7 +17,7 @@ from workbench.cli import app
 from workbench.io import write_json
 from workbench.runs import Config, Target, compare, load_target, open_runs, run
 from workbench.runs import store as runs
-from workbench.runs.config import fitting
+from workbench.runs.resolve import fitting
 from workbench.runs.train import evaluate_on
 from workbench.views.pages import leaderboard
 
@@ -29,7 +29,7 @@ CHAINS = {"data": "scenes", "data_options": {"texts": "chains"}, "images": 6}
 
 def finished(config, folder):
     run(config, progress=False).save(folder)
-    write_json(folder / runs.PARAMS, {"objective": config.objective, "train_images": 16, "epochs": 0})
+    write_json(folder / runs.PARAMS, {"objective": config.objective.name, "train_images": 16, "epochs": 0})
     runs.write_status(folder, "ok")
     return folder
 

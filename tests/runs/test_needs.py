@@ -12,6 +12,7 @@ from workbench.records import Judgements
 from workbench.runs import Config
 from workbench.runs import build as running
 from workbench.runs.build import build
+from workbench.runs.resolve import resolve
 
 
 @pytest.mark.parametrize("objective", ["pcme", "pcmepp"])
@@ -20,20 +21,21 @@ def test_an_objective_that_reads_variances_says_how_to_give_them(objective):
         ValueError,
         match=f"'{objective}' reads 'log_var' and Towers gives parts; set log_var=true in the options",
     ):
-        build(Config(objective=objective, start="scenes", image_options={"log_var": False}), ())
-    build(Config(objective=objective, start="scenes"), ())
+        build(resolve(Config(objective=objective, start="scenes", image_options={"log_var": False})), ())
+    build(resolve(Config(objective=objective, start="scenes")), ())
 
 
 def test_an_objective_without_soft_labels_refuses_mixed_images():
     with pytest.raises(
         ValueError, match="'vsepp' reads no soft labels, so images cannot be mixed; set mix=0"
     ):
-        Config(objective="vsepp", mix=0.25)
-    Config(objective="pcmepp", mix=0.25)
+        resolve(Config(objective="vsepp", mix=0.25))
+    resolve(Config(objective="pcmepp", mix=0.25))
 
 
 def test_the_ablation_without_variances_needs_none():
-    build(Config(objective="pcmepp", start="scenes", objective_options={"distance": "mean_only"}), ())
+    alone = {"objective": "pcmepp", "objective_options": {"distance": "mean_only"}}
+    build(resolve(Config(start="scenes", **alone)), ())
 
 
 def test_positives_are_the_pairs_that_the_judgements_call_right():

@@ -21,6 +21,7 @@ from workbench.execution import grid, library, notebook
 from workbench.io import write_json
 from workbench.runs import Config
 from workbench.runs import store as runs
+from workbench.runs.resolve import resolve
 
 NAMED = {"train_images": 30, "epochs": 2, "batch_size": 16, "lr": 1e-3, "seed": 3, "device": "cpu"}
 
@@ -31,20 +32,20 @@ def of_notebook(values):
     (code,) = [cell.source for cell in cells if "config = Config(" in cell.source]
     space = {**values, "Config": Config}
     exec(code.partition("\nfolder = ")[0], space)
-    return space["config"]
+    return resolve(space["config"])
 
 
 @pytest.mark.parametrize("name", objectives.names())
 def test_python_a_file_a_notebook_and_a_grid_complete_one_configuration(name, tmp_path, monkeypatch):
     given = {**NAMED, "objective": name, "val_images": 7}
-    wanted = Config(**given)
+    wanted = resolve(Config(**given))
     assert of_notebook(notebook.check(library.find("03_train"), given)) == wanted
     described = {"fixed": NAMED, "arms": {"a": {"objective": name, "val_images": 7}}}
     (arm,) = grid.plan("03_train", described).values()
     assert of_notebook(arm) == wanted
 
     def stop(config, **_):
-        raise ValueError(json.dumps(config.as_dict()))
+        raise ValueError(json.dumps(resolve(config).as_dict()))
 
     monkeypatch.setattr(experiment, "prepare", stop)
     monkeypatch.chdir(tmp_path)
@@ -61,8 +62,8 @@ def test_python_a_file_a_notebook_and_a_grid_complete_one_configuration(name, tm
 def test_positives_that_a_data_set_cannot_have_are_refused_before_data_are_read(name, monkeypatch):
     monkeypatch.setattr(data, "load", lambda *_, **__: pytest.fail("data were read"))
     with pytest.raises(ValueError, match=f"'exacd' names judgements; the training split of '{name}' has own"):
-        Config(data=name, positives="exacd")
-    assert Config(data=name, positives="own").positives == "own"
+        resolve(Config(data=name, positives="exacd"))
+    assert Config(data=name, positives="own").objective.positives == "own"
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from workbench import assets, objectives
 from workbench.execution import grid, library
 from workbench.runs import Config, prepare, run
 from workbench.runs.evaluate import evaluate
+from workbench.runs.resolve import resolve
 
 KEY = "exact:t2i/map_at_r"
 LEAST = 0.1
@@ -56,4 +57,4 @@ def test_the_defaults_of_train_and_of_its_notebook_are_those_of_the_comparison()
     for name in objectives.names():
         values = arms[f"objective={name}, seed=0, positives=own"]
         settings = values.pop("settings")
-        assert Config(objective=name) == Config(**values, **settings)
+        assert resolve(Config(objective=name)) == resolve(Config(**values, **settings))

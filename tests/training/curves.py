@@ -86,7 +86,7 @@ def _note(losses: list[float], _: Any, __: Any, terms: dict[str, torch.Tensor]) 
 
 def curve(made: Prepared, *, steps: int = STEPS, chunk: int = 0, folder: Path | None = None) -> list[float]:
     """The loss of every step; with a folder the run is stopped on its way and gone on with."""
-    settings = made.config.model_copy(update={"chunk_size": chunk})
+    settings = made.config.training.model_copy(update={"chunk_size": chunk})
     losses: list[float] = []
     stopped = steps // 2 + 1
     for last in (stopped, steps) if folder else (steps,):

@@ -136,7 +136,7 @@ def main(pairs: int = 1_000_000, place: str = "") -> None:
 
     def learn() -> None:
         choose = partial(validate, model, ready.val, "rsum")
-        fit(model.pair, model.objective, train, choose, ready.config, progress=False)
+        fit(model.pair, model.objective, train, choose, ready.config.training, progress=False)
         torch.save(model.pair.state_dict(), weights)
 
     if weights.exists():

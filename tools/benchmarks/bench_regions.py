@@ -22,7 +22,7 @@ from tests.data import fixtures
 from tools.benchmarks.recorded import record
 from workbench.execution.library import find
 from workbench.execution.notebook import run_notebook
-from workbench.runs.config import fitting
+from workbench.runs.resolve import fitting
 
 OBJECTIVES, NOTEBOOKS = ("dias", "aahr"), ("04_embedding_map", "07_compare", "08_relevance")
 REGIONS, WIDTH, EPOCHS, BATCH = 36, 2048, 2, 128

@@ -82,7 +82,7 @@ def measured(config: Config, rounds: int) -> tuple[float, float, float]:
     """Milliseconds of a step with padding and without, and the relative difference of their losses."""
     ready = prepare(config, progress=False)
     assert ready.train is not None
-    run = _Run(ready.model.pair, ready.model.objective, ready.train, ready.config, None)
+    run = _Run(ready.model.pair, ready.model.objective, ready.train, ready.config.training, None)
     order = run._order(0)
     choose(padded=False)
     first = next(processes.loader(ready.train, order[:1]))

@@ -298,11 +298,12 @@ def _fitted(values: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of an arm with encoders that fit its data."""
     if not {"data", "settings"} <= known.keys() or values.get("data", known["data"].default) == "scenes":
         return values
-    from workbench.runs import Config, check_fit, fitting
+    from workbench.runs import Config
+    from workbench.runs.resolve import check_fit, fitting, resolve
 
     fields = {name: one for name, one in values.items() if name != "settings"} | values.get("settings", {})
     fitted = merge(fitting(fields), fields)
-    check_fit(Config(**fitted))
+    check_fit(resolve(Config(**fitted)))
     return parameters.lay(known, fitted)
 
 

@@ -92,8 +92,9 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
     named = values.keys() - {"settings"} if "settings" in values else {"data", "data_options"}
     if fields := {name: values[name] for name in values.keys() & named}:
         from workbench.runs import Config
+        from workbench.runs.resolve import resolve
 
-        Config(**{**fields, **values.get("settings", {})})
+        resolve(Config(**{**fields, **values.get("settings", {})}))
     if values.get("evaluate_on"):
         from workbench.runs import Target
 

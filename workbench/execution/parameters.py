@@ -196,7 +196,8 @@ def lay(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         known: names of a notebook's parameters. Where ``settings`` is one of them, it stands for all fields
             of ``Config`` that are no parameter, and a field may be given there or by itself.
-        layers: name -> value; a name may point into a mapping, ``objective_options.margin``.
+        layers: name -> value; a name may point into a mapping, ``objective_options.margin``, or a section of
+            ``Config``, ``training.epochs``.
 
     Raises:
         ParameterError: one layer gives a field twice, or settings that are no mapping.
@@ -208,7 +209,7 @@ def lay(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:
     """
     out: dict[str, Any] = {}
     for layer in layers:
-        given = reduce(merge, (_nested(name, value) for name, value in layer.items()), dict[str, Any]())
+        given = _fields(reduce(merge, (_nested(name, value) for name, value in layer.items()), {}))
         if "settings" in known:
             fields = given.pop("settings", {})
             require(
@@ -228,6 +229,15 @@ def lay(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:
         return out
     rest = {name: out.pop(name) for name in list(out) if name not in known}
     return out | ({"settings": rest} if rest else {})
+
+
+def _fields(values: dict[str, Any]) -> dict[str, Any]:
+    """The fields of ``Config`` by name, where they are given in its sections."""
+    if not any(isinstance(values.get(name), Mapping) for name in ("data", "model", "objective", "training")):
+        return values
+    from workbench.runs.config import flat
+
+    return flat(values)
 
 
 def _nested(name: str, value: Any) -> dict[str, Any]:

@@ -5,28 +5,21 @@ from typing import TYPE_CHECKING
 from workbench.registry import lazily
 
 if TYPE_CHECKING:
-    from workbench.runs.build import (
-        load_model,
-        load_split,
-        load_target,
-        prepare,
-        resolve,
-        run,
-    )
-    from workbench.runs.config import Config, check_fit, fitting
+    from workbench.runs.build import load_model, load_split, load_target, prepare, run
+    from workbench.runs.config import Config
     from workbench.runs.target import Target
     from workbench.runs.train import open_runs
 
 __all__ = [
-    "Config", "Target", "check_fit", "fitting", "load_model", "load_split", "load_target",
-    "open_runs", "prepare", "resolve", "run",
+    "Config", "Target", "load_model", "load_split", "load_target",
+    "open_runs", "prepare", "run",
 ]  # fmt: skip
 
 __getattr__ = lazily(
     __name__,
     {
-        **dict.fromkeys(("load_model", "load_split", "load_target", "prepare", "resolve", "run"), "build"),
-        **dict.fromkeys(("Config", "check_fit", "fitting"), "config"),
+        **dict.fromkeys(("load_model", "load_split", "load_target", "prepare", "run"), "build"),
+        "Config": "config",
         "Target": "target",
         "open_runs": "train",
     },

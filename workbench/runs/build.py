@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench import data, encoders, objectives, text
+from workbench import data, encoders, text
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.io import ChecksumError, flat, only_writer, read_options
@@ -24,6 +24,7 @@ from workbench.records.lazy_judgements import Computed
 from workbench.runs.config import Config
 from workbench.runs.evaluate import calibrate, chooser, evaluate, validate
 from workbench.runs.model import Model
+from workbench.runs.resolve import make_objective, resolve
 from workbench.runs.result import Contents, OpenRun
 from workbench.runs.store import CHECKSUMS, CONFIG, MODEL, STATES, code_hash, verify_files
 from workbench.runs.target import Target
@@ -71,36 +72,40 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
         ValueError: something that the objective or an encoder needs is missing; the message says how to give
             it.
     """
-    seed_everything(config.seed)
+    seed_everything(config.training.seed)
+    objective = make_objective(config)
+    config = resolve(config, objective)
     split = load_split(config, "train", progress=progress)
-    right = positives(config.positives, split) if config.epochs else None
-    if encoders.member(config.image_encoder).image_input == "regions" and split.regions is None:
+    right = positives(config.objective.positives, split) if config.training.epochs else None
+    if encoders.member(config.model.image_encoder).image_input == "regions" and split.regions is None:
         raise ValueError(
-            f"encoder {config.image_encoder!r} reads region features and {split.name} has none; "
+            f"encoder {config.model.image_encoder!r} reads region features and {split.name} has none; "
             "set features='efficientnet_lite0' (or another backbone)"
         )
     val, test = (load_split(config, name, progress=progress) for name in ("val", "test"))
-    config = resolve(config, split)
-    model = build(config, split.captions)
+    config = with_widths(config, split)
+    model = build(config, split.captions, objective=objective)
 
     def ready(one: Split, *, every_signal: bool = False) -> Source:
         source = model.source(one, every_signal=every_signal)
         # a mixed image is no image whose vector could be known before
-        mixed = config.mix and every_signal
+        mixed = config.training.mix and every_signal
         return source if mixed else brought(source, model.pair, model.reads, progress=progress)
 
     val_source, test_source = ready(val), ready(test)
-    if not config.epochs:
+    if not config.training.epochs:
         return Prepared(config, model, None, val_source, test_source)
     graded = relevance(model.objective, split)
     train = replace(ready(split, every_signal=True), relevance=graded, positives=right)
-    if config.sampler == "clusters":  # made before training, as a resumed run makes it
+    if config.training.sampler == "clusters":  # made before training, as a resumed run makes it
         features = (
             model.embed_images_of(train, parts=False).mean.numpy()
             if split.regions is None
             else mean_regions(split.regions)
         )
-        train = replace(train, clusters=k_means(features, config.clusters, seed=config.seed))
+        train = replace(
+            train, clusters=k_means(features, config.training.clusters, seed=config.training.seed)
+        )
     return Prepared(config, model, train, val_source, test_source)
 
 
@@ -123,20 +128,23 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
     """
     ready = experiment if isinstance(experiment, Prepared) else prepare(experiment, progress=progress)
     config, model, history = ready.config, ready.model, []
+    training, measured = config.training, config.objective
     place = checkpoint.Place(Path(folder), made_from(ready)) if folder else None
     if ready.train is not None:
         writer = only_writer(folder) if folder and leads() else nullcontext()
-        with writer, deterministic_algorithms(config.deterministic):
+        with writer, deterministic_algorithms(training.deterministic):
             history = fit(
                 model.pair, model.objective, ready.train,
-                partial(validate, model, ready.val, config.select, config.metrics), config,
-                smaller=chooser(config.select, config.metrics).smaller_is_better,
+                partial(validate, model, ready.val, training.select, measured.metrics), training,
+                smaller=chooser(training.select, measured.metrics).smaller_is_better,
                 place=place, progress=progress,
             )  # fmt: skip
     calibrate(model, ready.val)
-    measurements, values, *embedded = evaluate(model, ready.test, metrics=config.metrics, judge=config.judge)
+    measurements, values, *embedded = evaluate(
+        model, ready.test, metrics=measured.metrics, judge=measured.judge
+    )
     load, split = partial(Contents, model, *embedded), ready.test.split
-    return OpenRun(config.objective, split, load, None, config.as_dict(), measurements, history, values)
+    return OpenRun(measured.name, split, load, None, config.as_dict(), measurements, history, values)
 
 
 def made_from(ready: Prepared) -> dict[str, Any]:
@@ -153,10 +161,12 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
         FileNotFoundError: the data are not there.
         ValueError: no such split, or ``features`` is asked of data that have regions of their own.
     """
-    alone = getattr(inspect.getmodule(data.member(config.data)), "TRAINING", ()) if name != "train" else ()
-    options = {option: value for option, value in config.data_options.items() if option not in alone}
-    target = Target(config.data, options, name, getattr(config, f"{name}_images", 0))
-    return _with_features(_read(target), config.features, progress)
+    alone = (
+        getattr(inspect.getmodule(data.member(config.data.name)), "TRAINING", ()) if name != "train" else ()
+    )
+    options = {option: value for option, value in config.data.options.items() if option not in alone}
+    target = Target(config.data.name, options, name, getattr(config.data, f"{name}_images", 0))
+    return _with_features(_read(target), config.model.features, progress)
 
 
 def load_target(config: Config, target: Target, *, progress: bool = True) -> Split:
@@ -172,17 +182,17 @@ def load_target(config: Config, target: Target, *, progress: bool = True) -> Spl
         ValueError: features of the embedded world on photographs, regions of another width than the model
             reads, or none; the message says what to give.
     """
-    widths = [width for name, width in flat(config.image_options).items() if name.endswith("in_dim")]
-    if widths and config.features == "scenes_backbone" and target.data != "scenes":
+    widths = [width for name, width in flat(config.model.image_options).items() if name.endswith("in_dim")]
+    if widths and config.model.features == "scenes_backbone" and target.data != "scenes":
         raise ValueError(
-            f"the run reads features={config.features!r}, which know the embedded world alone, and "
+            f"the run reads features={config.model.features!r}, which know the embedded world alone, and "
             f"{target.data!r} holds photographs; measure a run that was trained with features="
             f"'{backbones.LITE0}' or another backbone"
         )
     split = _read(target)
     if not widths:
         return split
-    split = _with_features(split, config.features, progress)
+    split = _with_features(split, config.model.features, progress)
     found = None if split.regions is None else int(split.regions.shape[-1])
     if found not in widths:
         known = "has none" if found is None else f"has regions of width {found}"
@@ -219,27 +229,37 @@ def _with_features(split: Split, features: str, progress: bool) -> Split:
     return replace(split, regions=backbones.extract(split, features, progress=progress))
 
 
-def resolve(config: Config, train: Split) -> Config:
+def with_widths(config: Config, train: Split) -> Config:
     """The config with the widths that only the data know: a checkpoint can then be read without the data."""
     if train.regions is None:
         return config
     facts = {"in_dim": int(train.regions.shape[-1])}
-    options = encoders.member(config.image_encoder).complete(config.image_options, facts)
-    return config.model_copy(update={"image_options": options})
+    model = config.model
+    return config.replace(
+        image_options=encoders.member(model.image_encoder).complete(model.image_options, facts)
+    )
 
 
-def build(config: Config, captions: tuple[str, ...], states: Mapping[str, Any] | None = None) -> Model:
+def build(
+    config: Config,
+    captions: tuple[str, ...],
+    states: Mapping[str, Any] | None = None,
+    *,
+    objective: Objective | None = None,
+) -> Model:
     """Encoders, objective and signal makers of a config.
 
     Args:
-        config: names and options.
+        config: complete, see ``resolve``.
         captions: pool on which the signal makers are fitted.
         states: what the makers learnt earlier; then nothing is fitted and no pre-trained weights are loaded.
+        objective: of the config, where it is made already.
     """
-    objective: Objective = objectives.load(config.objective, **config.objective_options)
-    same = config.text_encoder == config.image_encoder
-    text_options = config.image_options if same else config.text_options
-    wanted = encoders.member(config.text_encoder).text_features(**text_options)
+    objective = objective or make_objective(config)
+    sides = config.model
+    same = sides.text_encoder == sides.image_encoder
+    text_options = sides.image_options if same else sides.text_options
+    wanted = encoders.member(sides.text_encoder).text_features(**text_options)
     makers = {
         name: text.load(name, **options) for name, options in {**objective.text_features(), **wanted}.items()
     }
@@ -253,9 +273,9 @@ def build(config: Config, captions: tuple[str, ...], states: Mapping[str, Any] |
     def encoder(name: str, options: dict[str, Any]) -> Any:
         return encoders.load(name, **encoders.member(name).complete(options, facts))
 
-    image = encoder(config.image_encoder, config.image_options)
-    pair = Pair(image, image if same else encoder(config.text_encoder, text_options))
-    check_reads(config.objective, objective, pair)
+    image = encoder(sides.image_encoder, sides.image_options)
+    pair = Pair(image, image if same else encoder(sides.text_encoder, text_options))
+    check_reads(config.objective.name, objective, pair)
     objective.fit_width(pair.image.embed_dim)
     return Model(pair, objective, makers, tuple(wanted))
 
@@ -365,7 +385,7 @@ def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
         ChecksumError: a file of it is damaged, or is that of another run; the message names it.
     """
     if not str(folder):
-        model = build(Config(start="scenes"), ())
+        model = build(resolve(Config(start="scenes")), ())
     else:
         path = Path(folder)
         if missing := [name for name in (CONFIG, STATES, MODEL) if not (path / name).exists()]:

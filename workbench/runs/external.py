@@ -16,6 +16,7 @@ from workbench.formatting import format_number
 from workbench.records import Array, Embedding, Split, require
 from workbench.runs.build import build
 from workbench.runs.config import Config
+from workbench.runs.resolve import resolve
 from workbench.runs.result import Contents, OpenRun
 
 AT_ONCE = 64
@@ -92,7 +93,7 @@ def opened(model: str | Encodes, pretrained: str = "") -> Any:
     options = {"model": model, "pretrained": pretrained}
     towers: dict[str, Any] = {"image_encoder": "towers", "text_encoder": "towers", "image_options": options}
     config = Config(data="folder", objective="infonce", **towers)
-    made = build(config, ())
+    made = build(resolve(config), ())
     for module in (made.pair, made.objective):
         module.eval()
     return made

