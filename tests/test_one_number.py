@@ -89,10 +89,10 @@ def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(r
         for key, one in told.items():
             if key not in rows:
                 continue
-            values = [formatting.format_value(kept[key]["value"], one.unit) for kept in (first, second)]
-            paired = formatting.format_interval(one.value, one.low, one.high, one.unit, sign=True)
+            values = [formatting.format_value(kept[key]["value"], one.face) for kept in (first, second)]
+            paired = formatting.format_interval(one.value, one.low, one.high, one.face, sign=True)
             assert rows[key][1:3] == values
-            assert f"{paired} {formatting.unit_heading(one.unit)} {one.mark} {one.verdict}" in " ".join(
+            assert f"{paired} {formatting.unit_heading(one.face)} {one.mark} {one.verdict}" in " ".join(
                 rows[key]
             )
         as_json = json.loads(printed(root, "diff", *names, *more, "--json"))

@@ -22,7 +22,7 @@ from torch.nn.functional import cross_entropy
 from workbench import data, objectives, text
 from workbench.formatting import format_count, format_number
 from workbench.metrics.blocks import top_k
-from workbench.metrics.table import Evidence, measure
+from workbench.metrics.evaluation import Evidence, evaluate
 from workbench.objectives import contract
 from workbench.records import Embedding, Judgements, Split
 from workbench.runs import Config
@@ -219,7 +219,7 @@ def evaluation(split: Split) -> Figure:
             for k in (1, 5, 10):
                 found[:, :k].any(1).mean()
 
-    ours = seconds(lambda: measure(Evidence(scores, own), ["R", "rsum"]))
+    ours = seconds(lambda: evaluate(Evidence(scores, own), ["R", "rsum"]))
     name = f"RSUM with intervals, {format_count(images, 'image')} x {format_count(captions, 'caption')}"
     return Figure(name, ours, "numpy without intervals", seconds(sort))
 

@@ -7,8 +7,8 @@ import pandas as pd
 
 from paper_tables import published
 from workbench.formatting import format_value
-from workbench.metrics.table import Evidence
-from workbench.metrics.table import measure as measured_by
+from workbench.metrics.evaluation import Evidence
+from workbench.metrics.evaluation import evaluate as measured_by
 from workbench.runs.evaluate import measure
 from workbench.runs.result import OpenRun
 

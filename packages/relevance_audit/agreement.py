@@ -22,11 +22,12 @@ import numpy as np
 import pandas as pd
 
 from workbench.metrics.blocks import AnyScores, RowScores, best, by_rows
+from workbench.metrics.evaluation import Evidence, walk
 from workbench.metrics.grades import AnyGrades, grade_rows
 from workbench.metrics.intervals import ROUNDS, SEED, Draws, interval
 from workbench.metrics.pmrp import Categories
 from workbench.metrics.ranks import Ranked
-from workbench.metrics.table import Evidence, Metric, load, walk
+from workbench.metrics.registry import Metric, load
 from workbench.records import Judgements, Mask, MetricKey, Rows, Values, require
 
 TRUTH = str(MetricKey("map_at_r", judgements="truth"))
@@ -138,7 +139,7 @@ def per_query(
     return dict(sorted(out.items(), key=lambda one: MetricKey.parse(one[0]).direction))
 
 
-def measure(
+def order_agreement(
     table: Table, own: Rows, *, truth: str = TRUTH, rounds: int = ROUNDS, seed: int = SEED
 ) -> pd.DataFrame:
     """How well each metric puts the models into the truth's order.
@@ -177,7 +178,7 @@ def measure(
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def differences(
+def order_differences(
     table: Table, own: Rows, *, truth: str = TRUTH, rounds: int = ROUNDS, seed: int = SEED
 ) -> pd.DataFrame:
     """Differences between neighbours in the truth's order, better less worse, with paired intervals.

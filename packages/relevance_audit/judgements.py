@@ -21,8 +21,9 @@ import pandas as pd
 from relevance_audit.false_negatives import Direction
 from relevance_audit.labels import INVALID, VALID, Pair
 from workbench.io import parse_json, read_text, reading_errors, replacing, write_text
+from workbench.metrics.evaluation import Evidence, evaluate
 from workbench.metrics.intervals import ROUNDS, SEED
-from workbench.metrics.table import Evidence, Metric, measure
+from workbench.metrics.registry import Metric
 from workbench.records import Array, Judgements, Rows, Split, require
 from workbench.registry import require_known
 
@@ -144,7 +145,7 @@ def recompute(
         {"run": run, "key": m.key.local, "judgements": name, "value": m.value, "low": m.low, "high": m.high}
         for run, matrix in scores.items()
         for name, one in judgements.items()
-        for m in measure(Evidence(matrix, one, own, name="own"), metrics, rounds=rounds, seed=seed)
+        for m in evaluate(Evidence(matrix, one, own, name="own"), metrics, rounds=rounds, seed=seed)
     )
     order = pd.MultiIndex.from_frame(table[["run", "key"]].drop_duplicates())
     parts = ["value", "low", "high"]

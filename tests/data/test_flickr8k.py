@@ -111,7 +111,7 @@ def test_the_experts_scores_are_read_where_their_file_is_there(copy):
     assert "expert" not in load(copy, "train").judgements
     # As 08_relevance measures judges by ``ratings: {flickr8k:expert: {}}``: 3 concordant of 3 pairs, m = 3,
     # 2 x 3 / (9 x 2 / 3).
-    found = correlation.measure(
+    found = correlation.correlations(
         expert.grades * 2, expert, load(copy, "test").own, rows=[correlation.TauC()], rounds=0
     )
     assert found[0].value == pytest.approx(1)

@@ -109,7 +109,7 @@ def test_a_judge_is_held_against_the_levels_by_kendalls_tau(copy):
     split = load(copy, texts="levels", on_error="skip")
     values = np.zeros((2, 9))
     values[0, 1:] = [0, 1, 1, 2, 0, 0, 0, 1]
-    found = correlation.measure(
+    found = correlation.correlations(
         values, split.judgements["levels"], split.own, rows=[correlation.TauC()], rounds=0
     )
     # Grades 1 2 3 4 0 0 0 0. Concordant: 5 pairs of true texts (2 and 3 tie), 0 + 3 + 3 + 4 of a true and

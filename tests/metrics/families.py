@@ -8,10 +8,10 @@ import numpy as np
 
 from workbench import metrics
 from workbench.metrics.cxc import FourWaySum
+from workbench.metrics.evaluation import Evidence, Subset, evaluate
 from workbench.metrics.grades import Ordered, lists
 from workbench.metrics.pmrp import Categories, Pmrp
 from workbench.metrics.ranks import Ranked
-from workbench.metrics.table import Evidence, Subset, measure
 
 hit_at_k, recall_at_k = metrics.load("R").per_query, metrics.load("recall").per_query
 map_at_r, r_precision = metrics.load("map_at_r").per_query, metrics.load("r_precision").per_query
@@ -42,7 +42,7 @@ def recall(scores, judged, *, own=None, ks=(1, 5, 10), folds=1, rounds=1000, see
     if own is None and getattr(judged, "name", "") == "own":
         own = judged.images[np.argsort(judged.captions)]
     rows = [metrics.load("R", ks=ks), metrics.load("recall", ks=ks), "medr", "rsum"]
-    return measure(evidence(scores, judged, own, folds=folds), rows, rounds=rounds, seed=seed)
+    return evaluate(evidence(scores, judged, own, folds=folds), rows, rounds=rounds, seed=seed)
 
 
 def ranking(
@@ -51,27 +51,29 @@ def ranking(
     """mAP@R, R-Precision and R@1; nDCG and Kendall tau."""
     rows = ["map_at_r", "r_precision", metrics.load("R", ks=(1,))]
     rows += [metrics.load("ndcg", ks=(None, *ks), gain=gain), "kendall_tau"] if graded else []
-    return measure(evidence(scores, judged, own, ranked=ranked), rows, rounds=rounds, seed=seed)
+    return evaluate(evidence(scores, judged, own, ranked=ranked), rows, rounds=rounds, seed=seed)
 
 
 def errors(scores, labels, truth, *, part="", captions=None, own=None, rounds=1000, seed=0):
     """own@1, true@1, errors and false negatives."""
     subset = Subset(part, captions=captions) if part or captions is not None else None
     rows = ["own", "true", "errors", "false_negatives"]
-    return measure(evidence(scores, truth, own, labels=labels), rows, subset=subset, rounds=rounds, seed=seed)
+    return evaluate(
+        evidence(scores, truth, own, labels=labels), rows, subset=subset, rounds=rounds, seed=seed
+    )
 
 
 def crossed(scores, judged, *, own=None, within=None, rounds=1000, seed=0):
     """R@1, R@5 and R@10 of every direction, and their sum where there are four."""
     given = evidence(scores, judged, own, name="cxc", within=within or {})
-    return measure(given, ["R", FourWaySum()], rounds=rounds, seed=seed)
+    return evaluate(given, ["R", FourWaySum()], rounds=rounds, seed=seed)
 
 
 def plausible(scores, codes, own, *, zetas=(0, 1, 2), folds=1, rounds=1000, seed=0):
     """PMRP and its parts."""
     rows = [Pmrp(zetas=zetas), *(Pmrp(zetas=(zeta,)) for zeta in zetas)]
     given = Evidence(scores, Categories(codes, own), own, folds=folds)
-    return measure(given, rows, rounds=rounds, seed=seed)
+    return evaluate(given, rows, rounds=rounds, seed=seed)
 
 
 def semantic(scores, phi, *, own=None, ground_truth=True, ks=(1, 5, 10), ms=(1, 2, 3), rounds=1000, seed=0):
@@ -79,4 +81,4 @@ def semantic(scores, phi, *, own=None, ground_truth=True, ks=(1, 5, 10), ms=(1, 
     rows = [metrics.load("ncs", ks=ks), "asp", "nsum"]
     rows += [metrics.load(row, m=m, ks=ks) for row in ("ncs_top", "sr_top") for m in ms]
     rows += [metrics.load("sr_votes", m=m, ks=ks) for m in ms] if own is not None else []
-    return measure(evidence(scores, phi, own, without_own=not ground_truth), rows, rounds=rounds, seed=seed)
+    return evaluate(evidence(scores, phi, own, without_own=not ground_truth), rows, rounds=rounds, seed=seed)

@@ -10,7 +10,8 @@ from tests.oracles import comparison as oracle
 from workbench.metrics import comparison, load
 from workbench.metrics.comparison import Difference, holm, levels, most_different, sign_test
 from workbench.metrics.intervals import Draws
-from workbench.metrics.table import Metric
+from workbench.metrics.registry import Metric
+from workbench.records import MetricKey
 
 FIRST = np.array([1.0, 1.0, 0.0, 1.0, np.nan])
 SECOND = np.array([0.0, 1.0, 1.0, 0.0, np.nan])
@@ -28,8 +29,8 @@ def alone(queries, **options):
 def test_the_worked_difference_of_two_runs():
     # differences 1, 0, -1, 1 over four queries that count: mean 1/4; two wins, one loss: 2 * P(X <= 1 of 3) =
     # 2 * 4/8 = 1
-    (found,) = comparison.measure(by_run(a=SECOND, b=FIRST), "a", alone(5))
-    assert (found.key, found.run, found.against, found.value) == ("t2i/R@1", "b", "a", 0.25)
+    (found,) = comparison.paired_differences(by_run(a=SECOND, b=FIRST), "a", alone(5))
+    assert (found.label, found.run, found.against, found.value) == ("t2i/R@1", "b", "a", 0.25)
     assert (found.wins, found.losses, found.ties, found.p) == (2, 1, 1, 1.0)
     assert (found.queries, found.left_out, found.comparisons) == (4, 1, 1)
     assert found.low < 0 < found.high
@@ -41,14 +42,14 @@ def test_the_worked_interval():
     # half the images gain 1, half nothing: spread sqrt(1/4 / 100) = .05, times sqrt(100/99); two
     # imagined images of 1 / 100 each; t(99) at .975 = 1.984217: 1.984217 * sqrt(.0025 * 100/99 + .0002)
     gains = np.tile([1.0, 0.0], 50)
-    (found,) = comparison.measure(by_run(a=np.zeros(100), b=gains), "a", alone(100, rounds=20_000))
+    (found,) = comparison.paired_differences(by_run(a=np.zeros(100), b=gains), "a", alone(100, rounds=20_000))
     half = 1.984217 * (0.0025 * 100 / 99 + 0.0002) ** 0.5
     assert_allclose([found.low, found.high], [0.5 - half, 0.5 + half], atol=0.002)
 
 
 def test_the_interval_of_many_images_is_that_of_the_paired_t_test(rng):
     a, b = rng.random(2000), rng.random(2000)
-    (found,) = comparison.measure(by_run(a=a, b=b), "a", alone(2000, rounds=20_000))
+    (found,) = comparison.paired_differences(by_run(a=a, b=b), "a", alone(2000, rounds=20_000))
     expected = ttest_rel(b, a).confidence_interval(0.95)
     assert_allclose([found.low, found.high], [expected.low, expected.high], atol=0.001)
 
@@ -70,7 +71,8 @@ def test_the_interval_of_many_images_is_that_of_the_paired_t_test(rng):
 )
 def test_the_worked_verdicts(low, high, fewer, verdict, mark):
     value = 0.0 if low is None else (low + high) / 2
-    one = Difference("t2i/R@1", "b", "a", value, low, high, smallest=0.005, smaller_is_better=fewer)
+    key = MetricKey.parse("t2i/R@1")
+    one = Difference(key, value, low, high, smallest=0.005, smaller_is_better=fewer)
     assert (one.verdict, one.mark) == (verdict, mark)
     assert one.worth_noting == (verdict in ("better", "worse"))
     assert one.row()["verdict"] == verdict
@@ -88,14 +90,14 @@ def test_mark_word_and_interval_never_disagree(rng):
             }
             for key in ("i2t/R@1", "i2t/medr", "exact:i2t/map_at_r")
         }
-        for one in comparison.measure(values, "a", alone(images, rounds=60), metrics=known):
+        for one in comparison.paired_differences(values, "a", alone(images, rounds=60), metrics=known):
             holds_zero = one.low <= 0 <= one.high
             inside = -one.smallest <= one.low <= one.high <= one.smallest
             assert one.told_apart == (not holds_zero)
             assert one.worth_noting == (not holds_zero and not inside) == (one.mark in "▲▼")
             assert (one.verdict == "no difference worth noting") == inside == (one.mark == "=")
             if one.worth_noting:
-                gain = -one.value if one.key == "i2t/medr" else one.value
+                gain = -one.value if one.label == "i2t/medr" else one.value
                 assert one.verdict == ("better" if gain > 0 else "worse")
                 assert one.mark == ("▲" if gain > 0 else "▼")
             seen.add(one.verdict)
@@ -144,7 +146,7 @@ def test_the_spread_is_that_of_all_possible_draws():
     difference, own = np.array([1.0, 0.5, -1.0, 0.0, 2.0]), np.array([0, 0, 1, 2, 2])
     every = np.std(oracle.every_resample(difference.tolist(), own.tolist()))
     zeros, draws = np.zeros(5), Draws(own, 3, rounds=40_000)
-    (found,) = comparison.measure(by_run(a=zeros, b=difference), "a", draws)
+    (found,) = comparison.paired_differences(by_run(a=zeros, b=difference), "a", draws)
     # images sum to 1.5, -1 and 2; the largest moves the mean of five queries by 2/5; two degrees of freedom
     half = student.ppf(0.975, 2) * (every**2 * 3 / 2 + 2 * (2 / 5) ** 2) ** 0.5
     assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.02)
@@ -153,7 +155,7 @@ def test_the_spread_is_that_of_all_possible_draws():
 def test_captions_of_one_image_are_one_sign_and_widen_the_interval(rng):
     gains, zeros = np.repeat(rng.standard_normal(400), 5), np.zeros(2000)
     plain, grouped = (
-        comparison.measure(by_run(a=zeros, b=gains), "a", draws)[0]
+        comparison.paired_differences(by_run(a=zeros, b=gains), "a", draws)[0]
         for draws in (alone(2000), Draws(np.repeat(np.arange(400), 5), 400))
     )
     assert plain.value == grouped.value
@@ -165,8 +167,8 @@ def test_captions_of_one_image_are_one_sign_and_widen_the_interval(rng):
 
 def test_turning_the_comparison_round_turns_its_sign(rng):
     a, b = rng.random(60), rng.random(60)
-    (there,) = comparison.measure(by_run(a=a, b=b), "a", alone(60))
-    (back,) = comparison.measure(by_run(b=b, a=a), "b", alone(60))
+    (there,) = comparison.paired_differences(by_run(a=a, b=b), "a", alone(60))
+    (back,) = comparison.paired_differences(by_run(b=b, a=a), "b", alone(60))
     assert there.value == pytest.approx(-back.value)
     assert (there.wins, there.losses, there.p) == (back.losses, back.wins, back.p)
     assert (there.low, there.high) == pytest.approx((-back.high, -back.low))
@@ -174,7 +176,7 @@ def test_turning_the_comparison_round_turns_its_sign(rng):
 
 def test_a_run_does_not_differ_from_itself(rng):
     values = rng.random(30)
-    (found,) = comparison.measure(by_run(a=values, b=values.copy()), "a", alone(30))
+    (found,) = comparison.paired_differences(by_run(a=values, b=values.copy()), "a", alone(30))
     assert (found.value, found.low, found.high, found.ties, found.p) == (0.0, 0.0, 0.0, 30, 1.0)
     assert (found.told_apart, found.verdict) == (False, "no difference worth noting")
 
@@ -183,7 +185,7 @@ def test_the_pair_is_told_apart_where_two_separate_intervals_overlap(rng):
     """What the paired test is for: most of the scatter is that of the queries, which both runs share."""
     hard = rng.random(400)
     first, second = (hard < 0.5).astype(float), (hard < 0.56).astype(float)
-    (found,) = comparison.measure(by_run(a=first, b=second), "a", alone(400))
+    (found,) = comparison.paired_differences(by_run(a=first, b=second), "a", alone(400))
     ends = [np.quantile(alone(400).of(one, "t2i"), [0.025, 0.975]) for one in (first, second)]
     assert ends[0][1] > ends[1][0]
     assert found.low > 0
@@ -195,7 +197,7 @@ def test_about_95_of_100_intervals_hold_the_true_difference(rng):
     for _ in range(600):
         shared = rng.standard_normal(200)
         b = shared + 0.3 + rng.standard_normal(200)
-        (found,) = comparison.measure(by_run(a=shared, b=b), "a", draws, metrics={})
+        (found,) = comparison.paired_differences(by_run(a=shared, b=b), "a", draws, metrics={})
         held += found.low <= 0.3 <= found.high
     assert held / 600 == pytest.approx(0.95, abs=0.025)
 
@@ -214,7 +216,7 @@ def test_a_run_is_called_better_or_worse_by_chance_in_at_most_5_of_100_tables(ke
         for key, rows in (("i2t/R@1", np.arange(60)), ("t2i/R@1", own)):
             flipped = {name: (rng.random(60) < share)[rows] for name in "abcd"}
             values[key] = {name: (easy[rows] ^ flip).astype(float) for name, flip in flipped.items()}
-        wrong += any(one.told_apart for one in comparison.measure(values, "a", draws, metrics={}))
+        wrong += any(one.told_apart for one in comparison.paired_differences(values, "a", draws, metrics={}))
     # 700 tables at 5 % exactly give more than 46 in one of fifty cases
     assert wrong <= 46
 
@@ -222,7 +224,7 @@ def test_a_run_is_called_better_or_worse_by_chance_in_at_most_5_of_100_tables(ke
 def test_without_the_imagined_images_four_wins_against_none_would_count():
     gains = np.zeros(200)
     gains[:4] = 1
-    (found,) = comparison.measure(by_run(a=np.zeros(200), b=gains), "a", alone(200))
+    (found,) = comparison.paired_differences(by_run(a=np.zeros(200), b=gains), "a", alone(200))
     assert found.p == pytest.approx(2 / 16)
     assert not found.told_apart
 
@@ -230,8 +232,10 @@ def test_without_the_imagined_images_four_wins_against_none_would_count():
 def test_the_correction_goes_over_all_runs_and_all_numbers(rng):
     base = np.zeros(20)
     values = {key: {"a": base, "b": base + 1, "c": rng.standard_normal(20)} for key in ("x", "y")}
-    found = comparison.measure({f"i2t/{key}": runs for key, runs in values.items()}, "a", alone(20))
-    assert [(one.key, one.run) for one in found] == [
+    found = comparison.paired_differences(
+        {f"i2t/{key}": runs for key, runs in values.items()}, "a", alone(20)
+    )
+    assert [(one.label, one.run) for one in found] == [
         ("i2t/x", "b"), ("i2t/x", "c"), ("i2t/y", "b"), ("i2t/y", "c"),
     ]  # fmt: skip
     assert [one.p_holm for one in found] == pytest.approx(oracle.holm([one.p for one in found]))
@@ -242,15 +246,15 @@ def test_the_correction_goes_over_all_runs_and_all_numbers(rng):
 def test_rsum_is_compared_by_the_draw_of_both_directions(rng):
     # 10 images and 20 captions; the sum of the two means moves by what either moves
     own, base = np.repeat(np.arange(10), 2), rng.random(30)
-    (found,) = comparison.measure(by_run("rsum", a=base, b=base + 0.1), "a", Draws(own, 10))
+    (found,) = comparison.paired_differences(by_run("rsum", a=base, b=base + 0.1), "a", Draws(own, 10))
     assert found.value == pytest.approx(0.2)
-    assert (found.wins, found.queries, found.unit, found.smallest) == (10, 30, "sum", pytest.approx(0.03))
+    assert (found.wins, found.queries, found.face, found.smallest) == (10, 30, "sum", pytest.approx(0.03))
     assert found.low == pytest.approx(0.2 - student.ppf(0.975, 9) * (2 * 0.02**2) ** 0.5, abs=1e-6)
 
 
 def test_a_median_rank_is_better_where_it_is_smaller(rng):
     ranks = rng.integers(1, 50, 200).astype(float)
-    (found,) = comparison.measure(by_run("i2t/medr", a=ranks + 20, b=ranks), "a", alone(200))
+    (found,) = comparison.paired_differences(by_run("i2t/medr", a=ranks + 20, b=ranks), "a", alone(200))
     assert (found.value, found.wins, found.verdict) == (-20.0, 200, "better")
 
 
@@ -259,14 +263,14 @@ def test_a_metric_of_a_users_own_brings_its_statistic(rng):
         name, face, smaller_is_better = "loss", "correlation", True
 
     values = by_run("i2t/loss", a=np.full(50, 0.5), b=np.full(50, 0.25))
-    (found,) = comparison.measure(values, "a", alone(50), metrics={"loss": Loss()})
-    assert (found.value, found.unit, found.verdict) == (-0.25, "correlation", "better")
+    (found,) = comparison.paired_differences(values, "a", alone(50), metrics={"loss": Loss()})
+    assert (found.value, found.face, found.verdict) == (-0.25, "correlation", "better")
 
 
 def test_folds_are_drawn_within_each_fold(rng):
     a, b = np.repeat([0.0, 1.0], 20), np.repeat([0.1, 1.1], 20)
     whole, folded = (
-        comparison.measure(by_run(key, a=a, b=a * b), "a", alone(40))[0]
+        comparison.paired_differences(by_run(key, a=a, b=a * b), "a", alone(40))[0]
         for key in ("i2t/R@1", "i2t/R@1[2 folds]")
     )
     assert whole.value == pytest.approx(folded.value)
@@ -274,13 +278,13 @@ def test_folds_are_drawn_within_each_fold(rng):
 
 
 def test_without_rounds_there_is_no_interval():
-    (found,) = comparison.measure(by_run(a=SECOND, b=FIRST), "a", alone(5, rounds=0))
+    (found,) = comparison.paired_differences(by_run(a=SECOND, b=FIRST), "a", alone(5, rounds=0))
     assert (found.low, found.high, found.verdict) == (None, None, "undecided")
 
 
 def test_the_same_seed_gives_the_same_intervals():
     one, same, other = (
-        comparison.measure(by_run(a=np.arange(9.0), b=np.zeros(9)), "a", alone(9, seed=seed))[0]
+        comparison.paired_differences(by_run(a=np.arange(9.0), b=np.zeros(9)), "a", alone(9, seed=seed))[0]
         for seed in (1, 1, 2)
     )
     assert one == same != other
@@ -288,11 +292,11 @@ def test_the_same_seed_gives_the_same_intervals():
 
 def test_runs_on_different_queries_are_refused():
     with pytest.raises(ValueError, match="b and a did not answer the same queries"):
-        comparison.measure(by_run(a=SECOND, b=np.ones(5)), "a", alone(5))
+        comparison.paired_differences(by_run(a=SECOND, b=np.ones(5)), "a", alone(5))
     with pytest.raises(ValueError, match="no query counts"):
-        comparison.measure(by_run(a=np.full(2, np.nan), b=np.full(2, np.nan)), "a", alone(2))
+        comparison.paired_differences(by_run(a=np.full(2, np.nan), b=np.full(2, np.nan)), "a", alone(2))
     with pytest.raises(KeyError, match="no run 'z' to compare with; there are a, b"):
-        comparison.measure(by_run(a=SECOND, b=FIRST), "z", alone(5))
+        comparison.paired_differences(by_run(a=SECOND, b=FIRST), "z", alone(5))
 
 
 def test_the_queries_on_which_runs_differ_most_come_first():

@@ -44,11 +44,11 @@ def by_key(found):
 
 def test_the_worked_correlation_with_human_judgement():
     assert_allclose(
-        by_key(correlation.measure(VALUES, TOY, OWN, rounds=0))["pearson"].value, 0.960776, atol=5e-7
+        by_key(correlation.correlations(VALUES, TOY, OWN, rounds=0))["pearson"].value, 0.960776, atol=5e-7
     )
     binary = np.array([1.0, 1, 0, 0, 0])
     assert_allclose(
-        by_key(correlation.measure(binary, TOY, OWN, rounds=0))["pearson"].value, 0.924473, atol=5e-7
+        by_key(correlation.correlations(binary, TOY, OWN, rounds=0))["pearson"].value, 0.924473, atol=5e-7
     )
 
 
@@ -70,16 +70,16 @@ def test_kendalls_tau_c_by_hand_and_by_a_double_loop(rng):
 def test_tau_c_has_an_interval_over_images_where_it_is_asked_for(rng):
     images, captions = np.repeat(np.arange(12), 3), np.arange(36)
     pairs = judged(rng.integers(1, 5, 36), images, captions, (12, 36))
-    found = correlation.measure(
+    found = correlation.correlations(
         pairs.grades + rng.random(36), pairs, (images + captions % 2) % 12, rows=[TauC()], rounds=30
     )
     whole = by_key(found)["kendall_tau_c"]
     assert whole.low < whole.value < whole.high
-    assert "kendall_tau_c" not in by_key(correlation.measure(VALUES, TOY, OWN, rounds=0))
+    assert "kendall_tau_c" not in by_key(correlation.correlations(VALUES, TOY, OWN, rounds=0))
 
 
 def test_binary_labels_have_no_correlation_without_own_pairs():
-    found = by_key(correlation.measure(np.array([1.0, 1, 0, 0, 0]), TOY, OWN, rounds=0))
+    found = by_key(correlation.correlations(np.array([1.0, 1, 0, 0, 0]), TOY, OWN, rounds=0))
     assert np.isnan(found["pearson[without own]"].value)
     assert found["pearson[without own]"].gallery == 3
     assert found["pearson"].value > 0.9
@@ -120,7 +120,7 @@ def test_a_constant_has_no_correlation_though_its_mean_is_rounded(rng):
     assert np.isnan([pearson(np.full(40, value), y) for value in (0.1, 1 / 3, 1e9 + 0.1)]).all()
     images, captions = np.divmod(np.arange(40), 8)
     own = np.arange(8) % 5
-    flat = correlation.measure(np.full(40, 1 / 3), judged(y, images, captions, (5, 8)), own, rounds=10)
+    flat = correlation.correlations(np.full(40, 1 / 3), judged(y, images, captions, (5, 8)), own, rounds=10)
     assert [m.key.local for m in flat] == [
         f"{name}{part}" for part in ("", "[without own]") for name in ("pearson", "spearman")
     ]
@@ -164,7 +164,7 @@ def test_the_same_seed_draws_the_same(rng):
     images, captions = np.divmod(np.arange(240), 20)
     pairs, own = judged(grades.ravel(), images, captions, (12, 20)), np.arange(20) % 12
     one, two = (
-        [m for m in correlation.measure(values, pairs, own, rounds=20, seed=3) if not m.key.subset]
+        [m for m in correlation.correlations(values, pairs, own, rounds=20, seed=3) if not m.key.subset]
         for _ in "ab"
     )
     assert one == two
@@ -195,7 +195,7 @@ def test_values_at_pairs_come_from_a_matrix_a_relevance_or_judgements():
     with pytest.raises(ValueError, match=r"values are \(2, 2\), the judgements 'human' are \(3, 2\)"):
         at_pairs(np.eye(2), TOY)
     with pytest.raises(ValueError, match="4 values for the 5 pairs"):
-        correlation.measure(np.zeros(4), TOY, OWN)
+        correlation.correlations(np.zeros(4), TOY, OWN)
 
 
 def test_a_sample_is_rated_as_people_rate(rng):
@@ -212,19 +212,23 @@ def test_a_sample_is_rated_as_people_rate(rng):
 def test_pairs_of_one_kind_ask_with_their_first(tmp_path):
     split = data.load("cxc", split="test", **fixtures.cxc(tmp_path))
     sts, sits = split.caption_judgements["sts"], split.judgements["sits"]
-    found = by_key(correlation.measure(np.array([0.9, 0.1]), sts, split.own, directions=("t2t",), rounds=0))
+    found = by_key(
+        correlation.correlations(np.array([0.9, 0.1]), sts, split.own, directions=("t2t",), rounds=0)
+    )
     assert (found["spearman"].value, found["spearman"].gallery) == (1.0, 2)
     # ratings 4.8 (own), 2.9, 3.0 of the table, and binary labels
     binary = at_pairs(split.judgements["own"], sits)
     expected = oracle.pearson(binary.tolist(), sits.grades.tolist())
-    assert_allclose(by_key(correlation.measure(binary, sits, split.own, rounds=0))["pearson"].value, expected)
+    assert_allclose(
+        by_key(correlation.correlations(binary, sits, split.own, rounds=0))["pearson"].value, expected
+    )
 
 
 @pytest.mark.real_data
 def test_binary_labels_and_the_judgements_of_flickr8k(real_data):
     split = data.load("flickr8k", split="test", root=str(real_data / "flickr8k"))
     found = by_key(
-        correlation.measure(split.judgements["own"], split.judgements["human"], split.own, rounds=0)
+        correlation.correlations(split.judgements["own"], split.judgements["human"], split.own, rounds=0)
     )
     assert found["pearson"].gallery == 47288
     assert 0 < found["pearson"].value < 1

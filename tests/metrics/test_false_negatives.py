@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tests.metrics.families import errors, ranking
-from workbench.metrics.table import Evidence, measure
+from workbench.metrics.evaluation import Evidence, evaluate
 from workbench.records import Judgements
 
 
@@ -82,4 +82,4 @@ def test_intervals_enclose_the_shares_and_the_names_stand_in_the_contract():
 
 def test_without_the_data_set_s_own_pairs_nothing_is_compared():
     with pytest.raises(ValueError, match="true: give labels, the data set's own pairs"):
-        measure(Evidence(SCORES, TRUE, np.arange(4)), ["true"], rounds=0)
+        evaluate(Evidence(SCORES, TRUE, np.arange(4)), ["true"], rounds=0)

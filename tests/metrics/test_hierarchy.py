@@ -89,7 +89,7 @@ def test_both_correlations_of_the_toy(toy):
 
 
 def test_measure_reports_both_protocols_and_both_correlations(toy):
-    found = {m.key.local: m for m in hierarchy.measure(toy)}
+    found = {m.key.local: m for m in hierarchy.hierarchy_scores(toy)}
     assert_allclose(found["hierarcaps_radius_P"].value, 0.675)
     assert_allclose(found["hierarcaps_traversal_R"].value, 0.75)
     assert_allclose(found["d_corr_image"].value, 1 / 3)
@@ -101,7 +101,7 @@ def test_measure_reports_both_protocols_and_both_correlations(toy):
     assert all(m.low <= m.value <= m.high for m in found.values())
     assert "from the image to the root, root not in the pool" in next(
         m.hit
-        for m in hierarchy.measure(toy, start="image", root_in_pool=False)
+        for m in hierarchy.hierarchy_scores(toy, start="image", root_in_pool=False)
         if m.key.metric == "hierarcaps_traversal_P"
     )
 
@@ -193,7 +193,7 @@ def test_recall_is_a_multiple_of_a_quarter_and_the_order_of_the_captions_does_no
     assert_allclose(level_recall(chains, hierarcaps_traversal(chains)).mean(axis=1) * 4 % 1, 0)
     rows = rng.permutation(8)
     moved = Chains(IMAGE, TEXT[rows], ROOT, [NAMES[r] for r in rows], LEVEL[rows], CHAIN[rows], CHAIN[rows])
-    first, second = ({m.key: m.value for m in hierarchy.measure(c, rounds=0)} for c in (toy, moved))
+    first, second = ({m.key: m.value for m in hierarchy.hierarchy_scores(c, rounds=0)} for c in (toy, moved))
     assert first == pytest.approx(second)
 
 

@@ -23,7 +23,7 @@ def test_the_worked_interval_of_three_seeds():
 
 def test_means_differences_and_verdicts_against_the_starting_point():
     table = long_table({"a": [0.5, 0.6, 0.7], "b": [0.90, 0.91, 0.92], "c": [0.1, 0.11, 0.12]})
-    found = seeds.measure(table, start={"rsum": 0.55}).loc["rsum"]
+    found = seeds.seed_statistics(table, start={"rsum": 0.55}).loc["rsum"]
     assert list(found.index) == ["b", "a", "c"]  # best mean first
     assert found["mean"].tolist() == pytest.approx([0.91, 0.6, 0.11])
     assert found["sd"].tolist() == pytest.approx([0.01, 0.1, 0.01])
@@ -48,26 +48,26 @@ def test_about_95_of_100_intervals_hold_the_true_mean(rng):
 
 
 def test_a_single_seed_has_no_interval_and_no_verdict():
-    found = seeds.measure(long_table({"a": [0.5]}), start={"rsum": 0.4}).loc[("rsum", "a")]
+    found = seeds.seed_statistics(long_table({"a": [0.5]}), start={"rsum": 0.4}).loc[("rsum", "a")]
     assert (found["mean"], found["difference"], found["verdict"]) == (0.5, pytest.approx(0.1), "")
     assert math.isnan(found["low"])
     assert math.isnan(found["sd"])
 
 
 def test_without_a_starting_point_there_is_no_difference():
-    found = seeds.measure(long_table({"a": [0.5, 0.6]})).loc[("rsum", "a")]
+    found = seeds.seed_statistics(long_table({"a": [0.5, 0.6]})).loc[("rsum", "a")]
     assert math.isnan(found["difference"])
     assert found["verdict"] == ""
 
 
 def test_seeds_that_agree_have_an_interval_of_no_width():
-    found = seeds.measure(long_table({"a": [0.5, 0.5, 0.5]}), start={"rsum": 0.5}).loc[("rsum", "a")]
+    found = seeds.seed_statistics(long_table({"a": [0.5, 0.5, 0.5]}), start={"rsum": 0.5}).loc[("rsum", "a")]
     assert (found["low"], found["high"], found["verdict"]) == (0.5, 0.5, "undecided")
 
 
 def test_keys_are_kept_apart():
     table = pd.concat([long_table({"a": [1.0, 2.0]}), long_table({"a": [3.0, 5.0]}, key="t2i/R@1")])
-    found = seeds.measure(table, start={"rsum": 0.0})
+    found = seeds.seed_statistics(table, start={"rsum": 0.0})
     assert found["mean"].to_dict() == {("rsum", "a"): 1.5, ("t2i/R@1", "a"): 4.0}
     assert found["start"].isna().tolist() == [False, True]
 
@@ -75,11 +75,11 @@ def test_keys_are_kept_apart():
 def test_a_table_that_cannot_be_read_is_refused_by_name():
     table = long_table({"a": [0.5, 0.6]})
     with pytest.raises(ValueError, match=r"missing: \['value'\]"):
-        seeds.measure(table.drop(columns="value"))
+        seeds.seed_statistics(table.drop(columns="value"))
     with pytest.raises(ValueError, match=r"not finite, first .*'seed': 1"):
-        seeds.measure(long_table({"a": [0.5, math.nan]}))
+        seeds.seed_statistics(long_table({"a": [0.5, math.nan]}))
     with pytest.raises(ValueError, match="seed 0 of a comes twice for rsum"):
-        seeds.measure(pd.concat([table, table]))
+        seeds.seed_statistics(pd.concat([table, table]))
 
 
 def test_pairs_are_told_apart_by_welchs_test_adjusted_by_holm():
@@ -115,7 +115,7 @@ def test_the_choice_of_a_metric_costs_what_the_truth_says():
 def test_every_true_pair_as_positive_makes_another_arm_of_an_objective():
     table = pd.concat([long_table({"a": [0.5]}).assign(positives=name) for name in ("own", "exact")])
     assert seeds.arms(table)["objective"].tolist() == ["a", "a, every true pair"]
-    assert seeds.measure(seeds.arms(table)).loc["rsum", "mean"].tolist() == [0.5, 0.5]
+    assert seeds.seed_statistics(seeds.arms(table)).loc["rsum", "mean"].tolist() == [0.5, 0.5]
 
 
 def test_a_component_helps_harms_or_is_undecided():

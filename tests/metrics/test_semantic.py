@@ -6,10 +6,10 @@ from tests.metrics.families import by_key, semantic
 from tests.oracles import semantic as oracle
 from workbench import metrics
 from workbench.metrics.blocks import Products, WithoutOwn, by_rows
+from workbench.metrics.evaluation import Evidence
 from workbench.metrics.grades import Lists, Matrix, grade_rows
 from workbench.metrics.semantic import any_top, curves, ncs_top, votes
 from workbench.metrics.semantic import sr_top as semantic_recall
-from workbench.metrics.table import Evidence
 from workbench.records import Judgements
 
 # METHODS 10 and 11.7: six captions, two an image, against three images

@@ -11,8 +11,9 @@ from workbench import data, metrics, objectives
 from workbench.formatting import UNITS
 from workbench.metrics import blocks
 from workbench.metrics.blocks import Products
+from workbench.metrics.evaluation import Evidence, Subset, evaluate, walk
 from workbench.metrics.pmrp import Categories
-from workbench.metrics.table import Evidence, Metric, Subset, measure, walk
+from workbench.metrics.registry import Metric
 from workbench.records import Judgements
 from workbench.runs import evaluate as evaluation
 
@@ -127,7 +128,7 @@ def test_the_order_of_images_and_captions_does_not_matter(name, world, rng):
 
 def test_a_subset_of_another_length_is_refused(world):
     with pytest.raises(ValueError, match="t2i: the subset 'few' has 3 rows for 24 queries"):
-        measure(
+        evaluate(
             Evidence(perfect(world), world[2]), ["R"], subset=Subset("few", captions=np.ones(3, dtype=bool))
         )
 

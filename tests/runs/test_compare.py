@@ -112,7 +112,7 @@ def test_the_table_has_every_number_with_its_contract_and_every_difference_from_
         numbers.loc[("bad", "rsum"), "value"] - numbers.loc[("good", "rsum"), "value"]
     )
     assert rsum["high"] < 0
-    assert (rsum["told_apart"], rsum["verdict"], rsum["mark"], rsum["unit"]) == (True, "worse", "▼", "sum")
+    assert (rsum["told_apart"], rsum["verdict"], rsum["mark"], rsum["face"]) == (True, "worse", "▼", "sum")
 
 
 def test_captions_are_drawn_by_image(spaces):

@@ -11,8 +11,8 @@ from tests.data import fixtures
 from tests.objectives.worlds import source
 from workbench import data, objectives, text
 from workbench.metrics.blocks import Products
-from workbench.metrics.table import Evidence
-from workbench.metrics.table import measure as by_table
+from workbench.metrics.evaluation import Evidence
+from workbench.metrics.evaluation import evaluate as by_table
 from workbench.records import Judgements, MetricKey
 from workbench.runs import evaluate as evaluation
 from workbench.runs.evaluate import ensemble, measure

@@ -9,7 +9,7 @@ import pytest
 import relevance_audit as audit
 
 from workbench import data, objectives, text
-from workbench.metrics.table import Evidence, measure
+from workbench.metrics.evaluation import Evidence, evaluate
 from workbench.runs.build import relevance
 from workbench.text.signal import Maker, RelevanceMaker, SignalMaker
 
@@ -75,8 +75,8 @@ def test_relevance_of_any_name_serves_objectives_ncs_and_the_audit(name, objecti
     except ImportError as error:
         pytest.skip(str(error))
     phi, scores = made[name], np.random.default_rng(0).random(made[name].shape, dtype=np.float32)
-    best = {m.label: m.value for m in measure(Evidence(phi.dense(), phi, split.own), ["ncs"], rounds=0)}
-    drawn = {m.label: m.value for m in measure(Evidence(scores, phi, split.own), ["ncs"], rounds=0)}
+    best = {m.label: m.value for m in evaluate(Evidence(phi.dense(), phi, split.own), ["ncs"], rounds=0)}
+    drawn = {m.label: m.value for m in evaluate(Evidence(scores, phi, split.own), ["ncs"], rounds=0)}
     # who retrieves by phi itself has all there is
     assert all(value == pytest.approx(1) for value in best.values())
     assert drawn.keys() == best.keys()

@@ -205,7 +205,7 @@ def test_any_two_of_the_best_are_held_against_each_other_and_curves_are_kept(tmp
     (found,) = [line for line in data["pairs"]["1 2"] if line[0] == "t2i/R@1"]
     one, other = (runs.find(name, tmp_path) for name in ("aaaa0001", "aaaa0000"))
     (told,) = runs.differences(one, other, ["t2i/R@1"])
-    difference = format_interval(told.value, told.low, told.high, told.unit, sign=True)
+    difference = format_interval(told.value, told.low, told.high, told.face, sign=True)
     assert found[1:] == [difference, "percent", f"{told.mark} {told.verdict}"]
     assert found[1].startswith("-25.0 (")
 

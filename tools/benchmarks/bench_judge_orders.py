@@ -18,7 +18,7 @@ from workbench import runs as experiment
 from workbench.execution import grid
 from workbench.execution.library import find
 from workbench.io import write_recorded
-from workbench.metrics import load, table
+from workbench.metrics import Evidence, evaluate, load
 from workbench.runs import store as runs
 
 JUDGES = {"CIDEr-D": "cider", "tuple F1": "tuple_f1", "symbolic": "symbolic", "sentence": "sentence"}
@@ -43,8 +43,8 @@ def main(root: str = "runs") -> None:
         about |= {"positives": values["settings"]["positives"]}
         for title, phi in phis.items():
             for apart in (False, True):
-                evidence = table.Evidence(space.scores, phi, split.own, name=title, without_own=apart)
-                found = table.measure(evidence, [load("ncs", ks=(K,))], rounds=0)
+                evidence = Evidence(space.scores, phi, split.own, name=title, without_own=apart)
+                found = evaluate(evidence, [load("ncs", ks=(K,))], rounds=0)
                 numbers = {m.key.local: float(f"{m.value:.4g}") for m in found}
                 rows += [
                     about | {"judge": title, "key": key, "value": value} for key, value in numbers.items()

@@ -61,7 +61,7 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
     if (one or two) and not one.keys() & two.keys():
         return ["no number is of both: they are of other kinds, or one did not end well"], {}
     labels = list(one | two) if every else headline(one | two)
-    paired = {found.key: found for found in runs.differences(first, second, labels)}
+    paired = {found.label: found for found in runs.differences(first, second, labels)}
     rows = [("number", "A", "B", "B - A", "in", "verdict")]
     for label in labels:
         a, b = (found.get(label, {}).get("value") for found in (one, two))

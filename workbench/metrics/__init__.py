@@ -1,5 +1,8 @@
-"""Metrics: ``names()`` lists them, ``load(name, **options)`` makes one, see ``table.Metric``."""
+"""Metrics: ``names()`` lists them, ``load(name)`` makes one, ``evaluate(Evidence(scores, judgements), rows)``
+measures.
+"""
 
-from workbench.metrics.table import Metric, load, member, names, rows
+from workbench.metrics.evaluation import Evidence, evaluate
+from workbench.metrics.registry import Metric, load, member, names, rows
 
-__all__ = ["Metric", "load", "member", "names", "rows"]
+__all__ = ["Evidence", "Metric", "evaluate", "load", "member", "names", "rows"]

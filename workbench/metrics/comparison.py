@@ -37,10 +37,10 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr, stdtr, stdtrit
 
-from workbench.metrics import rows
 from workbench.metrics.intervals import Draws
-from workbench.metrics.table import Metric
+from workbench.metrics.registry import Metric, rows
 from workbench.records import MetricKey, Rows, Values, require
+from workbench.records.measurement import Estimate
 
 EQUAL = 1e-12
 # in points of percent, the same share of the range of other units: a convention, and everyone's to change
@@ -51,33 +51,21 @@ MARKS = {BETTER: "▲", WORSE: "▼", ALIKE: "=", UNDECIDED: "?"}
 
 
 @dataclass(frozen=True)
-class Difference:
-    """How one run differs from another on one number, and all that is needed to read this difference.
+class Difference(Estimate):
+    """How one run differs from another on one number; its interval is widened for the number of comparisons
+    made together, and ``confidence`` is that none of them calls a run better or worse by chance.
 
     Args:
-        key: which number, e.g. ``"t2i/R@1"``.
-        run, against: names of the two runs; the difference is the value of ``run`` minus that of ``against``.
-        value: the difference.
-        low, high: ends of its interval, widened for the number of comparisons made together; ``None`` where
-            nothing was resampled.
+        run, against: names of the two runs; the value is that of ``run`` minus that of ``against``.
         smallest: smallest difference that matters, in the unit of ``value``.
         wins, losses, ties: number of images on which ``run`` is better, is worse, and does equally well.
-        p: p value of the two-sided exact sign test over images.
-        p_holm: the same, raised by Holm's method for the number of comparisons made together.
+        p: p value of the two-sided exact sign test over images; ``p_holm``: the same, adjusted by Holm's
+            method.
         comparisons: how many comparisons were made together.
-        queries: number of queries that the values are made of.
-        left_out: number of queries without a relevant item, which therefore do not count.
-        unit: how the value is shown, one of ``records.shown.UNITS``.
-        smaller_is_better: whether a smaller value is the better one, as with a median rank.
-        confidence: chance that no run in the table is called better or worse where there is no difference.
     """
 
-    key: str
-    run: str
-    against: str
-    value: float
-    low: float | None = None
-    high: float | None = None
+    run: str = ""
+    against: str = ""
     smallest: float = 0.0
     wins: int = 0
     losses: int = 0
@@ -85,11 +73,6 @@ class Difference:
     p: float = 1.0
     p_holm: float = 1.0
     comparisons: int = 1
-    queries: int = 0
-    left_out: int = 0
-    unit: str = "share"
-    smaller_is_better: bool = False
-    confidence: float = 0.95
 
     @property
     def told_apart(self) -> bool:
@@ -117,9 +100,8 @@ class Difference:
 
     def row(self) -> dict[str, Any]:
         """All fields, and what follows from them, as a row of a table."""
-        return asdict(self) | {
-            name: getattr(self, name) for name in ("told_apart", "verdict", "mark", "worth_noting")
-        }
+        more = ("told_apart", "verdict", "mark", "worth_noting")
+        return asdict(self) | {"key": self.label} | {name: getattr(self, name) for name in more}
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -146,9 +128,10 @@ def holm(p: Sequence[float]) -> list[float]:
     >>> [round(value, 6) for value in holm([0.01, 0.04, 0.03, 0.005])]
     [0.03, 0.06, 0.06, 0.02]
     """
+    # three lines of our own: statsmodels' function collects garbage in every call, a tenth of a second each
     order = np.argsort(p, kind="stable")
     raised = np.maximum.accumulate(np.asarray(p, np.float64)[order] * np.arange(len(p), 0, -1))
-    return list(map(float, np.minimum(1.0, raised)[np.argsort(order)]))
+    return [float(value) for value in np.minimum(1.0, raised)[np.argsort(order)]]
 
 
 def levels(p: Sequence[float], alpha: float) -> Values:
@@ -166,7 +149,7 @@ def levels(p: Sequence[float], alpha: float) -> Values:
     return np.asarray(alpha / (len(p) - np.minimum(step, min(told, len(p) - 1))))
 
 
-def measure(
+def paired_differences(
     values: Mapping[str, Mapping[str, Values]],
     against: str,
     draws: Draws,
@@ -195,31 +178,29 @@ def measure(
         ValueError: runs that answered different queries, or no query that counts.
     """
     known = {name: row() for name, row in rows().items()} if metrics is None else metrics
-    found, errors = [], []
+    differences, errors = [], []
     for text, by_run in values.items():
-        require(
-            against in by_run,
-            f"{text}: no run {against!r} to compare with; there are {', '.join(by_run)}",
-            KeyError,
-        )
+        _same_queries(text, against, by_run)
         key = MetricKey.parse(text)
         row, within = known.get(key.metric, Metric()), replace(draws, folds=key.folds)
-        _same_queries(text, against, by_run)
         numbers = {name: row.number(column, key.direction, within) for name, column in by_run.items()}
         second, base = numbers.pop(against)
         for name, (first, drawn) in numbers.items():
-            one, images, largest = _signs(
-                Difference(text, name, against, first - second, unit=row.face),
-                by_run[name] - by_run[against], within, row,
+            one = Difference(
+                key, first - second, face=row.face, smaller_is_better=row.smaller_is_better,
+                confidence=confidence, run=name, against=against, smallest=smallest * SCALE[row.face],
             )  # fmt: skip
+            one, images, largest = _signs(one, by_run[name] - by_run[against], within)
             spread = float(np.nanstd(drawn - base)) if draws.rounds else np.nan
             free, imagined = max(images - 1, 1), 2 * largest**2 if row.statistic == "mean" else 0.0
             errors.append((float(np.sqrt(spread**2 * images / free + imagined)), free))
-            found.append(replace(one, smallest=smallest * SCALE[row.face], confidence=confidence))
-    return _adjusted(found, errors, 1 - confidence)
+            differences.append(one)
+    return _adjusted(differences, errors, 1 - confidence)
 
 
 def _same_queries(key: str, against: str, values: Mapping[str, Values]) -> None:
+    known = ", ".join(values)
+    require(against in values, f"{key}: no run {against!r} to compare with; there are {known}", KeyError)
     unknown = np.isnan(values[against])
     for run, found in values.items():
         require(
@@ -232,41 +213,42 @@ def _same_queries(key: str, against: str, values: Mapping[str, Values]) -> None:
         )
 
 
-def _signs(one: Difference, difference: Values, draws: Draws, row: Metric) -> tuple[Difference, int, float]:
+def _signs(one: Difference, difference: Values, draws: Draws) -> tuple[Difference, int, float]:
     """The difference with its sign test, the images that count, and how far one image moves it at most."""
-    direction, known = MetricKey.parse(one.key).direction, ~np.isnan(difference)
+    direction, known = one.key.direction, ~np.isnan(difference)
     by_image = draws.by_image(difference, direction)
     images = int((draws.by_image(np.where(known, 1.0, np.nan), direction) > 0).sum())
-    gain = -by_image if row.smaller_is_better else by_image
+    gain = -by_image if one.smaller_is_better else by_image
     # sums of equal values in another order may differ in the last bit
     wins, losses = int((gain > EQUAL).sum()), int((gain < -EQUAL).sum())
     signed = replace(
         one, wins=wins, losses=losses, ties=images - wins - losses, p=sign_test(wins, losses),
-        queries=int(known.sum()), left_out=int((~known).sum()), smaller_is_better=row.smaller_is_better,
+        queries=int(known.sum()), left_out=int((~known).sum()),
     )  # fmt: skip
     return signed, images, float(np.abs(by_image).max()) / (known.sum() if direction else draws.images)
 
 
 def _adjusted(
-    found: Sequence[Difference], errors: Sequence[tuple[float, int]], alpha: float
+    differences: Sequence[Difference], errors: Sequence[tuple[float, int]], alpha: float
 ) -> list[Difference]:
     """The differences with intervals at Holm's levels, and Holm's p of the sign test.
 
     Args:
-        found: without intervals.
+        differences: without intervals.
         errors: of each its standard error, NaN = no interval, and degrees of freedom.
         alpha: chance of a false alarm among all.
     """
-    value = np.array([one.value for one in found])
+    value = np.array([one.value for one in differences])
     error, free = np.array(errors, np.float64).reshape(-1, 2).T
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = np.nan_to_num(2 * stdtr(free, -np.abs(value) / error), nan=1.0)
     half = stdtrit(free, 1 - levels(alone.tolist(), alpha) / 2) * error
-    ends = [(None, None) if np.isnan(h) else (float(v - h), float(v + h)) for v, h in zip(value, half)]
-    each = zip(found, holm([one.p for one in found]), ends, strict=True)
+    adjusted = holm([one.p for one in differences])
     return [
-        replace(one, low=low, high=high, p_holm=p, comparisons=len(found)) for one, p, (low, high) in each
-    ]
+        replace(one, low=None if np.isnan(h) else one.value - float(h),
+                high=None if np.isnan(h) else one.value + float(h), p_holm=p, comparisons=len(differences))
+        for one, h, p in zip(differences, half, adjusted, strict=True)
+    ]  # fmt: skip
 
 
 def most_different(ranks: Values, count: int, groups: Rows | None = None) -> list[int]:

@@ -17,10 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from workbench.metrics import load
+from workbench.metrics.evaluation import WITHOUT_OWN, report
 from workbench.metrics.grades import AnyGrades, grade_rows
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.ranks import ratio
-from workbench.metrics.table import WITHOUT_OWN, Metric, report
+from workbench.metrics.registry import Metric
 from workbench.records import Array, Judgements, Measurement, MetricKey, Rows, Values, require
 
 EMPTY = 1e-12  # share of the sum of squares that is rounding alone
@@ -289,7 +290,7 @@ class SpearmanHalf(Pearson):
         return float(np.nanmean(half)), half
 
 
-def measure(
+def correlations(
     values: AnyGrades,
     judgements: Judgements,
     own: Rows,

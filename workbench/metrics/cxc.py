@@ -60,8 +60,12 @@ def _of_one_kind(rated: Judgements, group: Rows | None) -> Judgements:
     return replace(rated, images=first, captions=second, grades=ones, relevant_from=1.0, unlisted=0.0)
 
 
-FourWaySum = Rsum.row(
-    "rsum", hit="sum of R@1 and R@5 of the four directions; gallery = that of all four",
-    directions=("i2t", "t2i", "i2i", "t2t"), by=(NAME,), depths_summed=(1, 5),
-)  # fmt: skip
+class FourWaySum(Rsum):
+    """Sum of R@1 and R@5 of the four directions."""
+
+    hit = "sum of R@1 and R@5 of the four directions; gallery = that of all four"
+    directions, by = ("i2t", "t2i", "i2i", "t2t"), (NAME,)
+    depths_summed = (1, 5)
+
+
 MEMBER = FourWaySum

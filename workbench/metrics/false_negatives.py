@@ -14,7 +14,7 @@ Source: S. Chun et al., ECCV Caption, ECCV 2022 (false negatives of MS-COCO).
 import numpy as np
 
 from workbench.metrics.ranks import Ranks
-from workbench.metrics.table import Metric
+from workbench.metrics.registry import Metric
 from workbench.records import Values
 
 BothRanks = tuple[Ranks, Ranks]

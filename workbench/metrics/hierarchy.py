@@ -19,8 +19,9 @@ import numpy as np
 
 from workbench.metrics import load
 from workbench.metrics.chains import ROOT, Chains, hierarcaps_radius, hierarcaps_traversal
+from workbench.metrics.evaluation import report
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
-from workbench.metrics.table import Metric, report
+from workbench.metrics.registry import Metric
 from workbench.records import Measurement, MetricKey, Rows, Values
 from workbench.registry import Natural
 
@@ -122,7 +123,7 @@ RETRIEVALS = tuple(
 MEMBER = CORRELATIONS + RETRIEVALS
 
 
-def measure(
+def hierarchy_scores(
     chains: Chains,
     *,
     start: Literal["text", "image"] = "text",

@@ -14,7 +14,7 @@ Source: K. Musgrave et al., A metric learning reality check, ECCV 2020; S. Chun 
 import numpy as np
 
 from workbench.metrics.ranks import Ranks, Relevant, rank
-from workbench.metrics.table import Metric
+from workbench.metrics.registry import Metric
 from workbench.records import Judgements, Mask, Values
 
 

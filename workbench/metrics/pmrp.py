@@ -17,7 +17,7 @@ import numpy as np
 
 from workbench.metrics.grades import Lists
 from workbench.metrics.ranks import ratio
-from workbench.metrics.table import Metric
+from workbench.metrics.registry import Metric
 from workbench.records import Array, Mask, Rows, Values, require
 from workbench.registry import Count
 

@@ -17,7 +17,7 @@ Source: F. Faghri et al., VSE++, BMVC 2018, section 4; RSUM is the field's habit
 import numpy as np
 
 from workbench.metrics.ranks import Ranks
-from workbench.metrics.table import Metric
+from workbench.metrics.registry import Metric
 from workbench.records import Values
 
 
@@ -47,7 +47,8 @@ class Rsum(Metric):
 
     name = "rsum"
     hit = "sum of the hit rates at 1, 5 and 10 of both directions; gallery = images + captions"
-    directions, by = ("i2t", "t2i"), ("own",)
+    directions: tuple[str, ...] = ("i2t", "t2i")
+    by = ("own",)
     face, summed = "sum", True
     depths_summed: tuple[int, ...] = (1, 5, 10)
 

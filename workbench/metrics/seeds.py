@@ -13,7 +13,6 @@ Source: W. S. Gosset ("Student"), The probable error of a mean, Biometrika 6, 19
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,7 +45,7 @@ def t_interval(values: Values, confidence: float = 0.95) -> tuple[float, float]:
     return float(values.mean()) - half, float(values.mean()) + half
 
 
-def measure(
+def seed_statistics(
     table: pd.DataFrame, *, start: Mapping[str, float] | None = None, confidence: float = 0.95
 ) -> pd.DataFrame:
     """Mean, scatter and interval over seeds of every objective and key, and the difference from the starting
@@ -60,67 +59,76 @@ def measure(
     Returns:
         One row for each ``(key, objective)``, best mean first within a key: ``seeds``, ``mean``, ``sd``,
         ``low``, ``high``, then ``start``, ``difference``, ``difference_low``, ``difference_high`` and
-        ``verdict``: ``above`` or ``below`` where the
-        interval leaves the starting point out, ``undecided`` where it does not, empty where there is no
-        interval or no start.
+        ``verdict``: ``above`` or ``below`` where the interval leaves the starting point out, ``undecided``
+        where it does not, empty where there is no interval or no start.
 
     Raises:
         ValueError: a column is missing, a value is not finite, or a seed comes twice.
     """
     _check(table)
     grouped = table.groupby(["key", "objective"])["value"]
-    found = pd.DataFrame(grouped.agg(seeds="count", mean="mean", sd="std"))
-    ends = {where: t_interval(part.to_numpy(np.float64), confidence) for where, part in grouped}
-    found[["low", "high"]] = [ends[where] for where in found.index]
-    found["start"] = found.index.get_level_values("key").map(dict(start or {})).astype(float)
+    out = pd.DataFrame(grouped.agg(seeds="count", mean="mean", sd="std"))
+    out[["low", "high"]] = [t_interval(part.to_numpy(np.float64), confidence) for _, part in grouped]
+    out["start"] = out.index.get_level_values("key").map(dict(start or {})).astype(float)
     for name, column in (("", "mean"), ("_low", "low"), ("_high", "high")):
-        found[f"difference{name}"] = found[column] - found["start"]
-    sides = [found["difference_low"] > 0, found["difference_high"] < 0, found["difference_low"].notna()]
-    found["verdict"] = np.select(sides, ["above", "below", "undecided"], "")
-    return found.sort_values(["key", "mean"], ascending=[True, False], kind="stable")
+        out[f"difference{name}"] = out[column] - out["start"]
+    sides = [out["difference_low"] > 0, out["difference_high"] < 0, out["difference_low"].notna()]
+    out["verdict"] = np.select(sides, ["above", "below", "undecided"], "")
+    return out.sort_values(["key", "mean"], ascending=[True, False], kind="stable")
+
+
+def _welch(pairs: list[tuple[pd.Series, pd.Series]], alpha: float) -> pd.DataFrame:
+    """Welch's t test of each pair of columns of values, with p values adjusted by Holm's rule for the number
+    of pairs: ``first`` and ``second`` mean, ``difference`` with ``low`` and ``high``, ``p``, ``p_holm`` and
+    whether they are ``apart``.
+
+    Source: B. L. Welch, The generalization of "Student's" problem when several different population variances
+    are involved, Biometrika 34, 1947.
+    """
+    from scipy.stats import ttest_ind  # seconds to import
+
+    tests = [ttest_ind(*pair, equal_var=False) for pair in pairs]
+    means = pd.DataFrame([[one.mean() for one in pair] for pair in pairs], columns=["first", "second"])
+    intervals = [[*one.confidence_interval(1 - alpha)] for one in tests]
+    ends = pd.DataFrame(intervals, columns=["low", "high"])
+    out = means.assign(difference=means["first"] - means["second"]).join(ends)
+    out["p"] = [float(one.pvalue) for one in tests]
+    out["p_holm"] = holm(out["p"].tolist())
+    return out.assign(apart=out["p_holm"] < alpha)
+
+
+def _values(table: pd.DataFrame, key: str) -> dict[str, pd.Series]:
+    """Values of one number by objective."""
+    _check(table)
+    return {str(name): one["value"] for name, one in table[table.key == key].groupby("objective", sort=False)}
 
 
 def pairs(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame:
-    """Which objectives a number tells apart: every pair by Welch's t test over seeds, with p values adjusted
-    by Holm's rule for the number of pairs.
+    """Which objectives a number tells apart: every pair by Welch's t test over seeds, with Holm's rule.
 
     Args:
-        table: as for ``measure``.
+        table: as for ``seed_statistics``.
         key: the number that is compared.
         alpha: chance of a single false difference among all pairs.
 
     Returns:
         One row a pair: ``objective`` (the better by its mean), ``against``, ``difference``, ``p``, ``p_holm``
         and ``apart``.
-
-    Source:
-        B. L. Welch, The generalization of "Student's" problem when several different population variances
-        are involved, Biometrika 34, 1947.
     """
-    _check(table)
-    values = {name: one["value"].to_numpy() for name, one in table[table.key == key].groupby("objective")}
-    order = sorted(values, key=lambda name: -values[name].mean())
-    found = pd.DataFrame(
-        [
-            (one, other, values[one].mean() - values[other].mean(),
-             float(_welch(values[one], values[other]).pvalue))
-            for one, other in combinations(order, 2)
-        ],
-        columns=["objective", "against", "difference", "p"],
-    )  # fmt: skip
-    found["p_holm"] = holm(found["p"].tolist())
-    found["apart"] = found["p_holm"] < alpha
-    return found
+    values = dict(sorted(_values(table, key).items()))
+    names = list(combinations(sorted(values, key=lambda name: -values[name].mean()), 2))
+    tested = _welch([(values[one], values[other]) for one, other in names], alpha)
+    out = pd.DataFrame(names, columns=["objective", "against"]).join(tested)
+    return out[["objective", "against", "difference", "p", "p_holm", "apart"]]
 
 
 def arms(table: pd.DataFrame) -> pd.DataFrame:
-    """A recorded comparison as one table over seeds, the labels that were positive in the objective's name.
+    """A recorded comparison as one table over seeds: ``objective`` becomes e.g. ``"infonce"`` or ``"infonce,
+    every true pair"``.
 
     Args:
-        table: as for ``measure``, and ``positives``: ``own`` (binary labels) or ``exact`` (every true pair).
-
-    Returns:
-        The same rows; ``objective`` is e.g. ``"infonce"`` or ``"infonce, every true pair"``.
+        table: as for ``seed_statistics``, and ``positives``: ``own`` (binary labels) or ``exact`` (every true
+            pair).
     """
     names = table["objective"] + np.where(table["positives"] == "own", "", f", {EVERY}")
     return table.assign(objective=names)
@@ -128,10 +136,10 @@ def arms(table: pd.DataFrame) -> pd.DataFrame:
 
 def components(table: pd.DataFrame, without: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame:
     """What a paper's own component adds to a number: the objective with all its components against the same
-    without one of them, by Welch's t test over seeds, with p values adjusted by Holm's rule.
+    without one of them, by Welch's t test over seeds, with Holm's rule.
 
     Args:
-        table: as for ``measure``, the whole objectives.
+        table: as for ``seed_statistics``, the whole objectives.
         without: the same, and instead of ``objective`` the column ``arm``: the name of an objective,
             ``" - "`` and what was left out.
         key: the number that is compared.
@@ -142,37 +150,28 @@ def components(table: pd.DataFrame, without: pd.DataFrame, key: str, *, alpha: f
         ``high`` (the interval of the difference), ``p_holm`` and ``verdict``: ``helps``, ``harms`` or
         ``undecided``.
     """
-    _check(table)
-    _check(without.rename(columns={"arm": "objective"}))
-    whole = {name: one["value"] for name, one in table[table.key == key].groupby("objective")}
-    rows = []
-    for arm, part in without[without.key == key].groupby("arm", sort=False):
-        objective, _, component = str(arm).partition(" - ")
-        test = _welch(whole[objective], part["value"])
-        found = whole[objective].mean(), part["value"].mean()
-        rows.append((objective, component, *found, found[0] - found[1], *test.confidence_interval(1 - alpha),
-                     float(test.pvalue)))  # fmt: skip
-    names = ["objective", "component", "with", "without", "difference", "low", "high", "p_holm"]
-    out = pd.DataFrame(rows, columns=names)
-    out["p_holm"] = holm(out["p_holm"].tolist())
-    told = out["p_holm"] < alpha
-    out["verdict"] = np.select(
-        [told & (out["difference"] > 0), told & (out["difference"] < 0)], ["helps", "harms"], "undecided"
-    )
-    return out
+    whole, parts = _values(table, key), _values(without.rename(columns={"arm": "objective"}), key)
+    names = [arm.split(" - ", 1) for arm in parts]
+    tested = _welch([(whole[name], part) for (name, _), part in zip(names, parts.values())], alpha)
+    signs = np.sign(tested["difference"]) * tested["apart"]
+    out = pd.DataFrame(names, columns=["objective", "component"]).join(tested)
+    out["verdict"] = signs.map({1: "helps", -1: "harms", 0: "undecided"})
+    out = out.rename(columns={"first": "with", "second": "without"})
+    return out.drop(columns=["p", "apart"])
 
 
 def choices(table: pd.DataFrame, truth: str) -> pd.DataFrame:
     """Which objective each number would choose, and how its order of the objectives agrees with the truth's.
 
     Args:
-        table: as for ``measure``; every number is larger where it is better.
+        table: as for ``seed_statistics``; every number is larger where it is better.
         truth: the key that is true.
 
     Returns:
         One row a key: ``chosen`` (best mean over seeds), ``tau`` (Kendall's tau-b of the means with the
-        truth's), ``truth`` (the truth's mean of the chosen objective) and ``lost`` (how much less that is
-        than the best objective's); the keys that agree best with the truth first.
+        truth's), ``truth`` (the truth's mean of the chosen objective), ``lost`` (how much less that is than
+        the best objective's) and ``among`` (how many objectives); the keys that agree best with the truth
+        first.
 
     Raises:
         KeyError: the table does not have the true key.
@@ -181,17 +180,10 @@ def choices(table: pd.DataFrame, truth: str) -> pd.DataFrame:
     means = table.pivot_table(index="objective", columns="key", values="value", aggfunc="mean")
     if truth not in means:
         raise KeyError(f"no {truth!r} in the table; it has {', '.join(map(str, means))}")
-    found = pd.DataFrame({"chosen": means.idxmax(), "tau": means.corrwith(means[truth], method="kendall")})
-    found["truth"] = means[truth].reindex(found["chosen"]).to_numpy()
-    found["lost"] = means[truth].max() - found["truth"]
-    found["among"] = len(means)
-    return found.sort_values("tau", ascending=False, kind="stable")
-
-
-def _welch(one: Any, other: Any) -> Any:
-    from scipy.stats import ttest_ind  # seconds to import
-
-    return ttest_ind(one, other, equal_var=False)
+    out = pd.DataFrame({"chosen": means.idxmax(), "tau": means.corrwith(means[truth], method="kendall")})
+    out["truth"] = means[truth].reindex(out["chosen"]).to_numpy()
+    out["lost"] = means[truth].max() - out["truth"]
+    return out.assign(among=len(means)).sort_values("tau", ascending=False, kind="stable")
 
 
 def _check(table: pd.DataFrame) -> None:
@@ -201,10 +193,10 @@ def _check(table: pd.DataFrame) -> None:
         f"a table over seeds has the columns {', '.join(COLUMNS)} and rows; missing: {missing or 'all rows'}",
     )
     bad = table[~np.isfinite(table["value"].to_numpy(np.float64))]
-    if len(bad):
-        raise ValueError(
-            f"{len(bad)} values are not finite, first {bad.iloc[0].to_dict()}; "
-            "leave out what could not be measured"
-        )
+    require(
+        bad.empty,
+        f"{len(bad)} values are not finite, first {bad.head(1).to_dict('records')}; "
+        "leave out what could not be measured",
+    )
     for row in table[table.duplicated(["objective", "seed", "key"])].itertuples():
         raise ValueError(f"seed {row.seed} of {row.objective} comes twice for {row.key}")

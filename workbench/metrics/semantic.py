@@ -27,10 +27,11 @@ import numpy as np
 from scipy import sparse
 
 from workbench.metrics.blocks import AnyScores, WithoutOwn, by_rows
+from workbench.metrics.evaluation import Side
 from workbench.metrics.grades import AnyGrades, GradeRows, Lists, grade_rows, lists
 from workbench.metrics.ranks import Relevant, rank, ratio
 from workbench.metrics.recall import recall
-from workbench.metrics.table import Metric, Side
+from workbench.metrics.registry import Metric
 from workbench.records import Rows, Values
 from workbench.registry import Natural
 

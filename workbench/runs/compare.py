@@ -15,9 +15,10 @@ import torch
 from workbench import metrics
 from workbench.formatting import format_number
 from workbench.metrics import comparison, map_at_r
+from workbench.metrics.evaluation import Evidence, walk
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
-from workbench.metrics.table import Evidence, Metric, walk
+from workbench.metrics.registry import Metric
 from workbench.records import (
     Array,
     LazyJudgements,
@@ -117,7 +118,7 @@ def table(
     Args:
         opened: open runs of one split.
         keys: see ``numbers``; none = ``first_keys`` of the split's judgements.
-        smallest: smallest effect of interest, in points of percent; see ``comparison.measure``.
+        smallest: smallest effect of interest, in points of percent; see ``comparison.paired_differences``.
 
     Returns:
         One row a run and number, with its contract, indexed by run and label; and one row a difference, with
@@ -131,7 +132,7 @@ def table(
     ]
     values = {key: {name: of[key][1] for name, of in found.items()} for key in keys}
     known = [*(row() for row in metrics.rows().values()), *map(metrics.load, sorted(more))]
-    told = comparison.measure(
+    told = comparison.paired_differences(
         values, opened[0].name, Draws(split.own, len(split.image_ids)), smallest=smallest,
         metrics={row.name: row for row in known},
     )  # fmt: skip

@@ -17,10 +17,11 @@ from workbench import text as signals
 from workbench.formatting import format_count
 from workbench.metrics import correlation, cxc, pmrp
 from workbench.metrics.blocks import AnyScores, Products, at_pairs
+from workbench.metrics.evaluation import Evidence, Subset, walk
+from workbench.metrics.evaluation import evaluate as measured
 from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.ranks import Ranked, Ranks
-from workbench.metrics.table import Evidence, Metric, Subset, walk
-from workbench.metrics.table import measure as measured
+from workbench.metrics.registry import Metric
 from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values
 from workbench.registry import require_known
 from workbench.runs.model import Model, scored
@@ -333,7 +334,7 @@ def _correlations(
         m
         for values, judged, ways in asked
         if len(judged.grades)
-        for m in correlation.measure(
+        for m in correlation.correlations(
             values, judged, split.own, directions=ways, rows=rows, rounds=draws[0], seed=draws[1]
         )
         if not np.isnan(m.value)

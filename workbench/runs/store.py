@@ -314,7 +314,7 @@ def differences(
     both = [key for key in keys if key in one.values and unknown[0][key] == unknown[1].get(key)]
     names = [run.id if first.id != second.id else str(run.folder) for run in (first, second)]
     values = {key: dict(zip(names, (one.values[key], two.values[key]))) for key in both}
-    return comparison.measure(values, names[0], Draws(one.own, len(one.image_ids)))
+    return comparison.paired_differences(values, names[0], Draws(one.own, len(one.image_ids)))
 
 
 def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs", code: str = "") -> Path:

@@ -174,7 +174,7 @@ def _in_chains(model: Model, split: Split, image: Embedding, text: Embedding) ->
     if split.level is None or split.chain is None:
         return []
     root = model.embed_texts([""]).mean[0]
-    return hierarchy.measure(Chains.of(split, image.mean.numpy(), text.mean.numpy(), root.numpy()))
+    return hierarchy.hierarchy_scores(Chains.of(split, image.mean.numpy(), text.mean.numpy(), root.numpy()))
 
 
 def open_runs(

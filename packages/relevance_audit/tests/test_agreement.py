@@ -30,21 +30,29 @@ def models(*columns, key="i2t/R@1"):
 
 def test_the_order_of_a_metric_by_hand():
     # means .5, .75, .25: one pair of three is turned, a and b: tau = (2 - 1) / 3
-    found = agreement.measure(models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0]), np.arange(4), rounds=0)
+    found = agreement.order_agreement(
+        models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0]), np.arange(4), rounds=0
+    )
     assert_allclose(found.loc["i2t/R@1", ["tau", "distance"]].astype(float), [1 / 3, 0.3])
     assert found.loc[TRUE["i2t"], "tau"] == 1
     # equal values are neither: two pairs right, one tied
-    found = agreement.measure(models([1, 1, 0, 0.0], [1, 1, 0, 0.0], [1, 0, 0, 0.0]), np.arange(4), rounds=0)
+    found = agreement.order_agreement(
+        models([1, 1, 0, 0.0], [1, 1, 0, 0.0], [1, 0, 0, 0.0]), np.arange(4), rounds=0
+    )
     assert_allclose(found.loc["i2t/R@1", "tau"], 2 / 3)
 
 
 def test_a_metric_that_gives_the_same_order_in_every_resample_is_certain():
-    found = agreement.measure(models([3.0] * 4, [2.0] * 4, [1.0] * 4), np.arange(4), rounds=50).loc["i2t/R@1"]
+    found = agreement.order_agreement(models([3.0] * 4, [2.0] * 4, [1.0] * 4), np.arange(4), rounds=50).loc[
+        "i2t/R@1"
+    ]
     assert found[["tau", "low", "high", "order", "best"]].tolist() == [1, 1, 1, 1, 1]
     # a model that shares the top is not on top
-    tied = agreement.measure(models([3.0] * 4, [3.0] * 4, [1.0] * 4), np.arange(4), rounds=50).loc["i2t/R@1"]
+    tied = agreement.order_agreement(models([3.0] * 4, [3.0] * 4, [1.0] * 4), np.arange(4), rounds=50).loc[
+        "i2t/R@1"
+    ]
     assert tied[["order", "best"]].tolist() == [0, 0]
-    reverse = agreement.measure(models([1.0] * 4, [2.0] * 4, [3.0] * 4), np.arange(4), rounds=50).loc[
+    reverse = agreement.order_agreement(models([1.0] * 4, [2.0] * 4, [3.0] * 4), np.arange(4), rounds=50).loc[
         "i2t/R@1"
     ]
     assert reverse[["tau", "low", "high", "order", "best"]].tolist() == [-1, -1, -1, 0, 0]
@@ -52,7 +60,7 @@ def test_a_metric_that_gives_the_same_order_in_every_resample_is_certain():
 
 def test_queries_that_do_not_count_change_nothing_but_the_number():
     nan = np.nan
-    found = agreement.measure(
+    found = agreement.order_agreement(
         models([1, 0, nan, nan], [1, 1, nan, nan], [0, 0, nan, nan]), np.arange(4), rounds=20
     ).loc["i2t/R@1"]
     assert found.queries == 2
@@ -66,7 +74,7 @@ def test_tau_equals_the_loops_and_resamples_are_shared(rng):
     }
     for model in table.values():
         model["t2i/copied"] = 5 * model[TRUE["t2i"]] + 1
-    found = agreement.measure(table, np.repeat(np.arange(6), 5), rounds=40)
+    found = agreement.order_agreement(table, np.repeat(np.arange(6), 5), rounds=40)
     means = {
         key: [float(np.mean(model[key])) for model in table.values()] for key in next(iter(table.values()))
     }
@@ -88,7 +96,7 @@ def test_differences_go_from_better_to_worse_by_the_truth():
 
 def test_one_model_has_no_order():
     with pytest.raises(ValueError, match="1 model has no order"):
-        agreement.measure({"a": {TRUE["i2t"]: np.ones(3)}}, np.arange(3))
+        agreement.order_agreement({"a": {TRUE["i2t"]: np.ones(3)}}, np.arange(3))
 
 
 def test_the_values_of_queries_have_the_metrics_as_their_means(truth, rng):

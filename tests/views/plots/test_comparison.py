@@ -89,7 +89,7 @@ def test_a_table_over_seeds_has_a_row_an_objective_and_a_column_a_number():
     rows = [("b", 0, 0.2), ("b", 1, 0.4), ("a", 0, 0.5), ("a", 1, 0.7)]
     names = ["objective", "seed", "value"]
     made = [pd.DataFrame(rows, columns=names).assign(key=key) for key in ("t2i/R@1", "seconds")]
-    both = pd.concat({"binary labels": seeds.measure(pd.concat(made))}, names=["positives"])
+    both = pd.concat({"binary labels": seeds.seed_statistics(pd.concat(made))}, names=["positives"])
     found = comparison.by_objective(both, ["t2i/R@1", "seconds"])
     assert list(found) == ["positives", "objective", "t2i/R@1, percent", "seconds"]
     assert found["objective"] == ["a", "b"]
@@ -110,7 +110,7 @@ def test_a_table_of_components_has_signed_differences():
 DIFFERENCES = pd.DataFrame(
     {
         "key": ["rsum", "rsum", "t2i/R@1"], "run": ["a <i>", "b", "b"], "value": [0.2, -0.1, 0.0],
-        "low": [0.1, -0.3, None], "high": [0.3, 0.1, None], "unit": ["sum", "sum", "share"],
+        "low": [0.1, -0.3, None], "high": [0.3, 0.1, None], "face": ["sum", "sum", "share"],
         "verdict": ["better", "undecided", "undecided"], "mark": ["▲", "?", "?"],
         "p_holm": [0.01, 0.4, 1.0], "wins": [9, 2, 0], "losses": [1, 4, 0],
     },

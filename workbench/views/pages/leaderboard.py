@@ -217,7 +217,7 @@ def _compared(
     read = lru_cache(PAIRED + 1)(runs.ByQuery.read)
     return {
         (one, other): {
-            told.key: told for told in runs.differences(found[one], found[other], labels, read=read)
+            told.label: told for told in runs.differences(found[one], found[other], labels, read=read)
         }
         for one, other in pairs
     }
@@ -226,7 +226,7 @@ def _compared(
 def _told(of: Mapping[str, Difference]) -> list[tuple[str, str, str, str]]:
     """Paired differences as texts: number, difference with its interval, unit, verdict."""
     return [
-        (key, format_interval(one.value, one.low, one.high, one.unit, sign=True), unit_heading(one.unit),
+        (key, format_interval(one.value, one.low, one.high, one.face, sign=True), unit_heading(one.face),
          f"{one.mark} {one.verdict}")
         for key, one in of.items()
     ]  # fmt: skip

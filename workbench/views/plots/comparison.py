@@ -49,11 +49,11 @@ def over_seeds(
     """A dot with its interval for every objective, against the line of the starting point and others.
 
     Args:
-        table: the rows of one key from ``metrics.seeds.measure``, indexed by objective: ``mean``, ``low``,
-            ``high``, ``start``, ``seeds``, ``verdict``. A single seed has no interval and shows none.
+        table: the rows of one key from ``metrics.seeds.seed_statistics``, indexed by objective. A single
+            seed has no interval and shows none.
         title: what the figure shows.
         x: name of the number.
-        unit: what the number is, of ``records.shown.UNITS``.
+        unit: what the number is, of ``formatting.UNITS``.
         lines: name of a further line -> where it stands, as stored.
 
     Raises:
@@ -65,7 +65,7 @@ def over_seeds(
     )
     table = table.rename(columns={"mean": "value"}).assign(
         run=table.index.map(str),
-        unit=unit,
+        face=unit,
         about=[f"mean of {format_count(n, 'seed')}" for n in table["seeds"]],
     )
     for verdict, style in VERDICTS.items():
@@ -83,7 +83,7 @@ def _dots(fig: go.Figure, part: pd.DataFrame, style: tuple[str, str, str], **pan
     """Values of one unit with their intervals, if there are any; an unknown interval is not drawn."""
     if not len(part):
         return
-    (label, colour, symbol), unit = style, part["unit"].iloc[0]
+    (label, colour, symbol), unit = style, part["face"].iloc[0]
     fig.add_scatter(
         x=on_axis(part["value"], unit), y=[escape(run) for run in part["run"]],
         hovertext=[escape(f"{row.run}: {format_interval(row.value, row.low, row.high, unit)}, {row.about}")
@@ -106,7 +106,7 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         ValueError: the table is empty.
     """
     require(len(table), "there is no second run to hold against the first")
-    units = dict(zip(table["key"], table["unit"], strict=True))
+    units = dict(zip(table["key"], table["face"], strict=True))
     names = list(dict.fromkeys(table["run"]))
     # one below the other, so that a narrow page has room for the numbers of each axis
     heads = [escape(f"{key}, {unit_heading(unit)}") for key, unit in units.items()]
@@ -234,7 +234,7 @@ def by_objective(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, list[
     """The columns of a table of some numbers over seeds, for ``tables.listing``.
 
     Args:
-        measured: from ``metrics.seeds.measure``, under one more level of the index: which labels were
+        measured: from ``metrics.seeds.seed_statistics``, under one more level of the index: which labels were
             positive.
         keys: the numbers, one column each; the objectives stand in the order of the first.
     """
@@ -364,7 +364,7 @@ def over_parameter(
             known.
         title: what the figure shows.
         y: name of the number.
-        unit: what the number is, of ``records.shown.UNITS``.
+        unit: what the number is, of ``formatting.UNITS``.
     """
     fig = panels(list(by_parameter), title, "", f"{y}, {unit_heading(unit)}", spacing=0.05)
     for column, by_value in enumerate(by_parameter.values(), 1):

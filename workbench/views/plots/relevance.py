@@ -119,7 +119,7 @@ def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
     direction.
 
     Args:
-        orders: as ``metrics.agreement.measure`` gives it: index of keys like ``i2t/R@1``, columns ``tau``,
+        orders: as ``agreement.order_agreement`` gives it: index of keys like ``i2t/R@1``, columns ``tau``,
             ``low``, ``high``.
         truth: the key, without direction, that decides; drawn first, as the ceiling.
     """
@@ -134,7 +134,7 @@ def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
         table = orders[[MetricKey.parse(key).direction == side for key in orders.index]]
         names = _metrics(table.index.tolist())
         colours = [INK if name == truth else CATEGORIES[column - 1] for name in names]
-        _dots(fig, table.assign(value=table.tau, unit="correlation"), names, colours, column)
+        _dots(fig, table.assign(value=table.tau, face="correlation"), names, colours, column)
     return (
         fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))
         .update_yaxes(autorange="reversed")
@@ -147,7 +147,7 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     pair.
 
     Args:
-        pairs: as ``metrics.agreement.differences`` gives it, of one direction: columns ``key``, ``better``,
+        pairs: as ``agreement.order_differences`` gives it, of one direction: columns ``key``, ``better``,
             ``worse``, ``difference``, ``low``, ``high``.
         truth: the key, without direction, that decides.
 
@@ -162,7 +162,7 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     for column, (_, table) in enumerate(several, start=1):
         names = _metrics(table.key.tolist())
         colours = np.select([np.array(names) == truth, table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[0])
-        table = table.assign(value=table.difference, unit=table.key.map(unit_of))
+        table = table.assign(value=table.difference, face=table.key.map(unit_of))
         _dots(fig, table, names, colours.tolist(), column)
         fig.add_vline(x=0, line={"color": INK, "width": 1}, row=1, col=column)
     return (
@@ -179,9 +179,9 @@ def _dots(fig: go.Figure, table: pd.DataFrame, names: list[str], colours: list[s
     for row, name, colour in zip(each(table), names, colours, strict=True):
         ends = row.value, row.low, row.high
         fig.add_scatter(
-            x=on_axis(row.value, row.unit), y=[name], error_x=whiskers(*ends, colour, row.unit, width=4),
+            x=on_axis(row.value, row.face), y=[name], error_x=whiskers(*ends, colour, row.face, width=4),
             row=1, col=column, mode="markers", marker={"color": colour, "size": 9}, hoverinfo="text",
-            hovertext=[f"{name}: {format_interval(*ends, row.unit)}"],
+            hovertext=[f"{name}: {format_interval(*ends, row.face)}"],
         )  # fmt: skip
 
 

@@ -103,8 +103,8 @@ def verdicts(differences: pd.DataFrame, *, title: str) -> str:
         {
             "number": row.key,
             "run": row.run,
-            "difference": format_interval(row.value, row.low, row.high, row.unit, sign=True),
-            "in": unit_heading(row.unit),
+            "difference": format_interval(row.value, row.low, row.high, row.face, sign=True),
+            "in": unit_heading(row.face),
             "verdict": f"{row.mark} {row.verdict}",
             "images better / worse / equal": f"{row.wins} / {row.losses} / {row.ties}",
             "p of the sign test (Holm)": format_p_value(row.p_holm),

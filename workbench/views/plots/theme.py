@@ -105,7 +105,7 @@ def on_axis(values: ArrayLike, unit: str = "share") -> list[float]:
 
     Args:
         values: ``(n,)`` as they are stored.
-        unit: what they are, of ``records.shown.UNITS``.
+        unit: what they are, of ``formatting.UNITS``.
 
     >>> on_axis([0.5, None])
     [50.0, nan]
@@ -132,7 +132,7 @@ def whiskers(
         low: ``(n,)`` lower ends; ``None`` and NaN = not known.
         high: ``(n,)`` upper ends.
         colour: of the bars.
-        unit: what the values are, of ``records.shown.UNITS``.
+        unit: what the values are, of ``formatting.UNITS``.
         look: other fields of plotly's error bars.
     """
     middle, below, above = (np.array(on_axis(one, unit)) for one in (value, low, high))

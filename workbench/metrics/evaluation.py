@@ -1,0 +1,316 @@
+"""One walk that measures any metric: every number with its interval and contract."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from workbench.metrics.blocks import AnyScores, RowScores, WithoutOwn, by_rows
+from workbench.metrics.grades import AnyGrades, GradeRows, Matrix, grade_rows, lists
+from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, interval
+from workbench.metrics.ranks import Ranked, Ranks, ranks_of
+from workbench.metrics.registry import Metric, Need, load
+from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values, require
+
+BY_CAPTION = ("t2i", "t2t")
+WITHOUT_OWN = "without own"
+
+
+@dataclass(frozen=True)
+class Subset:
+    """The queries that count, while the gallery stays whole: ``True`` where one does; ``None`` = all. A
+    direction that is not among ``directions`` is not measured.
+    """
+
+    name: str
+    images: Mask | None = None
+    captions: Mask | None = None
+    directions: tuple[str, ...] = ("i2t", "t2i")
+
+
+@dataclass(frozen=True)
+class Side:
+    """Scores and grades ``(queries, gallery)`` of one direction, and ``(T,)`` the image row of each caption.
+
+    Args:
+        without_own: whether each query's own items were left out.
+    """
+
+    scores: RowScores
+    grades: GradeRows
+    direction: str
+    own: Rows
+    without_own: bool = False
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The scores of one model and what they are measured by.
+
+    Args:
+        scores: ``(I, T)``, larger = more alike.
+        judged: grades of the pairs; ``Judgements`` for metrics of ranks.
+        own: ``(T,)`` image row of each caption; ``None`` = as the judgements ``"own"`` list it.
+        labels: the data set's own pairs, for metrics that compare labels with better judgements.
+        name: of the judgements in keys; empty = as they call themselves.
+        ranked: ranks by these judgements and labels, where they were made already.
+        within: ranks of pairs of one kind, by ``"i2i"`` and ``"t2t"``.
+        folds: blocks of consecutive images with their captions that are galleries of their own.
+        without_own: leave each query's own items out of its list.
+
+    Raises:
+        ValueError: shapes differ, or the images cannot be cut into equal folds.
+    """
+
+    scores: AnyScores
+    judged: AnyGrades
+    own: Rows | None = None
+    labels: Judgements | None = None
+    name: str = ""
+    ranked: Ranked | None = None
+    within: Mapping[str, Ranks] = field(default_factory=dict)
+    folds: int = 1
+    without_own: bool = False
+
+    def __post_init__(self) -> None:
+        images, captions = self.judged.shape
+        require(
+            tuple(self.scores.shape) == (images, captions),
+            f"scores are {tuple(self.scores.shape)}, the judgements are {(images, captions)}",
+        )
+        require(
+            len(self.whose) == captions,
+            f"own has {len(self.whose)} rows for {captions} captions: give the image row of each",
+        )
+        require(images % self.folds == 0, f"{self.folds} folds do not divide {images} images")
+        require(
+            self.ranked is None or self.folds == 1,
+            "ranks of the whole gallery cannot be cut into folds: give the scores alone",
+        )
+
+    @cached_property
+    def whose(self) -> Rows:
+        """``(T,)`` image row of each caption."""
+        if self.own is not None:
+            return self.own
+        if isinstance(self.judged, Judgements) and self.judged.name == "own":
+            return self.judged.images[np.argsort(self.judged.captions)]
+        raise ValueError(
+            "a resample draws images with their captions: give own, the image row of each caption"
+        )
+
+    @cached_property
+    def galleries(self) -> list[tuple[Rows, Rows, RowScores, AnyGrades]]:
+        """Image rows, caption rows, scores and grades of each fold."""
+        images, captions = (np.arange(size) for size in self.judged.shape)
+        scores = by_rows(self.scores)
+        if self.without_own:
+            scores = WithoutOwn(scores.T, captions, self.whose).T
+        if self.folds == 1:
+            return [(images, captions, scores, self.judged)]
+        blocks = [(rows, np.flatnonzero(np.isin(self.whose, rows))) for rows in np.split(images, self.folds)]
+        return [(*rows, scores.cut(*rows), _among(self.judged, *rows)) for rows in blocks]
+
+    @cached_property
+    def graded(self) -> list[GradeRows]:
+        """The grades of each fold by blocks of queries, images first."""
+        return [grade_rows(judged) for *_, judged in self.galleries]
+
+    def ranks(self, direction: str) -> Iterator[tuple[Rows, Ranks]]:
+        """Queries and the ranks of their relevant items, fold by fold.
+
+        Raises:
+            TypeError: the grades are no judgements, which say from which grade on a pair is relevant.
+        """
+        if direction in self.within:
+            yield np.arange(len(self.within[direction].counts)), self.within[direction]
+            return
+        for images, captions, scores, judged in self.galleries:
+            if not isinstance(judged, Judgements):
+                raise TypeError(
+                    f"ranks need judgements with relevant pairs, not grades of type {type(judged).__name__}"
+                )
+            known = self.ranked.by(judged)[direction] if self.ranked is not None else None
+            yield (captions if direction == "t2i" else images), known or ranks_of(scores, judged, direction)
+
+    def read(self, need: Need, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, Any]]:
+        """Queries and what metrics read of them, some at a time."""
+        if need == "ranks":
+            yield from self.ranks(direction)
+        elif need == "labels":
+            if self.labels is None:
+                raise ValueError(
+                    f"{rows[0].name}: give labels, the data set's own pairs, beside the judgements"
+                )
+            by_labels = replace(self, judged=self.labels, own=self.whose)
+            for (queries, labels), (_, truth) in zip(by_labels.ranks(direction), self.ranks(direction)):
+                yield queries, (labels, truth)
+        elif direction in ("i2t", "t2i"):
+            yield from self._graded(need, direction, rows)
+
+    def _graded(self, need: Need, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, Any]]:
+        depth = max(k or row.width or 1 for row in rows for k in row.ks)
+        width = max(row.width for row in rows)
+        for (images, captions, scores, _), grades in zip(self.galleries, self.graded):
+            queries = images
+            if direction == "t2i":
+                queries, scores, grades = captions, scores.T, grades.T
+            if need == "scores":
+                yield queries, Side(scores, grades, direction, self.whose, self.without_own)
+                continue
+            for first, part in lists(scores, grades, depth=depth, width=width):
+                yield queries[first : first + len(part.scores)], part
+
+    def gallery(self, direction: str) -> int:
+        """How many items a query is compared with."""
+        if direction in self.within:
+            return self.within[direction].gallery - 1
+        side = int(direction != "t2i")
+        # some grades leave whole images out of every list
+        listed = getattr(self.judged, "listed", None)
+        if listed is not None:
+            return max(int(listed[side][gallery[side]].sum()) for gallery in self.galleries)
+        return int(self.galleries[0][2].shape[side])
+
+    @property
+    def label(self) -> str:
+        """Name of the judgements in keys."""
+        return self.name or ("grades" if isinstance(self.judged, np.ndarray) else self.judged.name)
+
+
+def _among(judged: AnyGrades, images: Rows, captions: Rows) -> AnyGrades:
+    """The grades of some images and captions."""
+    if isinstance(judged, Judgements):
+        return judged.among(images, captions)
+    graded = grade_rows(judged).graded
+    return Matrix(np.asarray(graded.take(images, captions)), graded.name)
+
+
+def walk(
+    evidence: Evidence,
+    rows: Iterable[str | Metric],
+    *,
+    subset: Subset | None = None,
+    rounds: int = ROUNDS,
+    seed: int = SEED,
+) -> Iterator[tuple[Measurement, Values]]:
+    """Every number of some metrics with its contract, and the values by query that it is made of.
+
+    Args:
+        evidence: scores and judgements.
+        rows: metrics, or their names.
+        subset: queries that count; ``None`` = all.
+        rounds: resamples of the bootstrap; 0 = no intervals.
+        seed: of the resamples.
+
+    Yields:
+        Measurement and ``(queries,)`` values, direction by direction; sums over directions come last. A
+        number to which no query has an answer is left out.
+
+    Raises:
+        ValueError: a score is NaN.
+    """
+    metrics = [load(row) if isinstance(row, str) else row for row in rows]
+    draws = Draws(evidence.whose, evidence.judged.shape[0], rounds, seed, evidence.folds)
+    directions = [
+        way for way in ("i2t", "t2i", *evidence.within) if subset is None or way in subset.directions
+    ]
+    columns = {way: _by_query(evidence, metrics, way, subset, draws) for way in directions}
+    single = [((row, k), way) for way, of in columns.items() for row, k in of if not row.summed]
+    summed = [
+        ((row, k), "")
+        for row in metrics
+        if row.summed and set(row.directions) <= set(columns)
+        for k in row.depths(evidence.label)
+    ]
+    for column, way in single + summed:
+        parts = [columns[side][column] for side in ([way] if way else column[0].directions)]
+        if not any(np.isnan(part).all() for part in parts):
+            values = np.concatenate(parts)
+            yield _number(evidence, column, way, values, draws, subset), values
+
+
+def evaluate(
+    evidence: Evidence,
+    rows: Iterable[str | Metric],
+    *,
+    subset: Subset | None = None,
+    rounds: int = ROUNDS,
+    seed: int = SEED,
+) -> list[Measurement]:
+    """The numbers of some metrics, see ``walk``.
+
+    Raises:
+        ValueError: no query has an answer to any of them.
+
+    >>> found = evaluate(Evidence(np.eye(2), Judgements.own(np.arange(2), 2)), ["R", "rsum"], rounds=0)
+    >>> found[0].label, found[0].value, found[-1].label, found[-1].value
+    ('i2t/R@1', 1.0, 'rsum', 6.0)
+    """
+    measurements = [one for one, _ in walk(evidence, rows, subset=subset, rounds=rounds, seed=seed)]
+    require(
+        measurements, f"no query has an answer by the judgements {evidence.label!r}: nothing can be measured"
+    )
+    return measurements
+
+
+def _by_query(
+    evidence: Evidence, metrics: Sequence[Metric], direction: str, subset: Subset | None, draws: Draws
+) -> dict[tuple[Metric, int | None], Values]:
+    """Values by query of every metric and depth in one direction; what several metrics read is made once."""
+    rows = [row for row in metrics if direction in row.directions]
+    size = len(draws.own) if direction in BY_CAPTION else draws.images
+    out = {(row, k): np.full(size, np.nan) for row in rows for k in row.depths(evidence.label)}
+    for need in dict.fromkeys(row.requires for row in rows):
+        group = [row for row in rows if row.requires == need]
+        for queries, read in evidence.read(need, direction, group):
+            for row, k in out:
+                if row.requires == need:
+                    out[row, k][queries] = row.per_query(read, k)
+    mask = None if subset is None else subset.captions if direction in BY_CAPTION else subset.images
+    if mask is None:
+        return out
+    require(
+        len(mask) == size,
+        f"{direction}: the subset {subset and subset.name!r} has {len(mask)} rows for {size} queries",
+    )
+    return {key: np.where(mask, values, np.nan) for key, values in out.items()}
+
+
+def _number(
+    evidence: Evidence,
+    column: tuple[Metric, int | None],
+    direction: str,
+    values: Values,
+    draws: Draws,
+    subset: Subset | None,
+) -> Measurement:
+    row, k = column
+    parts = (row.subset, subset.name if subset else "", WITHOUT_OWN if evidence.without_own else "")
+    key = MetricKey(row.name, direction, evidence.label, k, ", ".join(filter(None, parts)), evidence.folds)
+    sides = [direction] if direction else row.directions
+    return report(row, key, values, direction, draws, sum(map(evidence.gallery, sides)))
+
+
+def report(
+    row: Metric, key: MetricKey, values: Values, at: str | Rows, draws: Draws, gallery: int
+) -> Measurement:
+    """One number with its interval and contract.
+
+    Args:
+        row: the metric.
+        key: of the number.
+        values: by query, from ``per_query``.
+        at: direction, or the image row of each value.
+        draws: resamples of the images.
+        gallery: how many items a query is compared with.
+    """
+    value, resampled = row.number(values, at, draws)
+    low, high = interval(resampled)
+    left_out = int(np.isnan(values.reshape(len(values), -1)).any(axis=1).sum())
+    return Measurement(
+        key, value, low, high, len(values) - left_out, left_out, row.face, row.smaller_is_better,
+        gallery=gallery, hit=row.phrase(key.k, key.judgements), ties=row.ties, unit=UNIT,
+    )  # fmt: skip

@@ -1,0 +1,166 @@
+"""What a metric is, and the menu of them.
+
+A metric is a class derived from ``Metric``: a word for the key, what it reads, and ``per_query``. Directions,
+depths, intervals, contracts and keys are ``evaluation``'s. A file of this folder offers one metric, or as a
+tuple the few that one definition makes.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, Self
+
+from workbench.formatting import Unit
+from workbench.metrics.intervals import Draws, Statistic
+from workbench.records import Rows, Values
+from workbench.records.measurement import TIES
+from workbench.registry import Natural, Shelf, did_you_mean, make
+
+Need = Literal["ranks", "labels", "lists", "scores", "pairs", "chains"]
+_shelf = Shelf("workbench.metrics", Metric="registry")
+
+
+class Metric:
+    """One metric. Derive from it, name what differs, and write ``per_query``.
+
+    Attributes:
+        name: the metric's word in keys, e.g. ``"map_at_r"``.
+        hit: what counts as a hit, one phrase for the contract; ``{k}`` stands for the depth, ``{judgements}``
+            for the name of the judgements.
+        requires: what ``per_query`` is given. ``"ranks"``: ``ranks.Ranks`` of all relevant items.
+            ``"labels"``: the pair of ``Ranks`` by the data set's own labels and by better judgements.
+            ``"lists"``: ``grades.Lists``, some queries at a time. ``"scores"``: ``evaluation.Side``,
+            everything of one direction. ``"pairs"``: ``correlation.Pairs``. ``"chains"``:
+            ``hierarchy.Chains``.
+        ks: its depths; ``None`` = it has none.
+        by: which judgements of a data set it is measured by: ``"own"`` pairs, all ``"others"``, the
+            ``"graded"`` among them, the ``"exact"`` truth, or a name.
+        face: how a value is shown, see ``formatting``.
+        statistic: of the values by query.
+        ties: how equal scores are treated, for the contract.
+        default: whether every evaluation measures it; others are asked for by name.
+        summed: whether its number is the sum over its directions, in one key without a direction.
+        width: how many of the largest grades it reads of ``"lists"``.
+        subset: name of the queries or settings in the key, e.g. ``"zeta=0"``.
+
+    Args:
+        ks: other depths.
+
+    A metric of a user's own:
+
+    >>> import numpy as np
+    >>> from workbench.metrics import Evidence, evaluate
+    >>> from workbench.records import Judgements
+    >>> class ReciprocalRank(Metric):
+    ...     name, hit = "mrr", "1 / rank of the best relevant item"
+    ...     def per_query(self, found, k=None):
+    ...         return 1 / found.first
+    >>> evidence = Evidence(np.array([[0.9, 0.1], [0.8, 0.2]]), Judgements.own(np.array([0, 1]), 2))
+    >>> [m.value for m in evaluate(evidence, [ReciprocalRank()])]
+    [0.75, 1.0]
+    """
+
+    name: str = ""
+    hit: str = ""
+    requires: Need = "ranks"
+    directions: tuple[str, ...] = ("i2t", "t2i", "i2i", "t2t")
+    ks: tuple[int | None, ...] = (None,)
+    by: tuple[str, ...] = ("own", "others")
+    face: Unit = "share"
+    statistic: Statistic = "mean"
+    smaller_is_better: bool = False
+    ties: str = TIES
+    default: bool = True
+    summed: bool = False
+    width: int = 0
+    subset: str = ""
+    of: Callable[..., Values]  # what per_query calls where a class does not write its own
+
+    def __init__(self, *, ks: tuple[Natural, ...] | None = None) -> None:
+        if ks is not None:
+            self.ks = ks
+
+    @classmethod
+    def row(cls, name: str, of: Callable[..., Values], hit: str, **attributes: Any) -> type[Self]:
+        """The class of a metric that differs in its attributes and in the function that makes its values.
+
+        Args:
+            name: the metric's word in keys.
+            of: what ``per_query`` calls; its docstring is that of the metric.
+            hit: what counts as a hit, see the class.
+            **attributes: see the class.
+        """
+        body = {"name": name, "hit": hit, "of": staticmethod(of), "__doc__": of.__doc__}
+        return type(name, (cls,), body | {"__module__": cls.__module__} | attributes)
+
+    def per_query(self, found: Any, k: int | None = None) -> Values:
+        """One value a query, in [0, 1] for a share; NaN for a query that does not count.
+
+        Args:
+            found: what the metric ``requires``.
+            k: depth.
+        """
+        return self.of(found, k)
+
+    def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
+        """The statistic of the values by query, and ``(rounds,)`` that of each resample.
+
+        Args:
+            values: from ``per_query``.
+            at: direction, or the image row of each value.
+            draws: resamples of the images.
+        """
+        return draws.value(values, at, self.statistic), draws.of(values, at, self.statistic)
+
+    def depths(self, judgements: str) -> tuple[int | None, ...]:
+        """The depths that are measured by some judgements."""
+        return self.ks
+
+    def phrase(self, k: int | None, judgements: str) -> str:
+        """What counts as a hit at a depth, by some judgements."""
+        return self.hit.format(k=k, judgements=judgements)
+
+
+def rows() -> dict[str, type[Metric]]:
+    """All metrics of the shelf and of installed packages, by name."""
+    return _offered(_shelf.names())
+
+
+def _offered(places: Iterable[str]) -> dict[str, type[Metric]]:
+    """The metrics that files and entry points of these names offer."""
+    out: dict[str, type[Metric]] = {}
+    for place in places:
+        offer = _shelf.member(place)
+        out |= {row.name: row for row in offer} if isinstance(offer, tuple) else {place: offer}
+    return out
+
+
+def names() -> list[str]:
+    """Names of the metrics, sorted."""
+    return sorted(rows())
+
+
+def member(name: str) -> type[Metric]:
+    """The class of a metric, by its name or by ``"my_module:MyMetric"``.
+
+    Raises:
+        KeyError: no such metric; the message lists the near names.
+    """
+    # installed packages are asked only where no file of the folder knows the name, which takes time
+    known = _offered(_shelf.files)
+    known = known if name in known else rows()
+    if name not in known and ":" not in name:
+        raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
+    metric: type[Metric] = known[name] if name in known else _shelf.member(name)
+    return metric
+
+
+def load(name: str, **options: Any) -> Metric:
+    """One metric by name, or by ``"my_module:MyMetric"``.
+
+    Raises:
+        KeyError: no such metric; the message lists the near names.
+        TypeError, ValueError: an option that the metric does not take.
+
+    >>> load("ndcg", gain="exponential").name
+    'ndcg'
+    """
+    return make(f"metric {name!r}", member(name), options)
