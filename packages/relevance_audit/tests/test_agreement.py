@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from relevance_audit import agreement
-from relevance_audit.agreement import differences, per_query, pooled
+from relevance_audit.agreement import order_differences, per_query, pooled
 
 from tests.metrics.families import plausible, ranking, recall, semantic
 from tests.oracles import semantic as oracle
@@ -85,7 +85,7 @@ def test_tau_equals_the_loops_and_resamples_are_shared(rng):
 
 
 def test_differences_go_from_better_to_worse_by_the_truth():
-    found = differences(
+    found = order_differences(
         models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0]), np.arange(4), rounds=30
     ).set_index(["key", "better", "worse"])
     assert_allclose(found.difference["i2t/R@1"]["a"]["b"], -0.25)
