@@ -183,7 +183,7 @@ def loss(name: str, pairs: int, *, width: int = WIDTH, rounds: int = 1) -> float
         rounds: of which the median counts.
     """
     objective = objectives.load(name)
-    objective.fit_width(width)
+    objective.setup(width)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     objective.to(device).train()
     captions = pairs * objective.captions_per_image

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 
 import pytest
 import torch
-from torch.nn.functional import softplus
+from torch.nn.functional import normalize, softplus
 
-from tests.objectives.worlds import load
+from tests.objectives.worlds import load, seeded
 from workbench import objectives
 from workbench.objectives import Objective
 from workbench.objectives.contract import check_objective
+from workbench.records import Batch, Embedding
 
 
 @pytest.mark.parametrize("name", objectives.names())
@@ -38,6 +40,68 @@ def test_an_unknown_option_is_refused_with_the_near_names(name):
         TypeError, match=rf"objectives '{name}' has no option '{option}s'; did you mean .*{option}"
     ):
         objectives.load(name, **{f"{option}s": 1})
+
+
+PLAIN = {
+    "daa": {"tfidf": torch.rand(3, 5)},
+    "sam": {"cider": torch.rand(3, 5)},
+    "ditm": {"descriptiveness": torch.linspace(0, 1, 5)},
+    "pcme": {"log_var": (torch.zeros(3, 6), torch.zeros(5, 6))},
+    "pcmepp": {"log_var": (torch.zeros(3, 6), torch.zeros(5, 6))},
+    "dias": {"parts": (torch.rand(3, 4, 6), torch.rand(5, 2, 6))},
+    "aahr": {
+        "parts": (torch.rand(3, 4, 6), torch.rand(5, 2, 6)),
+        "momentum": (torch.rand(3, 6), torch.rand(5, 6)),
+    },
+    "cora": {
+        "entities": torch.rand(5, 6),
+        "owner": torch.arange(5),
+        "labels": torch.randint(1, 3, (5, 2)),
+        "graph_tokens": {
+            "objects": torch.randint(1, 3, (5, 2)),
+            "attributes": torch.randint(0, 3, (5, 2, 1)),
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("name", objectives.names())
+def test_plain_tensors_give_the_terms_of_records(name):
+    objective, fields = load(name).float(), PLAIN.get(name, {})
+    image, text = normalize(torch.rand(3, 6), dim=1), normalize(torch.rand(5, 6), dim=1)
+    given = Batch(["b", "a", "c"], list("vwxyz"), torch.tensor([0, 0, 1, 2, 2]))
+    with seeded():
+        found = objective(image, text, given.positives, **fields)
+    both = {key: [fields[key][0], fields[key][1]] for key in ("log_var", "parts") if key in fields}
+    if "parts" in both:
+        both["mask"] = [torch.ones(part.shape[:2], dtype=torch.bool) for part in both["parts"]]
+    alone = {key: fields[key] for key in ("entities", "owner", "labels") if key in fields}
+    records = replace(
+        given,
+        signals={key: fields[key] for key in objective.needs},
+        relevance={key: fields[key] for key in objective.relevance_sources()},
+        momentum=tuple(map(Embedding, fields["momentum"])) if objective.momentum else None,
+    )
+    sides = (Embedding(v, **{k: pair[n] for k, pair in both.items()}) for n, v in enumerate((image, text)))
+    with seeded():
+        image, text = sides
+        expected = objective(image, replace(text, **alone), records)
+    assert found.keys() == expected.keys() == set(objective.terms)
+    for term, value in expected.items():
+        torch.testing.assert_close(found[term], value)
+    for field in fields.keys() - {"owner", "labels"}:
+        with pytest.raises(TypeError, match=f"reads {field}; give it as a keyword, {field}=..."):
+            objective(
+                image.mean, text.mean, given.positives, **{k: v for k, v in fields.items() if k != field}
+            )
+
+
+def test_a_keyword_that_is_not_read_and_a_caption_without_an_image_are_refused():
+    ditm, vectors = load("ditm"), torch.eye(2)
+    with pytest.raises(TypeError, match="DITM has no keyword 'descriptivness'; did you mean descriptiveness"):
+        ditm(vectors, vectors, vectors > 0, descriptiveness=vectors[0], descriptivness=vectors[0])
+    with pytest.raises(ValueError, match="each caption must be right for at least one image"):
+        load("vsepp")(vectors, vectors, vectors > 1)
 
 
 class Sound(Objective):

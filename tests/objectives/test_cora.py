@@ -255,7 +255,7 @@ def test_text_encoders_without_entities_are_refused_with_the_remedy():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"hard": 0, "contrastive": 0, "specificity": 0}, "must not all be 0"),
+        ({"hard": 0, "contrastive": 0, "specificity": 0}, "give at least one of hard"),
         ({"beta": 1.5}, "beta is 1.5; it should be less than or equal to 1"),
         ({"epsilon": "some"}, "epsilon is 'some'"),
         ({"positives": "all"}, "positives is 'all'"),

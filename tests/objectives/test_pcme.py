@@ -93,7 +93,9 @@ def test_the_released_variant_reads_the_output_as_log_sigma_and_the_consistent_o
 
 def test_variants_have_the_constants_of_their_repositories():
     found = {name: made(variant=name) for name in ("consistent", "released", "original")}
-    assert {name: (o.scale.item(), o.shift.item(), o.samples, o.beta) for name, o in found.items()} == {
+    assert {
+        name: (o.scale.item(), o.shift.item(), o.samples, o.weights["vib"]) for name, o in found.items()
+    } == {
         "consistent": (5, 5, 8, 1e-3),
         "released": (5, 5, 8, 1e-3),
         "original": (15, 15, 7, 1e-5),

@@ -12,7 +12,8 @@ from tests.toys import close, eye
 from workbench import objectives
 from workbench.losses import similarity
 from workbench.losses.bottleneck import bottleneck
-from workbench.objectives.pcmepp import matching, pseudo_labels, smoothed
+from workbench.objectives.parts.gaussian import matching
+from workbench.objectives.pcmepp import pseudo_labels, smoothed
 from workbench.records import Embedding
 
 

@@ -116,7 +116,7 @@ def test_every_paper_is_warmed_and_keeps_its_memory():
 def test_its_state_goes_into_another_of_its_kind():
     first, second = objectives.load("infonce+aahr"), objectives.load("infonce+aahr")
     for made in (first, second):
-        made.fit_width(WIDTH)
+        made.setup(WIDTH)
     with torch.no_grad():
         first.papers["infonce"].parameter.fill_(1.5)
     second.load_state_dict(first.state_dict())

@@ -67,6 +67,6 @@ def load(name, **options):
     """An objective with its own random weights fixed and in double precision."""
     with seeded():
         made = objectives.load(name, **options)
-        made.fit_width(WIDTH)
+        made.setup(WIDTH)
     # Evaluation mode: dropout inside an objective would make every comparison a comparison of draws.
     return made.double().eval()

@@ -20,7 +20,7 @@ from workbench.runs.model import ModelScores, scored
 
 def model(objective):
     """What scores embeddings, without encoders."""
-    objective.fit_width(6)
+    objective.setup(6)
     objective.eval()
 
     def scores(image, text):

@@ -87,7 +87,7 @@ def aahr(**options):
     made = objectives.load(
         "aahr", nsi=0, alignment={"prototypes": 8}, contrast={"bank": 32, "momentum": 0.9}, **options
     )
-    made.fit_width(toy.WIDTH)
+    made.setup(toy.WIDTH)
     return made
 
 

@@ -12,9 +12,9 @@ from negative to negative.
 
 from typing import Literal
 
-import torch
 from torch import Tensor
 
+from workbench.losses.negatives import pick
 from workbench.losses.terms import Reduction, check, choose, full_precision, reduce
 
 
@@ -49,6 +49,7 @@ def triplet(
     Example:
         Row 0 misses its margin by ``.2 - .8 + .7 = .1``; row 1 leads by ``.6 - .3 = .3`` and is satisfied.
 
+        >>> import torch
         >>> scores = torch.tensor([[0.8, 0.7], [0.3, 0.6]])
         >>> triplet(scores, torch.eye(2, dtype=torch.bool), margin=0.2, negatives="hardest", reduction="none")
         tensor([0.1000, 0.0000])
@@ -62,5 +63,4 @@ def triplet(
     hinge = (margin - lead).clamp(min=0).masked_fill(taboo, 0)
     if negatives == "all":
         return reduce(hinge.sum(dim=1), reduction)
-    hardest = candidates.masked_fill(taboo, -torch.inf).argmax(dim=1, keepdim=True)
-    return reduce(hinge.gather(1, hardest)[:, 0], reduction)
+    return reduce(hinge.gather(1, pick(candidates, taboo)[:, None])[:, 0], reduction)

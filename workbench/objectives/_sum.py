@@ -161,10 +161,10 @@ class Sum(Objective):
                 )
         return out
 
-    def fit_width(self, embed_dim: int) -> None:
+    def setup(self, embed_dim: int) -> None:
         """Make what depends on the width of the embeddings, in every paper."""
         for paper in self.by_name.values():
-            paper.fit_width(embed_dim)
+            paper.setup(embed_dim)
 
     def warm_up(self, warming: bool) -> None:
         """Tell every paper whether training is in its warm-up epochs."""

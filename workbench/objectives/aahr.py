@@ -29,8 +29,6 @@ from typing import Annotated, Any
 import torch
 from torch import Tensor, nn
 
-from workbench.losses.terms import both_ways
-from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective, settings
 from workbench.objectives.parts.bank import Bank, Contrast, momentum_contrast, numbers_of
 from workbench.objectives.parts.neighbourhood import Graph, Neighbourhood
@@ -41,6 +39,13 @@ from workbench.registry import Group, NotNegative, make
 
 class AAHR(Objective):
     """Prototype alignment, momentum contrast and neighbourhood interaction, beside a triplet loss.
+
+    Each pair lies at right angles to the other and to its momentum output's bank: ``log(1 + 1 / e)`` a side.
+
+    >>> vectors, loss = torch.eye(2), AAHR(triplet=0, pga=0, nsi=0, contrast={"tau": 1.0})
+    >>> loss.setup(embed_dim=2)
+    >>> loss(vectors, vectors, vectors > 0, momentum=(vectors, vectors))
+    {'mcl': tensor(0.6265)}
 
     Args:
         triplet: weight of the plain triplet loss; 0 leaves it out, here as below.
@@ -85,29 +90,22 @@ class AAHR(Objective):
         self.alignment = make("aahr: alignment", Alignment, alignment)
         self.contrast = make("aahr: contrast", Contrast, contrast)
         self.graph = make("aahr: graph", Graph, graph)
-        weights = {
-            "triplet": triplet,
-            "pga": pga,
-            "mcl": mcl,
-            "nsi": nsi,
-            "nsi_cross": nsi * self.graph.cross,
-            "nsi_pga": nsi if pga else 0.0,
-        }
-        self.weights = {term: weight for term, weight in weights.items() if weight}
-        if not self.weights:
-            raise ValueError("all weights are 0; give at least one of triplet, pga, mcl and nsi")
-        self.margin, self.terms = margin, tuple(self.weights)
+        cross, with_pga = nsi * self.graph.cross, nsi if pga else 0.0
+        self.weigh(
+            {"triplet": triplet, "pga": pga, "mcl": mcl, "nsi": nsi, "nsi_cross": cross, "nsi_pga": with_pga}
+        )
+        self.margin = margin
         self.steps = nn.Buffer(torch.zeros((), dtype=torch.int64))
         self.declare()
 
     def declare(self) -> None:
         """Without the contrast no momentum copy, without the neighbourhood no parts."""
         self.momentum = self.contrast.momentum if self.wants("mcl") else 0.0
-        self.inputs = ("parts",) if any(map(self.wants, ("nsi", "nsi_cross", "nsi_pga"))) else ()
+        self.inputs = ("parts",) if self.wants("nsi", "nsi_cross", "nsi_pga") else ()
 
-    def fit_width(self, embed_dim: int) -> None:
+    def setup(self, embed_dim: int) -> None:
         """Make prototypes, banks and the layers of the neighbourhood."""
-        if self.wants("pga") or self.wants("nsi_pga"):
+        if self.wants("pga", "nsi_pga"):
             self.prototypes = Prototypes(embed_dim, self.alignment)
         if self.wants("mcl"):
             self.images, self.texts = (Bank(self.contrast.bank, embed_dim) for _ in range(2))
@@ -120,16 +118,13 @@ class AAHR(Objective):
         """
         # Layers and similarities of the graph would be taken to half precision by an autocast around this.
         with torch.autocast(image.mean.device.type, enabled=False):
-            found: dict[str, Tensor] = {}
-            if self.wants("triplet"):
-                found["triplet"] = self._triplet(image.mean, text.mean, batch)
-            if self.wants("pga"):
-                found["pga"] = self._aligned(image.mean, text.mean, batch)
-            if self.wants("mcl"):
-                found["mcl"] = self._contrasted(image.mean, text.mean, batch)
-            if self.inputs:
-                found |= self._interacted(image, text, batch)
-        return {term: self.weights[term] * value for term, value in found.items() if self.wants(term)}
+            v, u = image.mean, text.mean
+            terms = self.weighted(
+                triplet=lambda: self._triplet(v, u, batch),
+                pga=lambda: self._aligned(v, u, batch),
+                mcl=lambda: self._contrasted(v, u, batch),
+            )
+            return terms | self._interacted(image, text, batch) if self.inputs else terms
 
     def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:
         """Count the step, and put the momentum outputs of the batch into the banks."""
@@ -142,9 +137,8 @@ class AAHR(Objective):
                 bank.push(made, ids)
 
     def _triplet(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
-        how = {"margin": self.margin, "negatives": self.mining, "reduction": "mean"}
         scores = self.scores(Embedding(image), Embedding(text))
-        return torch.stack(both_ways(triplet, scores, batch.positives, **how)).sum()
+        return torch.stack([*self.triplets(scores, batch.positives, self.margin, "mean").values()]).sum()
 
     def _aligned(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
         return self.prototypes.forward(image[batch.own], text)
@@ -155,33 +149,29 @@ class AAHR(Objective):
         """
         numbers, positives = numbers_of(batch.image_ids, image.device), batch.positives
         of_text = numbers[batch.own]
-        seen_image, seen_text = _outputs(batch)
-        sides = (
-            (image, numbers, self.texts.with_new(seen_text, of_text), positives),
-            (text, of_text, self.images.with_new(seen_image, numbers), positives.T),
-        )
-        terms = []
-        for anchors, ids, (keys, key_ids, usable), own in sides:
-            old = own.new_zeros(len(own), len(keys) - own.shape[1])
-            same = ids[:, None] == key_ids[None, :]
-            terms.append(
-                momentum_contrast(
-                    anchors @ keys.T.to(anchors.dtype), torch.cat([own, old], dim=1), same, usable,
-                    tau=self.contrast.tau, reduction=self.contrast.reduction,
-                )
-            )  # fmt: skip
-        return terms[0] + terms[1]
+        seen, read = _outputs(batch)
+        of_images = self._side(image, numbers, self.texts.with_new(read, of_text), positives)
+        return of_images + self._side(text, of_text, self.images.with_new(seen, numbers), positives.T)
+
+    def _side(self, anchors: Tensor, ids: Tensor, bank: tuple[Tensor, Tensor, Tensor], own: Tensor) -> Tensor:
+        keys, key_ids, usable = bank
+        old = own.new_zeros(len(own), len(keys) - own.shape[1])
+        return momentum_contrast(
+            anchors @ keys.T.to(anchors.dtype), torch.cat([own, old], dim=1), ids[:, None] == key_ids, usable,
+            tau=self.contrast.tau, reduction=self.contrast.reduction,
+        )  # fmt: skip
 
     def _interacted(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         if self.graph.after and int(self.steps) < self.graph.after:
-            return {term: image.mean.sum() * 0 for term in ("nsi", "nsi_cross", "nsi_pga")}
+            return self.weighted(
+                **dict.fromkeys(("nsi", "nsi_cross", "nsi_pga"), lambda: image.mean.sum() * 0)
+            )
         v, u = self.neighbourhood(image, text)
-        found = {"nsi": self._triplet(v, u, batch)}
-        if self.wants("nsi_cross"):
-            found["nsi_cross"] = self._triplet(image.mean, u, batch) + self._triplet(v, text.mean, batch)
-        if self.wants("nsi_pga"):
-            found["nsi_pga"] = self._aligned(v, u, batch)
-        return found
+        return self.weighted(
+            nsi=lambda: self._triplet(v, u, batch),
+            nsi_cross=lambda: self._triplet(image.mean, u, batch) + self._triplet(v, text.mean, batch),
+            nsi_pga=lambda: self._aligned(v, u, batch),
+        )
 
 
 def _outputs(batch: Batch) -> tuple[Tensor, Tensor]:

@@ -1,14 +1,21 @@
 """What every objective offers."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Literal
 
+import torch
 from torch import Tensor, nn
 
 from workbench.losses import similarity
-from workbench.records import Batch, Embedding
-from workbench.registry import Checked
+from workbench.losses.terms import ScalarReduction, both_ways
+from workbench.losses.triplet import triplet
+from workbench.records import Batch, Embedding, require
+from workbench.registry import Checked, require_known
+
+# Fields of ``Embedding`` by keyword: of images and captions, and of captions alone.
+OF_BOTH, OF_TEXT = ("log_var", "parts", "mask"), ("entities", "owner", "labels")
 
 
 def settings(**fields: Any) -> Mapping[str, Any]:
@@ -20,7 +27,8 @@ class Objective(Checked, nn.Module):
     """A training objective: weighted terms whose sum is the loss, and the one place where a score matrix is
     made.
 
-    What it needs is declared, and checked when an experiment is built:
+    It works on records in training and on plain tensors elsewhere. What it needs is declared, and checked
+    when an experiment is built:
 
     - ``needs``: the signals that ``forward`` reads from ``Batch.signals``;
     - ``relevance_sources()``: the graded relevance that it reads from ``Batch.relevance``;
@@ -55,28 +63,71 @@ class Objective(Checked, nn.Module):
     warming: bool = False
     selected: frozenset[str] | None = None
 
-    def select(self, terms: Iterable[str]) -> None:
-        """Compute these terms only, and need only what they need.
+    def __call__(
+        self, image: Embedding | Tensor, text: Embedding | Tensor, batch: Batch | Tensor, **fields: Any
+    ) -> dict[str, Tensor]:
+        """The weighted terms by name, of records or of plain tensors.
 
         Args:
-            terms: some of ``self.terms``.
+            image: images, or ``(I, D)`` unit vectors.
+            text: captions, or ``(T, D)`` unit vectors.
+            batch: a batch, or ``(I, T)`` bool, True where the caption is right for the image. Images with
+                the same captions are one image, and a caption was written for the first that it is right for.
+            fields: with plain tensors, what the objective reads beside vectors, under the names of the
+                records: ``log_var``, ``parts`` and ``mask`` as pairs (of images, of captions); ``entities``,
+                ``owner`` and ``labels`` of captions; each signal and each relevance by its name; ``momentum``
+                as a pair of vectors.
+
+        Raises:
+            TypeError: a field that it reads is missing, or one that it does not know.
         """
+        if isinstance(image, Tensor) and isinstance(text, Tensor) and isinstance(batch, Tensor):
+            image, text, batch = records_of(self, image, text, batch, fields)
+        return super().__call__(image, text, batch)  # type: ignore[no-any-return]
+
+    def select(self, terms: Iterable[str]) -> None:
+        """Compute only these of ``terms``, and need only what they need."""
         self.selected = frozenset(terms)
         self.declare()
 
     def declare(self) -> None:
         """State what the wanted terms need (``inputs``, ``needs``, ...), where that is not fixed."""
 
-    def wants(self, term: str) -> bool:
-        """Whether ``forward`` must return this term: the options leave it in, and nobody selected others."""
-        return term in self.terms and (self.selected is None or term in self.selected)
+    def wants(self, *terms: str) -> bool:
+        """Whether ``forward`` must return one of these terms: the options leave it in, and nobody selected
+        others.
+        """
+        return any(term in self.terms and (self.selected is None or term in self.selected) for term in terms)
+
+    def weigh(self, weights: Mapping[str, float]) -> None:
+        """Take the weights of the terms; a term of weight 0 is left out.
+
+        Raises:
+            ValueError: no term is left.
+        """
+        self.weights = {term: weight for term, weight in weights.items() if weight}
+        self.terms = tuple(self.weights)
+        require(
+            self.terms, f"{type(self).__name__}: all weights are 0; give at least one of {', '.join(weights)}"
+        )
+
+    def weighted(self, **terms: Callable[[], Tensor]) -> dict[str, Tensor]:
+        """The wanted terms, each times its weight; the others are not computed."""
+        return {name: self.weights[name] * term() for name, term in terms.items() if self.wants(name)}
 
     @property
     def mining(self) -> Literal["all", "hardest"]:
         """Which negatives a triplet loss takes: all in the warm-up epochs, the hardest afterwards."""
         return "all" if self.warming else "hardest"
 
-    def fit_width(self, embed_dim: int) -> None:
+    def triplets(
+        self, scores: Tensor, positives: Tensor, margin: float, reduction: ScalarReduction = "sum"
+    ) -> dict[str, Tensor]:
+        """Triplet losses ``i2t`` and ``t2i`` of ``(I, T)`` scores, with the negatives of ``mining``."""
+        how: dict[str, Any] = {"margin": margin, "negatives": self.mining, "reduction": reduction}
+        return dict(zip(("i2t", "t2i"), both_ways(triplet, scores, positives, **how), strict=True))
+
+    def setup(self, embed_dim: int) -> None:
         """Make what depends on the width ``D`` of the embeddings (prototypes, banks, layers); most objectives
         have nothing.
 
@@ -118,3 +169,35 @@ class Objective(Checked, nn.Module):
 
     def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:
         """Update memory (banks, momentum encoders) after an optimiser step; most objectives have none."""
+
+
+def records_of(
+    objective: Objective, image: Tensor, text: Tensor, positives: Tensor, fields: Mapping[str, Any]
+) -> tuple[Embedding, Embedding, Batch]:
+    """Plain tensors as the records that ``forward`` takes; the arguments are those of a call."""
+    name, graded = type(objective).__name__, tuple(objective.relevance_sources())
+    reads = *objective.inputs, *objective.needs, *graded, *(["momentum"] if objective.momentum else [])
+    for field in reads:
+        require(field in fields, f"{name} reads {field}; give it as a keyword, {field}=...", TypeError)
+    for field in fields:
+        require_known(f"{name} has no keyword", field, [*reads, *OF_BOTH, *OF_TEXT], TypeError)
+    require(bool(positives.any(dim=0).all()), f"{name}: each caption must be right for at least one image")
+    both = {field: fields[field] for field in OF_BOTH if field in fields}
+    if "parts" in both:
+        both.setdefault("mask", [torch.ones_like(side[..., 0], dtype=torch.bool) for side in both["parts"]])
+    seen, read = fields.get("momentum", (image, text))
+    v, u = (
+        Embedding(mean, **{field: pair[side] for field, pair in both.items()})
+        for side, mean in enumerate((image, text))
+    )
+    images: Tensor = torch.unique(positives, dim=0, return_inverse=True)[1]
+    batch = Batch(
+        [str(number) for number in images.tolist()],
+        [f"{row:09}" for row in range(len(text))],
+        positives.int().argmax(dim=0),
+        signals={signal: fields[signal] for signal in objective.needs},
+        relevance={source: fields[source] for source in graded},
+        momentum=(Embedding(seen), Embedding(read)) if objective.momentum else None,
+        also=positives,
+    )
+    return v, replace(u, **{field: fields[field] for field in OF_TEXT if field in fields}), batch

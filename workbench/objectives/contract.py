@@ -56,7 +56,7 @@ def check_objective(objective: str | type[Objective], **options: Any) -> None:
     name = objective if isinstance(objective, str) else objective.__name__
     with seeded():
         made = load(name, **options) if isinstance(objective, str) else make(name, objective, options)
-        made.fit_width(WIDTH)
+        made.setup(WIDTH)
     # Evaluation mode: dropout inside an objective would make every comparison a comparison of draws.
     made.double().eval()
     for warming, check in product((False, True), CHECKS):

@@ -29,9 +29,8 @@ from torch import Tensor, nn
 from workbench.losses import similarity
 from workbench.losses.contrastive import contrastive
 from workbench.losses.terms import both_ways, full_precision, reduce
-from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective, settings
-from workbench.records import Batch, Embedding, require
+from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative, Positive, Share
 
 RELEASED = (1e-9, 1e-6)
@@ -170,6 +169,13 @@ def choose_beta(image: Embedding, text: Embedding, quality: Callable[[Tensor], f
 class CORA(Objective):
     """Hardest triplet, joint contrastive loss over captions and entities, and specificity.
 
+    A caption that equals its image leads its one entity by .4 and shall lead it by .5:
+
+    >>> image, entity = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.6, 0.8]])
+    >>> loss = CORA(hard=0, contrastive=0, specificity=1, margin=0.5)
+    >>> loss(image, image, image[:, :1] > 0, entities=entity, owner=torch.tensor([0]))
+    {'specificity': tensor(0.1000)}
+
     Args:
         hard: weight of the hardest triplet, averaged over pairs; 0 leaves a term out.
         contrastive: weight of the contrastive loss.
@@ -203,9 +209,7 @@ class CORA(Objective):
         beta: Share | None = 1.0,
     ) -> None:
         super().__init__()
-        self.weights = {"hard": hard, "contrastive": contrastive, "specificity": specificity}
-        self.terms = tuple(name for name, weight in self.weights.items() if weight)
-        require(self.terms, f"cora: weights {self.weights} must not all be 0")
+        self.weigh({"hard": hard, "contrastive": contrastive, "specificity": specificity})
         self.margin, self.tau, self.epsilon, self.positives = margin, tau, epsilon, positives
         self.calibrates = beta is None
         self.beta = nn.Buffer(torch.tensor(1.0 if beta is None else beta, dtype=torch.float64))
@@ -213,7 +217,7 @@ class CORA(Objective):
 
     def declare(self) -> None:
         """The triplet alone needs no entities, and specificity no other caption's graph."""
-        local = self.wants("contrastive") or self.wants("specificity")
+        local = self.wants("contrastive", "specificity")
         self.inputs = ("entities",) if local or self.calibrates or float(self.beta) != 1 else ()
         self.needs = ("graph_tokens",) if self.wants("contrastive") and self.positives == "graphs" else ()
 
@@ -226,22 +230,22 @@ class CORA(Objective):
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``hard``, ``contrastive`` and ``specificity``, those that have a weight."""
         plain = self.scores(image, replace(text, entities=None, owner=None, labels=None))
-        positives, out = batch.positives, dict[str, Tensor]()
-        if self.wants("hard"):
-            i2t, t2i = both_ways(
-                triplet, plain, positives, margin=self.margin, negatives=self.mining, reduction="mean"
-            )
-            out["hard"] = i2t + t2i
-        if text.entities is not None and text.owner is not None:
-            found = similarity.cosine(image.mean, text.entities)
-            if self.wants("contrastive"):
-                both_kinds = torch.cat([positives, self._entity_positives(text, positives, batch)], dim=1)
-                out["contrastive"] = joint_contrastive(
-                    torch.cat([plain, found], dim=1), both_kinds, tau=self.tau, epsilon=self.epsilon
-                )
-            if self.wants("specificity"):
-                out["specificity"] = specificity(plain, found, batch.own, text.owner, margin=self.margin)
-        return {name: self.weights[name] * term for name, term in out.items()}
+        positives = batch.positives
+        terms = self.weighted(
+            hard=lambda: torch.stack([*self.triplets(plain, positives, self.margin, "mean").values()]).sum()
+        )
+        if text.entities is None or text.owner is None or not self.wants("contrastive", "specificity"):
+            return terms
+        owner, found = text.owner, similarity.cosine(image.mean, text.entities)
+        return terms | self.weighted(
+            contrastive=lambda: joint_contrastive(
+                torch.cat([plain, found], dim=1),
+                torch.cat([positives, self._entity_positives(text, positives, batch)], dim=1),
+                tau=self.tau,
+                epsilon=self.epsilon,
+            ),
+            specificity=lambda: specificity(plain, found, batch.own, owner, margin=self.margin),
+        )
 
     def _entity_positives(self, text: Embedding, positives: Tensor, batch: Batch) -> Tensor:
         if self.positives == "own" or text.labels is None:

@@ -23,8 +23,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from workbench.losses.terms import both_ways, full_precision
-from workbench.losses.triplet import triplet
+from workbench.losses.terms import full_precision
 from workbench.objectives.base import Objective, settings
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative, Positive
@@ -119,6 +118,12 @@ class DAA(Objective):
     """Hardest-negative triplet, summed over pairs, and the disagreement of scores and relevance in both
     directions.
 
+    Scores that rank as the relevance does disagree with it in nothing:
+
+    >>> vectors = torch.eye(2)
+    >>> DAA()(vectors, vectors, vectors > 0, tfidf=vectors)["asp_i2t"]
+    tensor(0.)
+
     Args:
         weight: of ``1 - ASP``, 25 for MS-COCO and 10 for Flickr30K in the released code.
         temperature: of the soft ranks, .001 in the released code, where few comparisons have a gradient.
@@ -144,7 +149,8 @@ class DAA(Objective):
         relevance_options: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__()
-        self.weight, self.ranks, self.margin = weight, ranks, margin
+        self.ranks, self.margin = ranks, margin
+        self.weights = {"asp_i2t": weight, "asp_t2i": weight}
         self.asp: dict[str, Any] = {"temperature": temperature, "clip": clip, "ranks": ranks}
         self.relevance, self.relevance_options = relevance, dict(relevance_options or {})
 
@@ -154,18 +160,16 @@ class DAA(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i`` of the triplet, ``asp_i2t`` and ``asp_t2i``."""
-        scores, positives = full_precision(self.scores(image, text)), batch.positives
+        scores = full_precision(self.scores(image, text))
         relevance = batch.relevance[self.relevance].detach().to(scores.dtype)
-        i2t, t2i = both_ways(
-            triplet, scores, positives, margin=self.margin, negatives=self.mining, reduction="sum"
-        )
-        terms = {"i2t": i2t, "t2i": t2i}
+        terms = self.triplets(scores, batch.positives, self.margin)
         if self.ranks == "released":
             scores, relevance = scores[batch.own], relevance[batch.own]
-        for name, s, y in (("asp_i2t", scores, relevance), ("asp_t2i", scores.T, relevance.T)):
-            if self.wants(name):
-                terms[name] = self.weight * (1 - average_semantic_precision(s, y, **self.asp))
-        return terms
+        turned = scores.T  # made first, since gradients add up in the order of what was made
+        return terms | self.weighted(
+            asp_i2t=lambda: 1 - average_semantic_precision(scores, relevance, **self.asp),
+            asp_t2i=lambda: 1 - average_semantic_precision(turned, relevance.T, **self.asp),
+        )
 
 
 MEMBER = DAA

@@ -36,7 +36,7 @@ from workbench.losses.terms import Reduction, ScalarReduction, full_precision, r
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective, settings
 from workbench.objectives.parts.attention import CrossAttention, masked_mean, parts_of
-from workbench.objectives.parts.selection import Rule, Selections, constraint, selections
+from workbench.objectives.parts.selection import Rule, Selection, constraint
 from workbench.records import Batch, Embedding, require
 from workbench.registry import Group, NotNegative, make
 
@@ -148,6 +148,12 @@ def rows_of(made: Embedding, rows: Tensor) -> Embedding:
 class DIAS(Objective):
     """Triplet with drawn negatives, dimension alignment, and two spatial constraints.
 
+    Dimensions that correlate with themselves alone are aligned: -2 for each, times the weight 10.
+
+    >>> vectors = torch.eye(2)
+    >>> DIAS(rows="pooled")(vectors, vectors, vectors > 0)["dim"]
+    tensor(-40.)
+
     Args:
         scorer: ``"dual"`` = cosine of the pooled embeddings; ``"cross"`` and ``"chan"`` compare parts, see
             ``CrossAttention``, whose fields may be given as a mapping, e.g. ``{"form": "cross", "attention":
@@ -161,7 +167,7 @@ class DIAS(Objective):
             themselves, for encoders without parts.
         denominators: of the alignment, ``"absolute"`` or ``"printed"``.
         selection: of both constraints, a rule of ``Selection`` or a mapping of its fields, ``{"rule":
-            "top_k", "keep": 0.1}``, or of each, ``{"inter": "dense", "intra": "p"}``; see ``Selections``.
+            "top_k", "keep": 0.1}``.
         reduction: ``"sum"`` (the paper's) or ``"mean"``, over pairs, dimensions, and pairs of different
             instances.
 
@@ -191,30 +197,27 @@ class DIAS(Objective):
         cutoff: Annotated[float, Interval(gt=NEAREST, lt=2)] = 1.7,
         rows: Literal["mean", "attended", "pooled"] = "mean",
         denominators: Literal["absolute", "printed"] = "absolute",
-        selection: Annotated[Rule | Mapping[str, Any], Group(Selections)] = "p",
+        selection: Annotated[Rule | Mapping[str, Any], Group(Selection)] = "p",
         reduction: ScalarReduction = "sum",
     ) -> None:
         super().__init__()
         self.margin, self.cutoff, self.reduction = margin, cutoff, reduction
         self.rows, self.denominators = rows, denominators
-        self.weights: dict[str, float] = WEIGHTS | dict(weights or {})
-        require(any(self.weights.values()), "dias: all weights are 0; at least one term must be left")
-        self.terms = tuple(name for name, weight in self.weights.items() if weight)
+        self.weigh(WEIGHTS | dict(weights or {}))
         self.scores_parts = scorer != "dual"
         form = {"form": scorer if self.scores_parts else "cross"} if isinstance(scorer, str) else scorer
         self.attention = make("dias: scorer", CrossAttention, form)
-        self.selections = selections(selection)
-        made = self.selections.values()
-        start = torch.tensor([one.start() for one in made])
-        learnt = any(one.learned for one in made)
-        self.beta = nn.Parameter(start) if learnt else nn.Buffer(start, persistent=False)
+        self.selection = make(
+            "dias: selection", Selection, {"rule": selection} if isinstance(selection, str) else selection
+        )
+        # of inter and intra, each of rows (images) and of columns (captions)
+        start = torch.full((2, 2), self.selection.start)
+        self.beta = nn.Parameter(start) if self.selection.learned else nn.Buffer(start, persistent=False)
         self.declare()
 
     def declare(self) -> None:
         """What reads no parts asks for none."""
-        by_parts = self.scores_parts and (
-            self.selected is None or any(map(self.wants, ("loc", "inter", "intra")))
-        )
+        by_parts = self.scores_parts and (self.selected is None or self.wants("loc", "inter", "intra"))
         self.inputs = ("parts",) if by_parts or (self.wants("dim") and self.rows != "pooled") else ()
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
@@ -223,21 +226,21 @@ class DIAS(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``loc``, ``dim``, ``inter`` and ``intra``."""
-        terms: dict[str, Tensor] = {}
         images, captions = one_caption_an_image(batch)
-        if self.wants("loc") or self.wants("inter"):
+        if self.wants("loc", "inter"):
             scores = full_precision(self.scores(image, text))
-        if self.wants("loc"):
-            terms["loc"] = self._triplet(scores, batch.positives) + self._triplet(scores.T, batch.positives.T)
-        if self.wants("dim"):
-            correlations = correlation(*self._rows(rows_of(image, batch.own), text))
-            terms["dim"] = alignment(correlations, denominators=self.denominators, reduction=self.reduction)
-        if self.wants("inter"):
-            terms["inter"] = self._constraint("inter", inter_difference(scores[images][:, captions]))
-        if self.wants("intra"):
-            vectors = self._vectors(rows_of(image, images), rows_of(text, captions))
-            terms["intra"] = self._constraint("intra", intra_difference(*vectors))
-        return {name: self.weights[name] * term for name, term in terms.items()}
+        return self.weighted(
+            loc=lambda: self._triplet(scores, batch.positives) + self._triplet(scores.T, batch.positives.T),
+            dim=lambda: alignment(
+                correlation(*self._rows(rows_of(image, batch.own), text)),
+                denominators=self.denominators,
+                reduction=self.reduction,
+            ),
+            inter=lambda: self._constraint(0, inter_difference(scores[images][:, captions])),
+            intra=lambda: self._constraint(
+                1, intra_difference(*self._vectors(rows_of(image, images), rows_of(text, captions)))
+            ),
+        )
 
     def _triplet(self, scores: Tensor, positives: Tensor) -> Tensor:
         how: dict[str, Any] = {"margin": self.margin, "reduction": self.reduction}
@@ -245,9 +248,9 @@ class DIAS(Objective):
             return triplet(scores, positives, negatives="all", **how)
         return distance_weighted(scores, positives, cutoff=self.cutoff, **how)
 
-    def _constraint(self, term: str, difference: Tensor) -> Tensor:
-        beta = self.beta[list(self.selections).index(term)]
-        return constraint(full_precision(difference), self.selections[term], beta, reduction=self.reduction)
+    def _constraint(self, which: int, difference: Tensor) -> Tensor:
+        difference = full_precision(difference)
+        return constraint(difference, self.selection, self.beta[which], reduction=self.reduction)
 
     def _rows(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
         """Rows of images and captions over which dimensions are correlated; the arguments are pairs."""

@@ -17,9 +17,8 @@ Departures:
   triplet in a sum.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
-import torch
 from torch import Tensor
 
 from workbench.losses import similarity
@@ -98,6 +97,13 @@ def ordering(scores: Tensor, belongs: Tensor, delta: Tensor, *, eps: float, redu
 class DITM(Objective):
     """Adaptive triplet and generic-to-specific ordering.
 
+    The margins of images are the mean descriptiveness over ``tau``, (.2 + 1) / 6; both captions fit alike.
+
+    >>> import torch
+    >>> images, texts = torch.eye(2), torch.tensor([[0.6, 0.6], [0.6, 0.6]])
+    >>> DITM()(images, texts, images > 0, descriptiveness=torch.tensor([0.2, 1.0]))["i2t"]
+    tensor(0.4000)
+
     Args:
         tau: divisor of the adaptive margins.
         weight: of the ordering (lambda); valid for sums, rescale it with ``reduction="mean"``.
@@ -126,80 +132,53 @@ class DITM(Objective):
         reduction: ScalarReduction = "sum",
     ) -> None:
         super().__init__()
-        self.tau, self.weight, self.eps = tau, weight, eps
+        self.tau, self.eps, self.adaptive, self.weights = tau, eps, adaptive, {"ordering": weight}
         self.scorer, self.ratio_on, self.reduction = scorer, ratio_on, reduction
-        self.adaptive = adaptive
         self.terms = ("i2t", "t2i", "ordering") if ordering else ("i2t", "t2i")
         self.declare()
 
     def declare(self) -> None:
         """Without the ordering, one caption an image is enough."""
-        self.ordering = self.wants("ordering")
-        self.captions_per_image = 2 if self.ordering else 1
+        self.captions_per_image = 2 if self.wants("ordering") else 1
 
     def text_features(self) -> dict[str, dict[str, object]]:
-        """Descriptiveness by this objective's scorer, with the un-normalised values where the ordering
-        compares those.
-        """
-        return {
-            "descriptiveness": {
-                "scorer": self.scorer,
-                "scale": "both" if self.ratio_on == "raw" else "minmax",
-            }
-        }
+        """Descriptiveness by this objective's scorer, with raw values where the ordering compares those."""
+        scale = "both" if self.ratio_on == "raw" else "minmax"
+        return {"descriptiveness": {"scorer": self.scorer, "scale": scale}}
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t``, ``t2i`` and ``ordering``."""
         scores, positives = self.scores(image, text), batch.positives
-        terms = self._triplet(scores, positives, self._delta(batch, "minmax"))
-        if self.ordering:
-            delta = self._delta(batch, self.ratio_on)
-            order = ordering(scores, batch.belongs, delta, eps=self.eps, reduction=self.reduction)
-            terms["ordering"] = self.weight * order
-        return terms
+        of_image, of_text = self._margins(positives, self._delta(batch, "minmax"))
+        how: dict[str, Any] = {"negatives": self.mining, "reduction": self.reduction}
+        turned = scores.T  # made first, since gradients add up in the order of what was made
+        terms = {
+            "i2t": triplet(scores, positives, margin=of_image, **how),
+            "t2i": triplet(turned, positives.T, margin=of_text, **how),
+        }
+        return terms | self.weighted(
+            ordering=lambda: ordering(
+                scores,
+                batch.belongs,
+                self._delta(batch, self.ratio_on),
+                eps=self.eps,
+                reduction=self.reduction,
+            )
+        )
 
-    def _triplet(self, scores: Tensor, positives: Tensor, delta: Tensor) -> dict[str, Tensor]:
+    def _margins(self, positives: Tensor, delta: Tensor) -> tuple[float | Tensor, float | Tensor]:
         # The margin depends on the negative, so the most similar negative is not the one that violates most:
         # similarity decides.
-        margins: list[float | Tensor] = [CONSTANT_MARGIN, CONSTANT_MARGIN]
-        if self.adaptive:
-            caption, own = positives.nonzero(as_tuple=True)[1], positives.T.nonzero(as_tuple=True)[0]
-            margins = [
-                image_to_text_margin(delta[caption], delta, self.tau),
-                text_to_image_margin(delta[own], self.tau),
-            ]
-        return {
-            name: triplet(rows, own, margin=margin, negatives=self.mining, reduction=self.reduction)
-            for name, rows, own, margin in zip(
-                ("i2t", "t2i"), (scores, scores.T), (positives, positives.T), margins, strict=True
-            )
-        }
+        if not self.adaptive:
+            return CONSTANT_MARGIN, CONSTANT_MARGIN
+        caption, own = positives.nonzero(as_tuple=True)[1], positives.T.nonzero(as_tuple=True)[0]
+        of_image = image_to_text_margin(delta[caption], delta, self.tau)
+        return of_image, text_to_image_margin(delta[own], self.tau)
 
     def _delta(self, batch: Batch, scale: str) -> Tensor:
         signal = batch.signals["descriptiveness"]
         delta: Tensor = signal if isinstance(signal, Tensor) else signal[scale]
         return delta.detach()
-
-    @torch.no_grad()
-    def diagnostics(self, batch: Batch) -> dict[str, float]:
-        """What a batch asks of the loss, apart from its terms.
-
-        Args:
-            batch: a training batch.
-
-        Returns:
-            ``caption_pairs`` that are ordered, ``clamped_pairs`` of them with a descriptiveness below ``eps``
-            on at least one side, and the ``mean_margin`` of text-to-image.
-        """
-        _, first, second = caption_pairs(batch.belongs)
-        ratio, delta = self._delta(batch, self.ratio_on), self._delta(batch, "minmax")
-        clamped = (torch.minimum(ratio[first], ratio[second]) < self.eps).sum()
-        margin = text_to_image_margin(delta, self.tau).mean() if self.adaptive else CONSTANT_MARGIN
-        return {
-            "caption_pairs": float(len(first)),
-            "clamped_pairs": float(clamped),
-            "mean_margin": float(margin),
-        }
 
 
 MEMBER = DITM

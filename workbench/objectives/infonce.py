@@ -25,6 +25,12 @@ CAP = 100.0
 class InfoNCE(Objective):
     """Softmax over the batch; the scale of the scores is learnt or fixed.
 
+    Equal scores leave a choice of one in two, ``log 2``:
+
+    >>> images, texts = torch.eye(2), torch.tensor([[0.6, 0.8], [0.6, 0.8]])
+    >>> InfoNCE(scale="fixed", weights=(1.0, 0.0))(images, texts, torch.eye(2, dtype=torch.bool))
+    {'i2t': tensor(0.6931)}
+
     Args:
         scale: ``"learnable_exp"`` = ``exp`` of a parameter, at most 100 (CLIP); ``"learnable_linear"`` = a
             bare parameter, as the released PCME++ code has it for the comparison that DITM follows;
@@ -39,7 +45,6 @@ class InfoNCE(Objective):
         ValueError: an initial scale that is not positive or exceeds the cap.
     """
 
-    terms = ("i2t", "t2i")
     recipe = settings(epochs=3, lr=4e-3, lr_warmup_steps=30, warmup_epochs=0, captions_per_image=2)
 
     def __init__(
@@ -57,8 +62,8 @@ class InfoNCE(Objective):
             0 < start < math.inf and (scale != "learnable_exp" or start <= CAP),
             f"initial is {start}; it must be positive, and at most {CAP} where the scale is learnable_exp",
         )
-        self.kind, self.weights, self.reduction = scale, weights, reduction
-        self.extra_positives = extra_positives
+        self.kind, self.reduction, self.extra_positives = scale, reduction, extra_positives
+        self.weigh(dict(zip(("i2t", "t2i"), weights, strict=True)))
         first = torch.tensor(math.log(start) if scale == "learnable_exp" else start)
         self.parameter = nn.Buffer(first) if scale == "fixed" else nn.Parameter(first)
 
@@ -74,7 +79,7 @@ class InfoNCE(Objective):
             contrastive, logits, batch.positives, reduction=self.reduction,
             extra_positives=self.extra_positives,
         )  # fmt: skip
-        return {"i2t": self.weights[0] * i2t, "t2i": self.weights[1] * t2i}
+        return self.weighted(i2t=lambda: i2t, t2i=lambda: t2i)
 
     @torch.no_grad()
     def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:

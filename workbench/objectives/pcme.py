@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from workbench.losses import similarity
 from workbench.losses.terms import Reduction, ScalarReduction, full_precision
 from workbench.objectives.base import Objective, settings
-from workbench.objectives.parts.gaussian import both_bottlenecks, log_var
+from workbench.objectives.parts.gaussian import both_bottlenecks, log_var, matching
 from workbench.records import Batch, Embedding
 from workbench.registry import Natural, NotNegative, Positive
 
@@ -81,6 +81,12 @@ def samples(mean: Tensor, log_std: Tensor, noise: Tensor) -> Tensor:
 class PCME(Objective):
     """Soft contrastive loss over samples, with an information bottleneck.
 
+    A unit variance leaves the bottleneck half the squared mean of each entry: .25 of images and of captions.
+
+    >>> vectors, log_var = torch.eye(2), torch.zeros(2, 2)
+    >>> PCME(beta=1.0)(vectors, vectors, vectors > 0, log_var=(log_var, log_var))["vib"]
+    tensor(0.5000)
+
     Args:
         variant: ``"consistent"`` reads log sigma squared throughout; ``"released"`` is the code of PCME++,
             with which DITM compares: log sigma in sampling and log sigma squared in the bottleneck;
@@ -121,8 +127,7 @@ class PCME(Objective):
             for start in (scale, shift)
         )
         self.samples = self.variant.samples if samples is None else samples
-        self.beta = self.variant.beta if beta is None else beta
-        self.terms = ("match", "vib") if self.beta else ("match",)
+        self.weigh({"match": 2.0, "vib": self.variant.beta if beta is None else beta})
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
         """``(I, T)`` log odds of a match, which rank as its probability does; draws are new in training and
@@ -132,21 +137,15 @@ class PCME(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``match`` and ``vib``."""
-        made = {}
-        # Where the bottleneck reads the samples, they are those of the scores.
-        drawn = self._both_drawn(image, text) if self.variant.drawn else ()
-        if self.wants("match"):
-            log_odds = full_precision(self._log_odds(*drawn) if drawn else self.scores(image, text))
-            made["match"] = 2 * nn.functional.binary_cross_entropy_with_logits(
-                log_odds, batch.targets.to(log_odds.dtype), reduction=self.reduction
-            )
-        if self.wants("vib"):
-            if drawn:
-                image, text = (
-                    replace(one, mean=its.mean(1)) for one, its in zip((image, text), drawn, strict=True)
-                )
-            made["vib"] = self.beta * both_bottlenecks(image, text, self.variant.bottleneck)
-        return made
+        drawn = self._both_drawn(image, text) if self.variant.drawn else None
+        if drawn:  # the bottleneck reads the samples of the scores
+            image, text = replace(image, mean=drawn[0].mean(1)), replace(text, mean=drawn[1].mean(1))
+        return self.weighted(
+            match=lambda: matching(
+                self._log_odds(*drawn) if drawn else self.scores(image, text), batch.targets, self.reduction
+            ),
+            vib=lambda: both_bottlenecks(image, text, self.variant.bottleneck),
+        )
 
     def _both_drawn(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
         generator = None if self.training else torch.Generator().manual_seed(0)

@@ -18,24 +18,11 @@ import torch
 from torch import Tensor, nn
 
 from workbench.losses import similarity
-from workbench.losses.terms import Reduction, ScalarReduction, full_precision
+from workbench.losses.terms import ScalarReduction, full_precision
 from workbench.objectives.base import Objective, settings
-from workbench.objectives.parts.gaussian import both_bottlenecks, log_var
+from workbench.objectives.parts.gaussian import both_bottlenecks, log_var, matching
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative, Positive, Share
-
-
-def matching(logits: Tensor, labels: Tensor, reduction: Reduction = "mean") -> Tensor:
-    """Eq. 2: binary cross-entropy of every pair.
-
-    Args:
-        logits: ``(I, T)``.
-        labels: ``(I, T)`` in [0, 1].
-        reduction: over all pairs; the paper's is ``"mean"``.
-    """
-    return nn.functional.binary_cross_entropy_with_logits(
-        logits, labels.to(logits.dtype), reduction=reduction
-    )
 
 
 def pseudo_labels(logits: Tensor, labels: Tensor) -> Tensor:
@@ -61,6 +48,12 @@ def smoothed(labels: Tensor, epsilon: float) -> Tensor:
 
 class PCMEPP(Objective):
     """Matching by the closed-form sampled distance, with pseudo-positives and an information bottleneck.
+
+    Squared distances 0 and 2 have log odds 1 and -1, so that every pair costs ``log(1 + 1 / e)``, twice:
+
+    >>> v, loss = torch.eye(2), PCMEPP(scale=1.0, shift=1.0, alpha=0, label_smoothing=0, distance="mean_only")
+    >>> loss(v, v, v > 0)
+    {'match': tensor(0.6265, grad_fn=<MulBackward0>)}
 
     Args:
         scale, shift: what ``a`` and ``b`` start from; both are learnt.
@@ -96,10 +89,9 @@ class PCMEPP(Objective):
     ) -> None:
         super().__init__()
         self.scale, self.shift = (nn.Parameter(torch.tensor(float(start))) for start in (scale, shift))
-        self.alpha, self.beta, self.label_smoothing = alpha, beta, label_smoothing
-        self.distance, self.reduction = distance, reduction
+        self.label_smoothing, self.distance, self.reduction = label_smoothing, distance, reduction
         self.inputs = () if distance == "mean_only" else ("log_var",)
-        self.terms = ("match", *(["pseudo"] if alpha else []), *(["vib"] if beta and self.inputs else []))
+        self.weigh({"match": 2.0, "pseudo": alpha, "vib": beta if self.inputs else 0.0})
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
         """``(I, T)`` negated distances; by ``"csd"`` an uncertain image is far from every caption."""
@@ -112,16 +104,18 @@ class PCMEPP(Objective):
         """Terms ``match``, ``pseudo`` (0 in warm-up epochs) and ``vib``."""
         logits = self.scale * full_precision(self.scores(image, text)) + self.shift
         labels = smoothed(batch.targets.to(logits.dtype), self.label_smoothing)
-        made = {"match": 2 * matching(logits, labels, self.reduction)}
-        if self.wants("pseudo"):
-            sides = () if self.warming else ((logits, labels), (logits.T, labels.T))
-            found = (
-                matching(scores, pseudo_labels(scores, known), self.reduction) for scores, known in sides
-            )
-            made["pseudo"] = self.alpha * sum(found, start=logits.new_zeros(()))
-        if self.wants("vib"):
-            made["vib"] = self.beta * both_bottlenecks(image, text, self.reduction)
-        return {name: value for name, value in made.items() if self.wants(name)}
+        return self.weighted(
+            match=lambda: matching(logits, labels, self.reduction),
+            pseudo=lambda: self._pseudo(logits, labels),
+            vib=lambda: both_bottlenecks(image, text, self.reduction),
+        )
+
+    def _pseudo(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Matching with the pseudo-positives of both directions."""
+        if self.warming:
+            return logits.new_zeros(())
+        of_rows, of_columns = pseudo_labels(logits, labels), pseudo_labels(logits.T, labels.T)
+        return matching(logits, of_rows, self.reduction) + matching(logits.T, of_columns, self.reduction)
 
 
 MEMBER = PCMEPP

@@ -21,31 +21,13 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from workbench.losses.terms import both_ways, full_precision
-from workbench.losses.triplet import triplet
+from workbench.losses.negatives import Negative, pick
+from workbench.losses.terms import full_precision
 from workbench.objectives.base import Objective, settings
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative, Positive
 
-Sampling = Literal["closest", "furthest", "random"]
 RELEASED_WEIGHT = 5 / 3
-
-
-def sample(scores: Tensor, taboo: Tensor, sampling: Sampling) -> Tensor:
-    """One candidate a row.
-
-    Args:
-        scores: ``(P, C)`` scores.
-        taboo: ``(P, C)`` bool, what must not be taken.
-        sampling: ``"closest"`` = the largest score, ``"furthest"`` = the smallest, ``"random"`` = any.
-
-    Returns:
-        ``(P,)`` columns; of no meaning where everything is taboo.
-    """
-    key = {"closest": scores.detach(), "furthest": -scores.detach()}.get(sampling)
-    # The global generator: processes that share a batch are seeded alike and must draw alike.
-    key = torch.rand_like(scores) if key is None else key
-    return key.masked_fill(taboo, -torch.inf).argmax(dim=1)
 
 
 def of_images(phi: Tensor, own: Tensor) -> Tensor:
@@ -63,7 +45,7 @@ def of_images(phi: Tensor, own: Tensor) -> Tensor:
 
 
 def released(
-    scores: Tensor, phi: Tensor, own: Tensor, *, sampling: Sampling, tau: float, cap: float
+    scores: Tensor, phi: Tensor, own: Tensor, *, sampling: Negative, tau: float, cap: float
 ) -> tuple[Tensor, Tensor]:
     """The terms as the authors' code has them: one row and one column a pair, and the pair itself the only
     non-negative.
@@ -91,7 +73,7 @@ def released(
     anchor, gaps = torch.arange(len(own), device=own.device), (scores - lead[:, None], scores - lead[None, :])
     if sampling == "random":
         alone = torch.eye(len(own), dtype=torch.bool, device=own.device)
-        first, second = sample(scores, alone, sampling), sample(scores, alone, sampling)
+        first, second = pick(scores, alone, sampling), pick(scores, alone, sampling)
     else:
         first, second = (gap.topk(2, dim=1, largest=sampling == "closest").indices[:, 1] for gap in gaps)
     # The negative captions give the second margin and the negative images the first.
@@ -104,6 +86,12 @@ def released(
 
 class SAM(Objective):
     """Margins from what captions say, beside the ordinary triplet or alone; sums over pairs.
+
+    Captions lead by .1 and shall lead by their CIDEr over ``tau``, .5 (each of the two pairs, weight 1):
+
+    >>> images, texts = torch.eye(2), torch.tensor([[0.5, 0.4], [0.4, 0.5]])
+    >>> SAM(weight=1.0, tau=2.0)(images, texts, images > 0, cider=images)["semantic_i2t"]
+    tensor(0.8000)
 
     Args:
         variant: ``"intended"``, ``"printed"`` (margins swapped) or ``"released"`` (the authors' code).
@@ -125,7 +113,7 @@ class SAM(Objective):
         self,
         *,
         variant: Literal["intended", "printed", "released"] = "intended",
-        sampling: Sampling = "closest",
+        sampling: Negative = "closest",
         tau: Positive = 10.0,
         cap: float = 1.0,
         weight: NotNegative = RELEASED_WEIGHT,
@@ -145,11 +133,7 @@ class SAM(Objective):
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i`` of the kept triplet, ``semantic_i2t`` and ``semantic_t2i``."""
         scores = full_precision(self.scores(image, text))
-        terms: dict[str, Tensor] = {}
-        if self.margin is not None:
-            terms["i2t"], terms["t2i"] = both_ways(
-                triplet, scores, batch.positives, margin=self.margin, negatives=self.mining, reduction="sum"
-            )
+        terms = {} if self.margin is None else self.triplets(scores, batch.positives, self.margin)
         i2t, t2i = self.semantic(scores, batch)
         return terms | {"semantic_i2t": self.weight * i2t.sum(), "semantic_t2i": self.weight * t2i.sum()}
 
@@ -168,8 +152,8 @@ class SAM(Objective):
             return released(scores, phi, batch.own, sampling=self.sampling, tau=self.tau, cap=self.cap)
         positives = batch.positives
         image, caption = positives.nonzero(as_tuple=True)
-        negative = sample(scores[image], positives[image], self.sampling)
-        other = sample(scores.T[caption], positives.T[caption], self.sampling)
+        negative = pick(scores[image], positives[image], self.sampling)
+        other = pick(scores.T[caption], positives.T[caption], self.sampling)
         lead, right = scores[image, caption], phi[image, caption]
         margins = [right - phi[image, negative], right - of_images(phi, batch.own)[image, other]]
         if self.variant == "printed":

@@ -12,8 +12,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from workbench.losses.terms import ScalarReduction, both_ways
-from workbench.losses.triplet import triplet
+from workbench.losses.terms import ScalarReduction
 from workbench.objectives.base import Objective, settings
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative
@@ -21,6 +20,13 @@ from workbench.registry import NotNegative
 
 class VSEPP(Objective):
     """Triplet loss in both directions; in warm-up epochs over all negatives.
+
+    The second caption scores .6 with its image and .8 with the other:
+
+    >>> import torch
+    >>> images, texts = torch.eye(2), torch.tensor([[1.0, 0.0], [0.8, 0.6]])
+    >>> VSEPP()(images, texts, torch.eye(2, dtype=torch.bool))["t2i"]
+    tensor(0.4000)
 
     Args:
         margin: lead that a positive must have over a negative, in cosine.
@@ -41,13 +47,14 @@ class VSEPP(Objective):
         super().__init__()
         self.margin, self.negatives, self.reduction = margin, negatives, reduction
 
+    @property
+    def mining(self) -> Literal["all", "hardest"]:
+        """All negatives in warm-up epochs and in VSE0."""
+        return "all" if self.negatives == "sum" else super().mining
+
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i``."""
-        i2t, t2i = both_ways(
-            triplet, self.scores(image, text), batch.positives, margin=self.margin,
-            negatives="all" if self.negatives == "sum" else self.mining, reduction=self.reduction,
-        )  # fmt: skip
-        return {"i2t": i2t, "t2i": t2i}
+        return self.triplets(self.scores(image, text), batch.positives, self.margin, self.reduction)
 
 
 MEMBER = VSEPP

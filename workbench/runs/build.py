@@ -276,7 +276,7 @@ def build(
     image = encoder(sides.image_encoder, sides.image_options)
     pair = Pair(image, image if same else encoder(sides.text_encoder, text_options))
     check_reads(config.objective.name, objective, pair)
-    objective.fit_width(pair.image.embed_dim)
+    objective.setup(pair.image.embed_dim)
     return Model(pair, objective, makers, tuple(wanted))
 
 

@@ -1,10 +1,11 @@
-"""Embeddings as diagonal Gaussians: what the probabilistic objectives read from them."""
+"""What the probabilistic objectives share: embeddings as diagonal Gaussians, and matching by log odds."""
 
 import torch
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from workbench.losses.bottleneck import bottleneck
-from workbench.losses.terms import Reduction
+from workbench.losses.terms import Reduction, full_precision
 from workbench.records import Embedding
 
 
@@ -22,5 +23,11 @@ def log_var(embedding: Embedding) -> Tensor:
 def both_bottlenecks(image: Embedding, text: Embedding, reduction: Reduction) -> Tensor:
     """The information bottleneck of images and of captions, added; a scalar."""
     return torch.stack(
-        [bottleneck(one.mean, log_var(one), reduction=reduction) for one in (image, text)]
+        [bottleneck(side.mean, log_var(side), reduction=reduction) for side in (image, text)]
     ).sum()
+
+
+def matching(logits: Tensor, labels: Tensor, reduction: Reduction = "mean") -> Tensor:
+    """Binary cross-entropy of all pairs, PCME++ Eq. 2: log odds ``(I, T)`` against labels in [0, 1]."""
+    logits = full_precision(logits)
+    return binary_cross_entropy_with_logits(logits, labels.to(logits.dtype), reduction=reduction)

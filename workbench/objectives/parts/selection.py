@@ -18,16 +18,15 @@ Departures:
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import torch
-from annotated_types import Interval, Len
+from annotated_types import Interval
 from torch import Tensor
 
 from workbench.losses.terms import ScalarReduction
-from workbench.registry import Group, make
+from workbench.records import require
 
 Rule = Literal["p", "printed", "top_k", "l1", "dense"]
 SLOPE = 0.05
@@ -41,8 +40,7 @@ class Selection:
         rule: ``"p"`` = above the thresholds, ``"printed"`` = Eq. 14 to the letter, ``"top_k"`` = among the
             largest ``P`` of their row and of their column, ``"l1"`` = all, with absolute values for squares,
             ``"dense"`` = all.
-        beta: standard deviations above the mean; one number, one for rows (images) and one for columns
-            (captions), or ``"learned"``.
+        beta: standard deviations above the mean, or ``"learned"``.
         keep: share of the other instances that ``"top_k"`` keeps in a row, and that a learned ``beta`` aims
             at.
         diagonal: the diagonal counts towards the thresholds.
@@ -52,26 +50,25 @@ class Selection:
     """
 
     rule: Rule = "p"
-    beta: float | Annotated[Sequence[float], Len(2, 2)] | Literal["learned"] = 0.0
+    beta: float | Literal["learned"] = 0.0
     keep: Annotated[float, Interval(gt=0, le=1)] = 0.25
     diagonal: bool = False
 
     def __post_init__(self) -> None:
-        if self.learned and self.rule not in ("p", "printed"):
-            raise ValueError(
-                f"beta='learned' is for the rules 'p' and 'printed', and the rule is {self.rule!r}"
-            )
+        require(
+            not self.learned or self.rule in ("p", "printed"),
+            f"beta='learned' is for the rules 'p' and 'printed', and the rule is {self.rule!r}",
+        )
 
     @property
     def learned(self) -> bool:
         """Whether ``beta`` is a parameter."""
         return self.beta == "learned"
 
-    def start(self) -> tuple[float, float]:
-        """``beta`` of rows and columns; 0 where it is learned."""
-        if isinstance(self.beta, str):
-            return 0.0, 0.0
-        return (self.beta, self.beta) if isinstance(self.beta, int | float) else (self.beta[0], self.beta[1])
+    @property
+    def start(self) -> float:
+        """What ``beta`` is at first; 0 where it is learned."""
+        return 0.0 if isinstance(self.beta, str) else float(self.beta)
 
     def mask(self, difference: Tensor, beta: Tensor) -> Tensor:
         """``(N, N)`` bool, the entries that are kept; never the diagonal where it does not count.
@@ -108,40 +105,6 @@ class Selection:
         """``(N, N)`` bool, what the thresholds are made from."""
         whole = torch.ones_like(difference, dtype=torch.bool)
         return whole if self.diagonal else whole.fill_diagonal_(False)
-
-
-@dataclass(frozen=True)
-class Selections(Selection):
-    """Which entries are kept by each constraint.
-
-    Args:
-        rule, beta, keep, diagonal: of both constraints, as of ``Selection``.
-        inter, intra: of one of them, a rule or a mapping; what it leaves out is that of both.
-    """
-
-    inter: Annotated[Rule | Mapping[str, Any], Group(Selection)] = field(default_factory=dict)
-    intra: Annotated[Rule | Mapping[str, Any], Group(Selection)] = field(default_factory=dict)
-
-
-def selections(given: Rule | Mapping[str, Any]) -> dict[str, Selection]:
-    """What ``"inter"`` and ``"intra"`` keep.
-
-    Args:
-        given: a rule, or some of the fields of ``Selections`` by name.
-
-    Raises:
-        TypeError: an unknown field, or a value of another type; ValueError: a value out of range.
-    """
-    both = make("dias: selection", Selections, _named(given))
-    shared = {name: getattr(both, name) for name in ("rule", "beta", "keep", "diagonal")}
-    return {
-        "inter": make("dias: selection", Selection, shared | _named(both.inter)),
-        "intra": make("dias: selection", Selection, shared | _named(both.intra)),
-    }
-
-
-def _named(given: Rule | Mapping[str, Any]) -> dict[str, Any]:
-    return {"rule": given} if isinstance(given, str) else dict(given)
 
 
 def constraint(
