@@ -58,7 +58,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def notebook(tmp_path: Path) -> Path:
     book = nbformat.v4.new_notebook()
-    cells = ("from workbench.runs import runs", 'seed: int = 0  # seed\nout: str = ""  # run folder')
+    cells = ("from workbench.runs import store as runs", 'seed: int = 0  # seed\nout: str = ""  # run folder')
     book.cells = [
         nbformat.v4.new_code_cell(source)
         for source in (*cells, "1 / seed", "runs.publish(out, {'seed': seed})")

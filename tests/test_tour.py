@@ -35,8 +35,7 @@ def _notebook(path: Path, source: str) -> str:
         'out: str = ""  # run folder'
     )
     book.cells = [
-        nbformat.v4.new_code_cell(text)
-        for text in ("from workbench.runs import runs as store", parameters, source)
+        nbformat.v4.new_code_cell(text) for text in ("from workbench.runs import store", parameters, source)
     ]
     book.cells[1].metadata["tags"] = ["parameters"]
     nbformat.write(book, path)

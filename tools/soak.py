@@ -52,7 +52,7 @@ NAMES = ("train", "run", "grid")
 def notebook(path: Path, cell: str, results: str) -> Path:
     """A notebook of one working cell."""
     parameters = 'seed: int = 0  # seed\nsettings: dict = {}  # fields\nout: str = ""  # run folder'
-    sources = ("from workbench.runs import runs", parameters, cell, f"runs.publish(out, {results})")
+    sources = ("from workbench.runs import store as runs", parameters, cell, f"runs.publish(out, {results})")
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
     book.cells[1].metadata["tags"] = ["parameters"]
     nbformat.write(book, path)

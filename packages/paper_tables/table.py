@@ -129,12 +129,12 @@ def make(file: Path | str, changes: Mapping[str, Any] | None = None, *, root: Pa
     described = grids.read_grid(path)
     layout, notebook = layouts.read(described, path), str(described.get("notebook", ""))
     words = {name: value for name, value in (changes or {}).items() if isinstance(value, str)}
-    changes = {**(changes or {}), **parameters.spelt(parameters.inspect(find(notebook)), words)}
+    changes = {**(changes or {}), **parameters.parse_values(parameters.inspect(find(notebook)), words)}
     grid = grids.prepared(described, changes, path)
     arms = grids.plan(notebook, grid, changes)
     found = runs_of(arms, runs.list_runs(root, notebook))
     good = {label: run for label, run in found.items() if run and run.status == "ok"}
-    typed = " ".join(["", *(shlex.join(["-p", *pair]) for pair in parameters.typed(changes))])
+    typed = " ".join(["", *(shlex.join(["-p", *pair]) for pair in parameters.as_words(changes))])
     require(
         good,
         f"no finished run of {path.stem} below {root}; `workbench grid {notebook} {file}{typed}` makes them",
@@ -149,7 +149,7 @@ def _changed(changes: Mapping[str, Any]) -> str:
     """The ending of a table's files that tells its changes apart: their names and values, or a short key
     where these are long. The data stand in the name already.
     """
-    said = [f"_{name}-{value}" for name, value in parameters.typed(changes) if name != "data"]
+    said = [f"_{name}-{value}" for name, value in parameters.as_words(changes) if name != "data"]
     plain = re.sub(r"[^\w.-]", "", "".join(said))
     return plain if plain == "".join(said) and len(plain) < MOST_SAID else f"_{runs.run_key(changes, '')}"
 

@@ -22,7 +22,7 @@ def make_notebook(tmp_path: Path) -> Callable[..., Path]:
         book = nbformat.v4.new_notebook(
             metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
         )
-        book.cells = [nbformat.v4.new_code_cell("from workbench.runs import runs")]
+        book.cells = [nbformat.v4.new_code_cell("from workbench.runs import store as runs")]
         if parameters is not None:
             book.cells.append(nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]}))
         book.cells += [nbformat.v4.new_code_cell(source) for source in cells]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -130,7 +131,7 @@ def test_the_local_executor_works_here_or_in_processes(tmp_path, options):
 def test_a_process_that_dies_takes_no_other_with_it(tmp_path):
     with executor("local", tmp_path, {"jobs": 2}) as pool:
         died, fine = pool.submit(os._exit, 3), pool.submit(pow, 2, 3)
-        with pytest.raises(executors.WorkerError, match="exit code 3"):
+        with pytest.raises(BrokenProcessPool):
             died.result()
         assert fine.result() == 8
         with pytest.raises(ZeroDivisionError):
@@ -144,7 +145,7 @@ def test_an_arm_whose_worker_dies_is_tried_again_so_often_and_then_reported():
     def submit(label):
         def result():
             if not answers[label]:
-                raise executors.WorkerError("its process ended with exit code -9")
+                raise BrokenProcessPool("its process ended")
             status = answers[label].pop(0)
             return RunResult(Path(label), status, int(status != "ok"), 1.0, "why")
 
@@ -154,7 +155,7 @@ def test_an_arm_whose_worker_dies_is_tried_again_so_often_and_then_reported():
     assert {label: done.status for label, done in found.items()} == {
         "a": "killed", "b": "ok", "c": "killed", "d": "failed:2",
     }  # fmt: skip
-    assert found["a"].error == "its worker died: its process ended with exit code -9"
+    assert found["a"].error == "its worker died: its process ended"
     assert len(answers["c"]) == 9 - grid.TRIES
     assert "c: killed after 1 s why; try 3 of 3" in said
     assert said[-1].startswith("4/4 ")

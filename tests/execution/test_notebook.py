@@ -10,7 +10,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from workbench.execution.kernel import Execution
 from workbench.execution.notebook import RunResult, run_notebook
 from workbench.execution.parameters import ParameterError
 from workbench.runs import store as runs
@@ -136,10 +135,10 @@ def test_a_heavy_notebook_is_reported(make_notebook: Make, tmp_path: Path) -> No
 def test_a_kernel_that_does_not_start_is_killed_and_no_failed_cell(
     make_notebook: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(self: Execution, values: object, time_limit: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise RuntimeError("Kernel died before replying to kernel_info")
 
-    monkeypatch.setattr(Execution, "run", refuse)
+    monkeypatch.setattr("papermill.execute_notebook", refuse)
     result = run_notebook(make_notebook("1"), root=tmp_path / "runs")
     assert (result.status, result.exit_code) == ("killed", 138)
     assert "did not start: Kernel died before" in result.error

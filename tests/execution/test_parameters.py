@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.execution.parameters import Parameter, ParameterError, fill, inspect
+from workbench.execution.parameters import Parameter, ParameterError, inspect, with_defaults
 
 Make = Callable[..., Path]
 
@@ -71,7 +71,7 @@ KNOWN = {
     ],
 )  # fmt: skip
 def test_text_from_the_command_line_takes_the_declared_type(name: str, text: str, value: object) -> None:
-    found = fill(KNOWN, {name: text})[name]
+    found = with_defaults(KNOWN, {name: text})[name]
     assert found == value
     assert type(found) is type(value)
 
@@ -91,16 +91,16 @@ def test_text_from_the_command_line_takes_the_declared_type(name: str, text: str
 )
 def test_an_ill_typed_value_is_refused(name: str, value: object) -> None:
     with pytest.raises(ParameterError, match=f"parameter {name} is {KNOWN[name].type}, got"):
-        fill(KNOWN, {name: value})
+        with_defaults(KNOWN, {name: value})
 
 
 def test_an_unknown_name_is_refused_with_the_near_ones() -> None:
     with pytest.raises(ParameterError, match="no parameter 'epoch'; did you mean epochs"):
-        fill(KNOWN, {"epoch": 3})
+        with_defaults(KNOWN, {"epoch": 3})
 
 
 def test_what_is_not_given_keeps_its_default() -> None:
-    assert fill(KNOWN, {"epochs": 4}) == {
+    assert with_defaults(KNOWN, {"epochs": 4}) == {
         "epochs": 4,
         "lr": 0.5,
         "name": "a",

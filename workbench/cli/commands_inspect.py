@@ -236,7 +236,9 @@ def data(name: str, parameter: Pairs = None, split: str = "test", as_json: AsJso
     from workbench import data as shelf
     from workbench.execution import parameters
 
-    found = shelf.load(name, split=split, **parameters.lay((), parameters.spelt({}, pairs(parameter))))
+    found = shelf.load(
+        name, split=split, **parameters.override((), parameters.parse_values({}, pairs(parameter)))
+    )
     about = {"name": found.name, **found.fingerprint(), "judgements": sorted(found.judgements)}
     about["notes"] = list(found.notes)
     said = {name.replace("_", " "): _plain(value) for name, value in about.items()}

@@ -64,17 +64,14 @@ def run(
 ) -> None:
     """Run one notebook strictly: by path or by name.
 
-    One that was cut off is gone on with: same parameters, same code.
+    Resumes an interrupted run of the same parameters and code.
     """
     from workbench.execution import notebook as execution
-    from workbench.execution import parameters
 
     with usage():
         path = library.find(notebook)
-        known = parameters.inspect(path)
         shared = read_options(library.find(file, "parameter file")) if file else {}
-        values = parameters.lay(known, shared, parameters.spelt(known, pairs(parameter)))
-        execution.check(path, values)
+        values = execution.check(path, shared, pairs(parameter))
         writable(root)
     with usage((OSError,)):
         result = execution.run_notebook(path, values, root=root, time_limit=time_limit, say=told(as_json))
@@ -169,7 +166,9 @@ def train(
             f"{config} is a grid and no configuration; `workbench grid 03_train {config}` runs it",
         )
         standalone.check_folder(out, resume)
-        chosen = experiment.Config(**parameters.lay((), values, parameters.spelt({}, pairs(parameter))))
+        chosen = experiment.Config(
+            **parameters.override((), values, parameters.parse_values({}, pairs(parameter)))
+        )
         writable(out or "runs")
         ready = experiment.prepare(chosen, progress=processes.leads())
     with usage((ChecksumError, OSError, evaluation.NotMeasuredError)):
@@ -200,7 +199,7 @@ def evaluate(
     from workbench.runs import Target
     from workbench.runs import train as standalone
 
-    options = parameters.lay((), parameters.spelt({}, pairs(parameter)))
+    options = parameters.override((), parameters.parse_values({}, pairs(parameter)))
     require(data or not options, "-p gives options of other data; name it with --data")
     folders = [runs.find(name, root).folder for name in run]
     twice = len({folder.resolve() for folder in folders}) < len(folders)

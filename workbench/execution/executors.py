@@ -1,25 +1,22 @@
 """Where the runs of a grid are executed: here, on a cluster through submitit, or on a dask cluster."""
 
+import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from multiprocessing import get_context
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import psutil
 
-from workbench.io import signals
 from workbench.records import require
 from workbench.registry import Natural, check_options, require_known
 
@@ -30,9 +27,8 @@ TIME_LIMIT = "time_limit"
 DASK = {"allowed-failures": 0, "worker-saturation": 1.0}
 
 
-def _at_once(function: Callable[..., Any], *args: Any) -> SimpleNamespace:
-    """Something like a future, whose call is made here when its result is asked for."""
-    return SimpleNamespace(result=partial(function, *args), done=lambda: True)
+class ExecutorError(ValueError):
+    """An executor that refuses its options or cannot be started."""
 
 
 def check(name: str, options: Mapping[str, Any]) -> None:
@@ -59,104 +55,6 @@ def check(name: str, options: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def _local(jobs: Natural = 1) -> Iterator[Any]:
-    if jobs == 1:
-        yield SimpleNamespace(submit=_at_once)
-    else:
-        with closing(Processes(jobs)) as pool:
-            yield pool
-
-
-class WorkerError(RuntimeError):
-    """A process ended without an answer."""
-
-
-class Processes:
-    """Every call in a process of its own, so that one that dies takes no other with it.
-
-    Args:
-        jobs: processes at a time.
-    """
-
-    def __init__(self, jobs: int) -> None:
-        self._threads = ThreadPoolExecutor(jobs)
-        self._started: list[BaseProcess] = []
-
-    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
-        """Call a function when a process is free; its result is what it returns.
-
-        Raises:
-            WorkerError: by ``result()``, if the process ended before it answered.
-        """
-        return self._threads.submit(self._call, partial(function, *args))
-
-    def _call(self, function: Callable[[], Any]) -> Any:
-        # A forked process would inherit whatever threads this one has.
-        context = get_context("spawn")
-        here, there = context.Pipe(duplex=False)
-        process = context.Process(target=_answer, args=(there, os.getpid(), function))
-        process.start()
-        self._started.append(process)
-        there.close()
-        try:
-            answer, error = here.recv()
-        except EOFError:
-            process.join()
-            raise WorkerError(f"its process ended with exit code {process.exitcode}") from None
-        finally:
-            process.join()
-            here.close()
-        if error is not None:
-            raise error
-        return answer
-
-    def close(self) -> None:
-        """Ask the processes that still run to end, and kill those that do not."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        running = [process for process in self._started if process.is_alive()]
-        for process in running:
-            process.terminate()
-        until = time.monotonic() + signals.GRACE + 5
-        for process in running:
-            process.join(max(0.0, until - time.monotonic()))
-            process.kill()
-        self._threads.shutdown()
-
-
-def _answer(there: Any, parent: int, function: Callable[[], Any]) -> None:
-    try:
-        there.send((_followed(parent, function), None))
-    except KeyboardInterrupt as stop:
-        sys.exit(signals.exit_code(stop))
-    except Exception as error:  # noqa: BLE001 - raised again in the process that asked
-        there.send((None, error))
-
-
-def _followed(parent: int, function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function in a process that hears SIGTERM, and that is sent it when the process that asked for
-    the call, or the one that started this one, has ended.
-    """
-    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
-    with signals.sigterm_raises():
-        return function(*args)
-
-
-def _follow(parent: int) -> None:
-    with suppress(psutil.NoSuchProcess):
-        others = [psutil.Process(parent), psutil.Process(os.getppid())]
-        while all(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in others):
-            time.sleep(0.5)
-    os.kill(os.getpid(), signal.SIGTERM)
-    # whoever does not hear it in time, e.g. since a library is waiting
-    time.sleep(signals.GRACE + 5)
-    os._exit(128 + signal.SIGTERM)
-
-
-class ExecutorError(ValueError):
-    """An executor that refuses its options or cannot be started."""
-
-
-@contextmanager
 def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
     """Something with ``submit(function, ...)`` that returns a future with ``result()``.
 
@@ -172,28 +70,76 @@ def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
         ExecutorError: the executor refuses its options, or cannot be started with them.
     """
     check(name, options)
+    opening: dict[str, Callable[..., AbstractContextManager[Any]]]
+    opening = {"local": _local, "submitit": partial(_submitit, root), "dask": _dask}
     try:
-        opened = _open(name, root, options)
+        opened = opening[name](**options)
     except (NameError, TypeError, ValueError, RuntimeError, OSError) as error:
         raise ExecutorError(f"executor {name!r} cannot be started with {options}: {error}") from None
     with opened as pool:
-        # The same call twice is two runs, for dask as well.
+        # the same call twice is two runs, for dask as well
         yield SimpleNamespace(submit=partial(pool.submit, pure=False)) if name == "dask" else pool
 
 
-def _open(name: str, root: Path, options: dict[str, Any]) -> AbstractContextManager[Any]:
-    if name == "local":
-        return _local(**options)
-    package = import_module(EXECUTORS[name])
-    if name == "dask":
-        # the grid itself tries again what a dead worker had, which is one run and none that waits for it
-        from dask import config
+@contextmanager
+def _local(jobs: Natural = 1) -> Iterator[Any]:
+    """One run after the other here, or several at a time, each in a process of its own."""
+    if jobs == 1:
+        yield SimpleNamespace(submit=_when_asked)
+        return
+    threads = ThreadPoolExecutor(jobs)
+    try:
+        yield SimpleNamespace(submit=lambda *call: threads.submit(_in_a_process, *call))
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
+        threads.shutdown()
 
-        config.set({f"distributed.scheduler.{name}": n for name, n in DASK.items()})
-        return closing(package.Client(**options))
-    auto = package.AutoExecutor(folder=root / "submitit")
+
+def _when_asked(function: Callable[..., Any], *args: Any) -> SimpleNamespace:
+    """Something like a future, whose call is made here when its result is asked for."""
+    return SimpleNamespace(result=partial(function, *args), done=lambda: True)
+
+
+def _in_a_process(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function in a process of its own, so that one that dies takes no other with it."""
+    # a forked process would inherit whatever threads this one has
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, spawn, _end_with, (os.getpid(),)) as pool:
+        return pool.submit(function, *args).result()
+
+
+def _end_with(parent: int) -> None:
+    """Send this process SIGTERM when the one that asked for its work has ended."""
+
+    def follow() -> None:
+        while psutil.pid_exists(parent):
+            time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+def _attended(parent: int, function: Callable[..., Any], *args: Any) -> Any:
+    _end_with(parent)
+    return function(*args)
+
+
+def _submitit(root: Path, **options: Any) -> AbstractContextManager[Any]:
+    auto = import_module(EXECUTORS["submitit"]).AutoExecutor(folder=root / "submitit")
     auto.update_parameters(**{"timeout_min": 24 * 60} | options)
     # processes of this machine end with the one that started them, jobs of a cluster do not
     here = auto.cluster == "local"
-    submit = partial(auto.submit, _followed, os.getpid()) if here else auto.submit
-    return nullcontext(SimpleNamespace(submit=submit))
+    return nullcontext(
+        SimpleNamespace(submit=partial(auto.submit, _attended, os.getpid()) if here else auto.submit)
+    )
+
+
+def _dask(**options: Any) -> AbstractContextManager[Any]:
+    package = import_module(EXECUTORS["dask"])
+    from dask import config
+
+    # the grid itself tries again what a dead worker had, which is one run and none that waits for it
+    config.set({f"distributed.scheduler.{name}": n for name, n in DASK.items()})
+    return closing(package.Client(**options))

@@ -209,7 +209,7 @@ def expand(
     grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None, known: Container[str] = ()
 ) -> Arms:
     """All arms by label, each with all its values: what all share, the arm, the combination and the changes,
-    laid over one another by ``parameters.lay``.
+    laid over one another by ``parameters.override``.
 
     Args:
         grid: from ``read_grid``.
@@ -223,7 +223,7 @@ def expand(
     out = Arms()
     for name, arm, point in _points(grid):
         layers = (grid.get("fixed") or {}, arm, point, changes or {})
-        out[_label(name, point)] = parameters.lay(known, *layers)
+        out[_label(name, point)] = parameters.override(known, *layers)
     return out
 
 
@@ -273,7 +273,7 @@ def planned(
     Returns:
         The values of these words, the grid that is run, and its arms.
     """
-    changes = parameters.spelt(parameters.inspect(find(notebook)), words)
+    changes = parameters.parse_values(parameters.inspect(find(notebook)), words)
     grid = prepared(read_grid(file), changes, file)
     arms = plan(notebook, grid, changes)
     require_data(arms)
@@ -304,7 +304,7 @@ def _fitted(values: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     fields = {name: one for name, one in values.items() if name != "settings"} | values.get("settings", {})
     fitted = merge(fitting(fields), fields)
     check_fit(resolve(Config(**fitted)))
-    return parameters.lay(known, fitted)
+    return parameters.override(known, fitted)
 
 
 def run_grid(

@@ -4,11 +4,12 @@ papermill's word alone is not enough: ``sys.exit(0)`` in a cell counts as succes
 leaves a notebook whose cells all say ``completed``. Here a run is good only if nothing was raised, no cell is
 pending and results were written.
 
-A run that was cut off (its kernel or its watcher killed, a signal, the time limit) is gone on with when the
-same notebook is run again with the same parameters and the same code: in its own folder, and from the
-checkpoint that a training has left there.
+A run that was interrupted (its kernel or its watcher killed, a signal, the time limit) resumes when the same
+notebook is run again with the same parameters and the same code: in its own folder, and from the checkpoint
+that a training has left there.
 """
 
+import os
 import re
 import shutil
 import time
@@ -17,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import nbformat
 
@@ -36,6 +38,14 @@ LOCK = ".watched.lock"
 CUT_OFF = ("unfinished", "killed", "interrupted", "timeout")
 # colours of a traceback
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+# Figures as data, not as 5 MB of script in the notebook; bars off, since a batch run has nobody to watch
+# them. Threads that wait awake take the core from whatever else runs: they wait asleep.
+BATCH = {
+    "PLOTLY_RENDERER": "plotly_mimetype",
+    "TQDM_DISABLE": "1",
+    "WORKBENCH_BATCH": "1",
+    "OMP_WAIT_POLICY": "PASSIVE",
+}
 
 
 @dataclass(frozen=True)
@@ -62,13 +72,16 @@ class RunResult:
     traceback: str = ""
 
 
-def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
+def check(
+    path: Path | str, given: Mapping[str, Any], words: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """All parameters of a notebook but its run folder, with the given ones in place, and the experiment that
     they describe checked.
 
     Args:
         path: the notebook.
-        given: parameters by name, values or command-line text, as for ``parameters.lay``.
+        given: parameters by name, as for ``parameters.override``.
+        words: parameters as typed on the command line, which go over the given ones.
 
     Raises:
         FileNotFoundError: no such notebook.
@@ -76,6 +89,7 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
         KeyError, TypeError, ValueError: a configuration that is refused.
     """
     known = parameters.inspect(path)
+    given = parameters.override(known, given, parameters.parse_values(known, words or {}))
     require(
         "out" in known,
         f"{path}: no parameter `out`, through which a notebook is told its run folder",
@@ -86,7 +100,7 @@ def check(path: Path | str, given: Mapping[str, Any]) -> dict[str, Any]:
         "`out` is not given as a parameter; choose the root or the folder of the run instead",
         parameters.ParameterError,
     )
-    values = parameters.fill(known, parameters.lay(known, given))
+    values = parameters.with_defaults(known, given)
     del values["out"]
     # A notebook with ``settings`` has fields of ``Config`` as its parameters; others may name a data set.
     named = values.keys() - {"settings"} if "settings" in values else {"data", "data_options"}
@@ -147,21 +161,14 @@ def run_notebook(
         runs.name_arm(target, arms or {})
         done = RunResult(target, "interrupted", FAILED, 0.0, "stopped by a signal")
         try:
-            done = _execute(path, target, values, say, time_limit)
+            done = _with_page(_execute(path, target, values, say, time_limit), path.stem)
         finally:
-            done = _closed(done, round(time.perf_counter() - began, 2))
+            done = replace(done, seconds=round(time.perf_counter() - began, 2))
+            with suppress(OSError):  # a full disk
+                env = runs.load(target / runs.ENV) or environment()
+                write_json(target / runs.ENV, {**env, "seconds": done.seconds, "error": done.error})
+                runs.write_status(target, done.status)
     return done
-
-
-def _closed(done: RunResult, seconds: float) -> RunResult:
-    """Write how the run ended, where it can be written."""
-    try:
-        env = runs.load(done.folder / runs.ENV) or environment()
-        write_json(done.folder / runs.ENV, {**env, "seconds": seconds, "error": done.error})
-        runs.write_status(done.folder, done.status)
-    except (OSError, ValueError) as error:
-        done = _spoilt(done, "end", f"how it ended could not be written: {error}")
-    return replace(done, seconds=seconds)
 
 
 @contextmanager
@@ -230,36 +237,44 @@ def _remove(file: Path) -> None:
 def _execute(
     path: Path, target: Path, values: Mapping[str, Any], say: Callable[[str], None], time_limit: float | None
 ) -> RunResult:
-    """Run the cells and write the page."""
-    from nbclient.exceptions import DeadKernelError
-    from papermill import PapermillExecutionError
+    """Run the cells with papermill's own engine, and say how that ended."""
+    import papermill
+    from nbclient.exceptions import CellTimeoutError
 
-    from workbench.execution.kernel import Execution, TimeLimitError
+    number, until = 0, time.monotonic() + (time_limit or 0)
+    code_cells = _headings(path)
+
+    def begin(cell: Any, cell_index: int) -> None:
+        nonlocal number
+        number += 1
+        say(f"cell {number} of {len(code_cells)}: {code_cells[number - 1]}")
 
     def ended(status: str, exit_code: int, error: str, traceback: str = "") -> RunResult:
         return RunResult(target, status, exit_code, 0.0, error, (), traceback)
 
-    execution = Execution(path, target / NOTEBOOK, say)
+    # what is left of the time is that of the next cell
+    limit = {"timeout_func": lambda cell: max(0.1, until - time.monotonic())} if time_limit else {}
     try:
-        execution.run({**values, "out": str(target)}, time_limit)
-        found = _checked(target)
-    except PapermillExecutionError as error:
-        said = f"cell {error.exec_count}: {error.ename}: {error.evalue}"
+        with patch.dict(os.environ, BATCH):
+            papermill.execute_notebook(
+                path, target / NOTEBOOK, {**values, "out": str(target)}, kernel_name="python3",
+                language="python", progress_bar=False, on_cell_execute=begin,
+                extra_arguments=["--log-level=CRITICAL"], **limit,
+            )  # fmt: skip
+    except papermill.PapermillExecutionError as error:
+        message = f"cell {error.exec_count}: {error.ename}: {error.evalue}"
         traceback = COLOURS.sub("", "\n".join(error.traceback))
-        found = ended(f"failed:{error.exec_count}", FAILED, said, traceback)
-    except TimeLimitError:
-        said = f"cell {execution.cell} was ended after the time limit of {time_limit} seconds"
-        found = ended("timeout", TIMEOUT, said)
-    except DeadKernelError:
-        found = ended("killed", KILLED, "the kernel died, most often for lack of memory")
+        return ended(f"failed:{error.exec_count}", FAILED, message, traceback)
+    except CellTimeoutError:
+        return ended(
+            "timeout", TIMEOUT, f"cell {number} was ended after the time limit of {time_limit} seconds"
+        )
     except RuntimeError as error:
-        # before the first cell: a machine on which many start at once may have given one's port to another
-        found = ended("killed", KILLED, f"the kernel did not start: {error}")
-        if execution.cell:
-            found = ended(f"failed:{execution.cell}", FAILED, f"cell {execution.cell}: {error}")
+        when = "died, most often for lack of memory" if number else "did not start"
+        return ended("killed", KILLED, f"the kernel {when}: {error}")
     except OSError as error:  # a full disk
-        found = ended(f"failed:{execution.cell}", FAILED, f"cell {execution.cell}: {error}")
-    return _tidied(found, path.stem)
+        return ended(f"failed:{number}", FAILED, f"cell {number}: {error}")
+    return _checked(target)
 
 
 def _checked(target: Path) -> RunResult:
@@ -276,21 +291,32 @@ def _checked(target: Path) -> RunResult:
     return RunResult(target, "ok", OK, 0.0)
 
 
-def _tidied(done: RunResult, name: str) -> RunResult:
+def _with_page(done: RunResult, name: str) -> RunResult:
     """The notebook as a page, and a warning where it is heavy."""
     if not (done.folder / NOTEBOOK).is_file():
         return done
     try:
         size = report.tidy(done.folder / NOTEBOOK, name)
-    except OSError as error:
-        return _spoilt(done, "page", f"the page could not be written: {error}")
+    except (OSError, nbformat.reader.NotJSONError) as error:  # a full disk; what went wrong first stays
+        (done.folder / NOTEBOOK).unlink()
+        status = done.status if done.exit_code else "failed:page"
+        message = "; ".join(filter(None, (done.error, f"the page could not be written: {error}")))
+        return replace(done, status=status, exit_code=done.exit_code or FAILED, error=message)
     heavy, limit = format_number(size / 1e6, 1), format_number(LIMIT / 1e6, 0)
     warning = f"{NOTEBOOK} has {heavy} MB; keep it below {limit} MB"
     return replace(done, warnings=(warning,)) if size > LIMIT else done
 
 
-def _spoilt(done: RunResult, where: str, error: str) -> RunResult:
-    """The run with a further error; what went wrong first stays its status."""
-    status = done.status if done.exit_code else f"failed:{where}"
-    said = "; ".join(filter(None, (done.error, error)))
-    return replace(done, status=status, exit_code=done.exit_code or FAILED, error=said)
+def _headings(path: Path) -> list[str]:
+    """Of every code cell that runs, the injected parameters among them, the heading above it, else its first
+    line.
+    """
+    headings, last = list[str](), ""
+    for cell in nbformat.read(path, 4).cells:
+        lines = cell.source.splitlines()
+        if cell.cell_type == "markdown":
+            last = next((line.lstrip("# ") for line in reversed(lines) if line.startswith("#")), last)
+        elif cell.cell_type == "code" and cell.source.strip():
+            injected = "parameters" in cell.metadata.get("tags", [])
+            headings += [last or lines[0]] * (1 + injected)
+    return headings

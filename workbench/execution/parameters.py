@@ -138,7 +138,7 @@ def _parameter(statement: ast.stmt, comment: str, place: str) -> Parameter:
     return parameter
 
 
-def fill(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
     """All parameters with the given values checked and the others at their defaults.
 
     Args:
@@ -157,7 +157,7 @@ def fill(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[
     }
 
 
-def spelt(known: Mapping[str, Parameter], words: Mapping[str, str]) -> dict[str, Any]:
+def parse_values(known: Mapping[str, Parameter], words: Mapping[str, str]) -> dict[str, Any]:
     """Values typed on the command line: a parameter's has its declared type, any other reads as JSON, as YAML
     in brackets, or as the word that it is.
 
@@ -173,10 +173,10 @@ def spelt(known: Mapping[str, Parameter], words: Mapping[str, str]) -> dict[str,
     }
 
 
-def typed(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+def as_words(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Values as they are typed on the command line, by name.
 
-    >>> typed({"seed": 0, "data": "coco", "objective_options": {"tau": 5}})
+    >>> as_words({"seed": 0, "data": "coco", "objective_options": {"tau": 5}})
     [('data', 'coco'), ('objective_options', '{"tau": 5}'), ('seed', '0')]
     """
     return [(name, one if isinstance(one, str) else json.dumps(one)) for name, one in sorted(values.items())]
@@ -190,7 +190,7 @@ def _literal(text: str) -> Any:
     return text
 
 
-def lay(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:
+def override(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:
     """Values laid over one another, mappings to any depth; nothing given is dropped, and the later wins.
 
     Args:
@@ -204,7 +204,7 @@ def lay(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:
 
     Example:
         >>> changes = {"options.tau": 5, "settings.seed": 2}
-        >>> lay({"seed", "settings"}, {"seed": 1, "settings": {"mix": 0.5}}, changes)
+        >>> override({"seed", "settings"}, {"seed": 1, "settings": {"mix": 0.5}}, changes)
         {'seed': 2, 'settings': {'mix': 0.5, 'options': {'tau': 5}}}
     """
     out: dict[str, Any] = {}
