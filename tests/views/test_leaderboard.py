@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.formatting import format_interval
 from workbench.io import write_json
 from workbench.runs import store as runs
 from workbench.views.pages import leaderboard
@@ -35,6 +34,11 @@ def make(root, name, rsum, *, status="ok", split=SPLIT, notebook="03_train", met
     return folder
 
 
+def rows_of(made):
+    """The rows of the first table."""
+    return made.html.read_text().split("<tbody>")[1].split("</tbody>")[0].split("<tr>")[1:]
+
+
 def test_runs_of_one_split_stand_in_one_table_the_best_first(tmp_path):
     make(tmp_path, "aaaa0000", 2.0)
     make(tmp_path, "bbbb0000", 3.0)
@@ -42,10 +46,10 @@ def test_runs_of_one_split_stand_in_one_table_the_best_first(tmp_path):
     made = leaderboard.build(tmp_path)
     page, table = made.html.read_text(), pd.read_csv(made.csv)
     assert made.runs == 3
-    assert page.count("<table>") == 2
+    assert page.count("<table ") == 2
     assert table["rsum"].tolist() == [3.0, 2.0, 1.0]
     assert table["rsum low"].tolist() == pytest.approx([2.9, 1.9, 0.9])
-    assert '<td class="number" data-value="3.0">300.0 (290.0 to 310.0)</td>' in page
+    assert 'data-order="3.0">300.0 (290.0 to 310.0)</td>' in page
     assert page.index("bbbb0000") < page.index("aaaa0000") < page.index("cccc0000")
     assert "scenes/test: 20 images, 100 captions" in page
 
@@ -57,7 +61,7 @@ def test_a_run_without_retrieval_or_without_a_good_end_is_left_out_by_name(tmp_p
     made = leaderboard.build(tmp_path)
     assert made.left_out == {str(failed): "failed:3", str(other): "no number of retrieval among its results"}
     assert made.runs == 1
-    assert "Left out: 2" in made.html.read_text()
+    assert made.html.read_text().count("is left out: ") == 2
 
 
 def test_only_the_runs_of_one_notebook_and_another_place_when_asked(tmp_path):
@@ -72,7 +76,7 @@ def test_a_number_that_one_run_lacks_is_an_empty_cell(tmp_path):
     make(tmp_path, "aaaa0000", 2.0)
     make(tmp_path, "bbbb0000", 3.0, metrics={"rsum": 3.0})
     page = leaderboard.build(tmp_path).html.read_text()
-    assert '<td class="number" data-value=""></td>' in page
+    assert '<td dir="auto" data-order="-1000000000.0"></td>' in page
 
 
 def test_a_metric_of_ones_own_is_shown_as_its_contract_says_also_as_a_mean_over_seeds(tmp_path):
@@ -81,13 +85,11 @@ def test_a_metric_of_ones_own_is_shown_as_its_contract_says_also_as_a_mean_over_
             {"rsum": 2.0, "steps": steps},
             {"steps": {"face": "number", "low": 1.0, "high": 80}},
         )
-        history = [{"epoch": 0, "loss": 1.0, "val/steps": steps}]
-        facts = {"seed": seed, "contracts": contracts, "history": history}
+        facts = {"seed": seed, "contracts": contracts}
         make(tmp_path, f"{seed}aaa0000", 2.0, metrics=metrics, **facts)
     page = leaderboard.build(tmp_path).html.read_text()
     assert "40.000 (1.000 to 80.000)" in page
     assert re.search(r">50\.000 \(-\d+\.\d{3} to \d+\.\d{3}\)<", page)
-    assert "val/steps, number" in page
 
 
 def test_strings_of_a_run_are_shown_as_text_and_nothing_is_fetched(tmp_path):
@@ -95,7 +97,7 @@ def test_strings_of_a_run_are_shown_as_text_and_nothing_is_fetched(tmp_path):
     page = leaderboard.build(tmp_path).html.read_text()
     assert "<script>alert" not in page
     assert "&lt;script&gt;" in page
-    assert "http" not in page
+    assert not re.search(r'(src|href)="http', page)
 
 
 def test_without_runs_the_message_says_how_to_make_one(tmp_path):
@@ -108,14 +110,26 @@ def test_a_number_is_shaded_where_the_comparison_tells_the_runs_apart(tmp_path):
     for name, rsum, hits in (("aaaa0000", 2.0, 0.0), ("bbbb0000", 3.0, 1.0), ("cccc0000", 2.9, 1.0)):
         folder = make(tmp_path, name, rsum)
         runs.ByQuery(ids, ids, own, dict.fromkeys(("i2t/R@1", "t2i/R@1"), np.full(20, hits))).write(folder)
-    first, second, third = leaderboard.build(tmp_path).html.read_text().split("<tbody>")[1].split("<tr>")[1:]
+    first, second, third = (
+        leaderboard.build(tmp_path)
+        .html.read_text()
+        .split("<tbody>")[1]
+        .split("</tbody>")[0]
+        .split("<tr>")[1:]
+    )
     assert "best" not in first + second
     assert "= no difference worth noting" in second
     assert "▼ worse" in third
     # without the run that does as well, the first is better than all others
     make(tmp_path, "cccc0000", 0.0, metrics={"P": 0.5})
-    first, other = leaderboard.build(tmp_path).html.read_text().split("<tbody>")[1].split("<tr>")[1:]
-    assert '<td class="number best" data-value="0.3">30.0' in first
+    first, other = (
+        leaderboard.build(tmp_path)
+        .html.read_text()
+        .split("<tbody>")[1]
+        .split("</tbody>")[0]
+        .split("<tr>")[1:]
+    )
+    assert 'class="best" data-order="0.3">30.0' in first
     assert "▼ worse" in other
 
 
@@ -131,11 +145,11 @@ def test_a_run_without_rsum_is_there_with_its_arm_and_what_differs(tmp_path):
     assert table["run"].tolist() == [first.name, other.name]
     assert table["options"].tolist() == ["objective_options.tau=5", "objective_options.tau=6"]
     assert table["arm"].tolist() == ["", "ditm_table5: tau6, seed=0; mine: six"]
-    assert '<td class="more">objective_options.tau=6</td>' in page
+    assert ">objective_options.tau=6</td>" in page
     assert made.left_out == {}
 
 
-def test_numbers_stand_behind_the_run_and_a_long_list_of_options_is_folded(tmp_path):
+def test_numbers_stand_behind_the_run(tmp_path):
     first, other = make(tmp_path, "aaaa0000", 2.0), make(tmp_path, "bbbb0000", 1.0)
     for folder, tau in ((first, 5), (other, 6)):
         options = {"tau": tau, "a_name_that_is_long": f"and its value, which is as long {tau}"}
@@ -143,11 +157,10 @@ def test_numbers_stand_behind_the_run_and_a_long_list_of_options_is_folded(tmp_p
         write_json(folder / runs.CONFIG, {"epochs": 4, "train_images": ""})
     page = leaderboard.build(tmp_path).html.read_text()
     heads = page[page.index("<thead>") : page.index("</thead>")]
-    order = [heads.index(f">{name}<") for name in ("objective", "run", "seed", "rsum", "epochs", "options")]
+    order = [heads.index(f">{name}<") for name in ("run", "objective", "seed", "rsum", "epochs", "options")]
     assert order == sorted(order)
     assert ">status<" not in heads  # all are well
     assert ">train_images<" not in heads
-    assert page.count("<details><summary>objective_options.") == 2
 
 
 def test_what_was_measured_on_other_data_leads_to_the_notebook_of_its_run(tmp_path):
@@ -168,11 +181,10 @@ def test_runs_without_any_rsum_make_a_table_too(tmp_path):
 
 
 def family(root, rsums):
-    """Runs of one configuration over seeds, with curves and values by query; RSUM by seed."""
+    """Runs of one configuration over seeds, with values by query; RSUM by seed."""
     ids, own = tuple("abcdefghijklmnopqrst"), np.arange(20)
     for seed, rsum in enumerate(rsums):
-        history = [{"epoch": epoch, "loss": 3.0 - epoch, "val/rsum": rsum - 1 + epoch} for epoch in (0, 1)]
-        folder = make(root, f"aaaa000{seed}", rsum, seed=seed, history=history)
+        folder = make(root, f"aaaa000{seed}", rsum, seed=seed)
         write_json(folder / runs.PARAMS, {"epochs": 1, "train_images": 100, "seed": seed})
         hits = np.arange(20) < 20 * rsum / 4
         runs.ByQuery(ids, ids, own, dict.fromkeys(("i2t/R@1", "t2i/R@1"), hits.astype(float))).write(folder)
@@ -183,31 +195,10 @@ def test_seeds_stand_under_their_mean_with_students_interval_by_hand(tmp_path):
     make(tmp_path, "bbbb0000", 2.5, objective="vsepp")
     page = leaderboard.build(tmp_path).html.read_text()
     # 2 -+ 4.302653 * 1 / sqrt(3), in the field's hundredths
-    assert '<tr class="seeds">' in page
     assert "200.0 (-48.4 to 448.4)" in page
-    assert page.count('<tr class="member">') == 3
     # the single run is better than the mean of the seeds
-    assert page.index("bbbb0000") < page.index('<tr class="seeds">') < page.index("aaaa0002")
-    assert ">3 seeds<" in page
+    assert page.index("bbbb0000") < page.index("mean of 3 seeds")
     assert ">0, 1, 2<" in page
-
-
-def test_any_two_of_the_best_are_held_against_each_other_and_curves_are_kept(tmp_path):
-    family(tmp_path, (1.0, 2.0, 3.0))
-    page = leaderboard.build(tmp_path).html.read_text()
-    data = json.loads(page.split('<script type="application/json">')[1].split("</script>")[0])
-    assert [one["name"][-8:] for one in data["runs"]] == ["aaaa0002", "aaaa0001", "aaaa0000"]
-    assert data["runs"][0]["curves"] == {
-        "loss": [[0, 3.0], [1, 2.0]],
-        "val/rsum, of 600": [[0, 200.0], [1, 300.0]],
-    }
-    assert sorted(data["pairs"]) == ["0 1", "0 2", "1 2"]
-    (found,) = [line for line in data["pairs"]["1 2"] if line[0] == "t2i/R@1"]
-    one, other = (runs.find(name, tmp_path) for name in ("aaaa0001", "aaaa0000"))
-    (told,) = runs.differences(one, other, ["t2i/R@1"])
-    difference = format_interval(told.value, told.low, told.high, told.face, sign=True)
-    assert found[1:] == [difference, "percent", f"{told.mark} {told.verdict}"]
-    assert found[1].startswith("-25.0 (")
 
 
 def test_a_run_leads_to_its_notebook(tmp_path):
@@ -227,5 +218,5 @@ def test_evaluations_on_other_data_are_seeds_of_one_another_only_where_their_run
         }
         runs.write_results(folder / runs.EVALUATIONS / "folder", results)
     page = leaderboard.build(tmp_path).html.read_text()
-    assert page.count("2 seeds") == 2
+    assert page.count("mean of 2 seeds") == 2
     assert "3 seeds" not in page

@@ -3,7 +3,8 @@
 A template lies beside the code that fills it and is named by its path below ``workbench/``. Every text that
 it prints passes through ``escape``; it may call the formatters of ``records.shown``, ``data_uri``, and
 ``file``, which gives a style or script of the package as it stands. ``base.html.j2`` is the frame of a whole
-page, and ``parts.html.j2`` holds the macros that pages share.
+page with its style, ``table.html.j2`` a page of tables, and ``parts.html.j2`` holds the macros that pages
+share.
 """
 
 import base64
@@ -11,7 +12,9 @@ import html
 import io
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -24,6 +27,25 @@ if TYPE_CHECKING:
 
 # explicit embeddings, overrides and isolates: signs that turn the direction of writing
 TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table that is more than a text.
+
+    Args:
+        text: as shown.
+        note: a smaller line below it.
+        link: where the text leads.
+        order: what its column is sorted by; empty takes the text.
+        best: whether it is shaded.
+    """
+
+    text: str
+    note: str = ""
+    link: str = ""
+    order: float | str = ""
+    best: bool = False
 
 
 def page(template: str, **values: Any) -> Markup:
@@ -76,6 +98,17 @@ def data_uri(image: "Image.Image", side: int = 112) -> str:
 
 
 @cache
+def data_tables() -> dict[str, str]:
+    """DataTables, which sorts and searches the tables of a page offline: its style, and its script as a data
+    URI.
+    """
+    bundle = files("itables") / "html"
+    script = base64.b64encode((bundle / "dt_bundle.js").read_bytes()).decode()
+    style = (bundle / "dt_bundle.css").read_text(encoding="utf-8")
+    return {"style": style, "script": f"data:text/javascript;base64,{script}"}
+
+
+@cache
 def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -91,6 +124,7 @@ def _environment() -> "Environment":
         formatting.format_count,
         formatting.unit_heading,
         data_uri,
+        data_tables,
     )
     made.globals |= {one.__name__: one for one in formatters}
     made.globals["file"] = lambda name: Markup(loader.get_source(made, name)[0])

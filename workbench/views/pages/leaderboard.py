@@ -1,5 +1,5 @@
-"""All runs of a root in one page and one table: a group for each test split, since numbers of different
-splits do not compare.
+"""All runs of a root on one page and in one CSV file: a table for each test split, since numbers of different
+splits do not compare. DataTables, which comes with ``itables``, sorts and searches them offline.
 """
 
 import os
@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,16 @@ import numpy as np
 import pandas as pd
 
 from workbench import metrics
-from workbench.formatting import display_value, format_count, format_interval, unit_heading
+from workbench.formatting import format_count
 from workbench.io import flat, write_text
 from workbench.metrics.comparison import BETTER, WORSE, Difference
 from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
-from workbench.records.measurement import contracts_of, headline, measurement_row, unit_of
+from workbench.records.measurement import contracts_of, headline, measurement_row
 from workbench.runs import store as runs
-from workbench.views.pages import page
+from workbench.views.pages import Cell, page
 
-# what stands before the numbers of a run, and behind them where any run has it
+# columns of their own before the numbers of a run, and behind them where any run has it
 BEFORE = ("objective", "run", "seed")
 BEHIND = ("train_images", "epochs", "options", "notebook", "status")
 SEED = re.compile(r", seed=[^;]*")
@@ -32,11 +31,15 @@ SEED = re.compile(r", seed=[^;]*")
 PLACES = ("out", "device")
 FIRST = str(MetricKey("rsum"))
 SPLIT = ("dataset", "split", "images", "captions", "training")
-# so many of the best runs of a table are held against one another, every other against the first alone
-PAIRED = 10
-VALIDATED = "val/"
 # what the table keeps of a number beside its value
 PARTS = ("low", "high", "face")
+
+INTRO = (
+    "One table for each test split, the best RSUM first. Numbers are percentages, RSUM is of 600. Brackets "
+    "hold the 95 % bootstrap interval over images, or Student's over seeds. Below a number stands the "
+    "verdict of its paired difference from the first run. A shaded number is better than the first run's. "
+    "One of the first run is shaded where all others are worse."
+)
 
 
 @dataclass(frozen=True)
@@ -62,10 +65,9 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     Runs on the same test split (data set, name, images, captions) stand in one table, the best RSUM first
     and those without an RSUM last, by their id; what a run measured on other data stands apart from the runs
     that were trained there. Each has the arms of grids that it is, and the parameters in which it differs
-    from others of its table. It is held against the first on the same queries, where both keep values by
-    query, and so are any two of the ten best. Runs that differ in their seed alone stand under a line of
-    their means, with Student's interval. A run that did not end well or measured nothing is left out and
-    named.
+    from others of its table. It is compared with the first on the same queries, where both keep values by
+    query. Runs that differ in their seed alone also have a row of their means, with Student's interval.
+    Failed or unevaluated runs are left out and named.
 
     Args:
         root: where runs lie.
@@ -89,13 +91,18 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
         part["options"] = _options([found[str(folder)][0] for folder in part.index])
     table = pd.concat(parts.values())
     folder = Path(out or root)
+    groups = [
+        _group(key, part, [found[name][0] for name in part.index], folder) for key, part in parts.items()
+    ]
+    notes = [f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()]
     text = page(
-        "views/pages/leaderboard.html.j2",
-        groups=[
-            _group(key, part, [found[str(name)][0] for name in part.index], folder)
-            for key, part in parts.items()
-        ],
-        left_out=[(Path(name).name, reason) for name, reason in left_out.items()],
+        "views/pages/table.html.j2",
+        title="Leaderboard",
+        intro=INTRO,
+        tables=groups,
+        notes=notes,
+        sortable=True,
+        figure="",
     )
     return Leaderboard(
         write_text(folder / "leaderboard.html", text),
@@ -168,35 +175,38 @@ def _options(alike: Sequence[runs.Run]) -> list[str]:
 
 
 def _group(key: Any, part: pd.DataFrame, found: Sequence[runs.Run], page_folder: Path) -> dict[str, Any]:
-    """One test split: its name, the names of the columns, a line a run under the line of its seeds, and what
-    the script shows of chosen runs.
+    """The table of one test split: a row for each run and one for the mean of runs that differ in their seed
+    alone, the best RSUM first.
     """
     dataset, split, images, captions, training = key
     named = split if split.startswith(dataset) else f"{dataset}, {split}"
     trained = "" if training == dataset else f", trained on {training}"
     labels = _labels(part)
-    compared = _compared(found, labels)
-    against = [compared.get((0, other), {}) for other in range(1, len(found))]
-    verdicts = [{label: told.verdict for label, told in of.items()} for of in against]
-    best = [label for label in labels if verdicts and all(of.get(label) == WORSE for of in verdicts)]
-    shaded = [best, *([label for label in of if of[label] == BETTER] for of in verdicts)]
+    read = lru_cache(runs.ByQuery.read)
+    differences = [
+        {one.label: one for one in runs.differences(found[0], run, labels, read=read)} for run in found[1:]
+    ]
+    # the first is the best in a number in which all others are worse
+    first = {label for label in labels if differences and all(_is(of, label, WORSE) for of in differences)}
     behind = [name for name in BEHIND if set(part[name]) - ({"", "ok"} if name == "status" else {""})]
-    lines = [
-        {"before": [row[name] for name in BEFORE], "behind": [row[name] for name in behind],
-         "arm": row["arm"], "number": number, "link": _link(run, page_folder),
-         "values": [(*_value(row, label), of.get(label), label in bold) for label in labels]}
-        for number, (row, run, of, bold)
-        in enumerate(zip(part.to_dict("records"), found, [{}, *against], shaded, strict=True))
-    ]  # fmt: skip
-    return {
-        "title": f"{named}: {format_count(images, 'image')}, {format_count(captions, 'caption')}" + trained,
-        "names": [*BEFORE, *labels, *behind],
-        "families": _families(part, found, lines, labels, behind),
-        "data": {
-            "runs": [{"name": run.id, "about": _named(run), "curves": _curves(run)} for run in found],
-            "pairs": {f"{one} {other}": _told(of) for (one, other), of in compared.items() if of},
-        },
-    }
+    names = ["run", "objective", "seed", *labels, *behind]
+    lines = []
+    for row, run, of in zip(part.to_dict("records"), found, [{}, *differences], strict=True):
+        cells: list[str | Cell] = [Cell(row["run"], note=row["arm"], link=_link(run, page_folder))]
+        cells += [str(row["objective"]), str(row["seed"])]
+        for label in labels:
+            verdict = f"{of[label].mark} {of[label].verdict}" if label in of else ""
+            best = label in first if run is found[0] else _is(of, label, BETTER)
+            cells.append(_number(row, label, verdict, best))
+        lines.append((row[FIRST], [*cells, *(str(row[name]) for name in behind)]))
+    lines += _means(part, found, labels, behind)
+    lines.sort(key=lambda line: (np.isnan(line[0]), -line[0]))
+    title = f"{named}: {format_count(images, 'image')}, {format_count(captions, 'caption')}{trained}"
+    return {"heading": title, "names": names, "rows": [cells for _, cells in lines]}
+
+
+def _is(differences: Mapping[str, Difference], label: str, verdict: str) -> bool:
+    return label in differences and differences[label].verdict == verdict
 
 
 def _labels(part: pd.DataFrame) -> list[str]:
@@ -207,92 +217,30 @@ def _labels(part: pd.DataFrame) -> list[str]:
     return [one for one in headline(measured, usual=usual) if MetricKey.parse(one).k in (None, 1)]
 
 
-def _compared(
-    found: Sequence[runs.Run], labels: Sequence[str]
-) -> dict[tuple[int, int], dict[str, Difference]]:
-    """Every run against the first, and any two of the best, by their places in the table."""
-    pairs = dict.fromkeys(
-        [*((0, other) for other in range(1, len(found))), *combinations(range(min(PAIRED, len(found))), 2)]
-    )
-    read = lru_cache(PAIRED + 1)(runs.ByQuery.read)
-    return {
-        (one, other): {
-            told.label: told for told in runs.differences(found[one], found[other], labels, read=read)
-        }
-        for one, other in pairs
-    }
-
-
-def _told(of: Mapping[str, Difference]) -> list[tuple[str, str, str, str]]:
-    """Paired differences as texts: number, difference with its interval, unit, verdict."""
-    return [
-        (key, format_interval(one.value, one.low, one.high, one.face, sign=True), unit_heading(one.face),
-         f"{one.mark} {one.verdict}")
-        for key, one in of.items()
-    ]  # fmt: skip
-
-
-def _families(
-    part: pd.DataFrame,
-    found: Sequence[runs.Run],
-    lines: Sequence[dict[str, Any]],
-    labels: Sequence[str],
-    behind: Sequence[str],
-) -> list[dict[str, Any]]:
-    """Runs that differ in their seed alone stand together under a line of their means; the best first."""
-    alike: dict[str, list[int]] = {}
+def _means(
+    part: pd.DataFrame, found: Sequence[runs.Run], labels: Sequence[str], behind: Sequence[str]
+) -> list[tuple[float, list[str | Cell]]]:
+    """Runs that differ in their seed alone: RSUM, and a row of their means with Student's intervals."""
+    families: dict[str, list[int]] = {}
     for number, run in enumerate(found):
         given = {name: one for name, one in flat(run.params).items() if name not in ("seed", *PLACES)}
         same = repr((run.notebook, run.results["objective"], sorted(given.items(), key=repr)))
-        alike.setdefault(same, []).append(number)
-    made: list[tuple[float, dict[str, Any]]] = []
-    for numbers in alike.values():
-        rows, own = part.iloc[numbers], [lines[number] for number in numbers]
-        seeds = rows.groupby("seed", sort=False)
+        families.setdefault(same, []).append(number)
+    lines = []
+    for numbers in families.values():
+        rows = part.iloc[numbers]
+        seeds, about = rows.groupby("seed", sort=False), rows.iloc[0].to_dict()
         if len(seeds) == 1:
-            made += [(first, {"lead": None, "lines": [line]}) for first, line in zip(rows[FIRST], own)]
             continue
-        named = {
-            "run": format_count(len(seeds), "seed"),
-            "seed": ", ".join(sorted(map(str, seeds.groups))),
-        }
-        about = {**rows.iloc[0], **named}
-        before, after = ([about[name] for name in names] for names in (BEFORE, behind))
-        values = [(*_mean(seeds[label].mean(), label, about), None, False) for label in labels]
-        arm = SEED.sub("", str(about["arm"]))
-        lead = {"before": before, "arm": arm, "behind": after, "link": "", "values": values}
-        made.append((float(seeds[FIRST].mean().mean()), {"lead": lead, "lines": own}))
-    made.sort(key=lambda one: (np.isnan(one[0]), -one[0]))
-    return [family for _, family in made]
-
-
-def _mean(values: pd.Series, label: str, first: Mapping[Any, Any]) -> tuple[str, Any]:
-    """The mean over seeds as text with its interval, and what its column is sorted by."""
-    if values.isna().any():
-        return "", ""
-    low, high = t_interval(values.to_numpy(np.float64))
-    contract, mean = {"low": low, "high": high, "face": first[f"{label} face"]}, float(values.mean())
-    return measurement_row(label, contract, mean)["value"], mean
-
-
-def _curves(run: runs.Run) -> dict[str, list[tuple[int, float]]]:
-    """The loss after each epoch and what validation found, as they are shown."""
-    curves: dict[str, list[tuple[int, float]]] = {}
-    contracts = run.results.get("contracts", {})
-    for row in run.results.get("history", []):
-        for name in (name for name in row if name.startswith(VALIDATED) or name == "loss"):
-            key = name.removeprefix(VALIDATED)
-            unit = "" if name == "loss" else unit_of(key, contracts.get(key))
-            value = display_value(row[name], unit) if unit else row[name]
-            if np.isfinite(value):
-                told = f"{name}, {unit_heading(unit)}" if unit else name
-                curves.setdefault(told, []).append((int(row["epoch"]), round(value, 3)))
-    return curves
-
-
-def _named(run: runs.Run) -> str:
-    """A run in the key of the curves."""
-    return f"{run.results['objective']}, seed {run.results.get('seed', '')}, {run.id}"
+        name = Cell(f"mean of {len(seeds)} seeds", note=SEED.sub("", str(about["arm"])))
+        cells: list[str | Cell] = [name, str(about["objective"]), ", ".join(sorted(map(str, seeds.groups)))]
+        for label in labels:
+            values = seeds[label].mean()
+            low, high = t_interval(values.to_numpy(np.float64)) if values.notna().all() else (None, None)
+            mean = float(values.mean()) if values.notna().all() else np.nan
+            cells.append(_number({**about, label: mean, f"{label} low": low, f"{label} high": high}, label))
+        lines.append((float(seeds[FIRST].mean().mean()), [*cells, *(str(about[name]) for name in behind)]))
+    return lines
 
 
 def _link(run: runs.Run, page_folder: Path) -> str:
@@ -303,9 +251,10 @@ def _link(run: runs.Run, page_folder: Path) -> str:
     return Path(os.path.relpath(report, page_folder)).as_posix() if report.is_file() else ""
 
 
-def _value(row: Mapping[Any, Any], label: str) -> tuple[str, Any]:
-    """A number as text with its interval, and what its column is sorted by."""
+def _number(row: Mapping[Any, Any], label: str, verdict: str = "", best: bool = False) -> Cell:
+    """A number with its interval, sorted by its value."""
     if pd.isna(row[label]):
-        return "", ""
+        return Cell("", order=-1e9)  # the last in falling order
     contract = {part: row[f"{label} {part}"] for part in PARTS}
-    return measurement_row(label, contract, row[label])["value"], row[label]
+    text = measurement_row(label, contract, row[label])["value"]
+    return Cell(text, note=verdict, order=row[label], best=best)
