@@ -11,7 +11,7 @@ Source: E. Voorhees, D. Harman, TREC: Experiment and Evaluation in Information R
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import pandas as pd
 
 from relevance_audit.false_negatives import Direction
 from relevance_audit.labels import INVALID, VALID, Pair
-from workbench.io import parse_json, read_text, reading_errors, replacing, write_text
+from workbench.io import parse_json, read_text, reading_errors, replacing, validated, write_text
 from workbench.metrics.evaluation import Evidence, evaluate
 from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.registry import Metric
@@ -35,6 +35,21 @@ ROWS = {
     "caption_queries": ("caption_ids", "caption"),
     "missing_captions": ("image_ids", "image"),
 }
+
+
+SCHEMA = {"image": "string", "caption": "string", "grade": "float32"}
+
+
+@dataclass(frozen=True)
+class _About:
+    """What the metadata of a Parquet file say of its judgements."""
+
+    name: str
+    rule: str
+    relevant_from: float
+    unlisted: float | None
+    source: str
+    queries: dict[str, list[str] | None]
 
 
 def named(split: Split, name: str) -> Judgements:
@@ -244,7 +259,6 @@ def write_parquet(path: Path | str, judgements: Judgements, split: Split) -> Pat
     from pyarrow import parquet
 
     columns = dict(zip(("image", "caption"), _ids(judgements, split), strict=True))
-    schema = pa.schema({"image": pa.string(), "caption": pa.string(), "grade": pa.float32()})
     asked = {name: (getattr(judgements, name), getattr(split, ids)) for name, (ids, _) in ROWS.items()}
     about: dict[str, Any] = {
         name: getattr(judgements, name) for name in ("name", "rule", "relevant_from", "unlisted", "source")
@@ -252,7 +266,9 @@ def write_parquet(path: Path | str, judgements: Judgements, split: Split) -> Pat
     about["queries"] = {
         name: None if rows is None else [ids[row] for row in rows] for name, (rows, ids) in asked.items()
     }
-    table = pa.table({**columns, "grade": judgements.grades}, schema.with_metadata({KEY: json.dumps(about)}))
+    table = pa.table(
+        {**columns, "grade": judgements.grades}, pa.schema([*SCHEMA.items()], {KEY: json.dumps(about)})
+    )
     with replacing(Path(path)) as temporary:
         parquet.write_table(table, temporary)
     return Path(path)
@@ -271,18 +287,21 @@ def read_parquet(path: Path | str, split: Split) -> Judgements:
     import pyarrow
     from pyarrow import parquet
 
-    with reading_errors(path, "holds no judgements of this split", pyarrow.ArrowException):
+    message = "holds no judgements of this split"
+    with reading_errors(path, message, pyarrow.ArrowException):
         table = parquet.read_table(Path(path))
         metadata: dict[bytes, bytes] = table.schema.metadata or {}
         require(
-            {"image", "caption", "grade"} <= set(table.column_names) and KEY in metadata,
+            {*SCHEMA} <= set(table.column_names) and KEY in metadata,
             f"{path} has {table.column_names}; judgements have image, caption and grade, and their rule",
         )
-        about: dict[str, Any] = parse_json(metadata[KEY], path)
+        table = table.select([*SCHEMA]).cast(pyarrow.schema([*SCHEMA.items()]))
+        about = vars(validated(parse_json(metadata[KEY], path), _About, path, message))
         queries = about.pop("queries")
         rows: dict[str, Any] = {
-            name: None if queries[name] is None else rows_of(queries[name], getattr(split, ids), kind)
+            name: rows_of(queries[name], getattr(split, ids), kind)
             for name, (ids, kind) in ROWS.items()
+            if queries.get(name) is not None
         }
         return Judgements(
             shape=(len(split.image_ids), len(split.caption_ids)),

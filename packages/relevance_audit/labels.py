@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 from filelock import FileLock
 
-from workbench.io import parse_json, read_text, reading_errors, write_json
+from workbench.io import parse_json, read_text, validated, write_json
 from workbench.records import require
 
 VALID, INVALID, UNSURE = LABELS = ("valid", "invalid", "unsure")
@@ -169,5 +169,6 @@ def _read(path: Path) -> list[Decision]:
     fails = f"is not a file of labels of the format {FORMAT!r}; name another file"
     content = parse_json(read_text(path), path, fails)
     require(isinstance(content, dict) and content.get("format") == FORMAT, f"{path} {fails}")
-    with reading_errors(path, "holds a label that cannot be read; mend it, or move the file away"):
-        return [Decision(**one) for one in content["decisions"]]
+    message = "holds a label that cannot be read; mend it, or move the file away"
+    decisions: list[Decision] = validated(content.get("decisions"), list[Decision], path, message)
+    return decisions

@@ -120,19 +120,20 @@ def _lines(file: Path) -> Iterator[list[str]]:
 
 def _index(file: Path, kind: Kind) -> Iterator[tuple[str, list[str]]]:
     for fields in _lines(file):
-        number = int(fields[2])
-        yield fields[0], [f"{kind[0]}{offset}" for offset in fields[-number:][:SENSES]]
+        word, _, number, *_ = fields
+        yield word, [f"{kind[0]}{offset}" for offset in fields[-int(number) :][:SENSES]]
 
 
 def _data(file: Path, kind: Kind) -> Iterator[tuple[str, list[str]]]:
     for fields in _lines(file):
-        pointers = fields[4 + 2 * int(fields[3], 16) + 1 :]
+        synset, _, part, words, *_ = fields
+        pointers = fields[4 + 2 * int(words, 16) + 1 :]
         above = [
             f"{kind[0]}{offset}"
             for symbol, offset in zip(pointers[::4], pointers[1::4], strict=False)
-            if symbol in (BROADER if fields[2] != "a" else BROADER[:2])
+            if symbol in (BROADER if part != "a" else BROADER[:2])
         ]
-        yield f"{kind[0]}{fields[0]}", above
+        yield f"{kind[0]}{synset}", above
 
 
 @cache

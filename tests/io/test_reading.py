@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import json
+import zlib
 
 import pytest
 
-from workbench.io import read_json, read_options, read_text, reading_errors
+from workbench.io import parse_json, read_options, read_text, reading_errors, validated
 
 
-def test_whatever_goes_wrong_in_the_block_names_the_file():
-    for error in (
-        KeyError("x"),
-        RecursionError(),
-        ZeroDivisionError("by 0"),
-        MemoryError(),
-        TypeError("a\n b"),
-    ):
+def test_what_a_parser_raises_names_the_file_and_what_we_do_wrong_is_not_called_damage():
+    for error in (ValueError("a\n b"), RecursionError(), EOFError("x"), zlib.error("y")):
         with (
             pytest.raises(ValueError, match=r"^a.json is not whole: .+$"),
             reading_errors("a.json", "is not whole"),
         ):
             raise error
+    for error in (KeyError("x"), TypeError("x"), AttributeError("x"), AssertionError("x"), MemoryError()):
+        with pytest.raises(type(error)), reading_errors("a.json"):
+            raise error
     with pytest.raises(FileNotFoundError), reading_errors("a.json"):
         raise FileNotFoundError("no a.json")
+
+
+def test_content_of_another_form_is_refused_by_its_place():
+    assert validated({"1": [2, "3"]}, dict[int, list[int]], "a.json") == {1: [2, 3]}
+    with pytest.raises(ValueError, match=r"^a.json cannot be read: 1.0: Input should be .*, found 'x'$"):
+        validated({"1": ["x"]}, dict[int, list[int]], "a.json")
 
 
 def test_a_text_that_is_not_in_utf8_is_named(tmp_path):
@@ -58,7 +61,7 @@ LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a.yaml", LAUGHS, "more than 50 levels or 100000 values"),
         ("a.yaml", f"a: {'[' * 500}{']' * 500}", "cannot be read: maximum recursion"),
         ("a.json", "[" * 100_000, "cannot be read: maximum recursion"),
-        ("a.yaml", "a: !!bool maybe", "cannot be read: maybe"),
+        ("a.yaml", "a: !!bool maybe", "cannot be read: 'maybe'"),
         ("a.yaml", "a: 2001-99-99", "cannot be read: month must be in"),
         ("a.yaml", "a: \x07", "cannot be read: unacceptable character"),
         ("a.yaml", "[1, 2]", r" holds \[1, 2\]; write names with their values"),
@@ -70,9 +73,7 @@ def test_options_that_cannot_be_are_refused_by_file_and_place(tmp_path, name, te
         read_options(tmp_path / name)
 
 
-def test_json_of_a_reader_is_whole_and_has_each_name_once(tmp_path):
-    (tmp_path / "a.json").write_text(json.dumps({"a": [1, None]}))
-    assert read_json(tmp_path / "a.json") == {"a": [1, None]}
-    (tmp_path / "a.json").write_text('{"a": 1')
+def test_json_of_a_reader_is_whole():
+    assert parse_json('{"a": [1, null]}', "a.json") == {"a": [1, None]}
     with pytest.raises(ValueError, match=r"a.json cannot be read: Expecting"):
-        read_json(tmp_path / "a.json")
+        parse_json('{"a": 1', "a.json")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from workbench.io import read_json, read_rows, read_text, reading_errors
+from workbench.io import parse_json, read_rows, read_text, reading_errors
 from workbench.records import SceneGraph
 from workbench.text.tuple_f1 import PARTS, TupleScore, tuple_scores
 
@@ -89,7 +89,7 @@ def texts(path: Path, source: str) -> dict[str, str]:
         raise FileNotFoundError(f"annotated captions: no {path}; the texts of {source} are looked up there")
     with reading_errors(path, f"does not hold the texts of {source}"):
         if source == "coco":
-            return {str(one["id"]): one["caption"].strip() for one in read_json(path)["annotations"]}
+            return {str(one["id"]): one["caption"].strip() for one in _coco(path)}
         if source == "hierarcaps":
             names, *rows = read_rows(path)
             at = [names.index(name) for name in ("id", "captions")]
@@ -101,13 +101,18 @@ def texts(path: Path, source: str) -> dict[str, str]:
         return {name: caption.strip() for name, caption in pairs}
 
 
+def _coco(path: Path) -> list[dict[str, Any]]:
+    annotations: list[dict[str, Any]] = parse_json(read_text(path), path)["annotations"]
+    return annotations
+
+
 def pictures(root: Path) -> Callable[[str, str], tuple[str, str]]:
     """Which picture a caption is of, by its source and id; the chain of a row of HierarCaps counts as one.
 
     Args:
         root: the folder that holds the files of ``TEXTS``.
     """
-    of = {str(one["id"]): str(one["image_id"]) for one in read_json(root / TEXTS["coco"])["annotations"]}
+    of = {str(one["id"]): str(one["image_id"]) for one in _coco(root / TEXTS["coco"])}
     return lambda source, name: (source, of[name] if source == "coco" else name.partition("#")[0])
 
 

@@ -349,11 +349,6 @@ def _uploaded(name: str) -> Callable[[Path], Any]:
     return read
 
 
-TEXTS = {
-    "coco": json.dumps({"annotations": [{"id": 1, "caption": "a cat "}, {"id": 2, "caption": "a dog"}]}),
-    "hierarcaps": 'id,captions\n0,a => b => c => "d, e"\n',
-    "flickr8k": "1.jpg#0\ta cat\n1.jpg#1\ta dog\n",
-}
 VECTORS = "the 0.1 -0.2 1e-3\ncat 1 2 3\ndog 3 2 1\n"
 QRELS = "c0 0 a 1\nc1 0 a 1\nc2 0 b 1\n"
 READERS: dict[str, Reader] = {
@@ -425,11 +420,5 @@ READERS: dict[str, Reader] = {
             ("crowd", "CrowdFlowerAnnotations.txt"),
             ("experts", "ExpertAnnotations.txt"),
         )
-    },
-    **{
-        f"scene graphs, {source}": Reader(
-            _written("t", text), _read("tools.caption_graphs.annotations", "texts", "t", source)
-        )
-        for source, text in TEXTS.items()
     },
 }

@@ -16,7 +16,7 @@ import numpy as np
 
 from workbench.data.coco import coco
 from workbench.formatting import format_count
-from workbench.io import read_json, reading_errors
+from workbench.io import parse_json, read_text, validated
 from workbench.records import Judgements, Split, require
 
 REMEDY = "install the positives of ECCV Caption, which come as a package: pip install 'itm-workbench[eccv]'"
@@ -112,8 +112,11 @@ def _positives(folder: Path, name: str) -> Positives:
 
 
 def _side(file: Path) -> dict[int, list[int]]:
-    with reading_errors(file.name, "does not hold lists of ids by id"):
-        return {int(one): [*map(int, items)] for one, items in read_json(file).items()}
+    message = "does not hold lists of ids by id"
+    ids: dict[int, list[int]] = validated(
+        parse_json(read_text(file), file.name, message), dict[int, list[int]], file.name, message
+    )
+    return ids
 
 
 def _pairs(found: Positives) -> list[tuple[int, int]]:

@@ -21,8 +21,11 @@ from workbench.records import require
 VARIABLE, MEGAPIXELS = "WORKBENCH_MEGAPIXELS", "64"
 # no format whose reader starts another program, as that of EPS does
 FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "TIFF", "GIF", "BMP", "PPM", "JPEG2000", "AVIF")
-# what Pillow has beside the usual errors; its warnings where somebody has made them errors
-PILLOW = (Image.DecompressionBombError, Warning)
+# what Pillow raises on damaged images beside the usual errors; its warnings where somebody made them errors
+PILLOW = (
+    Image.DecompressionBombError, Warning, SyntaxError, TypeError, LookupError, AttributeError,
+    ArithmeticError, MemoryError, RuntimeError, AssertionError,
+)  # fmt: skip
 WHITE16 = 2**16 - 1
 
 
@@ -46,11 +49,14 @@ def read_image(source: Path | bytes, where: str, *, small: bool = False) -> Imag
     file, name = (io.BytesIO(source), where) if isinstance(source, bytes) else (source, f"{where}: {source}")
     Image.init()
     known = [one for one in FORMATS if one in Image.OPEN]
-    with reading_errors(name, "is not a readable image", *PILLOW), Image.open(file, formats=known) as image:
-        _check_size(image)
-        if small:
-            image.draft(None, (max(image.width // 8, 1), max(image.height // 8, 1)))
-        return _in_rgb(ImageOps.exif_transpose(image))
+    message = "is not a readable image"
+    with reading_errors(name, message):
+        with reading_errors(name, message, *PILLOW), Image.open(file, formats=known) as image:
+            _check_size(image)
+            if small:
+                image.draft(None, (max(image.width // 8, 1), max(image.height // 8, 1)))
+            upright = ImageOps.exif_transpose(image)
+        return _in_rgb(upright)
 
 
 def endings() -> tuple[str, ...]:

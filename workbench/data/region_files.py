@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.io import numeric, read_array, reading_errors
+from workbench.io import NUMPY_ERRORS, numeric, read_array, reading_errors
 from workbench.records import Array, require
 
 ENDINGS = (".npy", ".npz")
@@ -57,7 +57,7 @@ class RegionFiles:
         """
         if self.files[row].suffix != ".npz":
             return None
-        with reading_errors(self.files[row].name, FAILS), np.load(self.files[row]) as held:
+        with reading_errors(self.files[row].name, FAILS, *NUMPY_ERRORS), np.load(self.files[row]) as held:
             found: Array | None = next(
                 (numeric(held[name]).astype(float) for name in BOXES if name in held), None
             )
@@ -115,7 +115,7 @@ def _file(folder: Path, image: str) -> Path:
 
 def _features(file: Path) -> Array:
     """``(K, D)`` of a file; those of an ``.npy`` are a view of it."""
-    with reading_errors(file.name, FAILS):
+    with reading_errors(file.name, FAILS, *NUMPY_ERRORS):
         if file.suffix == ".npy":
             found = read_array(file, FAILS)
         else:

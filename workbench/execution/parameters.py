@@ -29,6 +29,10 @@ EXAMPLES = {
 }  # fmt: skip
 
 
+# what nbformat raises on damaged notebooks, which it changes as it reads
+NBFORMAT = (nbformat.ValidationError, LookupError, AttributeError, TypeError, UnboundLocalError)
+
+
 class ParameterError(ValueError):
     """A parameters cell that breaks the rules, or a value that does not fit it."""
 
@@ -95,25 +99,26 @@ def inspect(path: Path | str) -> dict[str, Parameter]:
             literal``; another ValueError: it is no notebook, or no Python.
     """
     require(Path(path).is_file(), f"no notebook {path}", FileNotFoundError)
-    # one of an old format that is damaged leaves a variable of nbformat without a value
-    with reading_errors(path, "is no notebook", nbformat.ValidationError, UnboundLocalError):
-        cells = [one for one in nbformat.read(path, 4).cells if "parameters" in one.metadata.get("tags", [])]
+    with reading_errors(path, "is no notebook", *NBFORMAT):
+        book = nbformat.read(path, 4)
+        nbformat.validate(book)
+    cells = [one for one in book.cells if "parameters" in one.metadata.get("tags", [])]
     require(
         len(cells) == 1,
         f"{path}: exactly one cell must be tagged 'parameters', found {len(cells)}",
         ParameterError,
     )
-    with reading_errors(path, "has a cell of parameters that cannot be read"):
-        source = cells[0].source
-        comments = {
-            token.start[0]: token.string.lstrip("# ")
-            for token in tokenize.generate_tokens(io.StringIO(source).readline)
-            if token.type == tokenize.COMMENT
-        }
-        found = [
-            _parameter(line, comments.get(line.end_lineno or 0, ""), f"{path}, parameters line {line.lineno}")
-            for line in ast.parse(source).body
-        ]
+    message = "has a cell of parameters that cannot be read"
+    with reading_errors(path, message, SyntaxError, tokenize.TokenError, MemoryError):
+        tree = ast.parse(cells[0].source)
+        tokens = list(tokenize.generate_tokens(io.StringIO(cells[0].source).readline))
+    comments = {
+        token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT
+    }
+    found = [
+        _parameter(line, comments.get(line.end_lineno or 0, ""), f"{path}, parameters line {line.lineno}")
+        for line in tree.body
+    ]
     return {parameter.name: parameter for parameter in found}
 
 

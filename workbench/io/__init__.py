@@ -18,19 +18,21 @@ from workbench.io.files import (
     write_text,
 )
 from workbench.io.reading import (
+    NUMPY_ERRORS,
     PARSER_ERRORS,
     numeric,
     parse_json,
     parse_yaml,
     read_array,
-    read_json,
     read_options,
     read_rows,
     read_text,
     reading_errors,
+    validated,
 )
 
 __all__ = [
+    "NUMPY_ERRORS",
     "PARSER_ERRORS",
     "ChecksumError",
     "TextCache",
@@ -45,13 +47,13 @@ __all__ = [
     "parse_json",
     "parse_yaml",
     "read_array",
-    "read_json",
     "read_options",
     "read_rows",
     "read_text",
     "reading_errors",
     "replacing",
     "update_checksums",
+    "validated",
     "verify",
     "write_checksums",
     "write_json",

@@ -16,12 +16,12 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-# what parsers of the standard library, and others after them, raise on damaged content
+# what parsers raise on damaged content; where a library has errors of its own, its call names them
 PARSER_ERRORS: tuple[type[Exception], ...] = (
-    ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError,
-    RuntimeError, SyntaxError, TypeError, ValueError, BadZipFile, LZMAError, TokenError, csv.Error,
-    struct.error, zlib.error,
+    OSError, ValueError, EOFError, RecursionError, csv.Error, struct.error, zlib.error, BadZipFile, LZMAError
 )  # fmt: skip
+# what else numpy raises on files of arrays
+NUMPY_ERRORS = (SyntaxError, TokenError, TypeError, LookupError, MemoryError, OverflowError, RuntimeError)
 # values of a file of options, an anchor counted as often as it is used; and how deep they may lie
 VALUES, DEPTH = 100_000, 50
 
@@ -46,12 +46,10 @@ def reading_errors(
     except FileNotFoundError:
         raise
     except (*PARSER_ERRORS, *errors) as error:
-        ours = type(error).__module__.partition(".")[0] in ("builtins", "workbench")
-        if ours and isinstance(error, ValueError) and str(path) in str(error):
+        if type(error) is ValueError and str(path) in str(error):
             raise  # it says so already
-        told = error.args[0] if isinstance(error, KeyError) and error.args else error
-        said = " ".join(str(told).split()) or type(error).__name__
-        raise ValueError(f"{path} {message}: {said:.1000}") from error
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"{path} {message}: {reason:.1000}") from error
 
 
 def read_text(file: Path | str) -> str:
@@ -80,12 +78,29 @@ def parse_json(text: str | bytes, name: Path | str, message: str = "cannot be re
         content = json.loads(text, object_pairs_hook=_unique)
         if (b"\\ud" if isinstance(text, bytes) else "\\ud") in text.lower():  # type: ignore[operator]
             json.dumps(content, ensure_ascii=False).encode()  # half of a pair of surrogates is no letter
-        return content
+    return content
 
 
-def read_json(file: Path | str) -> Any:
-    """A file of JSON; see ``parse_json``."""
-    return parse_json(read_text(file), file)
+def validated(value: Any, kind: Any, name: Path | str, message: str = "cannot be read") -> Any:
+    """The content of a file as values of a type, e.g. ``dict[int, list[int]]`` or a dataclass.
+
+    Args:
+        value: what a parser gave.
+        kind: the type; pydantic reads it.
+        name: of the file, with the place in it where that is known.
+        message: what is wrong with it otherwise, see ``reading_errors``.
+
+    Raises:
+        ValueError: the content has another form; the message says where, and what stands there.
+    """
+    from pydantic import TypeAdapter, ValidationError  # slow to import
+
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{name} {message}: {place}: {first['msg']}, found {first['input']!r:.60}") from None
 
 
 def read_options(path: Path | str) -> dict[str, Any]:
@@ -128,7 +143,8 @@ def parse_yaml(text: str, name: Path | str) -> Any:
             _unique([(name, None) for name in names if name != "<<"])
             return node
 
-    with reading_errors(name, "cannot be read", yaml.YAMLError):
+    # what its constructors of plain values raise beside its own errors
+    with reading_errors(name, "cannot be read", yaml.YAMLError, LookupError, AttributeError, TypeError):
         try:
             content = yaml.load(text, Loader)
         except yaml.MarkedYAMLError as error:
@@ -176,8 +192,10 @@ def read_array(file: Path, message: str = "cannot be read") -> NDArray[Any]:
         FileNotFoundError: there is no such file.
         ValueError: it is damaged or empty, or holds something else.
     """
+    with reading_errors(file.name, message, *NUMPY_ERRORS):
+        array = np.load(file, mmap_mode="r")
     with reading_errors(file.name, message):
-        return numeric(np.load(file, mmap_mode="r"))
+        return numeric(array)
 
 
 def numeric(array: NDArray[Any]) -> NDArray[Any]:

@@ -125,7 +125,7 @@ class Config(Section):
             FileNotFoundError: no such file.
             ValueError: as ``read_options``, or what the class refuses, with the file's name before it.
         """
-        with reading_errors(path, "holds no configuration"):
+        with reading_errors(path, "holds no configuration", TypeError, KeyError):  # unknown names
             return cls(**read_options(path))
 
     def as_dict(self) -> dict[str, Any]:

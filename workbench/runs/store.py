@@ -277,13 +277,16 @@ class ByQuery:
 
 
 def _table(path: Path) -> "pd.DataFrame":
-    import pandas as pd
     import pyarrow
+    from pyarrow import parquet
 
     with reading_errors(path, "cannot be read", pyarrow.ArrowException):
-        table = pd.read_parquet(path)
-    require([*table.columns[:2]] == ["id", "image"], f"{path} cannot be read: it holds no values by query")
-    return table
+        table = parquet.read_table(path)
+        names = table.column_names
+        require(names[:2] == ["id", "image"], "it holds no values by query")
+        kinds = [pyarrow.string()] * 2 + [pyarrow.float64()] * (len(names) - 2)
+        values: pd.DataFrame = table.cast(pyarrow.schema(zip(names, kinds))).to_pandas()
+        return values
 
 
 def differences(

@@ -105,7 +105,8 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-        header = file.metadata()
+        header = file.metadata() or {}
+        require("facts" in header, "it holds no facts")
         found = json.loads(header["facts"])
         # older files have no checksum, and nothing in its place
         whole = header.keys() == {"facts"} or header.get("sha256") == _checksum(tensors, header["facts"])
@@ -123,7 +124,9 @@ def facts(path: Path) -> dict[str, Any]:
         ChecksumError: the file is not such a checkpoint.
     """
     with _opened(path) as file:
-        found: dict[str, Any] = json.loads(file.metadata()["facts"])
+        header = file.metadata() or {}
+        require("facts" in header, "it holds no facts")
+        found: dict[str, Any] = json.loads(header["facts"])
     return found
 
 

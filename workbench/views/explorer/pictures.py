@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import numpy as np
 from PIL import Image, ImageDraw
 
-from workbench.data.images import PILLOW, read_image
+from workbench.data.images import read_image
 from workbench.formatting import format_number
-from workbench.io import PARSER_ERRORS, reading_errors
+from workbench.io import NUMPY_ERRORS, reading_errors
 from workbench.records import Split, require
 from workbench.views import photographs
 from workbench.views.explorer.answers import Answer, image_row
@@ -29,7 +29,6 @@ WORKERS = 2
 LINE = 24
 PAGES = 8
 LIMIT = 32_000_000
-UNREADABLE: tuple[type[Exception], ...] = (*PARSER_ERRORS, *PILLOW)
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -87,7 +86,7 @@ class Thumbnails:
     def _made(self, row: int) -> bytes:
         try:
             picture = scaled(photographs.picture(self.split, row), self.side)
-        except UNREADABLE as error:
+        except (OSError, ValueError) as error:
             self.failed[row] = f"{type(error).__name__}: {error}"
             picture = placeholder(self.failed[row], self.side)
         # JPEG and not WebP: it is made eight times faster, and a page waits for it
@@ -182,8 +181,10 @@ def uploaded(name: str, content: bytes) -> Any:
         raise ValueError(f"{name} has {size} MB; give a file of at most {limit} MB")
     if not name.lower().endswith(".npy"):
         return read_image(content, name)
-    with reading_errors(name, "cannot be read as an embedding"), np.errstate(over="ignore"):
+    message = "cannot be read as an embedding"
+    with reading_errors(name, message, *NUMPY_ERRORS):
         held = np.load(io.BytesIO(content), allow_pickle=False).squeeze()
+    with reading_errors(name, message), np.errstate(over="ignore"):
         require(
             held.ndim == 1 and held.size and np.issubdtype(held.dtype, np.floating),
             f"it holds {held.dtype} of shape {held.shape}; one vector of numbers is needed",
