@@ -10,9 +10,10 @@ import pytest
 
 from tests.damage import KINDS, damage
 from tests.runs.test_experiment import SMALL, TINY
-from workbench.runs import Config, load_model, open_runs, run
+from workbench.runs import Config, environment, load_model, open_runs, run
 from workbench.runs import store as runs
-from workbench.runs.store import CHECKSUMS, code_hash
+from workbench.runs.environment import code_hash
+from workbench.runs.store import CHECKSUMS
 
 
 @pytest.fixture(scope="module")
@@ -74,14 +75,16 @@ def test_files_of_another_run_are_refused_and_runs_without_checksums_are_read(sa
 
 
 def test_code_is_every_file_that_decides_a_number(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "PACKAGE", tmp_path)
-    (tmp_path / "results").mkdir()
+    hashed = {package.name for package in environment._packages()}
+    assert hashed == {"caption_graphs", "relevance_audit", "scene_world"}
+    monkeypatch.setattr(environment, "PACKAGE", tmp_path)
+    (tmp_path / "views").mkdir()
     known = {code_hash()}
     for name in ("a.py", "a.json", "words.toml", "model.safetensors"):
         (tmp_path / name).write_text("1")
         known.add(code_hash())
     assert len(known) == 5
-    for name in ("page.html.j2", "results/recorded.tsv", "README.md"):
+    for name in ("page.html.j2", "views/plot.py", "README.md"):
         (tmp_path / name).write_text("1")
         assert code_hash() in known
     (tmp_path / "a.json").rename(tmp_path / "b.json")

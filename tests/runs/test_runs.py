@@ -142,7 +142,7 @@ def test_a_diff_holds_only_what_differs(tmp_path: Path) -> None:
 
 
 def test_the_environment_names_versions_commit_and_seed_without_loading_torch() -> None:
-    code = "import json, sys; from workbench.runs.store import environment; found = environment(7)\n"
+    code = "import json, sys; from workbench.runs.environment import environment; found = environment(7)\n"
     code += "print(json.dumps([found, 'torch' in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     found, loaded = json.loads(done.stdout)

@@ -28,7 +28,7 @@ from workbench.io import write_json
 from workbench.io.signals import GRACE, sigterm_raises
 from workbench.records import require
 from workbench.runs import store as runs
-from workbench.runs.store import environment
+from workbench.runs.environment import environment
 
 OK, FAILED, INCOMPLETE, TIMEOUT, KILLED = 0, 1, 3, 124, 138
 LIMIT = 8_000_000

@@ -22,11 +22,12 @@ from workbench.objectives.base import Objective
 from workbench.records import Judgements, LazyJudgements, Rows, Split, require
 from workbench.records.lazy_judgements import Computed
 from workbench.runs.config import Config
+from workbench.runs.environment import code_hash
 from workbench.runs.evaluate import calibrate, chooser, evaluate, validate
 from workbench.runs.model import Model
 from workbench.runs.resolve import make_objective, resolve
 from workbench.runs.result import Contents, OpenRun
-from workbench.runs.store import CHECKSUMS, CONFIG, MODEL, STATES, code_hash, verify_files
+from workbench.runs.store import CHECKSUMS, CONFIG, MODEL, STATES, verify_files
 from workbench.runs.target import Target
 from workbench.runs.vectors import brought
 from workbench.training import checkpoint, deterministic_algorithms, fit, seed_everything

@@ -18,9 +18,10 @@ from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import ranks_of
 from workbench.records import Array, Embedding, Measurement, Split, Values
 from workbench.runs import store as runs
+from workbench.runs.environment import environment
 from workbench.runs.evaluate import chooser
 from workbench.runs.model import WHOLE, Model, scored
-from workbench.runs.store import checksum_files, environment
+from workbench.runs.store import checksum_files
 from workbench.runs.target import Target
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch

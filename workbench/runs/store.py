@@ -6,13 +6,8 @@ kernel died), ``interrupted`` (by a signal) and ``timeout``. Nothing here needs 
 """
 
 import hashlib
-import importlib.metadata
 import json
 import os
-import platform
-import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -24,10 +19,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from workbench.assets import annexes
 from workbench.formatting import format_path
 from workbench.io import (
-    checksum,
     flat,
     json_value,
     reading_errors,
@@ -40,6 +33,7 @@ from workbench.io import (
 )
 from workbench.records import MetricKey, Rows, Values, require
 from workbench.registry import did_you_mean
+from workbench.runs.environment import code_hash, environment
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,10 +42,6 @@ if TYPE_CHECKING:
 
 RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values"
 CHECKSUMS = "checksums.json"
-PACKAGE = Path(__file__).parent.parent
-DECIDING = (".py", ".safetensors", ".json", ".toml", ".gz")
-# folders of what shows numbers, or tests them
-SHOWING = {"views", "cli", "tour", "notebooks", "results", "published", "tests"}
 # which arm of which grid a run is: one run may serve several grids
 ARMS = "arms.json"
 # folder of what was measured on other data, each in a folder of its own with the files of a run
@@ -466,38 +456,3 @@ def verify_files(folder: Path, *files: Path) -> dict[str, Any]:
     if not (folder / CHECKSUMS).exists():
         return {}
     return verify(folder / CHECKSUMS, *files, remedy="restore it, or make the run again")
-
-
-def code_hash(code: str = "") -> str:
-    """Hash of ``code`` (a notebook's cells) and of every file that can change a number: sources, shipped
-    weights and word lists of this package and of those that bring assets, but not what only shows numbers.
-    64 hex digits.
-    """
-    digest = hashlib.sha256(code.encode())
-    for package in (PACKAGE, *annexes()):
-        for path in sorted(package.rglob("*")):
-            place = path.relative_to(package)
-            if path.suffix in DECIDING and not SHOWING & set(place.parts[:-1]):
-                digest.update(f"{package.name}/{place.as_posix()} {checksum(path)}\n".encode())
-    return digest.hexdigest()
-
-
-def environment(seed: int | None = None) -> dict[str, Any]:
-    """What a number may depend on beside the parameters: versions, device, commit, code, and the run's
-    ``seed``.
-
-    The device is known only where torch is already loaded; it is not loaded for this.
-    """
-    own, versions = "itm-workbench", {"python": platform.python_version()}
-    needed = [re.split(r"[^\w.-]", line)[0] for line in importlib.metadata.requires(own) or []]
-    for name in (own, *needed):
-        with suppress(importlib.metadata.PackageNotFoundError):  # an extra that is not installed
-            versions[name] = importlib.metadata.version(name)
-    torch, device, commit = sys.modules.get("torch"), None, None
-    if torch is not None:
-        device = str(torch.cuda.get_device_name()) if torch.cuda.is_available() else "cpu"
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    with suppress(OSError, subprocess.CalledProcessError):  # no git, or an installed package and no clone
-        commit = subprocess.check_output(command, cwd=PACKAGE, text=True, stderr=subprocess.DEVNULL).strip()
-    machine = {"platform": platform.platform(), "cpus": os.cpu_count(), "device": device}
-    return machine | {"versions": versions, "commit": commit, "code": code_hash()[:16], "seed": seed}

@@ -28,11 +28,12 @@ from workbench.runs.build import (
     run,
 )
 from workbench.runs.config import Config
+from workbench.runs.environment import environment
 from workbench.runs.evaluate import ensemble, evaluate, measure
 from workbench.runs.model import Model
 from workbench.runs.resolve import resolve
 from workbench.runs.result import Contents, OpenRun
-from workbench.runs.store import environment, verify_files
+from workbench.runs.store import verify_files
 from workbench.runs.target import Target
 from workbench.training import checkpoint
 from workbench.training.processes import leads

@@ -1,0 +1,74 @@
+"""What a number depends on beside the parameters of its run: code, weights, versions and the machine. Nothing
+here needs torch.
+"""
+
+import hashlib
+import importlib.metadata
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from workbench.io import checksum
+
+PACKAGE = Path(__file__).parent.parent
+# shelves whose members take part in training or evaluation, wherever they are installed
+SHELVES = ("backbones", "data", "encoders", "metrics", "objectives", "text")
+DECIDING = (".py", ".safetensors", ".json", ".toml", ".gz")
+# folders of what starts runs, shows numbers, or tests them
+SHOWING = {"views", "cli", "tour", "execution", "notebooks", "results", "published", "tests"}
+
+
+def code_hash(code: str = "") -> str:
+    """Hash of ``code`` (a notebook's cells) and of every file that can change a number: sources, shipped
+    weights and word lists of this package and of those that add members to its shelves. 64 hex digits.
+    """
+    digest = hashlib.sha256(code.encode())
+    for package in (PACKAGE, *_packages()):
+        for place in _deciding(package):
+            digest.update(f"{package.name}/{place.as_posix()} {checksum(package / place)}\n".encode())
+    return digest.hexdigest()
+
+
+@cache
+def _packages() -> tuple[Path, ...]:
+    """Folders of the packages that add members, whether or not anything of them is imported."""
+    offers = [entry for shelf in SHELVES for entry in entry_points(group=f"workbench.{shelf}")]
+    specs = [find_spec(name) for name in sorted({re.split(r"[.:]", entry.value)[0] for entry in offers})]
+    return tuple(Path(place) for spec in specs if spec for place in spec.submodule_search_locations or ())
+
+
+def _deciding(package: Path) -> Iterator[Path]:
+    for path in sorted(package.rglob("*")):
+        place = path.relative_to(package)
+        if path.suffix in DECIDING and not SHOWING & set(place.parts[:-1]):
+            yield place
+
+
+def environment(seed: int | None = None) -> dict[str, Any]:
+    """What a number may depend on beside the parameters: versions, device, commit, code, and the run's
+    ``seed``.
+
+    The device is known only where torch is already loaded; it is not loaded for this.
+    """
+    own, versions = "itm-workbench", {"python": platform.python_version()}
+    needed = [re.split(r"[^\w.-]", line)[0] for line in importlib.metadata.requires(own) or []]
+    for name in (own, *needed):
+        with suppress(importlib.metadata.PackageNotFoundError):  # an extra that is not installed
+            versions[name] = importlib.metadata.version(name)
+    torch, device, commit = sys.modules.get("torch"), None, None
+    if torch is not None:
+        device = str(torch.cuda.get_device_name()) if torch.cuda.is_available() else "cpu"
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    with suppress(OSError, subprocess.CalledProcessError):  # no git, or an installed package and no clone
+        commit = subprocess.check_output(command, cwd=PACKAGE, text=True, stderr=subprocess.DEVNULL).strip()
+    machine = {"platform": platform.platform(), "cpus": os.cpu_count(), "device": device}
+    return machine | {"versions": versions, "commit": commit, "code": code_hash()[:16], "seed": seed}
