@@ -4,12 +4,14 @@ ask for.
 Where the image of a caption does not matter to a test, captions belong to the images in turn.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from workbench import metrics
 from workbench.metrics.cxc import FourWaySum
 from workbench.metrics.evaluation import Evidence, Subset, evaluate
-from workbench.metrics.grades import Ordered, lists
+from workbench.metrics.grades import lists
 from workbench.metrics.pmrp import Categories, Pmrp
 from workbench.metrics.ranks import Ranked
 
@@ -20,8 +22,8 @@ ncs = metrics.load("ncs").per_query
 
 def order(scores, grades, *, block=None):
     """Grades in the order of the scores, of all queries."""
-    parts = [part.ordered for _, part in lists(scores, grades, block=block)]
-    return Ordered(np.concatenate([part.codes for part in parts]), parts[0].grades)
+    parts = [part for _, part in lists(scores, grades, block=block)]
+    return SimpleNamespace(codes=np.concatenate([part.codes for part in parts]), grades=parts[0].known)
 
 
 def by_key(found):

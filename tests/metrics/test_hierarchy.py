@@ -5,10 +5,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles import metrics as oracle
 from workbench import metrics
 from workbench.metrics import hierarchy
-from workbench.metrics.chains import ROOT as NO_TEXT
-from workbench.metrics.chains import Chains, described, hierarcaps_radius, hierarcaps_traversal
+from workbench.metrics.hierarchy import ROOT as NO_TEXT
+from workbench.metrics.hierarchy import Chains, described, hierarcaps_radius, hierarcaps_traversal, recall
 from workbench.metrics.hierarchy import precision as share_of_retrieved
-from workbench.metrics.hierarchy import recall
 from workbench.records import Split
 
 d_corr_radius, d_corr_image = (metrics.load(name).per_query for name in ("d_corr_radius", "d_corr_image"))

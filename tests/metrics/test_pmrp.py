@@ -18,9 +18,14 @@ def codes(rng):
     return codes
 
 
+def apart(query, gallery):
+    """Hamming distances by the loop."""
+    return (query[:, None] != gallery[None]).sum(axis=2)
+
+
 def r_precision(scores, query, gallery):
     """R-precision of each zeta by categories of queries and of items."""
-    near = (3 - np.minimum(pmrp.differences(query, gallery), 3)).astype(np.float32)
+    near = (3 - np.minimum(apart(query, gallery), 3)).astype(np.float32)
     found = Lists(scores, near, grade_rows(near))
     return {zeta: pmrp.Pmrp(zetas=(zeta,)).per_query(found) for zeta in (0, 1, 2)}
 
@@ -70,7 +75,7 @@ def test_folds_are_separate_galleries(codes, rng):
 
 
 def test_the_order_by_categories_gives_one_and_a_collapsed_model_gives_least(codes, rng):
-    perfect = -pmrp.differences(codes, codes[OWN]).astype(float)
+    perfect = -apart(codes, codes[OWN]).astype(float)
     collapsed, other = (
         r_precision(s, codes, codes[OWN]) for s in (np.zeros((10, 30)), rng.standard_normal((10, 30)))
     )
@@ -93,8 +98,8 @@ def test_scores_may_come_by_blocks_of_embeddings(codes, rng):
 
 
 def test_distances_are_those_of_hamming(codes):
-    expected = (codes[:, None] != codes[OWN][None]).sum(axis=2)
-    assert_allclose(pmrp.differences(codes, codes[OWN]), expected)
+    grades = pmrp.Categories(codes, OWN, far=9).take(np.arange(10), np.arange(30))
+    assert_allclose(grades, 9 - apart(codes, codes[OWN]))
 
 
 def test_intervals_enclose_the_values(codes, rng):

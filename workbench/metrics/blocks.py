@@ -137,11 +137,6 @@ class WithoutOwn(RowScores):
         return self.scores.shape
 
     @property
-    def step(self) -> int:
-        """That of the scores."""
-        return self.scores.step
-
-    @property
     def T(self) -> "WithoutOwn":  # noqa: N802
         """The other direction."""
         order = np.lexsort((self.query, self.item))

@@ -11,22 +11,21 @@ paper, "Is an image worth five sentences?", table 1 (Pearson correlation with th
 pairs).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workbench.metrics import load
+from workbench.metrics import blocks
 from workbench.metrics.evaluation import WITHOUT_OWN, report
 from workbench.metrics.grades import AnyGrades, grade_rows
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.ranks import ratio
-from workbench.metrics.registry import Metric
+from workbench.metrics.registry import Metric, load
 from workbench.records import Array, Judgements, Measurement, MetricKey, Rows, Values, require
 
 EMPTY = 1e-12  # share of the sum of squares that is rounding alone
 LEAST = 4  # queries, half of which are a sample
-TIES = "equal values have their average rank"
 
 
 def pearson(first: Array, second: Array, weights: Array | None = None) -> float:
@@ -35,7 +34,7 @@ def pearson(first: Array, second: Array, weights: Array | None = None) -> float:
     Args:
         first: ``(N,)`` values of pairs.
         second: ``(N,)`` other values of the same pairs.
-        weights: ``(N,)`` how often each pair counts; ``None`` = once.
+        weights: ``(N,)`` how often each pair counts, which scipy's cannot say; ``None`` = once.
 
     >>> round(pearson(np.array([0.9, 0.5, 0.1, 0.4, 0.0]), np.array([5, 4, 1, 2, 0])), 6)
     0.960776
@@ -47,62 +46,37 @@ def pearson(first: Array, second: Array, weights: Array | None = None) -> float:
     return float(np.clip(counted @ (x * y) / np.sqrt((counted @ x**2) * (counted @ y**2)), -1, 1))
 
 
-def spearman(first: Array, second: Array, weights: Array | None = None) -> float:
-    """Spearman correlation: Pearson's of the average ranks; for the arguments see ``pearson``.
+def spearman(first: Array, second: Array) -> float:
+    """Spearman correlation: Pearson's of the average ranks; NaN where either side is constant.
 
     >>> round(spearman(np.array([2, 1, 4, 3, 5]), np.array([1, 2, 3, 4, 5])), 6)
     0.8
     """
-    return pearson(ranks(first, weights), ranks(second, weights), weights)
+    from scipy.stats import rankdata  # seconds to import
+
+    return pearson(rankdata(first), rankdata(second))
 
 
-def ranks(values: Array, weights: Array | None = None) -> Values:
-    """``(N,)`` average ranks, 1 = the smallest value; each value counts as often as its weight says."""
-    return _average_ranks(np.unique(values, return_inverse=True)[1], weights)
+def kendall_tau_c(first: Array, second: Array) -> float:
+    """Kendall's tau-c, which papers print of captions' metrics and experts' scores: twice the concordant less
+    the discordant pairs over ``n^2 (m - 1) / m``, where m is the smaller number of distinct values; NaN where
+    either side is constant.
 
+    Source: A. Stuart, The estimation and comparison of strengths of association in contingency tables,
+    Biometrika 40, 1953.
 
-def _average_ranks(place: Rows, weights: Array | None) -> Values:
-    """Average ranks, given the place of each value among the distinct ones."""
-    size = np.bincount(place, weights=weights)
-    return np.asarray((np.cumsum(size) - size + (size + 1) / 2)[place])
-
-
-def half_of_the_queries(
-    values: Array, ratings: Array, query: Rows, *, rounds: int, rng: np.random.Generator
-) -> Values:
-    """``(rounds,)`` Spearman correlations, each over half of the queries with one judged partner of each.
-
-    Args:
-        values: ``(N,)`` of the judged pairs.
-        ratings: ``(N,)`` grades of these pairs.
-        query: ``(N,)`` which query each pair belongs to.
-        rounds: how many.
-        rng: source of the draws.
-
-    Raises:
-        ValueError: fewer than four queries, half of which is no sample.
+    >>> kendall_tau_c(np.array([1, 2, 3, 4]), np.array([1, 1, 2, 2]))  # 4 concordant: 2 x 4 / (16 / 2)
+    1.0
     """
-    order = np.argsort(query, kind="stable")
-    _, start, size = np.unique(query[order], return_index=True, return_counts=True)
-    require(
-        len(start) >= LEAST,
-        f"a bootstrap over half of {len(start)} queries is none; at least {LEAST} are needed",
-    )
-    out = np.empty(rounds)
-    for number in range(rounds):
-        drawn = rng.choice(len(start), len(start) // 2, replace=False)
-        pair = order[start[drawn] + (rng.random(len(drawn)) * size[drawn]).astype(np.int64)]
-        out[number] = spearman(values[pair], ratings[pair])
-    return out
+    from scipy.stats import kendalltau  # seconds to import
+
+    if len(first) == 0 or min(np.ptp(first), np.ptp(second)) == 0:
+        return float("nan")
+    return float(kendalltau(first, second, variant="c").statistic)
 
 
-def at_pairs(graded: AnyGrades, judgements: Judgements, *, block: int = 512) -> Values:
-    """``(N,)`` the values of any grades at the pairs that the judgements list.
-
-    Args:
-        graded: ``(I, T)`` a matrix, judgements or relevance, which is made by blocks of captions.
-        judgements: whose pairs are asked for.
-        block: captions at a time.
+def at_pairs(graded: AnyGrades, judgements: Judgements) -> Values:
+    """``(N,)`` the values of any grades ``(I, T)`` at the pairs that the judgements list.
 
     Raises:
         ValueError: shapes differ.
@@ -116,26 +90,7 @@ def at_pairs(graded: AnyGrades, judgements: Judgements, *, block: int = 512) -> 
         return graded.at(images, captions).astype(np.float64)
     if isinstance(graded, np.ndarray):
         return np.asarray(graded[images, captions], dtype=np.float64)
-    out, turned = np.empty(len(images)), grade_rows(graded).T
-    for first in range(0, judgements.shape[1], block):
-        here = np.flatnonzero((captions >= first) & (captions < first + block))
-        if len(here):
-            out[here] = turned.rows(slice(first, first + block))[captions[here] - first, images[here]]
-    return out
-
-
-def cosines(first: Array, second: Array, judgements: Judgements) -> Values:
-    """``(N,)`` inner products at the listed pairs, of embeddings whose whole matrix of scores may be too
-    large to make.
-
-    Args:
-        first: ``(I, D)`` unit vectors of the rows.
-        second: ``(T, D)`` unit vectors of the columns.
-        judgements: whose pairs are asked for.
-    """
-    return np.asarray(
-        np.einsum("nd,nd->n", first[judgements.images], second[judgements.captions], dtype=np.float64)
-    )
+    return blocks.at_pairs(grade_rows(graded).T, captions, images).astype(np.float64)
 
 
 def judged_sample(judgements: Judgements, own: Rows, others: int, rng: np.random.Generator) -> Judgements:
@@ -161,47 +116,49 @@ def judged_sample(judgements: Judgements, own: Rows, others: int, rng: np.random
 
 @dataclass(frozen=True)
 class Pairs:
-    """Judged pairs.
-
-    Args:
-        values: ``(N,)`` of the model.
-        ratings: ``(N,)`` grades.
-        query: ``(N,)`` which query each pair belongs to.
-    """
+    """Judged pairs: ``(N,)`` value of the model, rating, and the query that each belongs to."""
 
     values: Values
     ratings: Values
     query: Rows
 
 
-class Pearson(Metric):
-    """Pearson correlation of scores and ratings over all judged pairs."""
+class Correlation(Metric):
+    """A correlation of scores and ratings over all judged pairs."""
 
-    name = "pearson"
-    hit = "pearson correlation over the pairs; gallery = pairs"
     requires = "pairs"
     directions: tuple[str, ...] = ("",)
     by = ("rated",)
     face = "correlation"
-    ties = TIES
+    ties = "equal values have their average rank"
+    coefficient: Callable[..., float]
 
     def per_query(self, found: Pairs, k: int | None = None) -> Values:
-        """``(N, 2)`` value and rating of each pair; a correlation is no mean of values by query."""
-        return np.stack([found.values, found.ratings], axis=1)
+        """``(N, 3)`` value, rating and query of each pair; a correlation is no mean of values by query."""
+        return np.column_stack([found.values, found.ratings, found.query])
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """The correlation, and that of each resample; a resample in which a side is constant is NaN."""
-        if isinstance(at, str) or min(np.ptp(values, axis=0)) == 0:
+        x, y, _ = values.T
+        if isinstance(at, str) or min(np.ptp(x), np.ptp(y)) == 0:
             return float("nan"), np.zeros(0)
-        return self.of_pairs(*values.T), self.of_resamples(values, at, draws)
+        return self.coefficient(x, y), self.of_resamples(x, y, at, draws)
 
-    def of_pairs(self, x: Values, y: Values) -> float:
-        """The correlation of all pairs."""
-        return pearson(x, y)
+    def of_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
+        """``(rounds,)`` each over its pairs, as often as their image was drawn."""
+        drawn = (np.repeat(np.arange(len(x)), row[image].astype(int)) for b in draws.blocks() for row in b)
+        return np.fromiter((self.coefficient(x[part], y[part]) for part in drawn), float, draws.rounds)
 
-    def of_resamples(self, values: Values, image: Rows, draws: Draws) -> Values:
+
+class Pearson(Correlation):
+    """Pearson correlation of scores and ratings over all judged pairs."""
+
+    name, hit = "pearson", "pearson correlation over the pairs; gallery = pairs"
+    coefficient = staticmethod(pearson)
+
+    def of_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
         """``(rounds,)`` from sums over each image's pairs."""
-        x, y = (values - values.mean(axis=0)).T
+        x, y = x - x.mean(), y - y.mean()
         n, sx, sy, sxx, syy, sxy = draws.sums((np.ones(len(x)), x, y, x * x, y * y, x * y), image).T
         known = np.maximum(n, 1)
         across, along = sxx - sx**2 / known, syy - sy**2 / known
@@ -209,85 +166,56 @@ class Pearson(Metric):
         return ratio(sxy - sx * sy / known, np.where(varies, np.sqrt(np.abs(across * along)), 0))
 
 
-class Spearman(Pearson):
+class Spearman(Correlation):
     """Spearman correlation of scores and ratings over all judged pairs."""
 
     name, hit = "spearman", "spearman correlation over the pairs; gallery = pairs"
+    coefficient = staticmethod(spearman)
 
-    def of_pairs(self, x: Values, y: Values) -> float:
-        """The correlation of all pairs."""
-        return spearman(x, y)
-
-    def of_resamples(self, values: Values, image: Rows, draws: Draws) -> Values:
-        """``(rounds,)`` ranked anew in each resample."""
-        first, second = (np.unique(side, return_inverse=True)[1] for side in values.T)
+    def of_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
+        """``(rounds,)`` ranked anew in each resample, by counting: seven times as fast as sorting."""
+        first, second = (np.unique(side, return_inverse=True)[1] for side in (x, y))
         weights = (row[image] for block in draws.blocks() for row in block)
         found = (pearson(_average_ranks(first, one), _average_ranks(second, one), one) for one in weights)
-        return np.fromiter(found, dtype=np.float64, count=draws.rounds)
+        return np.fromiter(found, float, draws.rounds)
 
 
-def kendall_tau_c(first: Array, second: Array) -> float:
-    """Kendall's tau-c, which papers print of captions' metrics and experts' scores: twice the concordant less
-    the discordant pairs over ``n^2 (m - 1) / m``, where m is the smaller number of distinct values; NaN where
-    either side is constant.
-
-    Source: A. Stuart, The estimation and comparison of strengths of association in contingency tables,
-    Biometrika 40, 1953.
-
-    Args:
-        first: ``(N,)`` values of pairs.
-        second: ``(N,)`` other values of the same pairs.
-
-    >>> kendall_tau_c(np.array([1, 2, 3, 4]), np.array([1, 1, 2, 2]))  # 4 concordant: 2 x 4 / (16 / 2)
-    1.0
-    """
-    # imported here, since only this needs it
-    from scipy.stats import kendalltau
-
-    if len(first) == 0 or min(np.ptp(first), np.ptp(second)) == 0:
-        return float("nan")
-    return float(kendalltau(first, second, variant="c").statistic)
+def _average_ranks(place: Rows, weights: Array) -> Values:
+    """Average ranks, given the place of each value among the distinct ones and how often each counts."""
+    size = np.bincount(place, weights=weights)
+    return np.asarray((np.cumsum(size) - size + (size + 1) / 2)[place])
 
 
-class TauC(Pearson):
-    """Kendall's tau-c of scores and ratings over all judged pairs: a row to be asked for, ``rows=(TauC(),)``,
-    and none of every table, since each resample orders all pairs anew.
+class TauC(Correlation):
+    """Kendall's tau-c of scores and ratings over all judged pairs, measured where it is asked for, since each
+    resample orders all pairs anew.
     """
 
     name, hit = "kendall_tau_c", "kendall tau-c over the pairs; gallery = pairs"
     ties = "a tie is neither concordant nor discordant"
-
-    def of_pairs(self, x: Values, y: Values) -> float:
-        """The correlation of all pairs."""
-        return kendall_tau_c(x, y)
-
-    def of_resamples(self, values: Values, image: Rows, draws: Draws) -> Values:
-        """``(rounds,)`` each over its pairs, as often as their image was drawn."""
-        drawn = (np.repeat(values, row[image].astype(np.int64), axis=0) for b in draws.blocks() for row in b)
-        found = (kendall_tau_c(*pairs.T) for pairs in drawn)
-        return np.fromiter(found, dtype=np.float64, count=draws.rounds)
+    coefficient = staticmethod(kendall_tau_c)
 
 
-class SpearmanHalf(Pearson):
+class SpearmanHalf(Correlation):
     """The bootstrap of Crisscrossed Captions: the mean over rounds of half the queries with one pair each."""
 
     name = "spearman_half"
     hit = "mean over the rounds, each half of the queries with one judged partner of each"
     directions = ("i2t", "t2i", "i2i", "t2t")
 
-    def per_query(self, found: Pairs, k: int | None = None) -> Values:
-        """``(N, 3)`` value, rating and query of each pair."""
-        return np.column_stack([found.values, found.ratings, found.query])
-
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """The mean over the rounds, and each of them; NaN without rounds or with fewer than four queries."""
         x, y, query = values.T
-        if not draws.rounds or min(np.ptp(x), np.ptp(y)) == 0 or len(np.unique(query)) < LEAST:
+        order, rng = np.argsort(query, kind="stable"), np.random.default_rng(draws.seed)
+        _, start, size = np.unique(query[order], return_index=True, return_counts=True)
+        if not draws.rounds or min(np.ptp(x), np.ptp(y)) == 0 or len(start) < LEAST:
             return float("nan"), np.zeros(0)
-        half = half_of_the_queries(
-            x, y, query.astype(np.int64), rounds=draws.rounds, rng=np.random.default_rng(draws.seed)
-        )
-        return float(np.nanmean(half)), half
+        out = np.empty(draws.rounds)
+        for number in range(draws.rounds):
+            drawn = rng.choice(len(start), len(start) // 2, replace=False)
+            pairs = order[start[drawn] + (rng.random(len(drawn)) * size[drawn]).astype(np.int64)]
+            out[number] = spearman(x[pairs], y[pairs])
+        return float(np.nanmean(out)), out
 
 
 def correlations(
@@ -328,21 +256,21 @@ def correlations(
     )
     image = own[judgements.images] if directions == ("t2t",) else judgements.images
     draws = Draws(own, int(own.max(initial=-1)) + 1, rounds, seed)
-    table = [load(row) if isinstance(row, str) else row for row in rows]
     kept = {"": np.ones(len(at), dtype=bool)}
     if "t2i" in directions:
         kept[WITHOUT_OWN] = own[judgements.captions] != judgements.images
+    metrics = [load(row) if isinstance(row, str) else row for row in rows]
+    numbers = [(row, way) for row in metrics for way in row.directions if way in ("", *directions)]
     out = []
     for part, pairs in kept.items():
         x, y = at[pairs], judgements.grades[pairs].astype(np.float64)
-        for row in table:
-            for direction in [one for one in row.directions if one in ("", *directions)]:
-                query = (judgements.captions if direction == "t2i" else judgements.images)[pairs]
-                key = MetricKey(row.name, direction, judgements.name, subset=part)
-                found = report(row, key, row.per_query(Pairs(x, y, query)), image[pairs], draws, len(x))
-                # a number of one direction that four queries are too few for is none
-                if not (direction and np.isnan(found.value)):
-                    out.append(replace(found, queries=len(np.unique(query))))
+        for row, way in numbers:
+            query = (judgements.captions if way == "t2i" else judgements.images)[pairs]
+            key = MetricKey(row.name, way, judgements.name, subset=part)
+            one = report(row, key, row.per_query(Pairs(x, y, query)), image[pairs], draws, len(x))
+            # a number of one direction that four queries are too few for is none
+            if not (way and np.isnan(one.value)):
+                out.append(replace(one, queries=len(np.unique(query))))
     return out
 
 

@@ -76,13 +76,13 @@ class GradeRows(RowScores):
     def distinct(self) -> Array:
         """``(G,)`` distinct grades, ascending."""
         grades = self.graded
-        if isinstance(grades, Judgements):
-            known = grades.grades
-            if grades.unlisted is not None and len(known) < np.prod(grades.shape):
-                known = np.append(known, known.dtype.type(grades.unlisted))
-        else:
+        if not isinstance(grades, Judgements):
             parts = (slice(first, first + self.step) for first in range(0, self.shape[0], self.step))
             known = np.concatenate([np.unique(self.rows(part)) for part in parts])
+        elif grades.unlisted is not None and len(grades.grades) < np.prod(grades.shape):
+            known = np.append(grades.grades, grades.grades.dtype.type(grades.unlisted))
+        else:
+            known = grades.grades
         return np.unique(known[~np.isnan(known)])
 
     def cut(self, rows: Rows, columns: Rows) -> RowScores:
@@ -102,20 +102,6 @@ def grade_rows(grades: AnyGrades) -> GradeRows:
     if isinstance(grades, Judgements) or np.prod(grades.shape) > HELD:
         return GradeRows(grades)
     return GradeRows(Matrix(np.asarray(grades.take(*map(np.arange, grades.shape))), grades.name))
-
-
-@dataclass(frozen=True)
-class Ordered:
-    """Grades in the order of the scores, best score first.
-
-    Args:
-        codes: ``(queries, gallery)`` index into ``grades``; 0 = nobody judged the pair, and such pairs stand
-            at the end.
-        grades: ``(G,)`` distinct grades, ascending, after a leading 0 for "not judged".
-    """
-
-    codes: Array
-    grades: Values
 
 
 @dataclass(frozen=True)
@@ -156,13 +142,19 @@ class Lists:
         """All queries of a matrix of scores and one of grades."""
         return Lists(scores, grades, grade_rows(grades), depth, max(depth, width))
 
+    @property
+    def known(self) -> Values:
+        """``(G,)`` distinct grades, ascending, after a leading 0 for "not judged"."""
+        return np.append(0.0, self.source.distinct)
+
     @cached_property
-    def ordered(self) -> Ordered:
-        """The grades in the order of the scores; among equal scores the lower grade stands first."""
-        known = self.source.distinct
-        codes = np.where(np.isnan(self.grades), 0, np.searchsorted(known, self.grades) + 1)
-        in_order = _codes_in_order(self.scores, codes, len(known) + 1)
-        return Ordered(in_order.astype(np.min_scalar_type(len(known))), np.append(0.0, known))
+    def codes(self) -> Array:
+        """``(queries, gallery)`` the grades in the order of the scores, best score first, as indices into
+        ``known``: among equal scores the lower grade stands first, pairs that nobody judged (0) last.
+        """
+        distinct = self.source.distinct
+        codes = np.where(np.isnan(self.grades), 0, np.searchsorted(distinct, self.grades) + 1)
+        return _in_order(self.scores, codes, len(distinct) + 1).astype(np.min_scalar_type(len(distinct)))
 
     @cached_property
     def listed(self) -> Mask:
@@ -222,7 +214,7 @@ def lists(
         yield first, Lists(part, rows.rows(slice(first, first + len(part))), rows, depth, max(depth, width))
 
 
-def _codes_in_order(scores: Array, codes: Rows, size: int) -> Rows:
+def _in_order(scores: Array, codes: Rows, size: int) -> Rows:
     by_score = np.argsort(-scores, axis=1)
     sorted_scores = np.take_along_axis(scores, by_score, 1)
     sorted_codes = np.take_along_axis(codes, by_score, 1)
@@ -241,5 +233,5 @@ def _best(scores: Array, grades: Values, depth: int) -> Rows:
     for query in np.flatnonzero((scores >= least[:, None]).sum(axis=1) > depth):
         tied = np.flatnonzero(scores[query] >= least[query])
         top[query] = tied[np.lexsort((-tied, grades[query, tied], -scores[query, tied]))][:depth]
-    found, worth = (np.take_along_axis(values, top, axis=1) for values in (scores, grades))
-    return np.asarray(np.take_along_axis(top, np.lexsort((-top, worth, -found), axis=1), axis=1))
+    score, worth = (np.take_along_axis(values, top, axis=1) for values in (scores, grades))
+    return np.asarray(np.take_along_axis(top, np.lexsort((-top, worth, -score), axis=1), axis=1))

@@ -1,29 +1,223 @@
 """HierarCaps: whether a model orders texts from generic to specific around the images they describe.
 
-A set of texts is retrieved for an image, by one of two protocols (``chains``), and compared, as strings, with
-the image's chain. "P is the share of retrieved texts that belong to the image's chain, R the share of the
-chain's levels retrieved; both are means over chains." Recall by level is R of one level, 1 = the most
-generic.
+Each image has chains of texts, generic first. Two protocols that do not agree retrieve a set of texts for
+an image. ``hierarcaps_radius`` (released code): 50 equally spaced thresholds between the smallest and the
+largest distance from the root; at each the text nearest the image among those within the threshold.
+``hierarcaps_traversal`` (the DITM paper, after MERU): 50 equally spaced points from the text nearest the
+image to the root, both included; each point retrieves its nearest text. The root, the embedding of the empty
+string, is in the pool but never counted; without it every image retrieves the same few texts near the end.
+Among equally near texts the first of the list is retrieved.
 
-``d_corr_radius`` and ``d_corr_image``: Kendall tau, chain by chain, of the level with the distance from the
-root, and with the nearness to the image; equal distances count 0.
+"P is the share of retrieved texts that belong to the image's chain, R the share of the chain's levels
+retrieved; both are means over chains." Texts are compared as strings. Recall by level is R of one level, 1 =
+the most generic. ``d_corr_radius`` and ``d_corr_image``: Kendall tau, chain by chain, of the level with the
+distance from the root, and with the nearness to the image; equal distances count 0.
 
 Source: M. Alper, H. Averbuch-Elor, Emergent visual-semantic hierarchies in image-text representations, ECCV
-2024 (P, R); DITM's description of its HierarCaps experiment (d_corr).
+2024, and its released code (radius, P, R); K. Desai et al., Hyperbolic image-text representations (MERU),
+ICML 2023 (image traversals); DITM's description of its HierarCaps experiment (traversal, d_corr). Departure
+from the released radius code: equal strings are one candidate, which changes no set.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
 
-from workbench.metrics import load
-from workbench.metrics.chains import ROOT, Chains, hierarcaps_radius, hierarcaps_traversal
+from workbench.formatting import format_number
 from workbench.metrics.evaluation import report
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
-from workbench.metrics.registry import Metric
-from workbench.records import Measurement, MetricKey, Rows, Values
+from workbench.metrics.registry import Metric, load
+from workbench.records import Array, Mask, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.registry import Natural
+
+ROOT = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """What the hierarchy metrics read.
+
+    Args:
+        image: ``(I, D)`` unit vectors.
+        text: ``(T, D)`` unit vectors of the captions.
+        root: ``(D,)`` unit vector of the empty string.
+        captions: ``(T,)`` texts; equal strings are one text, embedded as at their first place.
+        level: ``(T,)`` larger = more specific; every chain has the same levels, once each.
+        chain: ``(T,)`` number of the caption's chain.
+        own: ``(T,)`` row of the caption's image; a chain describes one image.
+
+    Raises:
+        ValueError: lengths differ, a vector is not of unit length, a chain lacks a level or describes two
+            images.
+    """
+
+    image: Array
+    text: Array
+    root: Array
+    captions: Sequence[str]
+    level: Rows
+    chain: Rows
+    own: Rows
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.text), len(self.captions), len(self.level), len(self.chain), len(self.own)}
+        require(len(lengths) == 1, f"text, captions, level, chain and own have lengths {sorted(lengths)}")
+        for name, vectors in (("image", self.image), ("text", self.text), ("root", self.root[None])):
+            lengths_off = np.abs(np.linalg.norm(vectors.astype(np.float64), axis=1) - 1).max()
+            if not lengths_off < 1e-3:  # also catches NaN
+                raise ValueError(
+                    f"{name} vectors must have length 1, one is off by {format_number(lengths_off, 4)}"
+                )
+        levels, chain, own = (values[self.rows] for values in (self.level, self.chain, self.own))
+        require(
+            (levels == levels[0]).all() and (chain == chain[:, :1]).all(),
+            f"every chain must have the levels {levels[0].tolist()}, once each",
+        )
+        require((own == own[:, :1]).all(), "a chain describes two images")
+
+    @staticmethod
+    def of(split: Split, image: Array, text: Array, root: Array) -> "Chains":
+        """The chains of a split with its embeddings, see the arguments of the class.
+
+        Raises:
+            ValueError: the split's captions form no chains.
+        """
+        if split.level is None or split.chain is None:
+            raise ValueError(
+                f"the captions of {split.name} form no chains; load chains, e.g. scenes with texts='chains'"
+            )
+        return Chains(image, text, root, split.captions, split.level, split.chain, split.own)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """``(C, L)`` caption rows of each chain, generic first."""
+        depth = len(np.unique(self.level))
+        require(
+            len(self.level) % depth == 0, f"{len(self.level)} captions do not make chains of {depth} levels"
+        )
+        return np.lexsort((self.level, self.chain)).reshape(-1, depth)
+
+    @cached_property
+    def image_of(self) -> Rows:
+        """``(C,)`` image row of each chain."""
+        return self.own[self.rows[:, 0]]
+
+    @cached_property
+    def first(self) -> Rows:
+        """``(T,)`` first row that holds the same string: the name of a text."""
+        place: dict[str, int] = {}
+        return np.array(
+            [place.setdefault(text, row) for row, text in enumerate(self.captions)], dtype=np.int64
+        )
+
+    @cached_property
+    def pool(self) -> Rows:
+        """``(P,)`` rows of the distinct texts."""
+        return np.unique(self.first)
+
+    @property
+    def cosine(self) -> Values:
+        """``(T,)`` cosine of each caption with its own image."""
+        return np.asarray(np.einsum("td,td->t", self.text, self.image[self.own], dtype=np.float64))
+
+    @property
+    def distance(self) -> Values:
+        """``(T,)`` Euclidean distance of each caption from its own image, in [0, 2]."""
+        return np.sqrt(np.maximum(2 - 2 * self.cosine, 0))
+
+    @property
+    def radius(self) -> Values:
+        """``(T,)`` Euclidean distance of each caption from the root, in [0, 2]."""
+        return np.asarray(np.linalg.norm(self.text.astype(np.float64) - self.root, axis=1))
+
+
+# several metrics read what one protocol retrieves
+@lru_cache(maxsize=2)
+def hierarcaps_radius(chains: Chains, *, steps: int = 50) -> list[Rows]:
+    """Texts retrieved by growing a ball around the root: for each chain the caption rows of the distinct
+    texts, in the order they were found.
+    """
+    radius = chains.radius[chains.pool]
+    inside = radius <= np.linspace(radius.min(), radius.max(), steps)[:, None]
+
+    def picks(images: Values) -> Rows:
+        scores = images @ chains.text[chains.pool].T
+        return np.stack([np.where(within, scores, -np.inf).argmax(axis=1) for within in inside], axis=1)
+
+    return _retrieved(chains, picks)
+
+
+@lru_cache(maxsize=2)
+def hierarcaps_traversal(
+    chains: Chains, *, start: Literal["text", "image"] = "text", root_in_pool: bool = True, steps: int = 50
+) -> list[Rows]:
+    """Texts retrieved on the straight way to the root.
+
+    Args:
+        chains: embeddings and chains.
+        start: from the text nearest the image (DITM), or from the image itself (MERU).
+        root_in_pool: whether a point may retrieve the root.
+        steps: number of points, both ends included.
+
+    Returns:
+        For each chain the caption rows of the distinct texts, in the order they were found; -1 stands for the
+        root.
+
+    Raises:
+        ValueError: ``start`` is neither ``"text"`` nor ``"image"``.
+    """
+    require(start in ("text", "image"), f"start={start!r}: choose 'text' or 'image'")
+    pool = chains.text[chains.pool].astype(np.float64)
+    candidates = np.concatenate([pool, chains.root[None]]) if root_in_pool else pool
+    of_root = candidates @ chains.root
+
+    def picks(images: Values) -> Rows:
+        begin = images if start == "image" else pool[(images @ pool.T).argmax(axis=1)]
+        # a point's length does not change which unit vector is nearest, so that points need not be normalised
+        scores = begin @ candidates.T
+        found = [((1 - t) * scores + t * of_root).argmax(axis=1) for t in np.linspace(0, 1, steps)]
+        index = np.stack(found, axis=1)
+        return np.where(index < len(pool), index, ROOT)
+
+    return _retrieved(chains, picks)
+
+
+def _retrieved(chains: Chains, picks: Callable[[Values], Rows], block: int = 256) -> list[Rows]:
+    """Distinct picks of each chain as caption rows, in order; by blocks, since a block is scored against the
+    whole pool.
+    """
+    out = []
+    for first in range(0, len(chains.image_of), block):
+        images = chains.image[chains.image_of[first : first + block]].astype(np.float64)
+        for picked in picks(images):
+            distinct = np.array(list(dict.fromkeys(picked.tolist())))
+            out.append(np.where(distinct == ROOT, ROOT, chains.pool[distinct]))
+    return out
+
+
+def described(
+    chains: Chains, retrieved: Rows, chain: int, true: Mask | None = None
+) -> tuple[list[str], list[int], list[bool]]:
+    """What one chain's image retrieved, in words.
+
+    Args:
+        chains: embeddings and chains.
+        retrieved: caption rows, from either protocol.
+        chain: number of the chain.
+        true: ``(I, T)`` which texts are true of which images; ``None`` = only those of the image's chain.
+
+    Returns:
+        The texts without the root, their levels in the chain (0 = not in it), and whether they are true of
+        the image.
+    """
+    own = chains.rows[chain]
+    level = dict(zip(chains.first[own].tolist(), chains.level[own].tolist(), strict=True))
+    rows = [row for row in retrieved.tolist() if row != ROOT]
+    holds = [row in level or (true is not None and bool(true[chains.image_of[chain], row])) for row in rows]
+    return [chains.captions[row] for row in rows], [level.get(row, 0) for row in rows], holds
 
 
 class Retrieval(Metric):
@@ -31,7 +225,7 @@ class Retrieval(Metric):
 
     Args:
         steps: thresholds, or points on the way to the root.
-        start: of the traversal, see ``chains.hierarcaps_traversal``.
+        start: of the traversal, see ``hierarcaps_traversal``.
         root_in_pool: of the traversal.
     """
 
@@ -45,24 +239,19 @@ class Retrieval(Metric):
 
     def phrase(self, k: int | None, judgements: str) -> str:
         """What counts as a hit, and how texts are retrieved."""
-        pool = "in" if self.root_in_pool else "not in"
-        way = {
-            "radius": f"{self.steps} thresholds of the distance from the root",
-            "traversal": f"{self.steps} points from the {self.start} to the root, root {pool} the pool",
-        }
-        return f"{self.hit}; {way[self.way]}"
-
-    def retrieved(self, chains: Chains) -> list[Rows]:
-        """Caption rows of the texts that each chain's image retrieves."""
         if self.way == "radius":
-            return hierarcaps_radius(chains, steps=self.steps)
-        return hierarcaps_traversal(
-            chains, start=self.start, root_in_pool=self.root_in_pool, steps=self.steps
-        )
+            return f"{self.hit}; {self.steps} thresholds of the distance from the root"
+        pool = "in" if self.root_in_pool else "not in"
+        return f"{self.hit}; {self.steps} points from the {self.start} to the root, root {pool} the pool"
 
     def per_query(self, found: Chains, k: int | None = None) -> Values:
         """``(C,)`` in [0, 1]."""
-        return self.of(self.retrieved(found), found.first[found.rows], k)
+        if self.way == "radius":
+            retrieved = hierarcaps_radius(found, steps=self.steps)
+        else:
+            options = {"start": self.start, "root_in_pool": self.root_in_pool, "steps": self.steps}
+            retrieved = hierarcaps_traversal(found, **options)
+        return self.of(retrieved, found.first[found.rows], k)
 
 
 def d_corr_radius(found: Chains, k: int | None = None) -> Values:
@@ -137,7 +326,7 @@ def hierarchy_scores(
 
     Args:
         chains: embeddings and chains.
-        start: of the traversal, see ``chains.hierarcaps_traversal``.
+        start: of the traversal, see ``hierarcaps_traversal``.
         root_in_pool: of the traversal.
         steps: thresholds and points.
         more: further metrics that read chains, or their names.

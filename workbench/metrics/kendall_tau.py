@@ -15,7 +15,7 @@ from workbench.metrics.grades import Lists
 from workbench.metrics.ndcg import GRADED_TIES
 from workbench.metrics.ranks import ratio
 from workbench.metrics.registry import Metric
-from workbench.records import Array, Values
+from workbench.records import Rows, Values
 
 
 def kendall_tau(found: Lists, k: int | None = None) -> Values:
@@ -29,40 +29,22 @@ def kendall_tau(found: Lists, k: int | None = None) -> Values:
     >>> kendall_tau(found).tolist()  # 1 of 5 pairs discordant
     [0.6]
     """
-    codes = found.ordered.codes
-    return 1 - 2 * ratio(discordant(codes), pairs_of_different_grades(codes))
+    discordant, pairs = np.array([_counts(row[row > 0]) for row in found.codes]).reshape(-1, 2).T
+    return 1 - 2 * ratio(discordant, pairs)
 
 
-def pairs_of_different_grades(codes: Array) -> Values:
-    """Pairs of judged items (code > 0) with different codes, by query."""
-    ascending = np.sort(codes, axis=1, kind="stable")
-    starts = np.ones(codes.shape, dtype=bool)
-    starts[:, 1:] = ascending[:, 1:] != ascending[:, :-1]
-    run_start = np.maximum.accumulate(np.where(starts, np.arange(codes.shape[1]), 0), axis=1)
-    unjudged = (codes == 0).sum(axis=1, keepdims=True)
-    # an item differs from every judged item that stands before its run
-    return np.asarray(np.where(ascending > 0, run_start - unjudged, 0).sum(axis=1), dtype=np.float64)
+def _counts(codes: Rows) -> tuple[float, int]:
+    """Discordant pairs of a list of codes, best score first, and pairs of different codes."""
+    from scipy.stats import kendalltau  # seconds to import
 
-
-def discordant(codes: Array) -> Values:
-    """Pairs whose earlier item has the smaller code, by query; unjudged items (code 0) stand last and so are
-    in no such pair.
-
-    One bit at a time, from the highest: two codes differ first at one bit, where the smaller has 0 and the
-    larger has 1. Among items that share the higher bits, each 1 is paired with the 0s before it.
-    """
-    out = np.zeros(len(codes))
-    shared = np.zeros_like(codes)
-    for bit in reversed(range(int(codes.max(initial=0)).bit_length())):
-        ones = (codes >> bit) & 1 == 1
-        zeros_before = np.cumsum(~ones, axis=1)
-        starts = np.ones(codes.shape, dtype=bool)
-        starts[:, 1:] = shared[:, 1:] != shared[:, :-1]
-        before_group = np.maximum.accumulate(np.where(starts, zeros_before - ~ones, 0), axis=1)
-        out += np.where(ones, zeros_before - before_group, 0).sum(axis=1)
-        codes = np.take_along_axis(codes, np.argsort(codes >> bit, axis=1, kind="stable"), axis=1)
-        shared = codes >> bit
-    return out
+    size, same = len(codes), np.bincount(codes)
+    every = size * (size - 1) // 2
+    pairs = every - int((same * (same - 1)).sum()) // 2
+    if not pairs:
+        return 0, 0
+    # no two scores are equal here, so that tau-b is the concordant less the discordant over this root
+    gap = round(kendalltau(np.arange(size, 0, -1), codes).statistic * (every * pairs) ** 0.5)
+    return (pairs - gap) / 2, pairs
 
 
 MEMBER = Metric.row(

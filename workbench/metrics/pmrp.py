@@ -43,13 +43,6 @@ def presence(categories: Sequence[Collection[str]]) -> Mask:
     return out
 
 
-def differences(query: Mask, gallery: Mask) -> Rows:
-    """``(queries, gallery)`` Hamming distances of vectors of categories."""
-    first, second = query.astype(np.float32), gallery.astype(np.float32)
-    apart = first.sum(axis=1)[:, None] + second.sum(axis=1) - 2 * first @ second.T
-    return np.asarray(np.rint(apart), dtype=np.int64)
-
-
 @dataclass(frozen=True)
 class Categories:
     """Grades from categories, see ``records.Graded``: how many places less than ``far`` two images differ in.
@@ -78,9 +71,11 @@ class Categories:
 
     def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` grades; NaN for an image without any category and for its captions."""
-        first, second = self.codes[images], self.codes[self.own[captions]]
-        near = (self.far - np.minimum(differences(first, second), self.far)).astype(np.float32)
-        return np.where(np.logical_and.outer(first.any(axis=1), second.any(axis=1)), near, np.float32(np.nan))
+        first, second = (self.codes[rows].astype(np.float32) for rows in (images, self.own[captions]))
+        # Hamming distances; exact, since they are small whole numbers
+        apart = first.sum(axis=1)[:, None] + second.sum(axis=1) - 2 * first @ second.T
+        listed = np.logical_and.outer(first.any(axis=1), second.any(axis=1))
+        return np.where(listed, self.far - np.minimum(np.rint(apart), self.far), np.float32(np.nan))
 
 
 class Pmrp(Metric):
@@ -107,20 +102,17 @@ class Pmrp(Metric):
 
     def per_query(self, found: Lists, k: int | None = None) -> Values:
         """``(queries,)`` in [0, 1], NaN where nothing is plausible."""
-        far = getattr(found.source.graded, "far", FAR)
-        require(
-            max(self.zetas) < far,
-            f"zeta {max(self.zetas)} needs Categories(codes, own, far={max(self.zetas) + 1})",
-        )
-        grades, judged = found.ordered.grades[found.ordered.codes], found.ordered.codes > 0
-        out = []
-        for zeta in self.zetas:
-            plausible = judged & (grades >= far - zeta)
-            number = plausible.sum(axis=1)
-            out.append(
-                ratio((plausible & (np.arange(grades.shape[1]) < number[:, None])).sum(axis=1), number)
-            )
-        return np.asarray(np.mean(out, axis=0))
+        far, most = getattr(found.source.graded, "far", FAR), max(self.zetas)
+        require(most < far, f"zeta {most} needs Categories(codes, own, far={most + 1})")
+        grades = np.where(found.codes > 0, found.known[found.codes], -1)
+        plausible = [grades >= far - zeta for zeta in self.zetas]
+        return np.asarray(np.mean([_r_precision(items) for items in plausible], axis=0))
+
+
+def _r_precision(plausible: Mask) -> Values:
+    number = plausible.sum(axis=1)
+    among = np.arange(plausible.shape[1]) < number[:, None]
+    return ratio((plausible & among).sum(axis=1), number)
 
 
 MEMBER = Pmrp

@@ -36,7 +36,7 @@ from workbench.records import Rows, Values
 from workbench.registry import Natural
 
 TIES = "among equal scores the lower grade ranks above"
-BALLOTS = 30
+BALLOTS, BLOCK = 30, 512
 
 
 class BySize(Metric):
@@ -181,16 +181,16 @@ def votes(phi: GradeRows, own: Rows, m: int, *, ballots: int = BALLOTS, without_
         ``(I, m)`` image rows, most votes first; among equal votes the earlier row first.
     """
     images, captions = phi.shape
-    box = sparse.csr_array((images, images))
-    for first in range(0, captions, 512):
-        rows = np.nan_to_num(phi.T.rows(slice(first, first + 512)))
-        best = np.argsort(-rows, axis=1, kind="stable")[:, :ballots]
-        at = (np.repeat(own[first : first + len(rows)], best.shape[1]), best.ravel())
-        given = np.take_along_axis(rows, best, axis=1).ravel().astype(np.float64)
-        box = box + sparse.csr_array((given, at), shape=(images, images))
+    best, given = [], []
+    for first in range(0, captions, BLOCK):
+        rows = np.nan_to_num(phi.T.rows(slice(first, first + BLOCK)))
+        best.append(np.argsort(-rows, axis=1, kind="stable")[:, :ballots])
+        given.append(np.take_along_axis(rows, best[-1], axis=1).astype(np.float64))
+    at = np.repeat(own, best[0].shape[1]), np.concatenate(best).ravel()
+    box = sparse.csr_array((np.concatenate(given).ravel(), at), shape=(images, images))
     kept = []
-    for first in range(0, images, 512):
-        part = box[first : first + 512].toarray()
+    for first in range(0, images, BLOCK):
+        part = box[first : first + BLOCK].toarray()
         if without_own:
             part[np.arange(len(part)), np.arange(first, first + len(part))] = -1
         kept.append(np.argsort(-part, axis=1, kind="stable")[:, :m])
@@ -207,16 +207,11 @@ def voted(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -
         direction: ``"i2t"`` or ``"t2i"``.
         without_own: leave out a query's own items.
     """
-    images, turned = len(kept), direction == "t2i"
-    at = (np.repeat(np.arange(images), kept.shape[1]), kept.ravel())
-    member = sparse.csr_array((np.ones(kept.size), at), shape=(images, images))
-    pairs = sparse.csr_array(member[own] if turned else member[:, own])
-    pairs.sort_indices()
-    query, item = (side.astype(np.int64) for side in pairs.tocoo().coords)
+    member = np.zeros((len(kept), len(kept)), dtype=bool)
+    np.put_along_axis(member, kept, True, axis=1)
     if without_own:
-        other = own[query] != item if turned else query != own[item]
-        query, item = query[other], item[other]
-    return Relevant(query, item, pairs.shape)
+        np.fill_diagonal(member, False)
+    return Relevant.of(member[own] if direction == "t2i" else member[:, own])
 
 
 SHARED: dict[str, Any] = {

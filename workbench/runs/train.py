@@ -15,7 +15,6 @@ import torch
 from workbench import metrics
 from workbench.io import ChecksumError, only_writer, write_json
 from workbench.metrics import hierarchy
-from workbench.metrics.chains import Chains
 from workbench.records import Embedding, Measurement, Split, require
 from workbench.runs import store as runs
 from workbench.runs.build import (
@@ -175,7 +174,9 @@ def _in_chains(model: Model, split: Split, image: Embedding, text: Embedding) ->
     if split.level is None or split.chain is None:
         return []
     root = model.embed_texts([""]).mean[0]
-    return hierarchy.hierarchy_scores(Chains.of(split, image.mean.numpy(), text.mean.numpy(), root.numpy()))
+    return hierarchy.hierarchy_scores(
+        hierarchy.Chains.of(split, image.mean.numpy(), text.mean.numpy(), root.numpy())
+    )
 
 
 def open_runs(
