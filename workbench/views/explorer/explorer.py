@@ -26,12 +26,14 @@ from workbench.views.explorer.answers import Answer, image_row
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.pictures import Pictures, uploaded
 from workbench.views.explorer.questions import MARKS, Kind, Question, Seeks, Term, asked_by
+from workbench.views.pages import module
 from workbench.views.photographs import picture
 
 HERE = Path(__file__).parent
-# one module for the browser, in this order; what the first ones make is seen by the last
+# one module for the browser, in this order
 SCRIPTS = (
-    "parts.js", "kernel.js", "panels.js", "gallery.js", "filters.js", "questions.js", "explorer.js",
+    "parts.js", "kernel.js", "panels.js", "disagreements.js", "gallery.js", "inspector.js", "filters.js",
+    "questions.js", "bars.js", "exchange.js", "explorer.js",
 )  # fmt: skip
 
 
@@ -59,7 +61,7 @@ class Explorer(anywidget.AnyWidget):
         saved: questions that were saved in the widget, with name and tags; may be set.
     """
 
-    _esm = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    _esm = module(HERE, SCRIPTS)
     _css = HERE / "explorer.css"
     selected_idx = traitlets.List(traitlets.Int()).tag(sync=True)
     saved = traitlets.List(traitlets.Dict()).tag(sync=True)

@@ -8,11 +8,15 @@ root and reads the edits; without it the first question stands there as plain HT
 from collections.abc import Sequence
 from pathlib import Path
 
+from markupsafe import Markup
+
 from workbench.io import write_text
 from workbench.views.explorer.answers import Answer, Item
 from workbench.views.explorer.questions import MARKS
-from workbench.views.pages import page
+from workbench.views.pages import module, page
 
+HERE = Path(__file__).parent
+SCRIPTS = ("parts.js", "twin_panels.js", "twin.js")
 TITLE = "What each run retrieves"
 
 
@@ -44,6 +48,7 @@ def html(answers: Sequence[Answer], *, title: str = TITLE) -> str:
         first=sorted(answers[0].items, key=_best),
         marks=MARKS,
         pictures=shown,
+        script=Markup(module(HERE, SCRIPTS)),
         data={"marks": MARKS, "answers": told, "pictures": pictures},
     )
 

@@ -1,35 +1,121 @@
 // The widget of the maps: what its panels share.
 
+import { Colours } from "./colours.js";
+import { Panel } from "./panel.js";
+import { element, fitted, KEYS, LISTED, typed } from "./shapes.js";
+
+/** @import { Config, Model, Run } from "./types.d.ts" */
+
+/**
+ * The rows of the captions of each image.
+ * @param {Int32Array} own the image of each row
+ * @param {number} images
+ */
+export function captionsOf(own, images) {
+  /** @type {number[][]} */
+  const rows = Array.from({ length: images }, () => []);
+  for (let row = images; row < own.length; row += 1) rows[own[row]].push(row);
+  return rows;
+}
+
 /** The whole widget: tools, panels, legend, the card of the current item, and the list of what is selected. */
 export class MapView {
+  /**
+   * @param {Model} model
+   * @param {HTMLElement} el
+   */
   constructor(model, el) {
     this.model = model;
-    const config = (this.config = model.get("config"));
-    Object.assign(this, { size: config.size, images: config.images, current: -1, lines: true, tool: "pan", colour: 0, kept: {} });
+    /** @type {Config} */
+    const config = model.get("config");
+    this.config = config;
+    this.size = config.size;
+    this.images = config.images;
+    /** The current row, -1 = none. */
+    this.current = -1;
+    this.lines = true;
+    this.tool = "pan";
     this.own = typed(Int32Array, config.own);
-    this.maps = config.maps.map(one => ({ ...one, xy: fitted(typed(Float32Array, one.points)), near: typed(Int32Array, one.near) }));
+    /** @type {Run[]} */
+    this.maps = config.maps.map(({ name, about, points, near }) => ({
+      name,
+      about,
+      xy: fitted(typed(Float32Array, points)),
+      near: typed(Int32Array, near),
+    }));
     this.selected = new Uint8Array(this.size);
+    /** @type {number[]} */
     this.chosen = [];
-    this.hidden = new Set();
-    this.range = [0, 1];
+    /** @type {Map<number, string>} */
     this.thumbnails = new Map();
-    this.captionsOf = null;
-    this.root = make("div", { className: "wbm", dataset: { testid: "embedding-map", lmSuppressShortcuts: "true" } });
+    this.captionsOf = captionsOf(this.own, this.images);
+    /** @type {{ text: string, near: number[][] } | null} */
+    this.asked = null;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.asking = undefined;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.inking = undefined;
+    this.root = element("div", { className: "wbm", dataset: { testid: "embedding-map", lmSuppressShortcuts: "true" } });
+    this.colours = new Colours(config, () => this.redraw());
     this.panels = this.maps.slice(0, 2).map((_, number) => new Panel(this, number));
-    this.build();
+    this.search = element("input", {
+      type: "search",
+      // JupyterLab stops Enter in the fields of a cell's output before a form could hear of it, not before the field
+      onkeydown: event => {
+        if (event.key === "Enter" && !event.isComposing) this.find();
+      },
+      placeholder: "find images by a sentence",
+      dataset: { testid: "map-search" },
+      aria: { label: "Find images by a sentence" },
+    });
+    this.tools = this.toolbar();
+    this.card = element("div", { className: "wbm-card", hidden: true, dataset: { testid: "map-card" } });
+    this.status = element("p", {
+      className: "wbm-status",
+      dataset: { testid: "map-status" },
+      aria: { role: "status" },
+    });
+    const selected = { dataset: { testid: "map-list" }, aria: { label: "Selected items" } };
+    this.list = element("ul", { className: "wbm-list", ...selected });
+    const button = element("button", { type: "button", textContent: "Find", onclick: () => this.find() });
+    const keys = element("summary", { textContent: "Keys" });
+    this.root.append(
+      element("div", { className: "wbm-search", aria: { role: "search" } }, this.search, button),
+      this.tools,
+      element("div", { className: "wbm-panels" }, ...this.panels.map(panel => panel.el)),
+      this.colours.legend,
+      element("details", {}, keys, element("p", { textContent: KEYS })),
+      this.status,
+      this.list,
+      this.card,
+    );
+    this.colours.explain();
     el.append(this.root);
-    this.listeners = [["change:selected_rows", () => this.take(model.get("selected_rows"))], ["change:asked", () => this.takeAsked()], ["msg:custom", message => this.receive(message)]];
+    /** @type {[string, (message: any) => void][]} */
+    this.listeners = [
+      ["change:selected_rows", () => this.take(model.get("selected_rows"))],
+      ["change:asked", () => this.takeAsked()],
+      ["msg:custom", message => this.receive(message)],
+    ];
     this.listeners.forEach(([name, listener]) => model.on(name, listener));
-    this.resizing = new ResizeObserver(() => { this.panels.forEach(panel => panel.fit()); this.redraw(); });
+    this.resizing = new ResizeObserver(() => {
+      this.panels.forEach(panel => panel.fit());
+      this.redraw();
+    });
     this.panels.forEach(panel => this.resizing.observe(panel.frame));
     // Rings and lines have the colour of the page's ink, which changes with the theme.
     this.theme = new MutationObserver(() => this.drawInNewInk(getComputedStyle(this.root).color, 100));
-    this.theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light"] });
+    const themes = ["data-jp-theme-name", "data-jp-theme-light"];
+    this.theme.observe(document.body, { attributes: true, attributeFilter: themes });
     this.take(model.get("selected_rows") || []);
     this.takeAsked();
   }
 
-  /** The theme's style sheet arrives some time after its name: draw now, and again when the colour has changed. */
+  /**
+   * The theme's style sheet arrives some time after its name: draw now, and again when the colour has changed.
+   * @param {string} before
+   * @param {number} looks
+   */
   drawInNewInk(before, looks) {
     this.drawOver();
     if (looks && getComputedStyle(this.root).color === before) {
@@ -44,34 +130,49 @@ export class MapView {
     this.listeners.forEach(([name, listener]) => this.model.off(name, listener));
   }
 
-  build() {
-    const tool = name => make("button", { type: "button", textContent: name === "pan" ? "Move" : "Lasso", aria: { pressed: name === this.tool },
-      onclick: () => this.use(name), dataset: { testid: `map-${name}`, tool: name } });
-    const plain = (label, action) => make("button", { type: "button", textContent: label, onclick: action });
-    const chooser = make("select", { dataset: { testid: "map-colour" }, onchange: () => this.paint(chooser.selectedIndex) });
-    chooser.append(...this.config.colours.map(one => make("option", { textContent: one.name })));
-    const lines = make("input", { type: "checkbox", checked: true, onchange: () => { this.lines = lines.checked; this.drawOver(); } });
-    this.tools = make("div", { className: "wbm-tools", aria: { role: "toolbar", label: "Tools of the map" } }, tool("pan"), tool("lasso"),
-      plain("Zoom in", () => this.panels.forEach(panel => panel.zoomBy(1.4))), plain("Zoom out", () => this.panels.forEach(panel => panel.zoomBy(1 / 1.4))),
-      plain("Whole map", () => this.panels.forEach(panel => panel.whole())), plain("Clear selection", () => this.select([])),
-      make("label", {}, "Colour ", chooser), make("label", {}, lines, " show neighbours in the full space"));
-    if (this.config.moved) this.tools.append(plain("Select items that moved most", () => this.select([...typed(Int32Array, this.config.moved)])));
-    this.legend = make("div", { className: "wbm-legend", aria: { role: "group", label: "Legend: press an entry to hide or show it" } });
-    this.card = make("div", { className: "wbm-card", hidden: true, dataset: { testid: "map-card" } });
-    this.status = make("p", { className: "wbm-status", dataset: { testid: "map-status" }, aria: { role: "status" } });
-    this.list = make("ul", { className: "wbm-list", dataset: { testid: "map-list" }, aria: { label: "Selected items" } });
-    const keys = make("details", {}, make("summary", { textContent: "Keys" }), make("p", { textContent: KEYS }));
-    this.root.append(this.searchBar(), this.tools, make("div", { className: "wbm-panels" }, ...this.panels.map(panel => panel.el)), this.legend, keys, this.status, this.list, this.card);
-    this.explain();
+  toolbar() {
+    const { colours, moved } = this.config;
+    /** @type {(name: string, label: string) => HTMLElement} */
+    const tool = (name, label) =>
+      element("button", {
+        type: "button",
+        textContent: label,
+        aria: { pressed: name === this.tool },
+        onclick: () => this.use(name),
+        dataset: { testid: `map-${name}`, tool: name },
+      });
+    /** @type {(label: string, action: () => void) => HTMLElement} */
+    const plain = (label, action) => element("button", { type: "button", textContent: label, onclick: action });
+    const paint = () => this.colours.paint(chooser.selectedIndex);
+    /** @type {HTMLSelectElement} */
+    const chooser = element("select", { dataset: { testid: "map-colour" }, onchange: paint });
+    chooser.append(...colours.map(colour => element("option", { textContent: colour.name })));
+    const draw = () => {
+      this.lines = lines.checked;
+      this.drawOver();
+    };
+    /** @type {HTMLInputElement} */
+    const lines = element("input", { type: "checkbox", checked: true, onchange: draw });
+    const farthest = moved ? [...typed(Int32Array, moved)] : [];
+    return element(
+      "div",
+      { className: "wbm-tools", aria: { role: "toolbar", label: "Tools of the map" } },
+      tool("pan", "Move"),
+      tool("lasso", "Lasso"),
+      plain("Zoom in", () => this.panels.forEach(panel => panel.zoomBy(1.4))),
+      plain("Zoom out", () => this.panels.forEach(panel => panel.zoomBy(1 / 1.4))),
+      plain("Whole map", () => this.panels.forEach(panel => panel.whole())),
+      plain("Clear selection", () => this.select([])),
+      element("label", {}, "Colour ", chooser),
+      element("label", {}, lines, " show neighbours in the full space"),
+      ...(moved ? [plain("Select items that moved most", () => this.select(farthest))] : []),
+    );
   }
 
   /** A sentence is asked of the kernel: its place is marked, and the images that the first run finds are selected. */
-  searchBar() {
-    const find = () => { if (this.search.value.trim()) this.model.send({ kind: "search", text: this.search.value.trim() }); };
-    // JupyterLab stops Enter in the fields of a cell's output before a form could hear of it, not before the field does.
-    const onkeydown = event => { if (event.key === "Enter" && !event.isComposing) find(); };
-    this.search = make("input", { type: "search", onkeydown, placeholder: "find images by a sentence", dataset: { testid: "map-search" }, aria: { label: "Find images by a sentence" } });
-    return make("div", { className: "wbm-search", aria: { role: "search" } }, this.search, make("button", { type: "button", textContent: "Find", onclick: find }));
+  find() {
+    const text = this.search.value.trim();
+    if (text) this.model.send({ kind: "search", text });
   }
 
   takeAsked() {
@@ -81,163 +182,115 @@ export class MapView {
     this.drawOver();
   }
 
+  /** @param {string} name */
   use(name) {
     this.tool = name;
-    this.tools.querySelectorAll("[data-tool]").forEach(button => button.setAttribute("aria-pressed", button.dataset.tool === name));
+    this.tools.querySelectorAll("button").forEach(button => {
+      if (button.dataset.tool) button.setAttribute("aria-pressed", String(button.dataset.tool === name));
+    });
     this.root.classList.toggle("wbm-lasso", name === "lasso");
   }
 
-  paint(number) {
-    Object.assign(this, { colour: number, hidden: new Set(), range: [0, 1], kept: {} });
-    this.explain();
-    this.redraw();
-  }
-
-  /** The legend of the colour: buttons that hide categories, or the two ends of a scale. */
-  explain() {
-    const colour = this.config.colours[this.colour];
-    this.legend.replaceChildren();
-    if (colour.labels) {
-      colour.labels.forEach((label, code) => {
-        const button = make("button", { type: "button", aria: { pressed: "true" }, dataset: { testid: "map-category" } }, this.sample(colour, code), label);
-        button.onclick = () => {
-          const hide = !this.hidden.delete(code);
-          if (hide) this.hidden.add(code);
-          button.setAttribute("aria-pressed", !hide);
-          this.refresh();
-        };
-        this.legend.append(button);
-      });
-      return;
-    }
-    const [low, high] = colour.ends, told = make("span"), bar = make("span", { className: "wbm-ramp" });
-    bar.style.background = `linear-gradient(to right, ${this.config.ramp.join(", ")})`;
-    const say = () => { told.textContent = this.range.map(share => (low + share * (high - low)).toPrecision(3)).join(" to "); };
-    const slider = end => {
-      const input = make("input", { type: "range", min: 0, max: 1, step: 0.01, value: end, aria: { label: `${end ? "largest" : "smallest"} ${colour.name}` } });
-      input.oninput = () => { this.range[end] = +input.value; say(); this.refresh(); };
-      return input;
-    };
-    say();
-    this.legend.append(make("span", { textContent: colour.name }), slider(0), bar, slider(1), told);
-  }
-
-  sample(colour, code) {
-    const canvas = make("canvas", { width: 32, height: 32, className: "wbm-sample", aria: { hidden: "true" } }), context = canvas.getContext("2d");
-    context.translate(16, 16);
-    context.fillStyle = colour.looks[code][0];
-    trace(context, colour.looks[code][1], 13);
-    context.fill();
-    return canvas;
-  }
-
-  /** Colour and shape of every row on a map, made once a choice. */
-  looksOf(number) {
-    const key = `looks${number}`;
-    if (this.kept[key]) return this.kept[key];
-    const colour = this.config.colours[this.colour], colours = new Uint32Array(this.size), shapes = new Uint8Array(this.size);
-    if (colour.labels) {
-      const codes = this.codes(number), pixels = colour.looks.map(one => pixel(one[0])), forms = colour.looks.map(one => SHAPES.indexOf(one[1]));
-      for (let row = 0; row < this.size; row += 1) {
-        colours[row] = pixels[codes[row]];
-        shapes[row] = row < this.images ? 0 : forms[codes[row]];
-      }
-    } else {
-      const values = this.values(number), [low, high] = colour.ends, steps = ramp(this.config.ramp), unknown = pixel(this.config.unknown);
-      for (let row = 0; row < this.size; row += 1) {
-        const at = Math.round(((values[row] - low) / (high - low || 1)) * 255);
-        colours[row] = Number.isNaN(values[row]) ? unknown : steps[Math.max(0, Math.min(255, at))];
-        shapes[row] = row < this.images ? 0 : 1;
-      }
-    }
-    return (this.kept[key] = { colours, shapes });
-  }
-
-  codes(number) { return (this.kept[`codes${number}`] ||= typed(Uint8Array, this.config.colours[this.colour].data[number])); }
-
-  values(number) { return (this.kept[`values${number}`] ||= typed(Float32Array, this.config.colours[this.colour].data[number])); }
-
-  /** Which rows the legend leaves on a map. */
-  shownOn(number) {
-    const key = `shown${number}`;
-    if (this.kept[key]) return this.kept[key];
-    const colour = this.config.colours[this.colour], shown = new Uint8Array(this.size).fill(1);
-    if (colour.labels) {
-      const codes = this.codes(number);
-      for (let row = 0; row < this.size; row += 1) if (this.hidden.has(codes[row])) shown[row] = 0;
-    } else if (this.range[0] > 0 || this.range[1] < 1) {
-      const values = this.values(number), [low, high] = colour.ends, [from, to] = this.range.map(share => low + share * (high - low));
-      // The scale ends below the largest hubs, which belong to its upper end.
-      for (let row = 0; row < this.size; row += 1) shown[row] = values[row] >= from && (values[row] <= to || this.range[1] === 1) ? 1 : 0;
-    }
-    return (this.kept[key] = shown);
-  }
-
-  stamps(radius) {
-    if (this.kept.radius !== radius) Object.assign(this.kept, { radius, stamps: SHAPES.map(shape => stamp(shape, radius)) });
-    return this.kept.stamps;
-  }
-
+  /**
+   * @param {number} number
+   * @param {number} row
+   */
   neighbours(number, row) {
     const k = this.config.k;
-    return row < 0 ? [] : this.maps[number].near.subarray(row * k, (row + 1) * k);
+    return row < 0 ? [] : [...this.maps[number].near.subarray(row * k, (row + 1) * k)];
   }
 
-  refresh() {
-    Object.keys(this.kept).filter(key => key.startsWith("shown")).forEach(key => delete this.kept[key]);
-    this.redraw();
+  redraw() {
+    this.panels.forEach(panel => panel.draw());
   }
 
-  redraw() { this.panels.forEach(panel => panel.draw()); }
+  drawOver() {
+    this.panels.forEach(panel => panel.drawOver());
+  }
 
-  drawOver() { this.panels.forEach(panel => panel.drawOver()); }
-
-  /** Draw a panel in the next frame, once however often it is asked. */
+  /**
+   * Draw a panel in the next frame, once however often it is asked.
+   * @param {Panel} panel
+   */
   later(panel) {
-    panel.waiting ||= requestAnimationFrame(() => { panel.waiting = 0; panel.draw(); });
+    panel.waiting ||= requestAnimationFrame(() => {
+      panel.waiting = 0;
+      panel.draw();
+    });
   }
 
+  /**
+   * @param {number} row
+   * @returns {string}
+   */
   words(row) {
     if (row >= this.images) return this.config.captions[row - this.images];
-    if (!this.captionsOf) {
-      this.captionsOf = Array.from({ length: this.images }, () => []);
-      for (let caption = this.images; caption < this.size; caption += 1) this.captionsOf[this.own[caption]].push(caption);
-    }
     return this.captionsOf[row].map(caption => this.words(caption)).join(" · ");
   }
 
-  kind(row) { return row < this.images ? "image" : "caption"; }
+  /** @param {number} row */
+  kind(row) {
+    return row < this.images ? "image" : "caption";
+  }
 
-  /** Make a row the current one: ring, lines, card; -1 = none. */
-  point(row, panel = this.panels[0], event = null) {
-    if (row === this.current && (row < 0 || !event)) return;
+  /**
+   * Make a row the current one: ring, lines, card; -1 = none.
+   * @param {number} row
+   * @param {boolean} moved whether the mouse moved, and the card moves with it
+   */
+  point(row, panel = this.panels[0], moved = false) {
+    if (row === this.current && (row < 0 || !moved)) return;
     const same = row === this.current;
     this.current = row;
     if (!same) this.drawOver();
-    if (row < 0) { this.card.hidden = true; return; }
+    if (row < 0) {
+      this.card.hidden = true;
+      return;
+    }
     if (!same) this.fill(row, panel);
     this.card.hidden = false;
-    const box = this.root.getBoundingClientRect(), frame = panel.over.getBoundingClientRect(), [x, y] = panel.toScreen(row);
-    const left = frame.left - box.left + x / panel.sharp + 14, top = frame.top - box.top + y / panel.sharp + 14;
+    const box = this.root.getBoundingClientRect(),
+      frame = panel.over.getBoundingClientRect(),
+      [x, y] = panel.toScreen(row);
+    const left = frame.left - box.left + x / panel.sharp + 14,
+      top = frame.top - box.top + y / panel.sharp + 14;
     this.card.style.left = `${Math.max(4, left + 270 > box.width ? left - 288 : left)}px`;
     this.card.style.top = `${top}px`;
   }
 
+  /**
+   * @param {number} row
+   * @param {Panel} panel
+   */
   fill(row, panel) {
-    const colour = this.config.colours[this.colour], near = [...this.neighbours(panel.number, row)].slice(0, 3);
-    const value = colour.labels ? colour.labels[this.codes(panel.number)[row]] : this.values(panel.number)[row].toPrecision(3);
-    const line = (head, text, className) => make("div", { className }, make("b", { textContent: head }), make("bdi", { textContent: text }));
-    this.card.replaceChildren(...this.picture(row), line(`${this.kind(row)} `, this.words(row), "wbm-words"),
-      line(`${colour.name} `, Number.isNaN(+value) && !colour.labels ? "unknown" : value, ""),
-      ...near.map((other, i) => line(i ? "" : "nearest neighbours in the full space ", `${this.kind(other)}: ${this.words(other)}`, "wbm-near")));
+    const near = this.neighbours(panel.number, row).slice(0, 3);
+    const line = (/** @type {string} */ head, /** @type {string} */ text, /** @type {string} */ className) =>
+      element("div", { className }, element("b", { textContent: head }), element("bdi", { textContent: text }));
+    this.card.replaceChildren(
+      ...this.picture(row),
+      line(`${this.kind(row)} `, this.words(row), "wbm-words"),
+      line(`${this.colours.colour.name} `, this.colours.told(panel.number, row), ""),
+      ...near.map((other, i) =>
+        line(i ? "" : "nearest neighbours in the full space ", `${this.kind(other)}: ${this.words(other)}`, "wbm-near"),
+      ),
+    );
     if (panel.over === document.activeElement) this.say(`${this.kind(row)}: ${this.words(row)}`);
   }
 
-  /** The thumbnail of a row's image: asked of the kernel once the mouse rests, kept in the page. */
+  /**
+   * The thumbnail of a row's image: asked of the kernel once the mouse rests, kept in the page.
+   * @param {number} row
+   */
   picture(row) {
     if (!this.config.pictures) return [];
-    const image = this.own[row], found = make("img", { className: "wbm-picture", alt: `image: ${this.words(image)}`, dataset: { testid: "map-picture" } });
-    if (this.thumbnails.get(image)) found.src = this.thumbnails.get(image);
+    const image = this.own[row],
+      found = element("img", {
+        className: "wbm-picture",
+        alt: `image: ${this.words(image)}`,
+        dataset: { testid: "map-picture" },
+      });
+    const source = this.thumbnails.get(image);
+    if (source) found.src = source;
     else {
       found.hidden = true;
       clearTimeout(this.asking);
@@ -246,20 +299,25 @@ export class MapView {
     return [found];
   }
 
+  /** @param {any} message */
   receive(message) {
     if (message.kind === "said") this.say(message.text);
     if (message.kind !== "thumbnail") return;
     this.thumbnails.set(message.image, message.src);
     if (this.current < 0 || this.own[this.current] !== message.image) return;
-    const found = this.card.querySelector("img");
-    Object.assign(found, { src: this.thumbnails.get(message.image), hidden: false });
+    const picture = this.card.querySelector("img");
+    if (picture) Object.assign(picture, { src: message.src, hidden: false });
   }
 
+  /** @param {number} row */
   toggle(row) {
     if (row >= 0) this.select(this.selected[row] ? this.chosen.filter(one => one !== row) : [...this.chosen, row]);
   }
 
-  /** Select rows; with `more` they join those that are. */
+  /**
+   * Select rows; with `more` they join those that are.
+   * @param {number[]} rows
+   */
   select(rows, more = false) {
     const all = more ? [...new Set([...this.chosen, ...rows])] : rows;
     this.take(all);
@@ -267,29 +325,50 @@ export class MapView {
     this.model.save_changes();
   }
 
+  /** @param {number[]} rows */
   take(rows) {
     this.chosen = [...rows];
     this.selected.fill(0);
     for (const row of rows) this.selected[row] = 1;
     const images = this.chosen.filter(row => row < this.images).length;
-    this.say(rows.length ? `${rows.length} selected: ${images} images, ${rows.length - images} captions` : "nothing selected");
-    this.list.replaceChildren(...this.chosen.slice(0, LISTED).map(row => make("li", {}, this.entry(row))));
-    if (rows.length > LISTED) this.list.append(make("li", { textContent: `and ${rows.length - LISTED} more; selection() lists all of them` }));
+    this.say(
+      rows.length ? `${rows.length} selected: ${images} images, ${rows.length - images} captions` : "nothing selected",
+    );
+    this.list.replaceChildren(...this.chosen.slice(0, LISTED).map(row => element("li", {}, this.entry(row))));
+    if (rows.length > LISTED)
+      this.list.append(
+        element("li", { textContent: `and ${rows.length - LISTED} more; selection() lists all of them` }),
+      );
     this.redraw();
   }
 
+  /** @param {number} row */
   entry(row) {
-    const panel = this.panels[0], button = make("button", { type: "button", onclick: () => { this.panels.forEach(one => one.reveal(row)); this.point(row, panel, null); } });
-    button.onfocus = () => this.point(row, panel, null);
+    const panel = this.panels[0],
+      button = element("button", {
+        type: "button",
+        onclick: () => {
+          this.panels.forEach(one => one.reveal(row));
+          this.point(row, panel);
+        },
+      });
+    button.onfocus = () => this.point(row, panel);
     button.onblur = () => this.point(-1);
-    button.append(make("b", { textContent: `${this.kind(row)} ` }), make("bdi", { textContent: this.words(row) }));
+    button.append(
+      element("b", { textContent: `${this.kind(row)} ` }),
+      element("bdi", { textContent: this.words(row) }),
+    );
     return button;
   }
 
-  say(text) { this.status.textContent = text; }
+  /** @param {string} text */
+  say(text) {
+    this.status.textContent = text;
+  }
 }
 
 export default {
+  /** @param {{ model: Model, el: HTMLElement }} widget */
   render({ model, el }) {
     const view = new MapView(model, el);
     return () => view.stop();

@@ -20,14 +20,14 @@ from workbench.records import require
 from workbench.registry import require_known
 from workbench.views.maps.coordinates import most_moved
 from workbench.views.maps.space_map import SpaceMap
-from workbench.views.pages import data_uri
+from workbench.views.pages import data_uri, module
 from workbench.views.photographs import picture
 from workbench.views.plots.embedding_map import Marks, common_ends, common_looks
 from workbench.views.plots.theme import INK, LEVELS
 
 HERE = Path(__file__).parent
 # one module for the browser, in this order
-SCRIPTS = ("shapes.js", "panel.js", "map.js")
+SCRIPTS = ("shapes.js", "colours.js", "panel.js", "map.js")
 SIDE = 150
 # a question lies amid so many of its nearest; so many images are selected as found
 AMID, FOUND = 5, 12
@@ -56,7 +56,7 @@ class EmbeddingMap(anywidget.AnyWidget):
         asked: the sentence that was asked last, and the rows nearest to it on each map.
     """
 
-    _esm = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    _esm = module(HERE, SCRIPTS)
     _css = HERE / "map.css"
     config = traitlets.Dict().tag(sync=True)
     selected_rows = traitlets.List(traitlets.Int()).tag(sync=True)

@@ -1,0 +1,60 @@
+// What the explorer's scripts do without a page.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { phrase } from "../../workbench/views/explorer/panels.js";
+import { number, place, signed, toggled, unique } from "../../workbench/views/explorer/parts.js";
+import { noted, read } from "../../workbench/views/explorer/questions.js";
+
+/** @import { Graph, Kept } from "../../workbench/views/explorer/types.d.ts" */
+
+/** @type {(name: string) => Kept} */
+const asked = name => ({ name, tags: [], state: /** @type {any} */ ({ chips: [] }) });
+/** @type {(history: Kept[]) => string[]} */
+const names = history => history.map(one => one.name);
+
+test("what is not known is a dash, and a minus is a minus", () => {
+  assert.deepEqual(
+    [number(null), number(-0.5, 1), signed(0.25, 2), place(undefined), place(3)],
+    ["–", "−0.5", "+0.25", "–", "#3"],
+  );
+});
+
+test("a value is taken away where it is, and put at the end where it is not", () => {
+  assert.deepEqual([toggled([1, 2], 1), toggled([1, 2], 3), unique([2, 1, 2])], [[2], [1, 2, 3], [2, 1]]);
+});
+
+test("each part of a graph stands amid its words", () => {
+  /** @type {Graph} */
+  const graph = { objects: ["cat", "box"], attributes: [[1, "red"]], relations: [[0, "in", 1]] };
+  assert.deepEqual(phrase(graph, "objects", 1), ["", "box", ""]);
+  assert.deepEqual(phrase(graph, "attributes", 0), ["", "red", " box"]);
+  assert.deepEqual(phrase(graph, "relations", 0), ["cat ", "in", " box"]);
+});
+
+test("a question is in the history once, and a half-typed one gives way to what it becomes", () => {
+  const history = [asked("a cat"), asked("a dog")];
+  assert.deepEqual(names(noted(history, asked("a dog"), false)), ["a dog", "a cat"]);
+  assert.deepEqual(names(noted(history, asked("a cat in a box"), true)), ["a cat in a box", "a dog"]);
+  assert.deepEqual(names(noted(history, asked("a cat in a box"), false)), ["a cat in a box", "a cat", "a dog"]);
+  assert.deepEqual(names(noted(history, asked("a bus"), true)), ["a bus", "a cat", "a dog"]);
+});
+
+test("the history keeps thirty questions", () => {
+  const history = Array.from({ length: 30 }, (_, i) => asked(`question ${i}`));
+  assert.equal(noted(history, asked("new"), false).length, 30);
+});
+
+test("a file of questions is taken whole, and only for its own split", () => {
+  const file = {
+    format: "workbench explorer, questions",
+    split: "scenes/val",
+    questions: [asked("a cat")],
+    history: [],
+  };
+  assert.deepEqual(names(read(JSON.stringify(file), "scenes/val").questions), ["a cat"]);
+  assert.match(read(JSON.stringify(file), "scenes/test").problem, /^These questions are of scenes\/val/);
+  for (const text of ["no JSON", "null", "{}", JSON.stringify({ ...file, history: [{ name: 1 }] })])
+    assert.match(read(text, "scenes/val").problem, /no file of questions/);
+});

@@ -1,0 +1,389 @@
+// The bars above the answers: what a person types into, adds and subtracts, and how the answers are looked at.
+
+import { DEBOUNCE, h, words } from "./parts.js";
+
+/** @import { Term, Seeks } from "./types.d.ts" */
+/** @import { View } from "./explorer.js" */
+
+export const KEYS = [
+  ["/", "query"],
+  ["arrows", "move"],
+  ["Enter", "opens"],
+  ["p", "pins"],
+  ["s", "selects"],
+  ["n", "next disagreement"],
+  ["Esc", "closes"],
+];
+
+/** What is asked: words to add and to subtract, and terms of the data or from files. */
+export class QueryBar {
+  /** @param {View} view */
+  constructor(view) {
+    this.view = view;
+    /** @type {Term[]} */
+    this.chips = [];
+    /** @type {Term[]} */
+    this.found = [];
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.suggesting = undefined;
+    this.text = h("input", {
+      type: "text",
+      class: "wbx-text",
+      "data-testid": "query",
+      "aria-label": "Question",
+      placeholder: "a sentence (press / to type here)",
+      dir: "auto",
+      autocomplete: "off",
+      spellcheck: "false",
+      oninput: () => {
+        view.panels.graph.changes = [];
+        view.exchange.askLater();
+      },
+    });
+    this.minus = h("input", {
+      type: "text",
+      "data-testid": "minus",
+      dir: "auto",
+      autocomplete: "off",
+      "aria-label": "Subtract words",
+      placeholder: "− words",
+      oninput: () => view.exchange.askLater(),
+    });
+    const kinds = ["images", "captions", ...(view.config.sizes.entities ? ["entities"] : [])];
+    this.seeks = h(
+      "select",
+      {
+        "data-testid": "seeks",
+        "aria-label": "Find",
+        onchange: () => {
+          view.forgetRows();
+          view.exchange.ask();
+        },
+      },
+      kinds.map(kind => h("option", { value: kind }, kind)),
+    );
+    this.offered = h("datalist", { id: `${view.name}-offered` });
+    this.fromData = h("input", {
+      type: "text",
+      list: `${view.name}-offered`,
+      "data-testid": "from-data",
+      "aria-label": "Add an image or a caption of the data",
+      placeholder: "+ from the data",
+      autocomplete: "off",
+      oninput: () => this.suggest(),
+      onkeydown: event => {
+        if (event.key !== "Enter") return;
+        event.preventDefault();
+        this.takeOffered(true);
+      },
+    });
+    this.file = h("input", {
+      type: "file",
+      accept: "image/*,.npy",
+      "data-testid": "file",
+      onchange: () => this.upload(),
+    });
+    this.chipBox = h("div", { class: "wbx-chips", "data-testid": "chips" });
+    this.box = this.form();
+  }
+
+  form() {
+    const { view } = this;
+    const extras = h(
+      "span",
+      { class: "wbx-extras", id: `${view.name}-extras` },
+      this.minus,
+      this.fromData,
+      this.offered,
+      h("label", { class: "wbx-file" }, h("span", {}, "+ picture or .npy"), this.file),
+    );
+    /** @type {HTMLButtonElement} */
+    const unfold = h(
+      "button",
+      {
+        type: "button",
+        class: "wbx-unfold",
+        "data-testid": "unfold",
+        "aria-label": "more terms",
+        "aria-expanded": "false",
+        "aria-controls": extras.id,
+        onclick: () => unfold.setAttribute("aria-expanded", String(extras.classList.toggle("wbx-unfolded"))),
+      },
+      "±",
+    );
+    return h(
+      "form",
+      {
+        class: "wbx-bar",
+        role: "search",
+        onsubmit: event => {
+          event.preventDefault();
+          view.exchange.ask();
+        },
+      },
+      this.seeks,
+      this.text,
+      h("button", { type: "submit", class: "wbx-main", "data-testid": "search" }, "Search"),
+      unfold,
+      extras,
+    );
+  }
+
+  /** @returns {Term[]} */
+  terms() {
+    /** @type {(input: HTMLInputElement, sign: number) => Term[]} */
+    const typed = (input, sign) =>
+      input.value.trim() ? [{ kind: "text", value: input.value.trim(), sign, name: "" }] : [];
+    const chips = this.chips.map(({ kind, value, sign, name }) => ({ kind, value, sign, name }));
+    return [...chips, ...typed(this.text, 1), ...typed(this.minus, -1)];
+  }
+
+  suggest() {
+    if (this.takeOffered(false)) return;
+    clearTimeout(this.suggesting);
+    const ask = () => this.view.exchange.send({ kind: "suggest", text: this.fromData.value });
+    this.suggesting = setTimeout(ask, DEBOUNCE);
+  }
+
+  /**
+   * Turn what was chosen of the list into a term.
+   * @param {boolean} eager take the first of the list where none was chosen
+   */
+  takeOffered(eager) {
+    const chosen = this.found.find(one => one.name === this.fromData.value) ?? (eager ? this.found[0] : undefined);
+    if (!chosen || !this.fromData.value) return false;
+    this.fromData.value = "";
+    this.offered.replaceChildren();
+    this.add({ ...chosen, sign: 1 });
+    return true;
+  }
+
+  /** @param {Term[]} found */
+  offer(found) {
+    this.found = found.map(one => ({ ...one, name: one.kind === "image" ? `image ${one.name}` : one.name }));
+    this.offered.replaceChildren(...this.found.map(one => h("option", { value: one.name })));
+  }
+
+  async upload() {
+    const file = this.file.files?.[0];
+    if (file) this.view.exchange.send({ kind: "upload", name: file.name }, null, [await file.arrayBuffer()]);
+    this.file.value = "";
+  }
+
+  /** @param {Term} term */
+  add(term) {
+    this.chips.push(term);
+    this.drawChips();
+    this.view.exchange.ask();
+  }
+
+  drawChips() {
+    const { pictures } = this.view;
+    /** @type {(change: () => void) => () => void} */
+    const then = change => () => {
+      change();
+      this.drawChips();
+      this.view.exchange.ask();
+    };
+    /** @type {(label: string, sign: string, change: () => void) => HTMLButtonElement} */
+    const button = (label, sign, change) =>
+      h("button", { type: "button", "aria-label": label, onclick: then(change) }, sign);
+    /** @type {(term: Term, i: number) => HTMLElement} */
+    const chip = (term, i) =>
+      h(
+        "span",
+        { class: "wbx-chip", "data-testid": "chip" },
+        button(`add or subtract ${term.name}`, term.sign > 0 ? "+" : "−", () => {
+          term.sign = -term.sign;
+        }),
+        term.thumbnail && pictures.urls.has(term.thumbnail) ? pictures.image(term.thumbnail, "") : null,
+        words(term.name, "span", { class: "wbx-caption" }),
+        button(`remove ${term.name}`, "✕", () => this.chips.splice(i, 1)),
+      );
+    this.chipBox.replaceChildren(...this.chips.map(chip));
+  }
+
+  /**
+   * Put other terms in the place of all.
+   * @param {string} text
+   * @param {Term[]} chips
+   * @param {Seeks} seeks
+   */
+  replace(text, chips, seeks) {
+    this.text.value = text;
+    this.minus.value = "";
+    this.seeks.value = seeks;
+    this.chips = chips;
+    this.drawChips();
+  }
+}
+
+/** How the answers are looked at: the view, how many, how large, as a list or a grid. */
+export class ViewBar {
+  /** @param {View} view */
+  constructor(view) {
+    this.view = view;
+    const { config } = view;
+    /** What was asked for last. */
+    this.askedK = "";
+    this.views = h(
+      "div",
+      { class: "wbx-group", role: "group", "aria-label": "View" },
+      this.choice("gallery", "Gallery"),
+      config.runs.length > 1 ? this.choice("differ", "Disagreements") : null,
+      this.choice("pins", "Pins"),
+    );
+    // JupyterLab stops Enter in a field of a cell's output, which then tells of no change; elsewhere leaving the
+    // field tells of it again
+    const asked = () => {
+      if (this.k.value !== this.askedK) view.exchange.ask();
+    };
+    this.k = h("input", {
+      type: "number",
+      min: 1,
+      max: config.sizes.images,
+      value: config.k,
+      class: "wbx-k",
+      "data-testid": "k",
+      onchange: asked,
+      onkeydown: event => {
+        if (event.key !== "Enter") return;
+        event.preventDefault();
+        asked();
+      },
+    });
+    this.size = h("input", {
+      type: "range",
+      min: 70,
+      max: 340,
+      step: 10,
+      value: 150,
+      "data-testid": "size",
+      oninput: () => view.root.style.setProperty("--wbx-size", `${this.size.value}px`),
+    });
+    const showSide = () => {
+      view.side = !view.sideShown;
+      view.fit();
+    };
+    const side = { type: "button", "data-testid": "side", "aria-controls": `${view.name}-side`, onclick: showSide };
+    this.sideButton = h("button", side, "Panels");
+    const turn = () => {
+      view.layout = view.gallery.layout === "grid" ? "list" : "grid";
+      view.draw();
+    };
+    this.layoutButton = h("button", { type: "button", "data-testid": "layout", onclick: turn });
+    this.only = h("input", { type: "checkbox", "data-testid": "only-selected", onchange: () => view.exchange.ask() });
+    this.onlyCount = h("span", {});
+    this.onlyLabel = h("label", { class: "wbx-check", hidden: true }, this.only, this.onlyCount);
+    /** @type {(label: string, control: HTMLElement) => HTMLElement} */
+    const inline = (label, control) => h("label", { class: "wbx-inline" }, h("span", {}, label), control);
+    this.box = h(
+      "div",
+      { class: "wbx-bar" },
+      this.sideButton,
+      this.views,
+      config.runs.length > 1 ? this.steps() : null,
+      inline("k", this.k),
+      inline("size", this.size),
+      this.layoutButton,
+      this.onlyLabel,
+    );
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} label
+   */
+  choice(name, label) {
+    const attributes = { "data-view": name, "data-testid": `view-${name}`, "aria-pressed": String(name === "gallery") };
+    return h("button", { type: "button", ...attributes, onclick: () => this.view.show(name) }, label);
+  }
+
+  steps() {
+    const { differ } = this.view;
+    /** @type {(label: string, by: number, name: string) => HTMLElement} */
+    const step = (label, by, name) => {
+      const testid = by > 0 ? "next-differs" : "last-differs";
+      const title = `${name} (key ${by > 0 ? "n" : "N"})`;
+      const attributes = { type: "button", "data-testid": testid, "aria-label": name, title };
+      return h("button", { ...attributes, onclick: () => differ.go(by) }, label);
+    };
+    return h(
+      "div",
+      { class: "wbx-group", role: "group", "aria-label": "Disagreements" },
+      step("‹", -1, "last disagreement"),
+      step("Next disagreement ›", 1, "next disagreement"),
+      differ.told,
+    );
+  }
+
+  /** @param {string} name */
+  press(name) {
+    this.views.querySelectorAll("button").forEach(button => {
+      button.setAttribute("aria-pressed", String(button.dataset.view === name));
+    });
+  }
+}
+
+/** Which runs are shown, and with which one ranks are compared. */
+export class RunBar {
+  /** @param {View} view */
+  constructor(view) {
+    const { runs } = view.config;
+    this.boxes = runs.map((_, run) => {
+      /** @type {HTMLInputElement} */
+      const box = h("input", {
+        type: "checkbox",
+        checked: true,
+        "data-testid": `run-${run}`,
+        onchange: () => view.showRun(run, box.checked),
+      });
+      return box;
+    });
+    this.base = h(
+      "select",
+      {
+        "data-testid": "base",
+        onchange: () => {
+          view.base = Number(this.base.value);
+          view.draw();
+        },
+      },
+      runs.map((run, i) => h("option", { value: i }, run)),
+    );
+    const shown = runs.map((run, i) => h("label", { class: "wbx-check" }, this.boxes[i], words(run)));
+    this.box = h(
+      "details",
+      { open: true, "data-testid": "runs" },
+      h("summary", {}, "Runs"),
+      h(
+        "div",
+        { class: "wbx-panel-body" },
+        h("div", { class: "wbx-runs", role: "group", "aria-label": "Runs that are shown" }, shown),
+        h("label", { class: "wbx-field" }, h("span", {}, "Compare ranks with"), this.base),
+      ),
+    );
+  }
+}
+
+/**
+ * Where answers are exported to, and the keys.
+ * @param {View} view
+ */
+export function footer(view) {
+  const label = "File to write: .csv, .json or .parquet";
+  const path = h("input", { type: "text", value: "explorer.csv", "data-testid": "path", "aria-label": label });
+  const write = () => view.exchange.send({ kind: "export", path: path.value.trim() });
+  return h(
+    "div",
+    { class: "wbx-footer" },
+    h("label", { class: "wbx-inline" }, h("span", {}, "Export to"), path),
+    h("button", { type: "button", "data-testid": "export", onclick: write }, "Export"),
+    h(
+      "p",
+      { class: "wbx-keys" },
+      "Keys: ",
+      KEYS.map(([key, does]) => h("span", {}, h("kbd", {}, key), ` ${does} `)),
+    ),
+  );
+}

@@ -1,0 +1,165 @@
+// What the scripts of the explorer share: the records of answers.py and questions.py, and the model of a widget.
+
+export type Mark = "own" | "relevant" | "not" | "unknown";
+export type Part = "objects" | "attributes" | "relations";
+export type Panel = "graph" | "way" | "words";
+export type Seeks = "images" | "captions" | "entities";
+
+/** What anywidget gives to a view. */
+export interface Model {
+  get(name: string): any;
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+  on(name: string, listener: (...given: any[]) => void): void;
+  off(name: string, listener: (...given: any[]) => void): void;
+  send(message: unknown, callbacks?: undefined, buffers?: ArrayBuffer[]): void;
+  widget_manager?: { kernel?: { status?: string } };
+}
+
+export interface Config {
+  split: string;
+  grades: string;
+  marks: Record<Mark, string>;
+  runs: string[];
+  levels: number[];
+  sizes: Record<Seeks, number>;
+  k: number;
+  graded: boolean;
+  start: string;
+}
+
+export interface Item {
+  row: number;
+  id: string;
+  captions: string[];
+  thumbnail: string;
+  grade: number | null;
+  mark: Mark;
+  level: number | null;
+  scores: (number | null)[];
+  ranks: (number | null)[];
+}
+
+export interface Graph {
+  objects: string[];
+  attributes: [number, string][];
+  relations: [number, string, number][];
+}
+
+export interface Edit {
+  kind: "asked" | "remade" | "edited" | "drop";
+  label: string;
+  sentence: string;
+  scores: number[];
+  ranks: number[];
+}
+
+export interface Step {
+  run: number;
+  walk: number;
+  text: string;
+  level: number | null;
+  cosine: number;
+  image: string;
+  thumbnail: string;
+}
+
+export interface Answer {
+  query: { label: string; seeks: Seeks; text: string; image: string; walk: number; measure: string };
+  runs: string[];
+  items: Item[];
+  columns: number[][];
+  gallery: number;
+  passed: number;
+  grades: string;
+  pins: number[];
+  watched: number | null;
+  graph: Graph | null;
+  edits: Edit[];
+  way: Step[];
+  words: { text: string; effects: number[] }[];
+  note: string;
+  truth: string;
+  partners: Item[];
+  skip: number;
+}
+
+export interface Term {
+  kind: string;
+  value: string | number;
+  sign: number;
+  name: string;
+  thumbnail?: string;
+}
+
+export interface Change {
+  part: Part;
+  index: number;
+  word: string;
+}
+
+export interface FilterValues {
+  text: string;
+  levels: number[];
+  low: number;
+  high: number;
+  marks: string[];
+}
+
+export interface Question {
+  terms: Term[];
+  seeks: string;
+  k: number;
+  skip: number;
+  walk: number;
+  pins: number[];
+  watched: number | null;
+  changes: Change[];
+  extras: Panel[];
+  filters: FilterValues & { images: number[] };
+}
+
+/** What is asked and how it is looked at. */
+export interface State {
+  text: string;
+  minus: string;
+  seeks: string;
+  k: string;
+  size: string;
+  layout: string | null;
+  base: number;
+  hidden: number[];
+  chips: Term[];
+  pins: number[];
+  walk: number;
+  changes: Change[];
+  open: Panel[];
+  filters: FilterValues;
+}
+
+/** A question that is kept: saved ones have a question that Python can ask again. */
+export interface Kept {
+  name: string;
+  tags: string[];
+  state: State;
+  question?: Question;
+}
+
+export interface Difference {
+  row: number;
+  text: string;
+  kind: string;
+  thumbnail: string;
+  ranks: number[];
+  grades: (number | null)[];
+}
+
+/** Attributes of an element and its listeners. */
+export type Attributes = Record<string, unknown> & {
+  onclick?: (event: MouseEvent) => void;
+  onkeydown?: (event: KeyboardEvent) => void;
+  onsubmit?: (event: SubmitEvent) => void;
+  onfocus?: (event: FocusEvent) => void;
+};
+
+export type Child = Node | string | null | undefined | false;
