@@ -102,7 +102,7 @@ def data_uri(image: "Image.Image", side: int = 112) -> str:
 def module(folder: Path, names: Sequence[str]) -> str:
     """The scripts of a folder as one module, in this order, without what they import from one another."""
     scripts = "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
-    return re.sub(r"^import [^;]*;\n|^/\*\* @import .*\n|^export (?!default)", "", scripts, flags=re.MULTILINE)
+    return re.sub(r"(?m)^import [^;]*;\n|^/\*\* @import .*\n|^export (?!default)", "", scripts)
 
 
 @cache
