@@ -1,14 +1,11 @@
 """The loss of every step, for every objective with its default encoders: of several processes, whole or chunk
 by chunk, stopped and gone on with, beside one process that trains straight on, in double precision.
-
-    python -m tests.training.curves    # all, to tests/training/curves.tsv
 """
 
 from __future__ import annotations
 
 import os
 import socket
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
@@ -21,18 +18,15 @@ from unittest.mock import patch
 
 import torch
 from torch import distributed
-from torch.nn.modules.batchnorm import _BatchNorm
 
-from workbench import objectives
 from workbench.encoders.base import Pair
 from workbench.records import Embedding
 from workbench.runs import Config
 from workbench.runs.build import Prepared, prepare
 from workbench.training import checkpoint, fit, seed_everything
 
-TABLE = Path(__file__).with_suffix(".tsv")
-# images or captions of a batch, which neither 2 nor 3 divides; steps, in the short form too
-SIZE, STEPS, FEW = 7, 20, 5
+# images or captions of a batch, which neither 2 nor 3 divides; steps
+SIZE, STEPS = 7, 5
 # steps between checkpoints
 EVERY = 3
 SETTINGS = {
@@ -47,13 +41,13 @@ class EnoughError(Exception):
 
 @contextmanager
 def doubled() -> Iterator[None]:
-    """Embeddings are left in double precision, and the encoders draw nothing, as shares and chunks would draw
-    other numbers: of their modules, norms alone are in training.
+    """Embeddings are left in double precision, and the encoders stay in evaluation: shards and chunks would
+    draw other numbers, and batch norms that train are refused there.
     """
 
     def train(self: Pair, mode: bool = True) -> Pair:
         for module in self.modules():
-            module.training = mode and isinstance(module, _BatchNorm)
+            module.training = False
         return self
 
     torch.set_default_dtype(torch.float64)
@@ -84,45 +78,56 @@ def _note(losses: list[float], _: Any, __: Any, terms: dict[str, torch.Tensor]) 
     losses.append(sum(terms.values()).item())
 
 
-def curve(made: Prepared, *, steps: int = STEPS, chunk: int = 0, folder: Path | None = None) -> list[float]:
+def curve(made: Prepared, *, chunk: int = 0, folder: Path | None = None) -> list[float]:
     """The loss of every step; with a folder the run is stopped on its way and gone on with."""
     settings = made.config.training.model_copy(update={"chunk_size": chunk})
     losses: list[float] = []
-    stopped = steps // 2 + 1
-    for last in (stopped, steps) if folder else (steps,):
+    stopped = STEPS // 2 + 1
+    for last in (stopped, STEPS) if folder else (STEPS,):
         pair, objective = deepcopy(made.model.pair), deepcopy(made.model.objective)
         del losses[stopped - stopped % EVERY :]
         objective.register_forward_pre_hook(partial(_stop, losses, last))
         objective.register_forward_hook(partial(_note, losses))
         seed_everything(settings.seed)
-        place = checkpoint.Place(folder) if folder else None
+        position = checkpoint.TrainingPosition(folder) if folder else None
         with suppress(EnoughError):
-            fit(pair, objective, made.train, lambda: {"rsum": 0.0}, settings, place=place, progress=False)
+            fit(
+                pair,
+                objective,
+                made.train,
+                lambda: {"rsum": 0.0},
+                settings,
+                position=position,
+                progress=False,
+            )
     return losses
 
 
-def _rank(how: tuple[dict[str, Prepared], int, int, Path], rank: int, said: Any) -> None:
-    made, steps, chunk, folder = how
+def _rank(how: tuple[dict[str, Prepared], int, Path], rank: int, said: Any) -> None:
+    made, chunk, folder = how
     torch.set_num_threads(1)
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank))
     distributed.init_process_group("gloo")
-    found = {name: curve(one, steps=steps, chunk=chunk, folder=folder / name) for name, one in made.items()}
+    found = {name: curve(one, chunk=chunk, folder=folder / name) for name, one in made.items()}
     if rank == distributed.get_world_size() - 1:
         said.send(found)
     distributed.destroy_process_group()
 
 
-def of_several(
-    made: dict[str, Prepared], world: int, chunk: int, folder: Path, steps: int = STEPS
-) -> dict[str, list[float]]:
+def of_several(made: dict[str, Prepared], world: int, chunk: int, folder: Path) -> dict[str, list[float]]:
     """The curves that the last of several processes sees."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     ours, theirs = get_context("fork").Pipe(duplex=False)
-    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
+    where = {
+        "OMP_NUM_THREADS": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "WORLD_SIZE": str(world),
+    }
     with patch.dict(os.environ, where):
-        given = [((made, steps, chunk, folder), rank, theirs) for rank in range(world)]
+        given = [((made, chunk, folder), rank, theirs) for rank in range(world)]
         ranks = [get_context("fork").Process(target=_rank, args=one) for one in given]
         for process in ranks:
             process.start()
@@ -131,25 +136,3 @@ def of_several(
     for process in ranks:
         process.join()
     return found
-
-
-def main() -> None:
-    """Compare all, and record the largest difference of each."""
-    rows = [
-        "# python -m tests.training.curves",
-        "objective\tprocesses\tchunk_size\tsteps\tlargest_difference",
-    ]
-    with doubled():
-        made = {name: ready(name) for name in objectives.names()}
-        alone = {name: curve(one) for name, one in made.items()}
-        for world, chunk in ((1, 3), (2, 0), (3, 0), (2, 3), (3, 3)):
-            with tempfile.TemporaryDirectory() as folder:
-                found = of_several(made, world, chunk, Path(folder))
-            for name, losses in found.items():
-                apart = max(abs(a - b) for a, b in zip(losses, alone[name], strict=True))
-                rows.append(f"{name}\t{world}\t{chunk}\t{len(losses)}\t{apart:.1e}")
-            TABLE.write_text("\n".join(rows) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

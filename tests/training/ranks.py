@@ -15,8 +15,9 @@ from tests.objectives.worlds import load, source
 from workbench import objectives
 from workbench.encoders.base import Encoder, Pair
 from workbench.records import Embedding
-from workbench.training import norms, processes
-from workbench.training.chunks import Chunks
+from workbench.training import processes
+from workbench.training.batches import Shards, loader
+from workbench.training.chunks import ChunkedEmbedding
 
 ROWS = np.array([0, 1, 2, 3, 5, 6, 8, 9])
 CHUNKS = (0, 2)
@@ -38,7 +39,7 @@ class Line(Encoder):
             nn.functional.normalize(hidden, dim=1),
             torch.stack([hidden, hidden.roll(1, 1), hidden.roll(2, 1)], dim=1),
         )
-        # Shares keep different numbers of parts, as captions of different lengths do.
+        # Shards keep different numbers of parts, as captions of different lengths do.
         longest = 3 if bool((vectors[:, 0] > 0).any()) else 2
         mask = torch.ones(count, 3, dtype=torch.bool)
         mask[:, 2] = vectors[:, 0] > 0
@@ -57,14 +58,13 @@ class Line(Encoder):
         return replace(self.made(batch.signals["vectors"], len(batch.caption_ids)), labels=said)
 
 
-def encoded(pair, share, chunk):
+def encoded(pair, shard, chunk):
     """The embeddings of both sides, and what takes their gradient back where they were made in chunks."""
-    sides = ((pair.image, pair.image.images, share.images), (pair.text, pair.text.texts, share.captions))
+    sides = ((pair.image.images, shard.images), (pair.text.texts, shard.captions))
     if chunk:
-        chunks = [Chunks(one, encode, parts, torch.device("cpu")) for one, encode, parts in sides]
+        chunks = [ChunkedEmbedding(encode, parts, torch.device("cpu")) for encode, parts in sides]
         return [one.embedding for one in chunks], chunks
-    with norms.whole_statistics():
-        return [encode(part) for _, encode, (part,) in sides], []
+    return [encode(part) for encode, (part,) in sides], []
 
 
 def gradients(name, rows=ROWS, chunk=0):
@@ -75,10 +75,10 @@ def gradients(name, rows=ROWS, chunk=0):
     objective.train()
     torch.manual_seed(11)
     for _ in range(2):
-        (share,) = processes.loader(source(objective), [rows], chunk=chunk)
-        made, chunks = encoded(pair, share, chunk)
+        (shard,) = loader(Shards(source(objective), chunk=chunk), [rows])
+        made, chunks = encoded(pair, shard, chunk)
         image, text = (processes.gather(one) for one in made)
-        batch = share.batch
+        batch = shard.batch
         if objective.momentum:
             batch = replace(
                 batch, momentum=(processes.gather(detached(made[0])), processes.gather(detached(made[1])))
@@ -87,7 +87,7 @@ def gradients(name, rows=ROWS, chunk=0):
         torch.stack(list(objective(image, text, batch).values())).sum().backward()
         for one in chunks:
             one.backward()
-        processes.average_gradients(pair.parameters(), objective.parameters())
+        processes.average_gradients([*pair.parameters(), *objective.parameters()])
         objective.after_step(image, text, batch)
     both = {**dict(pair.named_parameters()), **dict(objective.named_parameters(prefix="objective"))}
     found = {

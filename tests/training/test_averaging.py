@@ -9,7 +9,7 @@ from torch import nn
 from tests.training import toy
 from workbench.objectives.pcmepp import MEMBER as PCMEPP
 from workbench.training import Settings, averaging, checkpoint
-from workbench.training.averaging import kept, refresh_statistics
+from workbench.training.averaging import refresh_statistics, update_result
 
 
 def state(value, count=0):
@@ -20,7 +20,7 @@ def test_three_epochs_by_hand():
     # 2, then (2 + 4) / 2 = 3, then (2 + 4 + 9) / 3 = 5; of a counter the latest.
     now = {}
     for epoch, value in enumerate([7.0, 2.0, 4.0, 9.0], start=1):
-        now = kept(now, state(value, epoch), epoch=epoch, swa_from=2, best=epoch == 1)
+        now = update_result(now, state(value, epoch), epoch=epoch, swa_from=2, best=epoch == 1)
     assert now["weight"].item() == pytest.approx(5.0)
     assert now["count"].item() == 4
 
@@ -28,7 +28,7 @@ def test_three_epochs_by_hand():
 def test_without_averaging_the_best_epoch_is_kept():
     now = {}
     for epoch, best in enumerate([True, True, False], start=1):
-        now = kept(now, state(epoch), epoch=epoch, swa_from=0, best=best)
+        now = update_result(now, state(epoch), epoch=epoch, swa_from=0, best=best)
     assert now["weight"].item() == 2
 
 

@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.utils.data import DataLoader, Dataset
 
 from tests.records.test_records import small
 from workbench.records import Split
@@ -107,23 +106,6 @@ def test_pixels_stay_within_their_memory_and_the_one_unused_longest_leaves():
     read, opened = pixels(memory=11)
     read(np.array([0, 0]))
     assert opened == [0, 0]
-
-
-def test_pixels_that_a_worker_has_decoded_are_decoded_for_all():
-    read, opened = pixels(memory=24)
-
-    class Rows(Dataset):
-        def __getitem__(self, row):
-            return read(np.array([row]))
-
-    # in one worker after the other: each is forked anew, and the second finds what the first has kept
-    for _ in range(2):
-        loader = DataLoader(Rows(), sampler=[2, 1], batch_size=None, num_workers=1)
-        assert [int(one.max()) for one in loader] == [2, 1]
-    assert read(np.array([1, 2]))[:, 0, 0, 0].tolist() == [1, 2]
-    assert opened == []
-    read(np.array([0]))
-    assert opened == [0]
 
 
 @pytest.mark.parametrize("said", ["many", "-1", "nan", "inf"])

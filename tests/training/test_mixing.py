@@ -12,10 +12,8 @@ import torch
 from tests.training import toy
 from workbench.objectives.pcmepp import MEMBER as PCMEPP
 from workbench.records import Split
-from workbench.training import mixing, processes
-from workbench.training.batches import Source
-from workbench.training.mixing import blended, exchanged, pasted, recipe
-from workbench.training.processes import _Shares
+from workbench.training.batches import Shards, Source, loader
+from workbench.training.mixing import blended, draw, exchanged, pasted
 
 IMAGES = 10
 
@@ -62,33 +60,33 @@ def test_regions_are_exchanged_in_a_run_that_goes_round():
 
 
 def test_a_quarter_of_the_images_is_mixed_each_with_another():
-    how = recipe(np.arange(128), 128, share=0.25, seed=0)
+    how = draw(np.arange(128), 128, share=0.25, seed=0)
     mixed = how.partner != np.arange(128)
     assert mixed.sum() == 32
     assert np.array_equal(how.weight < 1, mixed)
 
 
 def test_the_weights_are_those_of_beta_two_two():
-    weight = recipe(np.arange(20000), 20000, share=1.0, seed=0).weight
+    weight = draw(np.arange(20000), 20000, share=1.0, seed=0).weight
     assert weight.mean() == pytest.approx(0.5, abs=0.01)
     assert weight.var() == pytest.approx(1 / 20, abs=0.002)
 
 
 def test_a_batch_of_one_image_stays_as_it_is_and_one_of_two_is_mixed():
-    assert recipe(np.arange(3), 1, share=1.0, seed=0).weight.tolist() == [1]
-    assert (recipe(np.arange(3), 2, share=0.25, seed=0).partner != np.arange(2)).sum() == 1
+    assert draw(np.arange(3), 1, share=1.0, seed=0).weight.tolist() == [1]
+    assert (draw(np.arange(3), 2, share=0.25, seed=0).partner != np.arange(2)).sum() == 1
 
 
 def test_draws_depend_on_the_seed_and_the_batch_alone():
-    first, again = (recipe(np.arange(8), 8, share=0.5, seed=1) for _ in range(2))
+    first, again = (draw(np.arange(8), 8, share=0.5, seed=1) for _ in range(2))
     assert np.array_equal(first.partner, again.partner)
     assert np.array_equal(first.weight, again.weight)
-    for other in (recipe(np.arange(8), 8, share=0.5, seed=2), recipe(np.arange(1, 9), 8, share=0.5, seed=1)):
+    for other in (draw(np.arange(8), 8, share=0.5, seed=2), draw(np.arange(1, 9), 8, share=0.5, seed=1)):
         assert not np.array_equal(first.weight, other.weight)
 
 
 def test_labels_are_shared_by_weight_with_the_captions_of_the_partner():
-    how = recipe(np.arange(6), 3, share=0.0, seed=0)
+    how = draw(np.arange(6), 3, share=0.0, seed=0)
     how = replace(how, partner=np.array([0, 2, 2]), weight=np.array([1.0, 0.75, 1.0]))
     positives = torch.tensor([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1]]).bool()
     assert how.labels(positives).tolist() == [
@@ -102,11 +100,11 @@ def test_labels_are_shared_by_weight_with_the_captions_of_the_partner():
 @pytest.mark.parametrize("world", [2, 3])
 def test_the_shares_of_several_processes_are_the_batch_of_one(shape, world):
     rows = np.array([3, 0, 5, 9, 14, 18, 16])
-    whole = _Shares(source(shape), 0.6, 4, 0)[rows]
-    assert whole.images == (whole.batch,)
+    whole = Shards(source(shape), mix=0.6, seed=4)[rows]
+    assert whole.images == [whole.batch]
     parts = []
     for rank in range(world):
-        shares = _Shares(source(shape), 0.6, 4, 0)
+        shares = Shards(source(shape), mix=0.6, seed=4)
         shares.world, shares.rank = world, rank
         parts.append(shares[rows])
     assert torch.equal(
@@ -122,8 +120,8 @@ def test_the_shares_of_several_processes_are_the_batch_of_one(shape, world):
 
 
 def test_without_mixing_there_are_no_labels_and_the_images_are_as_they_are():
-    (plain,) = processes.loader(source(), [np.arange(6)])
-    (mixed,) = processes.loader(source(), [np.arange(6)], mix=1.0)
+    (plain,) = loader(Shards(source()), [np.arange(6)])
+    (mixed,) = loader(Shards(source(), mix=1.0), [np.arange(6)])
     assert plain.batch.labels is None
     assert torch.equal(plain.batch.targets, plain.batch.positives.float())
     assert mixed.batch.inputs["pixels"].shape == plain.batch.inputs["pixels"].shape
@@ -137,11 +135,11 @@ def test_only_wanted_images_and_their_partners_are_read():
     read = one.inputs["pixels"]
     one = replace(one, inputs={"pixels": lambda rows: (seen.extend(rows.tolist()), read(rows))[1]})
     how = replace(
-        recipe(np.arange(6), 6, share=0.0, seed=0),
+        draw(np.arange(6), 6, share=0.0, seed=0),
         partner=np.array([0, 5, 2, 3, 4, 5]),
         weight=np.full(6, 0.5),
     )
-    mixing.of_images(one, np.arange(6), np.array([0, 1]), how)
+    Shards(one)._images(np.arange(6), np.array([0, 1]), how)
     assert sorted(seen) == [0, 1, 5]
 
 

@@ -126,8 +126,8 @@ def train(
 
     objective.register_forward_pre_hook(count)
     before = pair.image.head.weight.detach().clone()
-    place = checkpoint.Place(folder, made_from or {}) if folder else None
-    history = fit(pair, objective, of or source(), validate, settings, place=place, progress=False)
+    position = checkpoint.TrainingPosition(folder, made_from or {}) if folder else None
+    history = fit(pair, objective, of or source(), validate, settings, position=position, progress=False)
     # Every test of training rests on this: two runs in which nothing was learnt also agree bit for bit.
     assert not settings.epochs or not torch.equal(before, pair.image.head.weight.cpu()), (
         "training changed nothing"

@@ -25,9 +25,8 @@ from workbench import objectives
 from workbench.encoders import packed
 from workbench.runs import Config
 from workbench.runs.build import prepare
-from workbench.training import processes
-from workbench.training.loop import _Run
-from workbench.training.processes import Share
+from workbench.training.batches import BatchShard, Shards, loader
+from workbench.training.loop import Training
 
 IMAGES, WIDTH, ROUNDS = 512, 256, 5
 SMALL = {"val_images": 16, "test_images": 16, "epochs": 1, "batch_size": 128, "captions_per_image": 5}
@@ -82,10 +81,11 @@ def measured(config: Config, rounds: int) -> tuple[float, float, float]:
     """Milliseconds of a step with padding and without, and the relative difference of their losses."""
     ready = prepare(config, progress=False)
     assert ready.train is not None
-    run = _Run(ready.model.pair, ready.model.objective, ready.train, ready.config.training, None)
-    order = run._order(0)
+    run = Training(ready.model.pair, ready.model.objective, ready.train, ready.config.training, None)
+    order = run.order(0)
     choose(padded=False)
-    first = next(processes.loader(ready.train, order[:1]))
+    shards = Shards(ready.train)
+    first = next(loader(shards, order[:1]))
     losses = [loss(run, first, padded=padded) for padded in (True, False)]
     run.model.train()
     found: dict[bool, list[float]] = {True: [], False: []}
@@ -93,21 +93,20 @@ def measured(config: Config, rounds: int) -> tuple[float, float, float]:
         for padded in (True, False):
             choose(padded=padded)
             start = time.process_time()
-            run.one_step(next(processes.loader(ready.train, [order[number % len(order)]])))
+            run.train_step(next(loader(shards, [order[number % len(order)]])))
             found[padded].append(1000 * (time.process_time() - start))
     return min(found[True][1:]), min(found[False][1:]), abs(losses[0] - losses[1]) / abs(losses[0])
 
 
-def loss(run: _Run, share: Share, *, padded: bool) -> float:
+def loss(run: Training, shard: BatchShard, *, padded: bool) -> float:
     """The loss of a batch, without dropout in the encoders and with the same draws in the objective."""
     choose(padded=padded)
     torch.manual_seed(0)
     run.model.eval()
-    batch = share.batch
+    batch = shard.batch
     if run.momentum:
-        slow_image, slow_text = run.encode(run.momentum.pair, share)[0]
-        batch = replace(batch, momentum=(slow_image, slow_text))
-    terms = run.objective(*run.encode(run.model, share)[0], batch)
+        batch = replace(batch, momentum=run.encode(run.momentum.pair, shard)[:2])
+    terms = run.objective(*run.encode(run.model, shard)[:2], batch)
     return float(torch.stack(list(terms.values())).sum().detach())
 
 

@@ -130,7 +130,7 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
     ready = experiment if isinstance(experiment, Prepared) else prepare(experiment, progress=progress)
     config, model, history = ready.config, ready.model, []
     training, measured = config.training, config.objective
-    place = checkpoint.Place(Path(folder), made_from(ready)) if folder else None
+    position = checkpoint.TrainingPosition(Path(folder), made_from(ready)) if folder else None
     if ready.train is not None:
         writer = only_writer(folder) if folder and leads() else nullcontext()
         with writer, deterministic_algorithms(training.deterministic):
@@ -138,7 +138,7 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
                 model.pair, model.objective, ready.train,
                 partial(validate, model, ready.val, training.select, measured.metrics), training,
                 smaller=chooser(training.select, measured.metrics).smaller_is_better,
-                place=place, progress=progress,
+                position=position, progress=progress,
             )  # fmt: skip
     calibrate(model, ready.val)
     measurements, values, *embedded = evaluate(

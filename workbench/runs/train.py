@@ -69,7 +69,7 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
         # while this process waited or prepared, another may have written here
         check_folder(out, resume)
         # refused before anything is written, so that the run stays as it was
-        checkpoint.Place(folder, made_from(ready)).last()
+        checkpoint.TrainingPosition(folder, made_from(ready)).last()
         write_json(folder / runs.PARAMS, ready.config.as_dict())
         return _train(ready, folder, progress)
 

@@ -34,27 +34,27 @@ def best_epoch(history: Sequence[Mapping[str, float]], select: str, *, smaller: 
     return values.index(min(values) if smaller else max(values))
 
 
-def kept(so_far: State, now: State, *, epoch: int, swa_from: int, best: bool) -> State:
-    """The weights to keep after an epoch.
+def update_result(result: State, weights: State, *, epoch: int, swa_from: int, best: bool) -> State:
+    """The weights that a run would end with after this epoch.
 
     Args:
-        so_far: what was kept before; empty at first.
-        now: the weights at the end of this epoch.
+        result: those of the epochs before; empty at first.
+        weights: at the end of this epoch.
         epoch: counted from 1; 0 = before training.
         swa_from: first epoch of the mean; 0 = keep those of the best epoch.
         best: this epoch is the best so far.
 
     Returns:
-        Weights and buffers. Of integers there is no mean; the latest are kept.
+        Weights and buffers. Of integers there is no mean; the latest stay.
     """
     if not swa_from:
-        return now if best or not so_far else so_far
+        return weights if best or not result else result
     if epoch < swa_from:
         return {}
     mean, count = get_swa_avg_fn(), epoch - swa_from  # type: ignore[no-untyped-call]
     return {
-        name: mean(so_far[name], value, count) if count and value.is_floating_point() else value
-        for name, value in now.items()
+        name: mean(result[name], value, count) if count and value.is_floating_point() else value
+        for name, value in weights.items()
     }
 
 

@@ -1,37 +1,34 @@
-"""From a split and its signals to rectangular batches."""
+"""From a split and its signals to rectangular batches, and to the shard of each that a process encodes."""
 
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from mmap import mmap
-from multiprocessing import Lock
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
 
 from workbench.records import Batch, Rows, Signal, Split, require
+from workbench.training.mixing import Mixture, draw
+from workbench.training.processes import rank, world
 
 Reader = Callable[[Rows], Tensor]
-
 
 VARIABLE, GIGABYTES = "WORKBENCH_PIXELS_GB", "2"
 
 
 class Pixels:
-    """Reads a split's images as uint8 tensors and keeps those that were used last, within a bound.
-
-    The memory is shared with the loader's workers, which are forked: an image that one of them has decoded is
-    decoded for all, and the bound holds for all of them together. Each split has a memory of its own, which
-    is taken from the system as it fills.
+    """Reads a split's images as uint8 tensors and keeps those that were used last, within a bound. Workers of
+    a loader decode for themselves.
 
     Args:
         split: the split whose images are opened.
         transform: ``PIL.Image`` -> ``(3, H, W)`` uint8, all of one size, deterministic.
-        memory: bytes of pixels that are kept, ``3 H W`` an image; beyond them the image that was unused
-            longest leaves. ``None`` = as many GB as ``WORKBENCH_PIXELS_GB`` says, or 2.
+        memory: bytes of pixels that are kept. ``None`` = as many GB as ``WORKBENCH_PIXELS_GB`` says, or 2.
 
     Raises:
         ValueError: ``WORKBENCH_PIXELS_GB`` is no number of gigabytes.
@@ -40,60 +37,30 @@ class Pixels:
     def __init__(
         self, split: Split, transform: Callable[[Any], Tensor], *, memory: int | None = None
     ) -> None:
-        images = len(split.image_ids)
         self.split, self.transform = split, transform
         self.memory = _memory() if memory is None else memory
-        self._lock, self._bytes = Lock(), mmap(-1, max(1, self.memory))
-        book = np.frombuffer(mmap(-1, 8 * (3 * images + 4)), dtype=np.int64)
-        # the slot of each image and the image of each slot, both from 1 on, 0 = none; when a slot was used
-        self._slot, self._image, self._used = book[:-4].reshape(3, images)
-        self._shape, self._time = book[-4:-1], book[-1:]
+        self._images: OrderedDict[int, Tensor] = OrderedDict()
 
     def __call__(self, rows: Rows) -> Tensor:
         """``(n, 3, H, W)`` uint8 pixels of these image rows."""
-        return torch.stack([self._one(int(row)) for row in rows])
+        return torch.stack([self._image(int(row)) for row in rows])
 
-    def _one(self, row: int) -> Tensor:
-        with self._lock:
-            if slot := int(self._slot[row]):
-                self._use(slot - 1)
-                return torch.from_numpy(self._kept()[slot - 1].copy())
-        made = self.transform(self.split.open_image(row))
-        with self._lock:
-            if not self._slot[row]:  # else another worker has decoded it meanwhile
-                self._keep(row, made.numpy())
-        return made
-
-    def _keep(self, row: int, pixels: NDArray[np.uint8]) -> None:
-        if not self._shape.any():
-            self._shape[:] = pixels.shape
-        if len(kept := self._kept()):
-            slot = int(self._used[: len(kept)].argmin())
-            if before := self._image[slot]:
-                self._slot[before - 1] = 0
-            kept[slot], self._image[slot], self._slot[row] = pixels, row + 1, slot + 1
-            self._use(slot)
-
-    def _kept(self) -> NDArray[np.uint8]:
-        """``(slots, 3, H, W)``: as many as there is memory for."""
-        each = int(self._shape.prod())
-        slots = min(len(self._slot), self.memory // each)
-        return np.frombuffer(self._bytes, np.uint8, slots * each).reshape(slots, *self._shape)
-
-    def _use(self, slot: int) -> None:
-        self._time += 1
-        self._used[slot] = self._time[0]
+    def _image(self, row: int) -> Tensor:
+        pixels = self._images.pop(row, None)
+        if pixels is None:
+            pixels = self.transform(self.split.open_image(row))
+        self._images[row] = pixels
+        if len(self._images) * pixels.nbytes > self.memory:
+            self._images.popitem(last=False)
+        return pixels
 
 
 def _memory() -> int:
     """Bytes of pixels that are kept of a split where the caller says nothing."""
-    said = os.environ.get(VARIABLE) or GIGABYTES
-    try:
-        found = int(float(said) * 1e9)
-    except (ValueError, OverflowError):
-        found = -1
-    require(found >= 0, f"{VARIABLE} is {said!r}; give a number of gigabytes, such as 2 or 0.5")
-    return found
+    value = os.environ.get(VARIABLE) or GIGABYTES
+    plain = re.fullmatch(r"\d*\.?\d+(e-?\d+)?", value)
+    require(plain, f"{VARIABLE} is {value!r}; give a number of gigabytes, such as 2 or 0.5")
+    return int(float(value) * 1e9)
 
 
 def regions(split: Split) -> Reader:
@@ -193,3 +160,85 @@ def _move(value: Any, device: torch.device) -> Any:
     if isinstance(value, Mapping):
         return {name: _move(inner, device) for name, inner in value.items()}
     return value.to(device) if hasattr(value, "to") else value
+
+
+@dataclass(frozen=True)
+class BatchShard:
+    """What one process encodes of a batch; with one process and no chunks all three are the same batch.
+
+    Args:
+        batch: the whole batch, for the objective; without image inputs where others hold them.
+        images: the images that this process encodes, in chunks.
+        captions: the captions that this process encodes, in chunks.
+    """
+
+    batch: Batch
+    images: Sequence[Batch]
+    captions: Sequence[Batch]
+
+    def to(self, device: torch.device) -> Self:
+        """The shard with all its tensors on a device."""
+        moved = {id(one): to(one, device) for one in (self.batch, *self.images, *self.captions)}
+        images, captions = ([moved[id(one)] for one in part] for part in (self.images, self.captions))
+        return type(self)(moved[id(self.batch)], images, captions)
+
+
+class Shards(Dataset[BatchShard]):
+    """The shard that falls to this process of the batch of any caption rows.
+
+    Args:
+        source: what batches are made from.
+        mix: share of a batch's images that are mixed with another image of the batch.
+        seed: of the mixing.
+        chunk: images, and captions, that are encoded at a time; 0 = the whole shard.
+    """
+
+    def __init__(self, source: Source, *, mix: float = 0.0, seed: int = 0, chunk: int = 0) -> None:
+        self.source, self.mix, self.seed, self.chunk = source, mix, seed, chunk
+        self.rank, self.world = rank(), world()
+
+    def __getitem__(self, rows: Rows) -> BatchShard:
+        undivided = self.world == 1 and not self.chunk
+        batch = self.source.batch(rows, inputs=undivided and not self.mix)
+        images, mixture = self.source.images_of(rows)[0], None
+        if self.mix:
+            mixture = draw(rows, len(images), share=self.mix, seed=self.seed)
+            batch = replace(batch, labels=mixture.labels(batch.positives))
+        if undivided:
+            if mixture:
+                whole = self._images(images, np.arange(len(images)), mixture)
+                batch = replace(batch, inputs=whole.inputs)
+            return BatchShard(batch, [batch], [batch])
+        return BatchShard(
+            batch,
+            [self._images(images, places, mixture) for places in self._places(len(images))],
+            [self.source.of_captions(rows[places]) for places in self._places(len(rows))],
+        )
+
+    def _images(self, images: Rows, places: Rows, mixture: Mixture | None) -> Batch:
+        """Some of a batch's images; where they are mixed, their partners are read with them."""
+        if mixture is None:
+            return self.source.of_images(images[places])
+        needed = np.union1d(places, mixture.partner[places])
+        batch = self.source.of_images(images[needed])
+        ids = [batch.image_ids[row] for row in np.searchsorted(needed, places)]
+        inputs = {name: mixture.mix(value, needed, places) for name, value in batch.inputs.items()}
+        return replace(batch, image_ids=ids, inputs=inputs)
+
+    def _places(self, count: int) -> list[Rows]:
+        """The places in the batch that this process encodes, chunk by chunk."""
+        places = np.array_split(np.arange(count), self.world)[self.rank]
+        return np.array_split(places, max(1, -(-len(places) // self.chunk))) if self.chunk else [places]
+
+
+def loader(shards: Shards, batches: Sequence[Rows], *, workers: int = 0) -> Iterator[BatchShard]:
+    """The shard that falls to this process of every batch in the given order.
+
+    Args:
+        shards: makes them.
+        batches: caption rows of each.
+        workers: processes that read ahead of need.
+    """
+    # the seed of its workers comes from this generator; the global one is the model's
+    draws = torch.Generator()
+    return iter(DataLoader(shards, sampler=batches, batch_size=None, num_workers=workers, generator=draws))

@@ -24,14 +24,13 @@ from torch.optim import Optimizer
 from workbench.io import PARSER_ERRORS, ChecksumError, replacing
 from workbench.records import require
 from workbench.training.settings import changed
-from workbench.training.sharding import cut_as, is_cut, whole
 
 LAST, MADE_FROM = "last.safetensors", "made_from"
 UNREADABLE: tuple[type[Exception], ...] = (*PARSER_ERRORS, SafetensorError)
 
 
 @dataclass(frozen=True)
-class Place:
+class TrainingPosition:
     """Where a run keeps its checkpoint, and what the run is made from.
 
     Args:
@@ -51,13 +50,20 @@ class Place:
         if not (path := self.folder / LAST).exists():
             return None
         tensors, facts = read(path)
-        require(
-            MADE_FROM in facts,
-            f"{path} was written before checkpoints said what they were made from; choose a new folder",
-            ChecksumError,
-        )
         require_same(path, facts[MADE_FROM], self.made_from)
         return tensors, facts
+
+    def save(
+        self,
+        weights: Mapping[str, Tensor],
+        state: Mapping[str, Mapping[str, Tensor]],
+        facts: Mapping[str, Any],
+    ) -> None:
+        """Write the checkpoint: weights, further tensors by what they are of, and facts."""
+        tensors = dict(weights)
+        for prefix, named in state.items():
+            tensors |= prefixed(prefix, named)
+        write(self.folder / LAST, tensors, {**facts, MADE_FROM: self.made_from})
 
 
 def require_same(path: Path, was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
@@ -83,16 +89,15 @@ def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -
     Raises:
         OSError: it cannot be written.
     """
-    # The format refuses shared storage (tied weights) and strided layouts, so every tensor gets its own plain
-    # copy.
-    own = {
+    # the format refuses shared storage (tied weights) and strides, so every tensor gets a plain copy
+    plain = {
         name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()
     }
-    said = json.dumps(facts)
+    text = json.dumps(facts)
     with replacing(path) as temporary:
         try:
-            save_file(own, temporary, {"facts": said, "sha256": _checksum(own, said)})
+            save_file(plain, temporary, {"facts": text, "sha256": _checksum(plain, text)})
         except SafetensorError as error:
             raise OSError(f"{path} could not be written: {error}") from None
 
@@ -106,15 +111,14 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         header = file.metadata() or {}
-        require("facts" in header, "it holds no facts")
-        found = json.loads(header["facts"])
-        # older files have no checksum, and nothing in its place
-        whole = header.keys() == {"facts"} or header.get("sha256") == _checksum(tensors, header["facts"])
-    if not whole:
-        raise ChecksumError(
-            f"{path} is damaged: its checksum is another; choose a new folder and train again"
-        )
-    return tensors, found
+        require({"facts", "sha256"} <= header.keys(), "it holds no facts")
+        facts, whole = json.loads(header["facts"]), header["sha256"] == _checksum(tensors, header["facts"])
+    require(
+        whole,
+        f"{path} is damaged: its checksum is another; choose a new folder and train again",
+        ChecksumError,
+    )
+    return tensors, facts
 
 
 def facts(path: Path) -> dict[str, Any]:
@@ -126,8 +130,8 @@ def facts(path: Path) -> dict[str, Any]:
     with _opened(path) as file:
         header = file.metadata() or {}
         require("facts" in header, "it holds no facts")
-        found: dict[str, Any] = json.loads(header["facts"])
-    return found
+        content: dict[str, Any] = json.loads(header["facts"])
+    return content
 
 
 @contextmanager
@@ -164,8 +168,8 @@ def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def optimiser_tensors(optimiser: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The optimiser's state as named tensors, and its plain numbers as facts."""
     named = {
-        f"{i}.{name}": _whole(value)
-        for i, state in optimiser.state_dict()["state"].items()
+        f"{index}.{name}": value
+        for index, state in optimiser.state_dict()["state"].items()
         for name, value in state.items()
     }
     tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
@@ -177,11 +181,9 @@ def restore_optimiser(
 ) -> None:
     """Put back what ``optimiser_tensors`` took out."""
     state: dict[int, dict[str, Any]] = {}
-    parameters = [one for group in optimiser.param_groups for one in group["params"]]
     for key, value in {**tensors, **numbers}.items():
         index, name = key.split(".", 1)
-        laid = cut_as(value, parameters[int(index)]) if isinstance(value, Tensor) else value
-        state.setdefault(int(index), {})[name] = laid
+        state.setdefault(int(index), {})[name] = value
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
 
 
@@ -201,17 +203,10 @@ def restore_random_state(states: Mapping[str, Tensor], device: torch.device) -> 
 def weights(model: nn.Module, objective: nn.Module) -> dict[str, Tensor]:
     """Copies of all weights and buffers of model and objective, by prefix."""
     both = prefixed("model", model.state_dict()) | prefixed("objective", objective.state_dict())
-    return {name: _whole(tensor.detach()).clone() for name, tensor in both.items()}
+    return {name: tensor.detach().clone() for name, tensor in both.items()}
 
 
 def load_weights(model: nn.Module, objective: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """Put back what ``weights`` took out."""
-    own = model.state_dict()
-    given = {name: cut_as(value, own.get(name)) for name, value in under("model", tensors).items()}
-    model.load_state_dict(given)
+    model.load_state_dict(under("model", tensors))
     objective.load_state_dict(under("objective", tensors))
-
-
-def _whole(value: Any) -> Any:
-    """A tensor that is cut over processes as one, in main memory: a device need not hold all of them."""
-    return whole(value).cpu() if is_cut(value) else value

@@ -1,31 +1,28 @@
-"""The loop, its optimiser, and the learning rate as a pure function of the step. Devices, precision and
-trackers are accelerate's; everything that a reader wants to see in a step is here.
+"""The loop. Devices, precision and trackers are accelerate's; everything that a reader wants to see in a step
+is here.
 """
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.optim import Adam, AdamW, Optimizer
+from torch import Tensor
 
-from workbench.encoders.base import Pair, ParameterGroup
+from workbench.encoders.base import Pair
 from workbench.formatting import format_value
 from workbench.io import signals
 from workbench.objectives.base import Objective
 from workbench.progress import bar
-from workbench.records import Batch, Embedding, require
-from workbench.training import averaging, checkpoint, norms, processes, samplers
-from workbench.training.averaging import Momentum
-from workbench.training.batches import Source
-from workbench.training.chunks import Chunks
-from workbench.training.processes import Share, accelerator
+from workbench.records import Batch, Embedding, Rows
+from workbench.training import averaging, checkpoint, optimiser, processes, samplers
+from workbench.training.batches import BatchShard, Shards, Source, loader
+from workbench.training.checkpoint import TrainingPosition
+from workbench.training.chunks import ChunkedEmbedding, Encode, require_no_batch_norms
 from workbench.training.settings import Settings
-from workbench.training.sharding import FEWEST, Shards, whole
 
 History = list[dict[str, float]]
 # steps between two looks at the losses on a GPU, which a look waits for
@@ -44,11 +41,11 @@ def fit(
     settings: Settings,
     *,
     smaller: bool = False,
-    place: checkpoint.Place | None = None,
+    position: TrainingPosition | None = None,
     progress: bool = True,
 ) -> History:
     """Train a model and leave it with the weights of the epoch whose validation is best, or with the mean of
-    the last. The model before training is epoch 0: it is kept where no epoch is better.
+    the last. The model before training is epoch 0: its weights stay where no epoch is better.
 
     Args:
         model: the two encoders.
@@ -58,7 +55,7 @@ def fit(
             ``settings.select`` names.
         settings: how to train.
         smaller: whether a smaller number is a better one.
-        place: where checkpoints go; a checkpoint that lies there is resumed. ``None`` keeps nothing.
+        position: where checkpoints go; a checkpoint that lies there is resumed. ``None`` writes nothing.
         progress: show a bar where somebody can see it.
 
     Returns:
@@ -71,30 +68,29 @@ def fit(
         KeyboardInterrupt: Ctrl-C or SIGTERM; the checkpoint holds the last step.
         ValueError: the checkpoint there is damaged or belongs to another run; the message names what differs.
     """
-    run = _Run(model, objective, source, settings, place)
+    run = Training(model, objective, source, settings, position)
     run.resume()
     if not run.history and settings.epochs:
-        run.close_epoch({}, validate(), smaller)
+        run.end_epoch({}, validate(), smaller)
     steps = bar(settings.epochs * run.steps_per_epoch, "training", "step", done=run.step, progress=progress)
     with signals.sigterm_raises(), steps:
         try:
             while 0 < len(run.history) <= settings.epochs:
-                run.close_epoch(run.one_epoch(steps), found := validate(), smaller)
+                run.end_epoch(run.train_epoch(steps), values := validate(), smaller)
                 run.save()
-                steps.set_postfix({"val rsum": format_value(found["rsum"], "sum")})
+                steps.set_postfix({"val rsum": format_value(values["rsum"], "sum")})
         except KeyboardInterrupt:
-            # raised inside a step and by no signal, it leaves half a step: then the last checkpoint stands,
-            # and where weights are cut, since no process puts them together alone
+            # raised inside a step and by no signal, it leaves half a step: then the last checkpoint stands
             with signals.deferred():
-                if not run.stepping and not run.shards:
+                if not run.in_step:
                     run.save()
             raise
     run.finish()
     return run.history
 
 
-class _Run:
-    """The state of a run between two steps: exactly what a checkpoint holds."""
+class Training:
+    """A run between two steps: exactly what a checkpoint holds."""
 
     def __init__(
         self,
@@ -102,154 +98,131 @@ class _Run:
         objective: Objective,
         source: Source,
         settings: Settings,
-        place: checkpoint.Place | None,
+        position: TrainingPosition | None,
     ) -> None:
         self.model, self.objective, self.source, self.settings = model, objective, source, settings
-        own = settings.model_dump(mode="json")
-        self.place = place and replace(place, made_from={**own, **place.made_from})
-        self.accelerator = accelerator(settings, place.folder if place else None)
+        plain = settings.model_dump(mode="json")
+        self.position = position and replace(position, made_from={**plain, **position.made_from})
+        self.accelerator = processes.accelerator(settings, position.folder if position else None)
         self.device = self.accelerator.device
-        model.to(self.device)
+        model.to(self.device).train()
         objective.to(self.device)
-        self.shards = self._cut() if settings.shard and processes.world() > 1 else None
+        processes.synchronise_batch_norms(model, self.device)
+        if settings.chunk_size:
+            require_no_batch_norms(model)
         groups = model.groups()
-        rates = parameter_groups(groups, objective, settings)
-        self.optimiser = self.accelerator.prepare(make_optimiser(rates, settings))
-        backbone = (group.parameters.values() for group in groups if group.role == "image_backbone")
-        self.backbone = [p for parameters in backbone for p in parameters if p.requires_grad]
-        self.momentum = Momentum(model, objective.momentum) if objective.momentum else None
-        self.steps_per_epoch = len(self._order(0))
-        self.step, self.stepping = 0, False
+        rates = optimiser.parameter_groups(groups, objective, settings)
+        self.optimiser = self.accelerator.prepare(optimiser.make_optimiser(rates, settings))
+        backbones = [group.parameters.values() for group in groups if group.role == "image_backbone"]
+        self.image_backbone = [p for parameters in backbones for p in parameters if p.requires_grad]
+        self.momentum = averaging.Momentum(model, objective.momentum) if objective.momentum else None
+        self.steps_per_epoch = len(self.order(0))
+        self.step, self.in_step = 0, False
         self.history: History = []
         self.sums: dict[str, float] = {}
         # losses, their names and the batch of the steps since the last look; reading them waits for a GPU
         self.unread: list[tuple[Tensor, list[str], Batch]] = []
         self.look_every = 1 if self.device.type == "cpu" else LOOK_EVERY
-        self.kept: dict[str, Tensor] = {}
+        self.result: dict[str, Tensor] = {}
         self.compiled = cache(torch.compile)
         self.started = time.perf_counter()
 
-    @property
-    def epoch(self) -> int:
-        return self.step // self.steps_per_epoch
+    def train_epoch(self, bar: Any) -> dict[str, float]:
+        """Train to the end of the epoch; returns the mean of every term over the epoch's steps."""
+        # epoch 0 is the model before training; one that was stopped in its validation has no step left
+        number, every = len(self.history) - 1, self.settings.checkpoint_every
+        warming = number < self.settings.warmup_epochs
+        self.model.train()
+        self.objective.train()
+        self.objective.warm_up(warming)
+        self.freeze_image_backbone(warming)
+        for shard in self.shards(number, self.step - number * self.steps_per_epoch, mix=self.settings.mix):
+            with signals.deferred():
+                self.in_step = True
+                self.train_step(shard.to(self.device))
+                self.step, self.in_step = self.step + 1, False
+            bar.update()
+            if every and self.step % every == 0 and self.step % self.steps_per_epoch:
+                self.save()
+        self.read_losses()
+        return {name: value / self.steps_per_epoch for name, value in self.sums.items()}
 
-    def _cut(self) -> Shards:
-        world = processes.world()
-        require(
-            not self.objective.momentum,
-            "shard: this objective keeps a second copy of the encoders, which is not cut; set shard=false",
-        )
-        smallest = min(map(len, self._order(0)))
-        require(
-            smallest >= FEWEST * world,
-            f"shard: the smallest batch has {smallest} captions, and {world} processes need {FEWEST} each; "
-            "set another batch_size, or shard=false",
-        )
-        require(
-            not 0 < self.settings.chunk_size < 2 * FEWEST,
-            f"shard: chunk_size={self.settings.chunk_size} leaves chunks of fewer than {FEWEST} captions; "
-            f"set {2 * FEWEST} or more, or 0",
-        )
-        return Shards(self.model, world, self.device)
+    def train_step(self, shard: BatchShard) -> None:
+        """One step of the optimiser."""
+        optimiser.set_learning_rates(self.optimiser, self.step, self.steps_per_epoch, self.settings)
+        image, text, chunks = self.encode(self.model, shard)
+        batch = shard.batch
+        if self.momentum:
+            with torch.no_grad():
+                batch = replace(batch, momentum=self.encode(self.momentum.pair, shard)[:2])
+        terms = self.objective(image, text, batch)
+        loss = torch.stack(list(terms.values())).sum()
+        self.note_losses(terms, loss, batch)
+        self.optimiser.zero_grad()
+        ramp = optimiser.loss_ramp(self.step, steps_per_epoch=self.steps_per_epoch, settings=self.settings)
+        self.accelerator.backward(loss * ramp)
+        for side in chunks:
+            side.backward()
+        processes.average_gradients([*self.model.parameters(), *self.objective.parameters()])
+        if self.settings.clip_norm:
+            trained = [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
+            self.accelerator.clip_grad_norm_(trained, self.settings.clip_norm)
+        self.optimiser.step()
+        if self.momentum:
+            self.momentum.update()
+        self.objective.after_step(image, text, batch)
 
-    def _order(self, number: int) -> list[Any]:
+    def encode(self, pair: Pair, shard: BatchShard) -> tuple[Embedding, Embedding, list[ChunkedEmbedding]]:
+        """The embeddings of the whole batch, in float32, and what takes the gradient of chunks back."""
+        sides = ((pair.image.images, shard.images), (pair.text.texts, shard.captions))
+        if self.settings.chunk_size:
+            chunks = [ChunkedEmbedding(self.encoder(side), part, self.device) for side, part in sides]
+            image, text = (processes.gather(side.embedding) for side in chunks)
+            return image, text, chunks
+        image, text = (processes.gather(self.encoder(side)(part)) for side, (part,) in sides)
+        return image, text, []
+
+    def encoder(self, encode: Encode) -> Encode:
+        """One side of a model, as the settings have it: compiled, in half precision."""
+        encode = self.compiled(encode) if self.settings.compile else encode
+
+        def embed(batch: Batch) -> Embedding:
+            with self.accelerator.autocast():
+                # half precision ends here: softmax, hinges and logarithms of ratios are computed in float32
+                return encode(batch).in_float32(self.device)
+
+        return embed
+
+    def order(self, epoch: int) -> list[Rows]:
+        """The caption rows of every batch of an epoch."""
         s = self.settings
         return samplers.epoch(
             self.source.split.own,
             size=s.batch_size,
             captions_per_image=s.captions_per_image,
             seed=s.seed,
-            number=number,
+            number=epoch,
             clusters=self.source.clusters,
             clusters_per_batch=s.clusters_per_batch if s.sampler == "clusters" else 0,
         )
 
-    def one_epoch(self, bar: Any) -> dict[str, float]:
-        """Train to the end of the epoch; returns the mean of every term over the epoch's steps."""
-        # epoch 0 is the model before training; one that was stopped in its validation has no step left
-        s, number = self.settings, len(self.history) - 1
-        warming = number < s.warmup_epochs
-        self.model.train()
-        self.objective.train()
-        self.objective.warm_up(warming)
-        self._freeze_image_backbone(warming)
-        order = self._order(number)[self.step - number * self.steps_per_epoch :]
-        for share in self._shares(order, mix=s.mix):
-            with signals.deferred():
-                self.stepping = True
-                self.one_step(share.to(self.device))
-                self.step, self.stepping = self.step + 1, False
-            bar.update()
-            if (
-                s.checkpoint_every
-                and self.step % s.checkpoint_every == 0
-                and self.step % self.steps_per_epoch
-            ):
-                self.save()
-        self.read_losses()
-        return {name: value / self.steps_per_epoch for name, value in self.sums.items()}
-
-    def _shares(self, order: list[Any], mix: float = 0.0) -> Iterator[Share]:
+    def shards(self, epoch: int, done: int = 0, mix: float = 0.0) -> Iterator[BatchShard]:
+        """What this process encodes of the batches of an epoch, without those that are done."""
         s = self.settings
-        return processes.loader(
-            self.source, order, workers=s.workers, mix=mix, seed=s.seed, chunk=s.chunk_size
-        )
+        shards = Shards(self.source, mix=mix, seed=s.seed, chunk=s.chunk_size)
+        return loader(shards, self.order(epoch)[done:], workers=s.workers)
 
-    def encode(self, pair: Pair, share: Share) -> tuple[list[Embedding], list[Chunks]]:
-        """Embed the share; the result is the whole batch, in float32, and the chunks that take its gradient
-        back.
-        """
-
-        def encoded(encode: Callable[[Batch], Embedding], batch: Batch) -> Embedding:
-            encode = self.compiled(encode) if self.settings.compile else encode
-            with self.accelerator.autocast():
-                # Half precision ends here: softmax, hinges and logarithms of ratios are computed in float32.
-                return encode(batch).in_float32(self.device)
-
-        sides = ((pair.image, pair.image.images, share.images), (pair.text, pair.text.texts, share.captions))
-        if self.settings.chunk_size:
-            chunks = [Chunks(one, partial(encoded, do), parts, self.device) for one, do, parts in sides]
-            return [processes.gather(one.embedding) for one in chunks], chunks
-        with norms.whole_statistics():
-            made = [encoded(do, part) for _, do, (part,) in sides]
-        return [processes.gather(one) for one in made], []
-
-    def one_step(self, share: Share) -> None:
-        """One optimiser step."""
-        steps, settings, batch = self.steps_per_epoch, self.settings, share.batch
-        for group in self.optimiser.param_groups:
-            group["lr"] = group["base_lr"] * learning_rate_factor(
-                self.step, steps_per_epoch=steps, settings=settings
-            )
-        (image, text), chunks = self.encode(self.model, share)
-        if self.momentum:
-            with torch.no_grad():
-                slow_image, slow_text = self.encode(self.momentum.pair, share)[0]
-            batch = replace(batch, momentum=(slow_image, slow_text))
-        terms = self.objective(image, text, batch)
-        loss = torch.stack(list(terms.values())).sum()
+    def note_losses(self, terms: Mapping[str, Tensor], loss: Tensor, batch: Batch) -> None:
+        """Remember the terms of a step, and look at them from time to time."""
         self.unread.append((torch.stack([*terms.values(), loss]).detach(), [*terms, "loss"], batch))
         if len(self.unread) >= self.look_every:
             self.read_losses()
-        self.optimiser.zero_grad()
-        self.accelerator.backward(loss * loss_ramp(self.step, steps_per_epoch=steps, settings=settings))
-        for one in chunks:
-            one.backward()
-        processes.average_gradients(self.model.parameters(), self.objective.parameters())
-        if settings.clip_norm:
-            trained = [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
-            clip = clip_norm if self.shards else self.accelerator.clip_grad_norm_
-            clip(trained, settings.clip_norm)
-        self.optimiser.step()
-        if self.momentum:
-            self.momentum.update()
-        self.objective.after_step(image, text, batch)
 
     def read_losses(self) -> None:
         """Add the losses since the last look to the sums, which waits for the device once."""
         unread, self.unread = self.unread, []
-        found = torch.stack([values for values, *_ in unread]).tolist() if unread else []
-        for values, (_, names, batch) in zip(found, unread, strict=True):
+        losses = torch.stack([values for values, *_ in unread]).tolist() if unread else []
+        for values, (_, names, batch) in zip(losses, unread, strict=True):
             named = dict(zip(names, values, strict=True))
             if bad := [f"{name}={value}" for name, value in named.items() if not math.isfinite(value)]:
                 where = f"images {list(batch.image_ids)}, captions {list(batch.caption_ids)}"
@@ -257,22 +230,23 @@ class _Run:
             self.sums |= {name: self.sums.get(name, 0.0) + value for name, value in named.items()}
 
     @signals.deferred()
-    def close_epoch(self, terms: Mapping[str, float], found: Mapping[str, float], smaller: bool) -> None:
-        """Note the epoch and keep the weights that the run is for."""
+    def end_epoch(self, terms: Mapping[str, float], values: Mapping[str, float], smaller: bool) -> None:
+        """Note the epoch, and update the weights that the run ends with."""
+        epoch = self.step // self.steps_per_epoch
         row = {
-            "epoch": float(self.epoch),
+            "epoch": float(epoch),
             "steps": float(self.step),
             **terms,
-            **{f"val/{name}": value for name, value in found.items()},
+            **{f"val/{name}": value for name, value in values.items()},
             "seconds": time.perf_counter() - self.started,
         }
         self.history.append(row)
         self.sums = {}
         best = averaging.best_epoch(self.history, self.settings.select, smaller=smaller)
-        self.kept = averaging.kept(
-            self.kept,
+        self.result = averaging.update_result(
+            self.result,
             checkpoint.weights(self.model, self.objective),
-            epoch=self.epoch,
+            epoch=epoch,
             swa_from=self.settings.swa_from,
             best=best == len(self.history) - 1,
         )
@@ -281,35 +255,26 @@ class _Run:
     def save(self) -> None:
         """Write everything that the next step depends on."""
         self.read_losses()
-        # what is cut is put together by all
-        if self.place is None or (processes.rank() and not self.shards):
+        if self.position is None or processes.rank():
             return
         state, numbers = checkpoint.optimiser_tensors(self.optimiser)
-        tensors = (
-            checkpoint.weights(self.model, self.objective)
-            | checkpoint.prefixed("kept", self.kept)
-            | checkpoint.prefixed("optimiser", state)
-            | checkpoint.prefixed("random", checkpoint.random_state(self.device))
-            | checkpoint.prefixed("momentum", self.momentum.state() if self.momentum else {})
-        )
-        facts = {
-            "step": self.step,
-            "history": self.history,
-            "sums": self.sums,
-            "numbers": numbers,
-            checkpoint.MADE_FROM: self.place.made_from,
+        tensors = {
+            "result": self.result,
+            "optimiser": state,
+            "random": checkpoint.random_state(self.device),
+            "momentum": self.momentum.state() if self.momentum else {},
         }
-        if not processes.rank():
-            checkpoint.write(self.place.folder / checkpoint.LAST, tensors, facts)
+        facts = {"step": self.step, "history": self.history, "sums": self.sums, "numbers": numbers}
+        self.position.save(checkpoint.weights(self.model, self.objective), tensors, facts)
 
     def resume(self) -> None:
         """Go on from the checkpoint in the folder, if there is one."""
-        found = self.place and self.place.last()
-        if not found:
+        saved = self.position and self.position.last()
+        if not saved:
             return
-        tensors, facts = found
+        tensors, facts = saved
         checkpoint.load_weights(self.model, self.objective, tensors)
-        self.kept = checkpoint.under("kept", tensors)
+        self.result = checkpoint.under("result", tensors)
         checkpoint.restore_optimiser(self.optimiser, checkpoint.under("optimiser", tensors), facts["numbers"])
         if self.momentum:
             self.momentum.load(checkpoint.under("momentum", tensors))
@@ -318,97 +283,18 @@ class _Run:
 
     def finish(self) -> None:
         """Put the best or the averaged weights in place and close the trackers."""
-        if self.shards:
-            self.shards.undo()
-        if self.kept:
-            checkpoint.load_weights(self.model, self.objective, self.kept)
-        if self.settings.swa_from and self.kept:
+        if self.result:
+            checkpoint.load_weights(self.model, self.objective, self.result)
+        if self.settings.swa_from and self.result:
             averaging.refresh_statistics(
                 self.model,
-                lambda share: self.encode(self.model, share.to(self.device)),
-                self._shares(self._order(0)),
+                lambda shard: self.encode(self.model, shard.to(self.device)),
+                self.shards(0),
             )
-        self._freeze_image_backbone(False)
+        self.freeze_image_backbone(False)
         self.accelerator.end_training()
 
-    def _freeze_image_backbone(self, frozen: bool) -> None:
-        for parameter in self.backbone:
+    def freeze_image_backbone(self, frozen: bool) -> None:
+        """Freeze the image backbone, or let it train again."""
+        for parameter in self.image_backbone:
             parameter.requires_grad_(not frozen)
-
-
-def parameter_groups(
-    groups: list[ParameterGroup], extra: nn.Module, settings: Settings
-) -> list[dict[str, Any]]:
-    """Optimiser groups with their own learning rate; parameters whose rate is 0 are frozen and left out.
-
-    Args:
-        groups: the model's groups, by role and depth.
-        extra: the objective, whose own parameters train at ``lr`` without decay.
-        settings: rates, multipliers, decay.
-    """
-    multiplier = {
-        "image_backbone": settings.image_backbone_lr,
-        "text_backbone": settings.text_backbone_lr,
-        "head": 1.0,
-    }
-    out: list[dict[str, Any]] = []
-    for group in groups:
-        rate = settings.lr * multiplier[group.role] * settings.layer_decay**group.depth
-        for parameter in group.parameters.values() if rate == 0 else ():
-            parameter.requires_grad_(False)
-        own_decay = settings.text_backbone_decay if group.role == "text_backbone" else None
-        matrices = settings.weight_decay if own_decay is None else own_decay
-        for decay, wanted in ((matrices, True), (0.0, False)):
-            # Biases, norms and scales are vectors and scalars: decaying them pulls towards nothing
-            # meaningful.
-            chosen = [p for p in group.parameters.values() if p.requires_grad and (p.ndim >= 2) is wanted]
-            out.append({"params": chosen, "lr": rate, "base_lr": rate, "weight_decay": decay})
-    own = [p for p in extra.parameters() if p.requires_grad]
-    out.append({"params": own, "lr": settings.lr, "base_lr": settings.lr, "weight_decay": 0.0})
-    return [group for group in out if group["params"]]
-
-
-def make_optimiser(groups: list[dict[str, Any]], settings: Settings) -> Optimizer:
-    """``"adamw"`` or ``"adam"`` (PyTorch), or ``"adamp"`` (timm)."""
-    if settings.optimizer == "adamp":
-        from timm.optim.adamp import AdamP
-
-        return AdamP(groups)  # type: ignore[no-untyped-call]
-    # PyTorch's fused loops cannot take tensors that are cut over processes with others
-    foreach = False if settings.shard else None
-    return (Adam if settings.optimizer == "adam" else AdamW)(groups, foreach=foreach)
-
-
-@torch.no_grad()
-def clip_norm(parameters: Iterable[nn.Parameter], most: float) -> None:
-    """Scale gradients so that their common norm is at most this, where some are cut over processes and others
-    are not, which PyTorch's own function refuses.
-    """
-    gradients = [one.grad for one in parameters if one.grad is not None]
-    norm = torch.stack([whole(one.norm()) for one in gradients]).norm()
-    for one in gradients:
-        one.mul_((most / (norm + 1e-6)).clamp(max=1.0))
-
-
-def learning_rate_factor(step: int, *, steps_per_epoch: int, settings: Settings) -> float:
-    """What the learning rates are multiplied by at a step; a pure function, so that a resumed run needs no
-    state for it.
-    """
-    if step < settings.lr_warmup_steps:
-        return (step + 1) / (settings.lr_warmup_steps + 1)
-    if settings.schedule == "step":
-        return float(
-            settings.step_factor ** sum(step >= epoch * steps_per_epoch for epoch in settings.step_epochs)
-        )
-    if settings.schedule == "exponential":
-        return float(settings.epoch_factor ** (step // steps_per_epoch))
-    if settings.schedule == "cosine":
-        span = max(settings.epochs * steps_per_epoch - settings.lr_warmup_steps, 1)
-        return 0.5 * (1 + math.cos(math.pi * (step - settings.lr_warmup_steps) / span))
-    return 1.0
-
-
-def loss_ramp(step: int, *, steps_per_epoch: int, settings: Settings) -> float:
-    """Weight of the loss at a step: 1, or rising linearly over ``ramp_epochs`` after the warm-up."""
-    begin, length = settings.warmup_epochs * steps_per_epoch, settings.ramp_epochs * steps_per_epoch
-    return (step - begin + 1) / length if begin <= step < begin + length else 1.0

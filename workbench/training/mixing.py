@@ -18,14 +18,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from workbench.records import Batch, Rows
-from workbench.training.batches import Source
+from workbench.records import Rows
 
 ALPHA, CUT = 2.0, 0.5
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Mixture:
     """How the ``I`` images of a batch are mixed.
 
     Args:
@@ -45,8 +44,30 @@ class Recipe:
         own, weight = positives.float(), torch.from_numpy(self.weight).float()[:, None].to(positives.device)
         return weight * own + (1 - weight) * own[torch.from_numpy(self.partner).to(positives.device)]
 
+    def mix(self, values: Tensor, read: Rows, places: Rows) -> Tensor:
+        """Inputs of the images at ``places``.
 
-def recipe(captions: Rows, images: int, *, share: float, seed: int) -> Recipe:
+        Args:
+            values: ``(n, 3, H, W)`` pixels or ``(n, K, D)`` regions of the images that were read.
+            read: ``(n,)`` places of those, in order; the partners are among them.
+            places: of the images that are wanted.
+        """
+        own, other = np.searchsorted(read, places), np.searchsorted(read, self.partner[places])
+        return torch.stack(
+            [
+                values[a] if a == b else self._mix_one(values[a], values[b], place)
+                for a, b, place in zip(own, other, places, strict=True)
+            ]
+        )
+
+    def _mix_one(self, image: Tensor, partner: Tensor, place: int) -> Tensor:
+        weight, corner = float(self.weight[place]), self.corner[place]
+        if image.ndim == 2:
+            return exchanged(image, partner, weight, corner[0])
+        return pasted(image, partner, weight, corner) if self.cut[place] else blended(image, partner, weight)
+
+
+def draw(captions: Rows, images: int, *, share: float, seed: int) -> Mixture:
     """Draw how a batch is mixed.
 
     Args:
@@ -60,37 +81,7 @@ def recipe(captions: Rows, images: int, *, share: float, seed: int) -> Recipe:
     chosen = rng.permutation(images)[: max(round(share * images), 1) if images > 1 else 0]
     partner[chosen] = (chosen + rng.integers(1, max(images, 2), len(chosen))) % images
     weight[chosen] = rng.beta(ALPHA, ALPHA, len(chosen))
-    return Recipe(partner, weight, rng.random(images) < CUT, rng.random((images, 2)))
-
-
-def of_images(source: Source, images: Rows, places: Rows, how: Recipe) -> Batch:
-    """Some of a batch's images, mixed; only these and their partners are read.
-
-    Args:
-        source: where images come from.
-        images: ``(I,)`` image rows of the whole batch.
-        places: places in the batch of the images that are wanted.
-        how: of the whole batch.
-    """
-    needed = np.union1d(places, how.partner[places])
-    read = source.of_images(images[needed])
-    own, other = np.searchsorted(needed, places), np.searchsorted(needed, how.partner[places])
-    inputs = {name: _mixed(value, own, other, places, how) for name, value in read.inputs.items()}
-    return Batch([read.image_ids[row] for row in own], [], read.own, inputs)
-
-
-def _mixed(values: Tensor, own: Rows, other: Rows, places: Rows, how: Recipe) -> Tensor:
-    out = values[own].clone()
-    for row in np.flatnonzero(own != other):
-        place, partner = places[row], values[other[row]]
-        weight, corner = float(how.weight[place]), how.corner[place]
-        if values.ndim == 3:
-            out[row] = exchanged(out[row], partner, weight, corner[0])
-        elif how.cut[place]:
-            out[row] = pasted(out[row], partner, weight, corner)
-        else:
-            out[row] = blended(out[row], partner, weight)
-    return out
+    return Mixture(partner, weight, rng.random(images) < CUT, rng.random((images, 2)))
 
 
 def blended(image: Tensor, partner: Tensor, weight: float) -> Tensor:
@@ -103,11 +94,9 @@ def pasted(image: Tensor, partner: Tensor, weight: float, corner: NDArray[np.flo
     """CutMix of two images ``(3, H, W)``: a rectangle of their shape and of area ``1 - weight`` comes from
     the partner.
     """
-    side = np.sqrt(1 - weight)
-    (top, bottom), (left, right) = (
-        (round(start * (1 - side) * length), round((start * (1 - side) + side) * length))
-        for start, length in zip(corner, image.shape[1:], strict=True)
-    )
+    side, shape = np.sqrt(1 - weight), np.array(image.shape[1:])
+    top, left = (corner * (1 - side) * shape).round().astype(int)
+    bottom, right = ((corner * (1 - side) + side) * shape).round().astype(int)
     out = image.clone()
     out[:, top:bottom, left:right] = partner[:, top:bottom, left:right]
     return out
@@ -119,6 +108,4 @@ def exchanged(regions: Tensor, partner: Tensor, weight: float, start: float) -> 
     """
     count = len(regions)
     run = (int(start * count) + torch.arange(round((1 - weight) * count))) % count
-    out = regions.clone()
-    out[run] = partner[run]
-    return out
+    return regions.index_copy(0, run, partner[run])

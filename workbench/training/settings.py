@@ -55,8 +55,7 @@ class Settings(BaseModel):
             float32.
         chunk_size: images, and captions, that are encoded at a time, with the loss and the gradient of the
             whole batch (GradCache): memory is that of a chunk, and a step encodes twice; 0 = the whole batch.
-        shard: with several processes, each holds a part of the weights, gradients and optimiser state of the
-            blocks of towers (FSDP), for towers that a device can run but not train.
+            Encoders whose batch norms train are refused.
         compile: encoders are compiled by ``torch.compile``, which takes minutes and pays in long runs.
         workers: processes that read batches ahead.
         checkpoint_every: steps between checkpoints; 0 = at the end of each epoch.
@@ -99,7 +98,6 @@ class Settings(BaseModel):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "float32", "bf16"] = "auto"
     chunk_size: Count = 0
-    shard: bool = False
     compile: bool = False
     workers: Count = 0
     checkpoint_every: Count = 0
@@ -136,9 +134,7 @@ class Settings(BaseModel):
 
 # What a run may be resumed with other than it had: where and how it runs, and where its data lie, whose
 # content is held against theirs by itself.
-FREE = frozenset(
-    ["device", "shard", "compile", "workers", "checkpoint_every", "tracker", "data_options.root"]
-)
+FREE = frozenset(["device", "compile", "workers", "checkpoint_every", "tracker", "data_options.root"])
 
 
 def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
