@@ -88,21 +88,21 @@ def test_a_whole_file_with_too_few_images_is_refused_with_the_expected_and_found
         ),
         (
             lambda images: images[4]["sentences"][2].update(imgid=5),
-            "sentence 153 of another image: expected imgid 4, found 5",
+            "sentences of another image: expected imgid 4, found {5}",
         ),
         (lambda images: images[4]["sentences"].pop(), r"sentids|expected at least 5, found 4"),
-        (lambda images: images[4].update(split="dev"), "the split is 'dev', expected one of train"),
+        (lambda images: images[4].update(split="dev"), "split: Input should be 'train', .*, found 'dev'"),
         (lambda images: images[5].update(filename=images[4]["filename"]), "occurs twice"),
         (
             lambda images: images[4].update(filepath="../val2014"),
             "expected a file below the folder .* found '../val2014/COCO",
         ),
-        (lambda images: images[4]["sentences"][0].pop("raw"), "expected a text 'raw', found None"),
+        (lambda images: images[4]["sentences"][0].pop("raw"), "sentences.0.raw: Field required"),
     ],
 )
 def test_a_record_that_does_not_fit_is_named_and_skipped_on_request(copy, edit, message):
     change(copy / "dataset_coco.json", edit)
-    with pytest.raises(ValueError, match=rf"dataset_coco.json image [56]: .*({message})"):
+    with pytest.raises(ValueError, match=rf"dataset_coco.json image [56].*({message})"):
         load(copy)
     assert len(load(copy, on_error="skip").image_ids) == 1
 

@@ -115,7 +115,7 @@ def test_a_damaged_index_is_made_again_with_a_warning(tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
     webdataset(tmp_path / "a.tar")
     before = load(tmp_path)
-    index = next((tmp_path / "cache").glob("*.parquet"))
+    index = next((tmp_path / "cache").glob("shards-*.jsonl"))
     index.write_bytes(index.read_bytes()[:-9] + b"123456789")
     with pytest.warns(UserWarning, match=r"made again"):
         assert load(tmp_path).captions == before.captions

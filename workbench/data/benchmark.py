@@ -12,18 +12,18 @@ papers use, by P. Anderson et al., "Bottom-up and top-down attention", CVPR 2018
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
 from workbench.data.region_files import locate
 from workbench.formatting import format_count, format_number
-from workbench.io import parse_json, read_array, read_text
+from workbench.io import parse_json, read_array, read_text, validated
 from workbench.records import Array, Split, require
 from workbench.registry import require_known
 
@@ -51,24 +51,61 @@ def read_karpathy(
     """
     rows: list[Row] = []
     paths: dict[str, str] = {}
-    for number, record in enumerate(_images(file), start=1):
+    others = [part for part in PARTS if part not in parts]
+    for number, content in enumerate(_images(file), start=1):
+        if isinstance(content, dict) and content.get("split") in others:
+            continue
         where = f"{file.name} image {number}"
         try:
-            part, image = _text(record, "split"), _text(record, "filename")
-            if part not in PARTS:
-                raise ValueError(f"the split is {part!r}, expected one of {', '.join(PARTS)}")
-            if part not in parts:
-                continue
-            if image in paths:
-                raise ValueError(f"{image} occurs twice")
-            path = f"{record['filepath']}/{image}" if record.get("filepath") else image
-            if path.startswith("/") or ".." in path.split("/"):
-                raise ValueError(f"expected a file below the folder of the images, found {path!r}")
-            rows += list(_sentences(record, image, where, captions))
-            paths[image] = path
+            record: _Record = validated(content, _Record, where, "is malformed")
+            image, found = record.filename, len(record.sentences)
+            require(image not in paths, f"{where}: {image} occurs twice")
+            require(
+                found >= (captions or 1),
+                f"{where}: {image} has too few sentences: expected at least {captions or 1}, found {found}",
+            )
         except ValueError as error:
-            problems.add("malformed image", f"{where}: {error}")
+            problems.add("malformed image", error)
+            continue
+        paths[image] = record.path
+        rows += [
+            Row(where, image, " ".join(sentence.raw.split()), str(sentence.sentid))
+            for sentence in record.sentences[:captions]
+        ]
     return rows, paths
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    sentid: int | str
+    raw: str
+    imgid: int | str | None = None
+
+
+@dataclass(frozen=True)
+class _Record:
+    """An image of a Karpathy file."""
+
+    split: Literal["train", "restval", "val", "test"]
+    filename: str
+    sentences: list[_Sentence]
+    filepath: str | None = None
+    sentids: list[int | str] | None = None
+    imgid: int | str | None = None
+
+    def __post_init__(self) -> None:
+        ids = [sentence.sentid for sentence in self.sentences]
+        other = f"{self.filename} has the sentences of another image: expected"
+        require(self.sentids in (None, ids), f"{other} sentids {self.sentids!r:.60}, found {ids!r:.60}")
+        images = {sentence.imgid for sentence in self.sentences} - {self.imgid}
+        require(not images, f"{other} imgid {self.imgid}, found {images}")
+        inside = not self.path.startswith("/") and ".." not in self.path.split("/")
+        require(inside, f"expected a file below the folder of the images, found {self.path!r}")
+
+    @property
+    def path(self) -> str:
+        """Where the photograph lies below the folder of the images."""
+        return f"{self.filepath}/{self.filename}" if self.filepath else self.filename
 
 
 def _images(file: Path) -> list[Any]:
@@ -80,40 +117,6 @@ def _images(file: Path) -> list[Any]:
             f"{file.name}: expected an object with the list 'images', found {type(content).__name__}"
         )
     return images
-
-
-def _sentences(record: dict[str, Any], image: str, where: str, captions: int | None) -> Iterator[Row]:
-    sentences = record.get("sentences")
-    if not isinstance(sentences, list) or len(sentences) < (captions or 1):
-        found = len(sentences) if isinstance(sentences, list) else "none"
-        raise ValueError(f"{image} has too few sentences: expected at least {captions or 1}, found {found}")
-    if wrong := [one for one in sentences if not isinstance(one, dict) or _id(one) is None]:
-        raise ValueError(f"{image}: expected sentences with a sentid each, found {wrong[0]!r:.60}")
-    ids = [_id(sentence) for sentence in sentences]
-    if record.get("sentids", ids) != ids:
-        raise ValueError(
-            f"{image} has the sentences of another image: expected sentids {record['sentids']!r:.60}, "
-            f"found {ids!r:.60}"
-        )
-    for sentence in sentences[:captions]:
-        if sentence.get("imgid") != record.get("imgid"):
-            raise ValueError(
-                f"{image} has the sentence {sentence.get('sentid')} of another image: expected imgid "
-                f"{record.get('imgid')}, found {sentence.get('imgid')}"
-            )
-        yield Row(where, image, " ".join(_text(sentence, "raw").split()), str(sentence["sentid"]))
-
-
-def _id(sentence: dict[str, Any]) -> int | str | None:
-    found = sentence.get("sentid")
-    return found if isinstance(found, int | str) else None
-
-
-def _text(record: Any, key: str) -> str:
-    value = record.get(key) if isinstance(record, dict) else None
-    if not isinstance(value, str):
-        raise ValueError(f"expected a text {key!r}, found {value!r:.60}")
-    return value
 
 
 # captions of an image; images whose regions are compared; share of the images whose captions the annotations

@@ -20,7 +20,7 @@ import re
 import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -32,7 +32,7 @@ from workbench.io import cache_folder, cached_file, parse_json, reading_errors
 from workbench.records import Split, require
 
 REMEDY = "Put the shards, .tar or .parquet, into one folder; train, val or test in a name says its split."
-VERSION = 1
+VERSION = 2
 # row groups of Parquet files that are kept, each read whole for one of its images
 GROUPS = 8
 
@@ -43,15 +43,15 @@ class Sample(NamedTuple):
     Args:
         key: unique among all shards.
         shard: which of them.
-        place: where in it the bytes of the image begin (tar), or its row (Parquet).
-        size: in bytes; 0 = not known.
+        place, part: the first byte of the image and the number of its bytes (tar), or its row group and its
+            row there (Parquet).
         captions: none empty.
     """
 
     key: str
     shard: int
     place: int
-    size: int
+    part: int
     captions: list[str]
 
 
@@ -79,8 +79,7 @@ def shards(
             shards name a split and others do not, or the split is empty; the message names shard and sample.
     """
     base = find_root("shards", root, [], REMEDY)
-    require(base.is_dir(), f"shards: there is no folder {base}. {REMEDY}", FileNotFoundError)
-    files = sorted(file for file in base.iterdir() if file.suffix in READERS)
+    files = sorted(file for file in base.glob("*") if file.suffix in READERS)
     require(files, f"shards: {base} holds no {' or '.join(READERS)}. {REMEDY}", FileNotFoundError)
     named = {file: _named(file) for file in files}
     without = [file.name for file in files if not named[file]]
@@ -89,69 +88,62 @@ def shards(
         files = [file for file in files if named[file] == split]
         known = ", ".join(sorted({*named.values()}))
         require(files, f"shards: no shard in {base} names the split {split!r}; there are {known}")
-    table, notes = _index(files, on_error)
-    keys = table["key"].to_pylist()
-    rows = np.arange(len(keys))
+    samples, notes = _index(files, on_error)
     if without and split != "all":
-        rows = np.array([row for row in rows if split_of(keys[row]) == split], dtype=np.int64)
-    require(len(rows), f"shards: {base} holds no sample for split {split!r}. {' '.join(notes)}".rstrip())
-    return _split(f"{base.name}/{split}", files, table.take(rows), notes)
+        samples = [sample for sample in samples if split_of(sample.key) == split]
+    require(samples, f"shards: {base} holds no sample for split {split!r}. {' '.join(notes)}".rstrip())
+    return _split(f"{base.name}/{split}", files, samples, notes)
 
 
 def _named(file: Path) -> str:
-    words = re.split(r"[^a-z]+", file.stem.lower())
-    return next((word for word in words if word in SPLITS), "")
+    """The split that the name of a shard says."""
+    return next((word for word in re.split(r"[^a-z]+", file.stem.lower()) if word in SPLITS), "")
 
 
-def _split(name: str, files: Sequence[Path], table: Any, notes: tuple[str, ...]) -> Split:
-    """The split of a table of samples."""
-    keys, of_image = tuple(table["key"].to_pylist()), table["captions"].combine_chunks()
-    shard, place, size = (table[column].to_numpy() for column in ("shard", "place", "size"))
-    counts = np.diff(of_image.offsets.to_numpy())
-    own = np.repeat(np.arange(len(keys)), counts)
-    within = np.arange(len(own)) - np.repeat(np.cumsum(counts) - counts, counts)
+def _split(name: str, files: Sequence[Path], samples: Sequence[Sample], notes: tuple[str, ...]) -> Split:
+    keys, shard, place, part, captions = zip(*samples, strict=True)
 
-    def opened(row: int) -> Any:
+    def open_image(row: int) -> Any:
         file = files[shard[row]]
         where = f"{file.name}, {keys[row]}"
-        with reading_errors(where, "cannot be read"):
-            stored = OPENERS[file.suffix](file, int(place[row]), int(size[row]))
-        return read_image(stored, where)
+        with reading_errors(where):
+            content = OPENERS[file.suffix](file, place[row], part[row])
+        return read_image(content, where)
+
+    def stamp(row: int) -> int:
+        file = files[shard[row]]
+        return int(part[row]) if file.suffix == ".tar" else file.stat().st_size
 
     with reading_errors(name, "gives no split"):
         return Split(
             name=name,
             image_ids=keys,
-            captions=tuple(of_image.flatten().to_pylist()),
-            caption_ids=tuple(f"{keys[row]}#{n}" for row, n in zip(own, within, strict=True)),
-            own=own,
-            open_image=opened,
-            stamp=lambda row: int(size[row]) or files[shard[row]].stat().st_size,
+            captions=tuple(chain.from_iterable(captions)),
+            caption_ids=tuple(f"{key}#{n}" for key, own in zip(keys, captions) for n in range(len(own))),
+            own=np.repeat(np.arange(len(keys)), list(map(len, captions))),
+            open_image=open_image,
+            stamp=stamp,
             notes=notes,
         )
 
 
-def _index(files: Sequence[Path], on_error: str) -> tuple[Any, tuple[str, ...]]:
-    """What lies where, a row a sample, and notes on samples that were left out."""
-    import pyarrow
-    import pyarrow.parquet
-
+def _index(files: Sequence[Path], on_error: str) -> tuple[list[Sample], tuple[str, ...]]:
+    """What lies where, and notes on samples that were left out."""
     identity = [[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
-    about = json.dumps([VERSION, on_error, identity])
-    kept = cache_folder() / f"shards-{hashlib.sha256(about.encode()).hexdigest()[:16]}.parquet"
+    digest = hashlib.sha256(json.dumps([VERSION, on_error, identity]).encode()).hexdigest()
+    index = cache_folder() / f"shards-{digest[:16]}.jsonl"
 
     def write(temporary: Path) -> dict[str, Any]:
         problems = Problems(on_error)
-        found = [one for n, file in enumerate(files) for one in READERS[file.suffix](file, n, problems)]
-        kinds = {"key": "string", "shard": "int32", "place": "int64", "size": "int64"}
-        schema = pyarrow.schema([*kinds.items(), ("captions", pyarrow.list_(pyarrow.string()))])
-        columns = zip(*found, strict=True) if found else [()] * len(schema)
-        table = pyarrow.table(dict(zip(schema.names, map(list, columns), strict=True)), schema=schema)
-        pyarrow.parquet.write_table(table, temporary)
-        return {"shards": len(files), "notes": list(problems.notes())}
+        with temporary.open("w", encoding="utf-8") as lines:
+            for number, file in enumerate(files):
+                for sample in READERS[file.suffix](file, number, problems):
+                    lines.write(json.dumps(sample) + "\n")
+        return {"notes": list(problems.notes())}
 
-    facts = cached_file(kept, write)
-    return pyarrow.parquet.read_table(kept), tuple(facts["notes"])
+    notes = cached_file(index, write)["notes"]
+    lines = index.read_text(encoding="utf-8").splitlines()
+    return [Sample(*json.loads(line)) for line in lines], tuple(notes)
 
 
 def _tar(file: Path, number: int, problems: Problems) -> Iterator[Sample]:
@@ -160,49 +152,52 @@ def _tar(file: Path, number: int, problems: Problems) -> Iterator[Sample]:
         reading_errors(file.name, "is not a tar file (a compressed one is to be unpacked)", tarfile.TarError),
         tarfile.open(file, "r:") as tar,
     ):
-        for stem, members in groupby(_members(tar), key=lambda one: one[0]):
-            parts, image, key = dict[str, bytes](), None, f"{file.stem}/{stem}"
-            for _, ending, member in members:
-                if ending in pictures:
-                    image = member
-                elif ending in (".txt", ".json") and (content := tar.extractfile(member)):
-                    parts[ending] = content.read()
-            where = f"{file.name}, {stem}"
-            about = parse_json(parts[".json"], where) if ".json" in parts else {}
+        for stem, members in groupby((one for one in tar if one.isfile()), key=_stem):
+            parts = {member.name.removeprefix(stem).lower(): member for member in members}
+            texts = {
+                ending: content.read()
+                for ending in (".txt", ".json")
+                if ending in parts and (content := tar.extractfile(parts[ending]))
+            }
+            image, where = (
+                next((parts[ending] for ending in parts if ending in pictures), None),
+                f"{file.name}, {stem}",
+            )
+            about = parse_json(texts[".json"], where) if ".json" in texts else {}
             require(isinstance(about, dict), f"{where}.json: expected an object")
-            text = parts[".txt"].decode("utf-8-sig") if ".txt" in parts else about.get("caption")
+            text = texts[".txt"].decode("utf-8-sig") if ".txt" in texts else about.get("caption")
             captions = _captions(about.get("captions", text), where, problems)
             if image is None:
                 problems.add("missing image", f"{where}: none of its files is an image")
             elif captions:
-                yield Sample(key, number, image.offset_data, image.size, captions)
+                yield Sample(f"{file.stem}/{stem}", number, image.offset_data, image.size, captions)
 
 
-def _members(tar: Any) -> Iterator[tuple[str, str, tarfile.TarInfo]]:
-    """Stem, ending and header of every file; what was read is not kept, as the library would."""
-    for member in tar:
-        tar.members = []
-        if member.isfile():
-            folder, _, name = member.name.rpartition("/")
-            stem, _, ending = name.partition(".")
-            yield "/".join(filter(None, (folder, stem))), f".{ending.lower()}", member
+def _stem(member: tarfile.TarInfo) -> str:
+    """The name of a sample: that of its files up to the first dot."""
+    folder, slash, name = member.name.rpartition("/")
+    return folder + slash + name.partition(".")[0]
 
 
 def _parquet(file: Path, number: int, problems: Problems) -> Iterator[Sample]:
     import pyarrow
-    import pyarrow.parquet
+    from pyarrow import parquet
 
     with reading_errors(file.name, "is not a Parquet file", pyarrow.ArrowException):
-        opened = pyarrow.parquet.ParquetFile(file)
-        names = opened.schema_arrow.names
+        table = parquet.ParquetFile(file)
+        names = table.schema_arrow.names
         column = next((name for name in ("captions", "caption") if name in names), "")
         require(
             "image" in names and column, f"{file.name} has the columns {names}; image, caption are needed"
         )
-        texts = opened.read(columns=[column])[column].to_pylist()
-    for row, text in enumerate(texts):
-        if captions := _captions(text, f"{file.name}, row {row + 1}", problems):
-            yield Sample(f"{file.stem}/{row}", number, row, 0, captions)
+        groups = [
+            table.read_row_group(group, columns=[column])[column].to_pylist()
+            for group in range(table.num_row_groups)
+        ]
+    places = [(group, row, text) for group, texts in enumerate(groups) for row, text in enumerate(texts)]
+    for key, (group, row, text) in enumerate(places):
+        if captions := _captions(text, f"{file.name}, row {key + 1}", problems):
+            yield Sample(f"{file.stem}/{key}", number, group, row, captions)
 
 
 def _captions(given: Any, where: str, problems: Problems) -> list[str]:
@@ -220,31 +215,19 @@ def _from_tar(file: Path, place: int, size: int) -> bytes:
         return opened.read(size)
 
 
-def _from_parquet(file: Path, place: int, size: int) -> bytes:
-    date = file.stat().st_mtime_ns
-    starts = _row_groups(file, date)
-    group = int(np.searchsorted(starts, place, side="right")) - 1
-    stored = _row_group(file, date, group)[place - int(starts[group])].as_py()
-    found: bytes = stored["bytes"] if isinstance(stored, dict) else stored
-    require(isinstance(found, bytes), "the image is not there as bytes")
-    return found
-
-
-@lru_cache(maxsize=256)
-def _row_groups(file: Path, date: int) -> Any:
-    """The first row of every row group of the file as it was at a date."""
-    import pyarrow.parquet
-
-    held = pyarrow.parquet.ParquetFile(file).metadata
-    sizes = [held.row_group(n).num_rows for n in range(held.num_row_groups)]
-    return np.cumsum([0, *sizes[:-1]])
+def _from_parquet(file: Path, group: int, row: int) -> bytes:
+    image = _row_group(file, file.stat().st_mtime_ns, group)[row].as_py()
+    content: bytes = image["bytes"] if isinstance(image, dict) and "bytes" in image else image
+    require(isinstance(content, bytes), "the image is not there as bytes")
+    return content
 
 
 @lru_cache(maxsize=GROUPS)
 def _row_group(file: Path, date: int, number: int) -> Any:
-    import pyarrow.parquet
+    """The images of a row group of the file as it was at a date."""
+    from pyarrow import parquet
 
-    return pyarrow.parquet.ParquetFile(file).read_row_group(number, columns=["image"])["image"]
+    return parquet.ParquetFile(file).read_row_group(number, columns=["image"])["image"]
 
 
 READERS: dict[str, Callable[[Path, int, Problems], Iterator[Sample]]] = {".tar": _tar, ".parquet": _parquet}

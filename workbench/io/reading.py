@@ -7,6 +7,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from lzma import LZMAError
 from pathlib import Path
 from tokenize import TokenError
@@ -93,14 +94,24 @@ def validated(value: Any, kind: Any, name: Path | str, message: str = "cannot be
     Raises:
         ValueError: the content has another form; the message says where, and what stands there.
     """
-    from pydantic import TypeAdapter, ValidationError  # slow to import
+    from pydantic import ValidationError  # slow to import
 
     try:
-        return TypeAdapter(kind).validate_python(value)
+        return _adapter(kind).validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ValueError(f"{name} {message}: {place}: {first['msg']}, found {first['input']!r:.60}") from None
+        place = "".join(f"{part}." for part in first["loc"])[:-1]
+        ours = first.get("ctx", {}).get("error")  # raised by the type's own check
+        reason = str(ours) if ours else f"{first['msg']}, found {first['input']!r:.60}"
+        parts = [f"{name} {message}", place, reason]
+        raise ValueError(": ".join(filter(None, parts))) from None
+
+
+@cache
+def _adapter(kind: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
 def read_options(path: Path | str) -> dict[str, Any]:
