@@ -49,8 +49,8 @@ def over_seeds(
     """A dot with its interval for every objective, against the line of the starting point and others.
 
     Args:
-        table: the rows of one key from ``metrics.seeds.seed_statistics``, indexed by objective. A single
-            seed has no interval and shows none.
+        table: the rows of one key from ``metrics.seeds.seed_statistics``, indexed by objective. A single seed
+            has no interval and shows none.
         title: what the figure shows.
         x: name of the number.
         unit: what the number is, of ``formatting.UNITS``.
@@ -96,7 +96,8 @@ def _dots(fig: go.Figure, part: pd.DataFrame, style: tuple[str, str, str], **pan
 
 
 def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
-    """One panel a number: the difference of every run from one run, with its interval and the verdict.
+    """One panel a number: the difference of every run from the run ``against``, with its interval and the
+    verdict.
 
     Args:
         table: rows of ``metrics.comparison.Difference``.
@@ -130,12 +131,7 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
 
 
 def told_apart(pairs: pd.DataFrame, key: str) -> str:
-    """How many pairs of objectives a number tells apart, in a sentence.
-
-    Args:
-        pairs: from ``metrics.seeds.pairs``.
-        key: the number.
-    """
+    """How many pairs of objectives a number tells apart, by ``metrics.seeds.pairs``, in a sentence."""
     return (
         f"`{key}` tells {int(pairs['apart'].sum())} of {format_count(len(pairs), 'pair')} of "
         "objectives apart "
@@ -149,8 +145,8 @@ def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None)
     Args:
         choices: from ``metrics.seeds.choices``.
         truth: the key that is true.
-        pairs: from ``metrics.seeds.pairs`` of the same arms, by the truth: then it is said from how many the
-            best is not told apart.
+        pairs: from ``metrics.seeds.pairs`` of the same arms, by the truth: adds from how many the best does
+            not differ.
     """
     best, others = choices.to_dict("index")[truth], choices.drop(index=truth)
     # of numbers that lose the same, those by binary labels first: they are what the field goes by
@@ -231,12 +227,12 @@ def choosing(choices: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def by_objective(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, list[str]]:
-    """The columns of a table of some numbers over seeds, for ``tables.listing``.
+    """The columns of a table for ``tables.listing``: a mean with its interval for every objective and number.
 
     Args:
         measured: from ``metrics.seeds.seed_statistics``, under one more level of the index: which labels were
             positive.
-        keys: the numbers, one column each; the objectives stand in the order of the first.
+        keys: the numbers, in the order of the columns.
     """
     found: dict[Any, Any] = measured.to_dict("index")
     rows = [(labels, name) for labels, number, name in found if number == keys[0]]
@@ -284,12 +280,7 @@ def component_rows(components: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def helped(components: pd.DataFrame, key: str) -> str:
-    """Which components help and which harm, in a sentence.
-
-    Args:
-        components: from ``metrics.seeds.components``.
-        key: the number.
-    """
+    """Which components help and which harm by a number, in a sentence, from ``metrics.seeds.components``."""
     parts = {
         verdict: [
             f"{row.objective}'s {row.component} ({format_value(row.difference, sign=True)})"
@@ -311,9 +302,7 @@ def helped(components: pd.DataFrame, key: str) -> str:
 
 def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> go.Figure:
     """Validation RSUM of all runs by epoch, and each loss as a share of its first epoch's, where a run has
-    two or more of them.
-
-    Losses of different objectives have different units; only their course compares.
+    two or more of them. Losses of different objectives have different units; only their course compares.
 
     Args:
         histories: name -> one mapping an epoch with ``epoch``, ``val/rsum`` (in [0, 6]), and after training
@@ -385,12 +374,8 @@ def over_parameter(
 
 
 def distances(by_run: Mapping[str, Mapping[str, Array]], *, images: int) -> go.Figure:
-    """One panel a run: how far apart images and captions are, within a modality and between the two
-    (DIAS, Fig. 4).
-
-    Args:
-        by_run: run -> kind of pair -> distances of unit vectors, from ``runs.compare.distances``.
-        images: how many images they are of, each with one caption.
+    """One panel a run: how far apart images and captions are, within a modality and between the two (DIAS,
+    Fig. 4). ``by_run``: run -> kind of pair -> distances, from ``runs.compare.distances``.
     """
     return distributions(
         by_run, of="pairs", x="Euclidean distance of unit vectors", bins=np.linspace(0, 2, 81),

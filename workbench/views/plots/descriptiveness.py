@@ -15,6 +15,7 @@ from workbench.views.plots.theme import (
     CATEGORIES,
     INK,
     add_picture,
+    entry,
     escape,
     figure,
     lines,
@@ -46,8 +47,7 @@ def word_bars(
         contributions: for each caption its words with what they add, in the order they are drawn in.
         title: what the figure shows.
         x: name of the sum, with its unit.
-        values: ``(n,)`` what the sum becomes in the end, e.g. on the scale of a pool; written behind each
-            bar.
+        values: ``(n,)`` what the sum becomes on the scale of a pool; written behind each bar.
         image: what the captions describe; drawn at the left.
     """
     fig = figure(title, x, height=120 + ROW * max(len(captions), 1 if image is None else 4))
@@ -106,21 +106,13 @@ def distributions(
     for column, splits in enumerate(by_scorer.values(), 1):
         edges = np.histogram_bin_edges(np.concatenate(list(splits.values())), bins)
         for (name, values), colour, dash in zip(splits.items(), cycle(CATEGORIES), cycle(DASHES)):
-            steps(
-                fig, values, edges, {"color": colour, "dash": dash}, name=name, legendgroup=name,
-                showlegend=column == 1, row=1, col=column,
-            )  # fmt: skip
+            steps(fig, values, edges, {"color": colour, "dash": dash}, **entry(fig, name, column))
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
 def by_length(by_scorer: Mapping[str, Array], length: Array, *, title: str, y: str) -> go.Figure:
-    """One panel a scorer: the median by number of words, and the band that holds nine captions of ten.
-
-    Args:
-        by_scorer: scorer -> ``(T,)`` descriptiveness.
-        length: ``(T,)`` words of each caption.
-        title: what the figure shows.
-        y: name of the values, with their unit.
+    """One panel a scorer: the median by number of words, and the band that holds nine captions of ten;
+    ``by_scorer`` and ``length`` have one value a caption.
     """
     fig = panels(list(by_scorer), title, "words of the caption", y).update_layout(showlegend=False)
     lengths, edge = np.unique(length), {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}

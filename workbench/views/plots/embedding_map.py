@@ -21,6 +21,7 @@ from workbench.views.plots.theme import (
     INK,
     LEVELS,
     data_uri,
+    entry,
     escape,
     figure,
     level_colour,
@@ -105,13 +106,8 @@ def common_ends(marks: Sequence[Marks]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel that is drawn into.
-
-    Args:
-        fig: the figure.
-        points: ``(N, 2)`` places.
-        marks: what is known of the points.
-        column: number of the panel; ``None`` = the figure has one only. The first panel explains the marks.
+    """One panel that is drawn into: ``(N, 2)`` places with what is known of them; ``column`` is ``None``
+    where the figure has one panel only. The first panel explains the marks.
     """
 
     fig: go.Figure
@@ -144,13 +140,8 @@ class Panel:
         })  # fmt: skip
 
     def put(self, rows: Rows, look: Mapping[str, Any], name: str = "", shape: str = SHAPES[0]) -> None:
-        """Draw some points.
-
-        Args:
-            rows: which; none draws nothing.
-            look: fields of plotly's marker.
-            name: in the legend; ``""`` = not there.
-            shape: of captions.
+        """Draw some points, if there are any; ``shape`` is that of captions, and without a ``name`` they are
+        not in the legend.
         """
         if not len(rows):
             return
@@ -176,11 +167,7 @@ class Panel:
         )  # fmt: skip
 
     def pictures(self, pictures: Mapping[int, Image.Image]) -> None:
-        """Draw thumbnails beside the points of a few rows, and keep both axes to one scale.
-
-        Args:
-            pictures: by row.
-        """
+        """Draw thumbnails beside the points of a few rows, and keep both axes to one scale."""
         axis, side = "" if self._first else str(self.column), float(np.ptp(self.points, axis=0).max()) * 0.09
         images = [
             {"source": data_uri(image, 64), "x": x, "y": y, "sizex": side, "sizey": side, "xref": f"x{axis}",
@@ -273,12 +260,8 @@ def moved(
 
 
 def along_gap(by_run: Mapping[str, tuple[Array, Array]], *, bins: int = 40) -> go.Figure:
-    """One panel a run: where images and captions lie along the line from the captions' centre to that of the
-    images.
-
-    Args:
-        by_run: run -> places ``(I,)`` of the images and ``(T,)`` of the captions; 0 = half way.
-        bins: number of equal bins.
+    """One panel a run: places ``(I,)`` of the images and ``(T,)`` of the captions along the line from the
+    captions' centre to that of the images; 0 = half way.
     """
     x, y = "place along the gap, 0 = half way", "share of the kind"
     fig = panels(list(by_run), "Along the modality gap", x, y)
@@ -286,17 +269,14 @@ def along_gap(by_run: Mapping[str, tuple[Array, Array]], *, bins: int = 40) -> g
     for column, pair in enumerate(by_run.values(), 1):
         for name, values, *look in zip(("images", "captions"), pair, CATEGORIES, ("solid", "dash")):
             line = dict(zip(("color", "dash"), look, strict=True))
-            steps(fig, values, edges, line, name=name, showlegend=column == 1, row=1, col=column)
+            steps(fig, values, edges, line, **entry(fig, name, column))
     return fig.update_yaxes(rangemode="tozero", tickformat=".0%")
 
 
 def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:
-    """In how many result lists each item stands, the most frequent first: the steeper the start, the stronger
-    the hubs.
-
-    Args:
-        by_run: run -> counts ``(I,)`` of the images and ``(T,)`` of the captions.
-        k: length of the lists.
+    """In how many result lists of length ``k`` each item stands, the most frequent first: the steeper the
+    start, the stronger the hubs. ``by_run``: run -> counts ``(I,)`` of the images and ``(T,)`` of the
+    captions.
     """
     fig = panels(
         ("images, in the lists of captions", "captions, in the lists of images"), "Hubs", "",
@@ -307,7 +287,6 @@ def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:
         for column, counts in enumerate(pair, 1):
             fig.add_scatter(
                 x=np.arange(1, len(counts) + 1) / len(counts), y=-np.sort(-np.asarray(counts)), mode="lines",
-                line={"color": colour, "dash": dash, "width": 2}, name=escape(run), legendgroup=run,
-                showlegend=column == 1, row=1, col=column,
+                line={"color": colour, "dash": dash, "width": 2}, **entry(fig, run, column),
             )  # fmt: skip
     return fig.update_xaxes(tickformat=".0%", title="share of the items").update_yaxes(rangemode="tozero")

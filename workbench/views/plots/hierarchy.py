@@ -18,6 +18,7 @@ from workbench.views.plots.theme import (
     GRID,
     INK,
     add_picture,
+    entry,
     escape,
     figure,
     level_colour,
@@ -42,7 +43,8 @@ BY_LEVEL = "_R_level"
 def histogram_by_level(
     by_name: Mapping[str, Array], level: Array, *, title: str, x: str, bins: int = 40
 ) -> go.Figure:
-    """One panel a name, in it one outline of a histogram for each level, over common bins.
+    """One panel a name, in it one outline of a histogram for each level, over common bins: the share of the
+    level's captions. Dotted lines stand at the medians.
 
     Args:
         by_name: heading of the panel -> ``(T,)`` a number of each caption, e.g. the distance from its image.
@@ -50,9 +52,6 @@ def histogram_by_level(
         title: what the figure shows.
         x: name of the values, with their unit.
         bins: number of equal bins between the smallest and the largest value of all panels.
-
-    Returns:
-        Figure; the vertical axis is the share of the level's captions. Dotted lines stand at the medians.
     """
     fig = panels(list(by_name), title, x, "share of the level's captions")
     edges = np.histogram_bin_edges(np.concatenate([*by_name.values()]), bins)
@@ -60,10 +59,8 @@ def histogram_by_level(
     for column, values in enumerate(by_name.values(), 1):
         for one in levels:
             chosen, colour = values[level == one], level_colour(one, levels)
-            steps(
-                fig, chosen, edges, {"color": colour}, name=_level_name(one, levels), fill="tozeroy",
-                fillcolor=_pale(colour), legendgroup=str(one), showlegend=column == 1, row=1, col=column,
-            )  # fmt: skip
+            place = entry(fig, _level_name(one, levels), column)
+            steps(fig, chosen, edges, {"color": colour}, fill="tozeroy", fillcolor=_pale(colour), **place)
             median = float(np.median(chosen))
             fig.add_vline(x=median, line={"color": colour, "dash": "dot", "width": 1.5}, row=1, col=column)
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
@@ -71,14 +68,7 @@ def histogram_by_level(
 
 def boxes_by_level(by_name: Mapping[str, Array], level: Array, *, title: str, y: str) -> go.Figure:
     """One panel a name, in it one box a level: median, quartiles, and whiskers that leave out 5 % on either
-    side.
-
-    Args:
-        by_name: heading of the panel -> ``(T,)`` a number of each caption, e.g. descriptiveness or the
-            distance from the root.
-        level: ``(T,)`` level of each caption, larger = more specific.
-        title: what the figure shows.
-        y: name of the values, with their unit.
+    side; for the arguments see ``histogram_by_level``.
     """
     fig = panels(list(by_name), title, "level, 1 = most generic", y)
     levels = np.unique(level).tolist()
@@ -95,11 +85,8 @@ def boxes_by_level(by_name: Mapping[str, Array], level: Array, *, title: str, y:
 
 def recall_by_level(found: Mapping[str, Sequence[Measurement]]) -> go.Figure:
     """Share of chains whose text of a level was retrieved: one panel a protocol, one group of bars a level,
-    one bar a run.
-
-    Args:
-        found: run -> measurements, of which those with keys like ``"hierarcaps_radius_R_level@1"`` are drawn,
-            with their intervals.
+    one bar a run. ``found``: run -> measurements, of which those with keys like
+    ``"hierarcaps_radius_R_level@1"`` are drawn.
     """
     by_protocol: dict[str, dict[str, list[Measurement]]] = {}
     for run, several in found.items():
@@ -113,8 +100,7 @@ def recall_by_level(found: Mapping[str, Sequence[Measurement]]) -> go.Figure:
             value, low, high = ([getattr(m, end) for m in by_level] for end in ("value", "low", "high"))
             fig.add_bar(
                 x=[str(m.key.k) for m in by_level], y=on_axis(value), marker={"color": colour},
-                error_y=whiskers(value, low, high, INK), name=escape(run), legendgroup=run,
-                showlegend=column == 1, row=1, col=column,
+                error_y=whiskers(value, low, high, INK), **entry(fig, run, column),
             )  # fmt: skip
     return fig.update_yaxes(rangemode="tozero").update_xaxes(type="category").update_layout(barmode="group")
 
@@ -179,10 +165,6 @@ def traversal(paths: Sequence[Path], *, levels: Sequence[int] = (1, 2, 3, 4)) ->
 
     Filled dots are texts of the image's own chain, in the colour of their level; hollow diamonds are texts of
     other images that are true of this one, hollow dots those that are not.
-
-    Args:
-        paths: one a chosen image.
-        levels: all levels of a chain, generic first.
     """
     fig, top = figure("From each image to the root"), 0.0
     for path in paths:

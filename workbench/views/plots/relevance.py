@@ -72,11 +72,8 @@ def recall_by_m(
 
 
 def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
-    """Each metric by the labels and by the truth, joined by a line, one panel a direction.
-
-    Args:
-        own: ``(metrics, models)`` values by the labels; the index holds keys like ``i2t/R@1``.
-        true: the same by the truth.
+    """Each metric by the labels and by the truth, joined by a line, one panel a direction; both tables are
+    ``(metrics, models)`` and indexed by keys like ``i2t/R@1``.
     """
     title = "By the labels (rings) and by the truth (dots)"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
@@ -119,8 +116,7 @@ def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
     direction.
 
     Args:
-        orders: as ``agreement.order_agreement`` gives it: index of keys like ``i2t/R@1``, columns ``tau``,
-            ``low``, ``high``.
+        orders: as ``relevance_audit.agreement.order_agreement`` gives it.
         truth: the key, without direction, that decides; drawn first, as the ceiling.
     """
     fig = panels(
@@ -144,15 +140,11 @@ def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
 
 def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     """Differences between neighbours in the truth's order, by each metric with its interval; one panel a
-    pair.
+    pair. A metric whose whole interval lies left of 0 contradicts the truth and is drawn in orange.
 
     Args:
-        pairs: as ``agreement.order_differences`` gives it, of one direction: columns ``key``, ``better``,
-            ``worse``, ``difference``, ``low``, ``high``.
+        pairs: as ``relevance_audit.agreement.order_differences`` gives it, of one direction.
         truth: the key, without direction, that decides.
-
-    Returns:
-        Figure; a metric whose whole interval lies left of 0 contradicts the truth and is drawn in orange.
     """
     several = list(pairs.groupby(["better", "worse"], sort=False))
     title = f"Neighbours in the truth's order, {DIRECTIONS[MetricKey.parse(pairs.key.iloc[0]).direction]}"

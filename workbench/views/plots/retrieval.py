@@ -74,11 +74,9 @@ def sheet(
         direction: image to text or text to image.
         grade: ``(n,)`` image rows and ``(m,)`` caption rows -> ``(n, m)`` grades in [0, 1]; ``None`` =
             nothing but "its own".
-        phi: graded relevance of at least 0, asked like ``grade``: the border of an item is as wide and strong
-            as its phi, the widest that of the best item of the gallery (SAM, Fig. 1); ``None`` = borders say
-            what an item is.
-        said: ``(T,)`` what stands below a caption, e.g. how descriptive it is (DITM, Fig. 6); empty =
-            nothing.
+        phi: graded relevance of at least 0, given like ``grade``: the border of an item is as wide and strong
+            as its phi, the widest that of the best item of the gallery (SAM, Fig. 1).
+        said: ``(T,)`` what stands below a caption, e.g. how descriptive it is (DITM, Fig. 6).
         k: items shown; among equal scores the lower row first.
 
     Returns:

@@ -45,15 +45,7 @@ LONGEST, MANY = 22, 8
 
 @dataclass(frozen=True)
 class Box:
-    """One word of the graph.
-
-    Args:
-        kind: what it is.
-        label: as in the graph.
-        centre: where it stands.
-        width: of the box.
-        about: what it belongs to, for the hover text.
-    """
+    """One word of the graph: where it stands, and what it belongs to, for the hover text."""
 
     kind: Kind
     label: str
@@ -109,12 +101,7 @@ def width_of(text: str) -> float:
 
 
 def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
-    """Place a graph.
-
-    Args:
-        graph: objects, attributes, relations.
-        limit: the first so many objects are drawn, and twice as many of the relations between them.
-    """
+    """Place a graph: the first ``limit`` objects, and twice as many of the relations between them."""
     names = graph.objects[:limit]
     looks = [[look for node, look in graph.attributes if node == i] for i in range(len(names))]
     ties = [tie for tie in graph.relations if tie[0] < limit and tie[2] < limit][: 2 * limit]
@@ -211,13 +198,7 @@ MARGIN, TITLE, SIGN, LINE, NOTE = 14, 44, 7.6, 17.0, 40.0
 
 
 def canvas(title: str, x: Point, y: Point) -> go.Figure:
-    """An empty figure in which one unit is one pixel.
-
-    Args:
-        title: what the figure shows.
-        x: the left and the right edge.
-        y: the lower and the upper edge.
-    """
+    """An empty figure in which one unit is one pixel, between the edges ``x`` and ``y``."""
     fig = figure(title, height=round(y[1] - y[0]) + TITLE + MARGIN, width=round(x[1] - x[0]) + 2 * MARGIN)
     return fig.update_layout(
         margin={"l": MARGIN, "r": MARGIN, "t": TITLE, "b": MARGIN}, hovermode="closest",
@@ -312,15 +293,13 @@ NARROWEST, PICTURE = 460.0, 190.0
 
 def draw(graph: SceneGraph, *, caption: str = "", title: str = "Scene graph", limit: int = 12) -> go.Figure:
     """One graph: objects in a row, attributes above them, relations below with an arrow into their object.
+    The figure is as wide as the graph needs; hover shows whole words.
 
     Args:
         graph: objects, attributes, relations.
         caption: the text it was read from, shown above it; at most three lines.
         title: what the figure shows.
         limit: the first so many objects are drawn; a note counts what is left out.
-
-    Returns:
-        Figure of fixed size, as wide as the graph needs; hover shows whole words.
     """
     drawing = arrange(graph, limit)
     width = max(drawing.right - drawing.left, NARROWEST)
@@ -335,15 +314,8 @@ def draw(graph: SceneGraph, *, caption: str = "", title: str = "Scene graph", li
 def composition(
     graph: SceneGraph, image: Image.Image, caption: str, *, title: str, limit: int = 12
 ) -> go.Figure:
-    """An image, what is matched with it, and the graph behind: the caption as a whole, and each object with
-    its attributes.
-
-    Args:
-        graph: parsed from the caption.
-        image: what the caption describes.
-        caption: the text.
-        title: what the figure shows.
-        limit: the first so many objects are drawn.
+    """An image, what is matched with it, and the graph behind: the caption as a whole, and each of the first
+    ``limit`` objects with its attributes.
 
     Source: after Figure 1 of Pham et al., "Composing Object Relations and Attributes for Image-Text
     Matching", CVPR 2024.
@@ -380,13 +352,8 @@ def composition(
 
 
 def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], score: float) -> go.Figure:
-    """The statements of two graphs: what only the first makes, what both make, what only the second makes.
-
-    Args:
-        left: the first graph.
-        right: the second.
-        names: what the graphs are called, e.g. the captions.
-        score: their tuple F1.
+    """The statements of two graphs: what only the first makes, what both make, what only the second makes;
+    ``names`` says what they are called, ``score`` is their tuple F1.
     """
     first, second = left.tuples(), right.tuples()
     parts = {
@@ -423,11 +390,7 @@ def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], sco
 
 
 def per_caption(graphs: Sequence[SceneGraph]) -> go.Figure:
-    """How many objects, attributes and relations a caption has: one panel each, the mean in its heading.
-
-    Args:
-        graphs: ``T`` graphs.
-    """
+    """How many objects, attributes and relations a caption has: one panel each, the mean in its heading."""
     counts = {part: np.array([len(getattr(graph, part)) for graph in graphs]) for part in PARTS}
     heads = [f"{part}, mean {format_number(count.mean(), 2)}" for part, count in counts.items()]
     fig = panels(heads, "What a caption says", "number in one caption", "share of the captions")
@@ -444,11 +407,8 @@ def per_caption(graphs: Sequence[SceneGraph]) -> go.Figure:
 
 
 def most_frequent(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
-    """The most frequent objects, attributes and relations: the number of captions that have each.
-
-    Args:
-        graphs: ``T`` graphs.
-        k: bars a panel; equal numbers in alphabetical order.
+    """The ``k`` most frequent objects, attributes and relations: the number of captions that have each; equal
+    numbers in alphabetical order.
     """
     fig = panels(list(PARTS), "Most frequent", "captions", "", shared=False, spacing=0.14)
     for column, kind in enumerate(KINDS, 1):
@@ -467,7 +427,7 @@ def most_frequent(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
 
 
 def agreement(figures: Mapping[str, Sequence[float]], bars: Mapping[str, float], *, title: str) -> go.Figure:
-    """Precision (P), recall (R) and F1 by part of the graph; a line marks what F1 is asked to reach.
+    """Precision (P), recall (R) and F1 by part of the graph; a line marks what F1 is to reach.
 
     Args:
         figures: part -> ``(precision, recall, F1)`` in [0, 1].

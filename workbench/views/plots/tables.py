@@ -17,15 +17,8 @@ ABOUT = ("paper", "group", "method", "beside")
 
 
 def listing(columns: Mapping[str, Sequence[str]], *, title: str, most: int = 40) -> str:
-    """Texts in columns, one line a row.
-
-    Args:
-        columns: heading -> texts, all of the same number.
-        title: what the table shows; the number of rows is added.
-        most: the first so many rows are shown; the title says how many there are.
-
-    Returns:
-        HTML with all texts escaped; one of more than 600 letters is cut, with a mark.
+    """Texts in columns, one line a row, as HTML; the first ``most`` rows are shown, and a text of more than
+    600 letters is cut, with a mark.
 
     Raises:
         ValueError: the columns differ in length.
@@ -44,12 +37,9 @@ def numbers(runs: Mapping[str, Iterable[object]], *, title: str) -> str:
     """What several runs measured, one line a number: each run's value with its interval, and the contract.
 
     Args:
-        runs: name -> its measurements, of type ``Measurement``, or pairs of a label and a contract that
-            holds the value.
+        runs: name -> its measurements, or pairs of a label and a contract that holds the value; a number that
+            a run did not measure is an empty cell.
         title: data, split and protocol, which all the numbers share.
-
-    Returns:
-        HTML with all texts escaped; a number that a run did not measure is an empty cell.
     """
     found = {run: {row["number"]: row for row in readable_rows(several)} for run, several in runs.items()}
     contracts: dict[str, dict[str, str]] = {}
@@ -75,9 +65,6 @@ def printed(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "
         title: data set and protocol of the rows.
         reason: why one's own rows do not compare with the others; empty where they do.
 
-    Returns:
-        HTML with all texts escaped.
-
     Raises:
         ValueError: the columns differ in length.
     """
@@ -90,15 +77,7 @@ def printed(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "
 
 
 def verdicts(differences: pd.DataFrame, *, title: str) -> str:
-    """Runs held against one run, one line a number and run: difference with interval, and the verdict.
-
-    Args:
-        differences: fields of ``metrics.comparison.Difference`` and what follows from them, one a row.
-        title: data, split and protocol, and the run that the others are held against.
-
-    Returns:
-        HTML with all texts escaped.
-    """
+    """Runs compared with one run, one line a number and run: rows of ``metrics.comparison.Difference``."""
     rows = [
         {
             "number": row.key,

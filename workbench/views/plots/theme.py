@@ -56,14 +56,8 @@ TEMPLATE: Any = go.layout.Template(
 
 
 def figure(title: str, x: str = "", y: str = "", *, height: int = 380, width: int | None = None) -> go.Figure:
-    """An empty figure in the common look.
-
-    Args:
-        title: what the figure shows; escaped.
-        x: name of the horizontal axis, with its unit.
-        y: name of the vertical axis, with its unit.
-        height: in pixels.
-        width: in pixels; ``None`` = as wide as the page.
+    """An empty figure in the common look; ``x`` and ``y`` name the axes, with their unit, ``height`` and
+    ``width`` are in pixels (``None`` = as wide as the page).
     """
     return go.Figure(layout={
         "title": {"text": escape(title)}, "xaxis": {"title": escape(x)}, "yaxis": {"title": escape(y)},
@@ -103,10 +97,6 @@ def panels(
 def on_axis(values: ArrayLike, unit: str = "share") -> list[float]:
     """Stored values as an axis shows them, e.g. in percent; what is not known (``None``, NaN) stays a gap.
 
-    Args:
-        values: ``(n,)`` as they are stored.
-        unit: what they are, of ``formatting.UNITS``.
-
     >>> on_axis([0.5, None])
     [50.0, nan]
     """
@@ -114,26 +104,24 @@ def on_axis(values: ArrayLike, unit: str = "share") -> list[float]:
 
 
 def each(table: pd.DataFrame) -> Iterable[Any]:
-    """The rows of a table as named tuples, whose fields may hold anything.
-
-    Args:
-        table: with one column a field.
-    """
+    """The rows of a table as named tuples, whose fields may hold anything."""
     return table.itertuples()
+
+
+def entry(fig: go.Figure, name: str, column: int | None = None) -> dict[str, Any]:
+    """What a trace needs to stand once in the legend, however many panels draw it: its name, escaped, and its
+    panel.
+    """
+    shown = {trace.legendgroup for trace in fig.data}
+    panel = {} if column is None else {"row": 1, "col": column}
+    return {"name": escape(name), "legendgroup": name, "showlegend": name not in shown, **panel}
 
 
 def whiskers(
     value: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, unit: str = "share", **look: Any
 ) -> dict[str, Any]:
-    """Error bars from values to the ends of their intervals; an interval that is not known is not drawn.
-
-    Args:
-        value: ``(n,)`` as they are stored.
-        low: ``(n,)`` lower ends; ``None`` and NaN = not known.
-        high: ``(n,)`` upper ends.
-        colour: of the bars.
-        unit: what the values are, of ``formatting.UNITS``.
-        look: other fields of plotly's error bars.
+    """Error bars from values to the ends of their intervals, all as they are stored; an interval that is not
+    known (``None``, NaN) is not drawn.
     """
     middle, below, above = (np.array(on_axis(one, unit)) for one in (value, low, high))
     return {
@@ -143,33 +131,17 @@ def whiskers(
 
 
 def steps(
-    fig: go.Figure, values: NDArray[Any], edges: NDArray[Any], line: dict[str, Any], *, name: str, **look: Any
+    fig: go.Figure, values: NDArray[Any], edges: NDArray[Any], line: dict[str, Any], **look: Any
 ) -> None:
-    """Draw the outline of a histogram: the share of the values in each bin, in percent.
-
-    Args:
-        fig: the figure that is drawn into.
-        values: ``(n,)``.
-        edges: ``(bins + 1,)`` ends of the bins.
-        line: fields of plotly's line.
-        name: in the legend; escaped.
-        look: other fields of plotly's scatter, and the panel.
-    """
+    """Draw the outline of a histogram: the share of the values in each bin between ``edges``, in percent."""
     fig.add_scatter(
         x=edges, y=np.append(np.histogram(values, edges)[0] / max(1, len(values)), 0.0), mode="lines",
-        line={"width": 2, "shape": "hv", **line}, name=escape(name), **look,
+        line={"width": 2, "shape": "hv", **line}, **look,
     )  # fmt: skip
 
 
 def add_picture(fig: go.Figure, image: Image.Image, side: int = 224, **place: Any) -> None:
-    """Draw a picture into a figure, by default at the left of the page, half way up.
-
-    Args:
-        fig: the figure that is drawn into.
-        image: the picture.
-        side: pixels of its thumbnail.
-        place: fields of plotly's layout image: where, and how wide and high.
-    """
+    """Draw a picture, a thumbnail of ``side`` pixels, by default at the left of the page, half way up."""
     fig.add_layout_image({
         "source": data_uri(image, side), "sizing": "contain", "xref": "paper", "yref": "paper", "x": 0,
         "y": 0.5, "sizey": 1, "yanchor": "middle", **place,

@@ -38,15 +38,7 @@ LOOK: dict[str, Any] = {"mode": "lines+markers", "marker": {"size": 7}}
 def example(
     image: Image.Image, captions: Sequence[str], values: NDArray[Any], *, title: str, x: str
 ) -> go.Figure:
-    """One image, its captions, and a number that a signal gives to each.
-
-    Args:
-        image: drawn at the left.
-        captions: ``(n,)`` its captions.
-        values: ``(n,)`` the signal of each, e.g. descriptiveness.
-        title: what the figure shows.
-        x: name of the values, with their unit.
-    """
+    """One image, its captions, and a number that a signal gives to each, e.g. descriptiveness."""
     order = np.argsort(values, kind="stable")
     texts = [lines(wrapped(captions[row], 38)) for row in order]
     fig = figure(title, x, height=130 + 44 * len(texts)).update_layout(margin={"t": 50})
@@ -65,17 +57,15 @@ def example(
 def curves(
     history: Sequence[Mapping[str, float]], *, select: str = "rsum", kept: Sequence[int] = ()
 ) -> go.Figure:
-    """The weighted terms of the loss, which add up to it, and the validation, epoch by epoch.
+    """The weighted terms of the loss, which add up to it, and the validation, epoch by epoch: the terms at
+    the left, bars where one epoch was trained; then the RSUM (of 600), and what chose the epoch, where that
+    is another number.
 
     Args:
         history: one mapping an epoch, as ``fit`` returns it: ``epoch``, every term, ``loss``, ``val/...``,
             ``seconds``; epoch 0, before training, has no terms.
         select: key of the number that chose the epoch.
         kept: the epochs whose weights are kept; a ring marks each.
-
-    Returns:
-        Figure with the terms at the left, bars where one epoch was trained; then the RSUM (of 600), and what
-        chose the epoch, where that is another number.
 
     Raises:
         ValueError: there was no epoch.
@@ -121,12 +111,8 @@ def _terms(fig: go.Figure, trained: Sequence[Mapping[str, float]]) -> None:
 
 
 def chosen(history: Sequence[Mapping[str, float]], *, select: str, kept: Sequence[int]) -> str:
-    """Which epoch is kept, by what it was chosen, what training cost, and which one RSUM would have kept.
-
-    Args:
-        history: as for ``curves``.
-        select: likewise.
-        kept: likewise.
+    """Which epoch is kept, by what it was chosen, what training cost, and which one RSUM would have kept; for
+    the arguments see ``curves``.
     """
     if not history:
         return "Nothing was trained: this is the starting point."
@@ -151,11 +137,8 @@ def chosen(history: Sequence[Mapping[str, float]], *, select: str, kept: Sequenc
 
 
 def found_first(measurements: Sequence[Measurement]) -> tuple[dict[str, float], dict[str, float]]:
-    """Shares of queries whose best item is their own, and whose best item is true, by what is asked.
-
-    Args:
-        measurements: those whose key reads ``own@1`` or ``true@1`` count; there are none where the data
-            have no exact truth.
+    """Shares of queries whose best item is their own (``own@1``), and whose best item is true (``true@1``,
+    where the data have exact truth), by direction and subset.
     """
     own: dict[str, float] = {}
     true: dict[str, float] = {}
@@ -168,11 +151,8 @@ def found_first(measurements: Sequence[Measurement]) -> tuple[dict[str, float], 
 
 
 def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Figure:
-    """What the best scored item is: the query's own, another one that is truly relevant, or a wrong one.
-
-    Args:
-        own: share of queries whose best item is their own, by direction.
-        true: share of queries whose best item is truly relevant, their own included, by direction.
+    """What the best scored item is: the query's own, another one that is truly relevant, or a wrong one; for
+    the arguments see ``found_first``.
     """
     fig = figure("What is found first", f"queries, {unit_heading()}", height=210 + 60 * len(own))
     shares = [(own[d], max(true[d] - own[d], 0.0), 1 - max(true[d], own[d])) for d in own]
