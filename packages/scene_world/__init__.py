@@ -14,13 +14,13 @@ from annotated_types import Interval, MinLen
 from scene_world.dice import Dice
 from scene_world.drawing import picture
 from scene_world.language import LEVELS, chain, short_phrase, statement, verbalise
-from scene_world.layout import Scene, graph_of, make_scene
+from scene_world.placement import Scene, graph_of, make_scene
 from scene_world.truth import judgements
 from scene_world.typed import canonical, grade
 from workbench.records import Rows, SceneGraph, Split, require
 from workbench.registry import Count, Natural
 
-__all__ = ["canonical", "layouts", "load"]
+__all__ = ["canonical", "load", "placements"]
 
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own", "exact", "graded")
@@ -45,7 +45,7 @@ def _chain(dice: Dice, scene: SceneGraph, _: Sequence[int]) -> list[Caption]:
     return [(level, (short_phrase if level < 3 else verbalise)(graph, dice), graph) for level, graph in told]
 
 
-def layouts(split: str, rows: Iterable[int], seed: int = 0) -> list[Scene]:
+def placements(split: str, rows: Iterable[int], seed: int = 0) -> list[Scene]:
     """What stands where in these rows of a split, without captions."""
     return [make_scene(Dice(seed, list(SIZES).index(split), row, _SCENE)) for row in rows]
 
@@ -94,7 +94,7 @@ def load(
     count = max(1, round(share * (SIZES[split] if size is None else size)))
     stream, tell = (_CHAINS, _chain) if texts == "chains" else (_CAPTIONS, _captions)
     key = (seed, list(SIZES).index(split))
-    scenes = layouts(split, range(count), seed)
+    scenes = placements(split, range(count), seed)
     image_graphs = tuple(map(graph_of, scenes))
     told = [tell(Dice(*key, i, stream), graph, levels) for i, graph in enumerate(image_graphs)]
     level, captions, graphs = zip(*[one for several in told for one in several], strict=True)

@@ -17,7 +17,7 @@ from scipy.ndimage import maximum_filter
 
 from scene_world.art import DRAWINGS
 from scene_world.backdrops import backdrop
-from scene_world.layout import Scene, Thing
+from scene_world.placement import Scene, Thing
 from scene_world.raster import Colour, Points, mixed, polygon, rounded, smooth
 from scene_world.vocabulary import COLOURS
 

@@ -17,9 +17,9 @@ import typer
 from numpy.typing import NDArray
 from safetensors.torch import save_file
 from scene_world import SIZES as COUNTS
-from scene_world import layouts
+from scene_world import placements
 from scene_world.drawing import DEPTH, picture
-from scene_world.layout import Scene
+from scene_world.placement import Scene
 from scene_world.recognition import FINER, GRID, SIDE, Recognition, backbone
 from scene_world.vocabulary import BACKDROPS, COLOURS, NOUNS, PATTERNS, SIZES
 from torch import Tensor
@@ -79,7 +79,7 @@ def accuracy(backbone: Backbone, count: int) -> dict[str, float]:
     that a thing covers, ``"backdrop"`` over all cells, and ``"nothing"`` = share of the empty cells that are
     called so.
     """
-    pixels, wanted = batch(layouts("test", range(count)))
+    pixels, wanted = batch(placements("test", range(count)))
     with torch.inference_mode():
         features = torch.cat([backbone.features(some) for some in torch.split(pixels, 20)])
         said = zip(ANSWERS, answers(cast(Recognition, backbone.network), features), strict=True)
@@ -100,7 +100,7 @@ def learn(steps: int, size: int, lr: float, bf16: bool = False) -> Recognition:
     weights = [torch.tensor([EMPTY if word == "" else 1.0 for word in known]) for known in ANSWERS.values()]
     with trange(steps, desc="scenes_backbone", unit=" steps", mininterval=10) as bar:
         for step in bar:
-            pixels, wanted = batch(layouts("train", range(step * size, (step + 1) * size), SEED))
+            pixels, wanted = batch(placements("train", range(step * size, (step + 1) * size), SEED))
             ready = (pixels / 127.5 - 1).contiguous(memory_format=torch.channels_last)
             with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
                 said = answers(network, network(ready))

@@ -93,15 +93,12 @@ def _page(
     """The explorer's answers as a page; without a question, to the one it opens with."""
     require(not file.is_dir(), f"{file} is a folder; name a file, such as {file / 'answers.html'}", OSError)
     writable(file.parent)
-    from workbench import Explorer, open_runs
+    from workbench import Explorer, open_model, open_runs
     from workbench.views.explorer.questions import Question, Term
 
     model, pretrained, images = own
-    explorer = (
-        Explorer(model=model, pretrained=pretrained, images=images)
-        if model
-        else Explorer(open_runs(names, root=root))
-    )
+    runs = [open_model(model, images, pretrained=pretrained)] if model else open_runs(names, root=root)
+    explorer = Explorer(runs)
     return explorer.to_html(file, questions=[Question((Term("text", text),)) for text in asked])
 
 

@@ -87,8 +87,11 @@ def outside_explorer(model: str, images: str, *, pretrained: str = "", root: str
         f"# {Path(model).stem} on {Path(images).name}\n\nRun the cell (Shift+Enter): the pictures are "
         "embedded and the explorer opens. A picture's caption is the name of its file."
     )
-    given = f"model={model!r}, pretrained={pretrained!r}, images={images!r}"
-    code = f"from workbench import Explorer\n\nexplorer = Explorer({given})\nexplorer.show()"
+    given = f"{model!r}, {images!r}, pretrained={pretrained!r}"
+    code = (
+        f"from workbench import Explorer, open_model\n\nexplorer = Explorer([open_model({given})])\n"
+        "explorer.show()"
+    )
     book = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_markdown_cell(said), nbformat.v4.new_code_cell(code)]
     )

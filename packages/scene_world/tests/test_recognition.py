@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from scene_world import layouts
-from scene_world.layout import Scene, Thing
+from scene_world import placements
+from scene_world.placement import Scene, Thing
 from scene_world.vocabulary import BACKDROPS
 
 from tools.scene_world.pretrain_backbone import ANSWERS, accuracy, answers, learn, make, targets
@@ -67,14 +67,14 @@ def test_what_is_inside_another_thing_is_named_where_it_looks_out():
 
 
 def test_relations_are_not_read():
-    for scene in [SCENE, *layouts("val", range(40))]:
+    for scene in [SCENE, *placements("val", range(40))]:
         alone = replace(scene, links=(), things=tuple(replace(t, column=0) for t in scene.things))
         np.testing.assert_array_equal(targets(alone), targets(scene))
 
 
 def test_layouts_are_those_of_the_split():
     graphs = data.load("scenes", split="val", size=5, seed=3).image_graphs
-    for graph, scene in zip(graphs, layouts("val", range(5), seed=3), strict=True):
+    for graph, scene in zip(graphs, placements("val", range(5), seed=3), strict=True):
         assert graph.objects == (*(t.noun for t in scene.things), scene.backdrop)
 
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image, ImageDraw
 from scene_world.backdrops import backdrop
 from scene_world.drawing import DRAWINGS, margin, sprite
-from scene_world.layout import VARIANTS
+from scene_world.placement import VARIANTS
 from scene_world.raster import mixed, polygon, rounded, smooth
 from scene_world.vocabulary import BACKDROPS, COLOURS, NOUNS, PATTERNS
 

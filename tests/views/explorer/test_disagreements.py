@@ -72,12 +72,3 @@ def test_a_filter_of_images_keeps_those():
     ).columns[0]
     assert rows
     assert set(engine.split.own[list(rows)]) == {2}
-
-
-def test_ranks_by_one_sort_are_those_by_counting():
-    from workbench.views.explorer.gallery import SORTED, places
-
-    scores = np.round(np.random.default_rng(0).normal(size=300), 1).astype(np.float32)
-    scores[5] = np.nan
-    rows = list(range(SORTED + 20))
-    assert places(scores, rows) == [places(scores, [row])[0] for row in rows]

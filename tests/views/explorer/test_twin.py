@@ -1,6 +1,5 @@
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -94,25 +93,3 @@ def test_a_page_is_written_whole(tmp_path: Path):
 def test_no_answer_makes_no_page():
     with pytest.raises(ValueError, match="at least one answer"):
         twin.html([])
-
-
-def test_a_missing_picture_is_named():
-    with pytest.raises(ValueError, match="'a red dog' shows picture 'i0', which is not among its thumbnails"):
-        twin.html([replace(answer("a red dog"), thumbnails={"i9": "data:image/jpeg;base64,"})])
-
-
-def test_answers_of_two_splits_do_not_share_a_page():
-    other = answer("a cat")
-    with pytest.raises(ValueError, match="different pictures 'i0'"):
-        twin.html(
-            [
-                answer("a red dog"),
-                replace(other, thumbnails={**other.thumbnails, "i0": other.thumbnails["i1"]}),
-            ]
-        )
-
-
-def test_a_picture_from_another_place_is_refused():
-    asked = answer("a red dog")
-    with pytest.raises(ValueError, match="no data URL of an image"):
-        twin.html([replace(asked, thumbnails={**asked.thumbnails, "i1": "https://example.org/i1.jpg"})])

@@ -3,9 +3,8 @@ across machines."""
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
+import pandas as pd
 import pytest
 
 from workbench.views.maps import coordinates
@@ -63,9 +62,9 @@ def test_saved_places_are_read_and_not_computed_again(vectors, computed, tmp_pat
     again = places(vectors, IDS, Settings(), folder=tmp_path / "maps")
     assert computed == ["tsne"]
     assert (first == again).all()
-    facts = json.loads((tmp_path / "maps" / "tsne.json").read_text())
+    facts = pd.read_parquet(tmp_path / "maps" / "tsne.parquet").attrs
     assert (facts["method"], facts["seed"], facts["points"], facts["dimensions"]) == ("tsne", 0, 40, 6)
-    assert sorted(path.name for path in (tmp_path / "maps").iterdir()) == ["tsne.json", "tsne.parquet"]
+    assert sorted(path.name for path in (tmp_path / "maps").iterdir()) == ["tsne.parquet"]
 
 
 @pytest.mark.parametrize("change", ["seed", "vectors", "ids", "start"])

@@ -18,7 +18,7 @@ from workbench.runs.result import OpenRun
 from workbench.views.explorer import disagreements as disagree
 from workbench.views.explorer import notes, questions
 from workbench.views.explorer.answers import Answer, Edit, Item, Query, Step, Word, thumbnail_key
-from workbench.views.explorer.gallery import Entities, Gallery, Grader, cosines, first, places
+from workbench.views.explorer.gallery import Entities, Gallery, Grader, cosines, ranking
 from workbench.views.explorer.pictures import recent
 from workbench.views.explorer.questions import Filters, Question, Seeks, Term
 
@@ -185,7 +185,7 @@ def edits(askers: Sequence[Asker], question: Question, watched: int | None) -> d
             label,
             words,
             tuple(float(one[watched, number]) for one in found),
-            tuple(places(one[:, number], [watched])[0] or 0 for one in found),
+            tuple(int(ranking(one[:, number])[1][watched]) for one in found),
             *place,
         )
         for number, (kind, label, words, *place) in enumerate(rows)
@@ -234,7 +234,8 @@ class Engine:
             self._passes(question),
         )
         upto = question.skip + question.k
-        columns = tuple(tuple(first(one, upto, passes)[question.skip :].tolist()) for one in scores)
+        orders = (ranking(one)[0] for one in scores)
+        columns = tuple(tuple(order[passes[order]][question.skip : upto].tolist()) for order in orders)
         best = [column[0] for column in columns if column]
         watched = next(iter(best), None) if question.watched is None else question.watched
         rows = list(dict.fromkeys([*question.pins, *(row for column in columns for row in column)]))
@@ -292,7 +293,7 @@ class Engine:
 
     def _items(self, question: Question, rows: Sequence[int], scores: tuple[Scores, ...]) -> tuple[Item, ...]:
         grades, marks = self.grader.grades(question, np.array(rows, dtype=np.int64))
-        ranks = list(zip(*[places(one, rows) for one in scores], strict=True))
+        places = [ranking(one)[1] for one in scores]
         return tuple(
             Item(
                 row,
@@ -303,9 +304,9 @@ class Engine:
                 mark,
                 self.gallery.level(question.seeks, row),
                 tuple(None if np.isnan(one[row]) else float(one[row]) for one in scores),
-                places_of_row,
+                tuple(int(ranks[row]) or None for ranks in places),
             )
-            for row, grade, mark, places_of_row in zip(rows, grades, marks, ranks, strict=True)
+            for row, grade, mark in zip(rows, grades, marks, strict=True)
         )
 
     def _partners(self, question: Question, scores: tuple[Scores, ...]) -> tuple[Item, ...]:

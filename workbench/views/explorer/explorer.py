@@ -17,9 +17,8 @@ import pandas as pd
 import traitlets
 
 from workbench.io import write_table
-from workbench.records import Split, require
+from workbench.records import require
 from workbench.runs import compare
-from workbench.runs.external import Encodes, open_model
 from workbench.runs.result import OpenRun
 from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer, image_row
@@ -38,16 +37,14 @@ SCRIPTS = (
 
 
 class Explorer(anywidget.AnyWidget):
-    """Ask several runs, or a model of one's own, the same question, side by side.
+    """Ask several runs the same question, side by side.
 
     Args:
-        runs: over one split, see ``workbench.open_runs``.
+        runs: over one split: those of ``workbench.open_runs``, or a model that was made elsewhere,
+            ``[workbench.open_model(model, images)]``.
         k: items a column.
         grades: name of the split's judgements that colour the answers; ``""`` = the densest that it has.
         start: the first question; ``""`` = the longest caption of the first image.
-        model, pretrained, images: instead of runs, a model that was made elsewhere (an open_clip name, or an
-            object with ``encode_image`` and ``encode_text``) on a folder of pictures or a split; see
-            ``runs.external.open_model``.
         folder: below it the page's field "Export to" may write files that are not there yet; the working
             directory if not given.
 
@@ -69,20 +66,14 @@ class Explorer(anywidget.AnyWidget):
 
     def __init__(
         self,
-        runs: Sequence[OpenRun] = (),
+        runs: Sequence[OpenRun],
         *,
         k: int = 12,
         grades: str = "",
         start: str = "",
         folder: Path | str = "",
-        model: str | Encodes | None = None,
-        pretrained: str = "",
-        images: Split | Path | str = "",
     ) -> None:
         self.folder = Path(folder).resolve()
-        if model is not None:
-            require(not runs, "give runs, or a model with images, not both")
-            runs = [open_model(model, images, pretrained=pretrained)]
         self.engine = Engine(runs, grades=grades)
         self.pictures = Pictures(self.engine.split)
         self.uploads: list[Any] = []

@@ -27,8 +27,6 @@ BLOCK = 65_536
 SAMPLE = 300
 OFFERED = 200
 TRUTHS = 16
-# above so many places one sort of all scores costs less than counting for each
-SORTED = 64
 
 
 class Entities:
@@ -328,42 +326,20 @@ class Grader:
         return np.asarray(judged[0].take(np.array([row]), rows)[0]) if judged else np.full(len(rows), np.nan)
 
 
-def first(scores: NDArray[Any], k: int, passes: NDArray[np.bool_] | None = None) -> Rows:
-    """The ``k`` best rows, best first; of equal scores the lower row first.
+def ranking(scores: NDArray[Any]) -> tuple[Rows, Rows]:
+    """The order of a gallery: its rows, best first, and the rank of each row, counted from 1, 0 = no score.
 
     Args:
-        scores: ``(N,)``; NaN = not known, and never among the best.
-        k: how many at most.
-        passes: ``(N,)`` which rows may be shown; ``None`` = all.
+        scores: ``(N,)``; NaN = not known, and in no order. Of equal scores the lower row comes first.
 
-    Returns:
-        ``(at most k,)`` rows.
-
-    >>> first(np.array([0.1, 0.9, np.nan, 0.9]), 3).tolist()
-    [1, 3, 0]
+    >>> order, ranks = ranking(np.array([0.1, 0.9, np.nan, 0.9]))
+    >>> order.tolist(), ranks.tolist()
+    ([1, 3, 0], [3, 1, 0, 2])
     """
-    rows = np.flatnonzero(~np.isnan(scores) & (True if passes is None else passes))
-    if len(rows) > k:
-        values = scores[rows]
-        least = np.partition(values, len(rows) - k)[len(rows) - k]
-        above, equal = rows[values > least], rows[values == least]
-        rows = np.sort(np.concatenate([above, equal[: k - len(above)]]))
-    return rows[np.argsort(-scores[rows], kind="stable")]
-
-
-def places(scores: NDArray[Any], rows: Sequence[int]) -> list[int | None]:
-    """The rank of each of these rows, counted from 1; ``None`` where it has no score.
-
-    >>> places(np.array([0.1, 0.9, np.nan, 0.9]), [0, 1, 2, 3])
-    [3, 1, None, 2]
-    """
-    if len(rows) > SORTED:
-        order = np.argsort(-scores, kind="stable")
-        before = np.argsort(order)[list(rows)].tolist()
-    else:
-        count = np.count_nonzero
-        before = [int(count(scores > scores[row]) + count(scores[:row] == scores[row])) for row in rows]
-    return [None if np.isnan(scores[row]) else 1 + rank for row, rank in zip(rows, before, strict=True)]
+    order = np.argsort(-scores, kind="stable")[: np.count_nonzero(~np.isnan(scores))]
+    ranks = np.zeros(len(scores), dtype=np.int64)
+    ranks[order] = np.arange(1, len(order) + 1)
+    return order, ranks
 
 
 def cosines(points: NDArray[Any], gallery: Any) -> NDArray[np.float32]:

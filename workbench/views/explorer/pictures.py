@@ -9,7 +9,7 @@ import io
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import islice
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,7 +24,7 @@ from workbench.views.explorer.answers import Answer, image_row
 
 SIDE = 224
 LARGE = 512
-MEMORY = 64_000_000
+MEMORY = 4096
 WORKERS = 2
 LINE = 24
 PAGES = 8
@@ -41,68 +41,28 @@ def recent(kept: dict[Key, Value], key: Key, make: Callable[[], Value], most: in
     return found
 
 
-class Thumbnails:
-    """Thumbnails of a split as JPEG files in memory.
+class Pictures:
+    """Thumbnails of a split as JPEG files, and which pages have them already.
 
-    An image that cannot be read has a grey picture that says why, and its row stands in ``failed``.
+    An image that cannot be read has a grey picture that says why.
 
     Args:
         split: opens the images.
-        side: greatest width and height in pixels.
-        memory: bytes that are kept; the longest unused ones are dropped.
+        most: thumbnails that are kept; the longest unused ones are dropped.
     """
 
-    def __init__(self, split: Split, *, side: int = SIDE, memory: int = MEMORY) -> None:
-        self.split, self.side, self.memory = split, side, memory
-        self.failed: dict[int, str] = {}
-        self._kept: dict[int, bytes] = {}
+    def __init__(self, split: Split, *, most: int = MEMORY) -> None:
+        self.split = split
+        self.thumbnail = lru_cache(most)(self._thumbnail)
+        self._sent: dict[str, set[str]] = {}
 
-    def get(self, rows: Sequence[int]) -> dict[int, bytes]:
-        """Thumbnails by image row, each made at most once; several are made at a time.
-
-        Raises:
-            IndexError: there is no such image.
-        """
-        outside = [row for row in rows if not 0 <= row < len(self.split.image_ids)]
-        if outside:
-            size = len(self.split.image_ids)
-            raise IndexError(f"there is no image number {outside[0]}; the split has {size}")
-        found = {row: self._kept[row] for row in rows if row in self._kept}
-        missing = [row for row in dict.fromkeys(rows) if row not in found]
-        if missing:
-            # a share for each worker: handing over picture by picture takes longer than making a small one
-            with ThreadPoolExecutor(WORKERS) as pool:
-                for share in pool.map(self._share, [missing[at::WORKERS] for at in range(WORKERS)]):
-                    found.update(share)
-        kept = {row: self._kept[row] for row in self._kept if row not in found} | found
-        sizes = np.cumsum([len(one) for one in reversed(kept.values())])
-        most = max(1, int((sizes <= self.memory).sum()))
-        self._kept = dict(islice(kept.items(), len(kept) - most, None))
-        return found
-
-    def _share(self, rows: Sequence[int]) -> dict[int, bytes]:
-        return {row: self._made(row) for row in rows}
-
-    def _made(self, row: int) -> bytes:
+    def _thumbnail(self, row: int) -> bytes:
         try:
-            picture = scaled(photographs.picture(self.split, row), self.side)
+            picture = scaled(photographs.picture(self.split, row), SIDE)
         except (OSError, ValueError) as error:
-            self.failed[row] = f"{type(error).__name__}: {error}"
-            picture = placeholder(self.failed[row], self.side)
+            picture = placeholder(f"{type(error).__name__}: {error}")
         # JPEG and not WebP: it is made eight times faster, and a page waits for it
         return encoded(picture, "JPEG", 72)
-
-
-class Pictures:
-    """Thumbnails of a split, and which pages have them already.
-
-    Args:
-        split: opens the images.
-    """
-
-    def __init__(self, split: Split) -> None:
-        self.split, self.thumbnails = split, Thumbnails(split)
-        self._sent: dict[str, set[str]] = {}
 
     def new_to(self, page: str, keys: Sequence[str]) -> tuple[list[str], list[bytes]]:
         """Those keys that a page has not got yet, with their pictures.
@@ -134,15 +94,15 @@ class Pictures:
         return encoded(scaled(photographs.picture(self.split, row), LARGE), "WEBP", 85)
 
     def _bytes(self, keys: Sequence[str]) -> list[bytes]:
-        made = self.thumbnails.get([image_row(key) for key in keys])
-        return [made[image_row(key)] for key in keys]
+        with ThreadPoolExecutor(WORKERS) as pool:
+            return list(pool.map(self.thumbnail, map(image_row, keys)))
 
 
-def placeholder(reason: str, side: int = SIDE) -> Image.Image:
+def placeholder(reason: str) -> Image.Image:
     """A grey picture with the reason why there is no other; letters that the drawing font lacks become
     question marks.
     """
-    picture = Image.new("RGB", (side, side * 3 // 4), "#e4e4e4")
+    picture = Image.new("RGB", (SIDE, SIDE * 3 // 4), "#e4e4e4")
     plain = reason.encode("ascii", "replace").decode()
     lines = ["no picture:", *(plain[start : start + LINE] for start in range(0, len(plain), LINE))]
     ImageDraw.Draw(picture).multiline_text((6, 6), "\n".join(lines[:8]), fill="#5c1a1a")

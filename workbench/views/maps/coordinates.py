@@ -10,7 +10,6 @@ uniform manifold approximation and projection for dimension reduction", 2018.
 """
 
 import hashlib
-import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -24,8 +23,6 @@ from workbench import __version__
 from workbench.io import replacing
 from workbench.records import Array, Rows, require
 from workbench.registry import check_options
-
-KEY = b"workbench.map"
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ def places(
         vectors: ``(N, D)`` unit vectors.
         ids: ``(N,)`` their names, saved beside the places.
         settings: method and its numbers.
-        folder: ``<method>.parquet`` and ``<method>.json`` lie here; ``None`` saves nothing.
+        folder: ``<method>.parquet`` lies here; ``None`` saves nothing.
         start: ``(N, 2)`` places of the same items in another run, from which points move only as far as they
             must, so that the maps can be compared; ``None`` = the method's own start.
 
@@ -76,10 +73,19 @@ def places(
     require(len(vectors) >= 4, f"a map needs at least four points, got {len(vectors)}")
     if folder is None:
         return compute(vectors, settings, start)
+    import pandas as pd
+
     facts, path = _facts(vectors, settings, start), folder / f"{settings.method}.parquet"
-    if (found := _read(path, ids, _key(facts))) is None:
-        found = compute(vectors, settings, start)
-        _write(path, ids, found, facts)
+    if path.is_file():
+        table = pd.read_parquet(path)
+        if table.attrs == facts and table["id"].tolist() == list(ids):
+            return table[["x", "y"]].to_numpy()
+    found = compute(vectors, settings, start)
+    table = pd.DataFrame({"id": list(ids), "x": found[:, 0], "y": found[:, 1]})
+    # the table says inside what it was made from, so that it and the settings cannot come apart
+    table.attrs = facts
+    with replacing(path) as temporary:
+        table.to_parquet(temporary)
     return found
 
 
@@ -117,7 +123,7 @@ def _umap(vectors: Array, settings: Settings, start: Array | None) -> Array:
     return np.asarray(method.fit_transform(vectors))
 
 
-def _facts(vectors: Array, settings: Settings, start: Array | None) -> dict[str, Any]:
+def _facts(vectors: Array, settings: Settings, start: Array | None) -> dict[Any, Any]:
     """What places are made from; those on the disk are taken only if theirs are the same."""
     made = {
         name: None
@@ -127,36 +133,6 @@ def _facts(vectors: Array, settings: Settings, start: Array | None) -> dict[str,
     }
     facts = {**asdict(settings), "workbench": __version__, **made}
     return {**facts, "points": len(vectors), "dimensions": vectors.shape[1]}
-
-
-def _key(facts: dict[str, Any]) -> bytes:
-    return json.dumps(facts, sort_keys=True).encode()
-
-
-def _read(path: Path, ids: Sequence[str], key: bytes) -> Array | None:
-    """The saved places if they are those that are wanted."""
-    import pyarrow.parquet as pq
-
-    if not path.is_file() or (pq.read_schema(path).metadata or {}).get(KEY) != key:
-        return None
-    table = pq.read_table(path).to_pandas()
-    return table[["x", "y"]].to_numpy() if table["id"].tolist() == list(ids) else None
-
-
-def _write(path: Path, ids: Sequence[str], found: Array, facts: dict[str, Any]) -> None:
-    """The table says inside what it was made from, so that it and the settings cannot come apart; the JSON is
-    for people.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    table = pa.table({"id": list(ids), "x": found[:, 0], "y": found[:, 1]}).replace_schema_metadata(
-        {KEY: _key(facts)}
-    )
-    with replacing(path) as temporary:
-        pq.write_table(table, temporary)
-    with replacing(path.with_suffix(".json")) as temporary:
-        temporary.write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
 
 
 METHODS = {"tsne": _tsne, "umap": _umap}

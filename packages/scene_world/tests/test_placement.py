@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 from scene_world.dice import Dice
-from scene_world.layout import FAR, NEAR, graph_of, make_scene, relations
+from scene_world.placement import FAR, NEAR, graph_of, make_scene, relations
 from scene_world.vocabulary import CONVERSE
 
 SCENES = [make_scene(Dice(7, i)) for i in range(600)]
