@@ -88,7 +88,7 @@ def test_a_whole_file_with_too_few_images_is_refused_with_the_expected_and_found
         ),
         (
             lambda images: images[4]["sentences"][2].update(imgid=5),
-            "sentences of another image: expected imgid 4, found {5}",
+            "sentences of another image: expected imgid 4, found .5.",
         ),
         (lambda images: images[4]["sentences"].pop(), r"sentids|expected at least 5, found 4"),
         (lambda images: images[4].update(split="dev"), "split: Input should be 'train', .*, found 'dev'"),

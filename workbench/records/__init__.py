@@ -8,8 +8,7 @@ misaligned array fails where it enters and not three files later.
 
 from workbench.records._checks import Array, Mask, Rows, Values, require
 from workbench.records.batch import Batch, Embedding, Signal
-from workbench.records.judgements import Graded, Judgements, Truth, densest
-from workbench.records.lazy_judgements import LazyJudgements
+from workbench.records.judgements import Computed, Graded, Judgements, LazyJudgements, Truth, densest
 from workbench.records.measurement import Measurement
 from workbench.records.metric_key import MetricKey
 from workbench.records.scene_graph import SceneGraph
@@ -18,6 +17,7 @@ from workbench.records.split import Split
 __all__ = [
     "Array",
     "Batch",
+    "Computed",
     "Embedding",
     "Graded",
     "Judgements",

@@ -5,7 +5,7 @@ pairs or of caption pairs have the same form: ``shape`` is then ``(I, I)`` or ``
 in the order in which it was judged.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -197,9 +197,11 @@ class Judgements:
         order = np.argsort(keys)
         return keys[order], self.grades[order]
 
-    def cut(self, images: int, captions: Rows) -> "Judgements":
-        """The judgements of the first ``images`` images and these caption rows, renumbered."""
-        return self.among(np.arange(images), captions)
+    def checked(self, shape: tuple[int, int], of: str = "") -> "Judgements":
+        """The judgements, refused where they are of another shape than the split that ``of`` names."""
+        what = f"judgements {self.name!r} have shape {self.shape}, expected {shape}"
+        require(self.shape == shape, f"{of}: {what}" if of else what)
+        return self
 
     def among(self, rows: Rows, columns: Rows) -> "Judgements":
         """The judgements among these rows (images) and these columns (captions), renumbered."""
@@ -243,6 +245,67 @@ class Judgements:
         listed = own, np.arange(len(own), dtype=np.int64), np.ones(len(own), dtype=np.float32)
         rule, source = "binary: the caption was written for the image", "the split's own pairs"
         return Judgements("own", rule, (images, len(own)), *listed, source=source)
+
+
+Taker = Callable[[Rows, Rows], Array]
+
+
+@dataclass(frozen=True)
+class Computed:
+    """Grades that are computed for the images and captions that are asked for, see ``Graded``."""
+
+    name: str
+    shape: tuple[int, int]
+    take: Taker
+    relevant_from: float = 1.0
+
+
+class LazyJudgements(Mapping[str, Judgements]):
+    """Judgements by name, each made at its first use and then kept.
+
+    Args:
+        shape: ``(I, T)`` of the split that is judged.
+        makers: the judgements, or how to make them; checked against the shape when they are made.
+        takers: how to grade some pairs without making the whole, which a large training split has no memory
+            for.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        makers: Mapping[str, Judgements | Callable[[], Judgements]],
+        takers: Mapping[str, Taker] | None = None,
+    ) -> None:
+        self.shape = shape
+        self._makers, self._takers = dict(makers), dict(takers or {})
+
+    def __getitem__(self, name: str) -> Judgements:
+        made = self._makers[name]
+        if not isinstance(made, Judgements):
+            self._makers[name] = made = made().checked(self.shape)
+        return made
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def relevance(self, name: str) -> Judgements | Computed:
+        """What grades a training batch: pair by pair where that is possible, else the whole judgements."""
+        made, taker = isinstance(self._makers[name], Judgements), self._takers.get(name)
+        return self[name] if made or taker is None else Computed(name, self.shape, taker)
+
+    def among(self, images: Rows, captions: Rows) -> "LazyJudgements":
+        """The judgements among these rows, still lazy."""
+        makers = {name: lambda name=name: self[name].among(images, captions) for name in self}
+        takers = {
+            name: lambda i, t, take=take: take(images[i], captions[t]) for name, take in self._takers.items()
+        }
+        return LazyJudgements((len(images), len(captions)), makers, takers)
 
 
 def _places(kept: Rows, size: int) -> Rows:

@@ -4,14 +4,13 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from PIL import Image
 
 from workbench.records._checks import Array, Rows, require
-from workbench.records.judgements import Judgements, Truth
-from workbench.records.lazy_judgements import LazyJudgements
+from workbench.records.judgements import Computed, Judgements, LazyJudgements, Truth
 from workbench.records.scene_graph import SceneGraph
 
 
@@ -31,8 +30,7 @@ class Split:
         regions: ``(I, K, D)`` pre-extracted features, usually memory-mapped.
         open_boxes: row -> ``(K, 4)`` left, top, right, bottom of the regions as shares of width and height,
             or ``None`` where they are not known.
-        judgements: by name; ``"own"`` is always there. ``LazyJudgements`` check themselves when they are
-            made.
+        judgements: by name; ``"own"`` is always there.
         image_judgements: by name, of pairs of images ``(I, I)``.
         caption_judgements: by name, of pairs of captions ``(T, T)``.
         image_graphs, caption_graphs: scene graphs, where the data set knows them.
@@ -79,31 +77,21 @@ class Split:
         require(len(counts) == images, f"{self.name}: own points outside the {images} images")
         lone = np.flatnonzero(counts == 0)
         require(len(lone) == 0, f"{self.name}: image {[self.image_ids[i] for i in lone[:1]]} has no caption")
-        lazy = isinstance(self.judgements, LazyJudgements)
-        for judged, shape in (
-            ({} if lazy else self.judgements, (images, texts)),
-            (self.image_judgements, (images, images)),
-            (self.caption_judgements, (texts, texts)),
-        ):
-            for one in judged.values():
-                what = f"judgements {one.name!r} have shape {one.shape}, expected {shape}"
-                require(one.shape == shape, f"{self.name}: {what}")
-        if "own" not in self.judgements:
-            require(not lazy, f'{self.name}: lazy judgements must contain "own"')
-            object.__setattr__(
-                self, "judgements", {"own": Judgements.own(self.own, images), **self.judgements}
-            )
+        if not isinstance(self.judgements, LazyJudgements):
+            made = {"own": Judgements.own(self.own, images), **self.judgements}
+            object.__setattr__(self, "judgements", LazyJudgements((images, texts), made))
+            for one in made.values():
+                one.checked((images, texts), self.name)
+        for one in self.image_judgements.values():
+            one.checked((images, images), self.name)
+        for one in self.caption_judgements.values():
+            one.checked((texts, texts), self.name)
 
     def first(self, images: int) -> Self:
         """The first ``images`` images with their captions, judgements cut to them."""
         if images >= len(self.image_ids):
             return self
-        keep, judged = np.flatnonzero(self.own < images), self.judgements
-        cut: Mapping[str, Judgements] = (
-            judged.cut(images, keep)
-            if isinstance(judged, LazyJudgements)
-            else {name: one.cut(images, keep) for name, one in judged.items()}
-        )
+        rows, keep = np.arange(images), np.flatnonzero(self.own < images)
         by_caption = {
             name: _pick(getattr(self, name), keep)
             for name in ("captions", "caption_ids", "own", "level", "chain", "caption_graphs")
@@ -115,12 +103,20 @@ class Split:
         }
         return replace(
             self,
-            judgements=cut,
-            image_judgements=_among(self.image_judgements, np.arange(images)),
+            judgements=self._judged.among(rows, keep),
+            image_judgements=_among(self.image_judgements, rows),
             caption_judgements=_among(self.caption_judgements, keep),
             **by_caption,
             **by_image,
         )
+
+    @property
+    def _judged(self) -> LazyJudgements:
+        return cast(LazyJudgements, self.judgements)
+
+    def relevance(self, name: str) -> Judgements | Computed:
+        """Judgements that grade any pairs, computed pair by pair where the whole would cost too much."""
+        return self._judged.relevance(name)
 
     def fingerprint(self) -> dict[str, Any]:
         """Counts that tell one split from another: images, captions, and how many images have how many

@@ -19,8 +19,7 @@ from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.io import ChecksumError, flat, only_writer, read_options
 from workbench.objectives.base import Objective
-from workbench.records import Judgements, LazyJudgements, Rows, Split, require
-from workbench.records.lazy_judgements import Computed
+from workbench.records import Computed, Judgements, Rows, Split, require
 from workbench.runs.config import Config
 from workbench.runs.environment import code_hash
 from workbench.runs.evaluate import calibrate, chooser, evaluate, validate
@@ -351,7 +350,7 @@ def positives(name: str, train: Split) -> Right | None:
 def _judged(name: str, train: Split, wanted: str) -> Judgements | Computed:
     if name not in (judged := train.judgements):
         raise ValueError(f"{wanted} {train.name} has {', '.join(judged)}")
-    return judged.relevance(name) if isinstance(judged, LazyJudgements) else judged[name]
+    return train.relevance(name)
 
 
 def kept_config(folder: Path) -> Config:

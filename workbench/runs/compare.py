@@ -21,7 +21,6 @@ from workbench.metrics.ranks import Ranked
 from workbench.metrics.registry import Metric
 from workbench.records import (
     Array,
-    LazyJudgements,
     Measurement,
     MetricKey,
     Rows,
@@ -197,7 +196,7 @@ def grader(split: Split) -> Callable[[Rows, Rows], Array] | None:
     name = densest([name for name in ("graded", "exact") if name in judged], graded=True)
     if name == "own":
         return None
-    return judged.relevance(name).take if isinstance(judged, LazyJudgements) else judged[name].take
+    return split.relevance(name).take
 
 
 def noisy(run: OpenRun, amount: float, *, name: str, seed: int = 0) -> OpenRun:

@@ -130,10 +130,10 @@ def test_some_pairs_are_graded_as_in_the_whole_without_making_it():
     split = data.load("scenes", split="val", size=12)
     images, captions = np.array([3, 0, 11]), np.array([59, 4, 15, 16])
     for name in ("exact", "graded"):
-        taken = split.judgements.relevance(name).take(images, captions)
-        cut = split.first(8).judgements.relevance(name).take(images[1:2], captions[1:])
+        taken = split.relevance(name).take(images, captions)
+        cut = split.first(8).relevance(name).take(images[1:2], captions[1:])
         whole = split.judgements[name]
         np.testing.assert_array_equal(taken, whole.dense()[np.ix_(images, captions)])
         np.testing.assert_array_equal(cut, taken[1:2, 1:])
-        np.testing.assert_array_equal(split.judgements.relevance(name).take(images, captions), taken)
-        assert split.judgements.relevance(name) is whole
+        np.testing.assert_array_equal(split.relevance(name).take(images, captions), taken)
+        assert split.relevance(name) is whole

@@ -224,8 +224,8 @@ def test_captions_that_are_typed_have_the_truth_that_the_data_have(split, rows):
     for row in rows:
         found = grade(parser().of([split.captions[row]]).graphs[0], split.image_graphs)
         one, images = np.array([row]), np.arange(len(split.image_ids))
-        exact = split.judgements.relevance("exact").take(images, one)[:, 0]
-        graded = split.judgements.relevance("graded").take(images, one)[:, 0]
+        exact = split.relevance("exact").take(images, one)[:, 0]
+        graded = split.relevance("graded").take(images, one)[:, 0]
         np.testing.assert_array_equal(found.holds, exact)
         assert found.unknown == ()
         # words do not tell which of several things a backdrop is said of: one statement may differ

@@ -303,8 +303,7 @@ class Grader:
         """The judgements, or what grades single pairs where the whole would cost too much."""
         if self._by_judge:
             return self._judge
-        judged: Any = self.split.judgements
-        return judged.relevance(self.name) if hasattr(judged, "relevance") else judged[self.name]
+        return self.split.relevance(self.name)
 
     @cached_property
     def _judge(self) -> Any:
