@@ -83,15 +83,8 @@ def _first(scores: RowScores, queries: Rows, depth: int) -> tuple[Rows, Rows]:
 
 
 def true_share(phi: AnyGrades, truth: Judgements, ms: Sequence[int]) -> dict[str, Values]:
-    """Which share of the m best items by phi is truly relevant; equal phi counts against it.
-
-    Args:
-        phi: ``(I, T)`` grades.
-        truth: which pairs are truly relevant.
-        ms: sizes of the set.
-
-    Returns:
-        For ``"i2t"`` and ``"t2i"`` ``(len(ms),)`` means over queries.
+    """Which share of the m best items by phi ``(I, T)`` is truly relevant, for each of ``ms``: for ``"i2t"``
+    and ``"t2i"`` ``(len(ms),)`` means over queries. Equal phi counts against it.
     """
     out = {}
     for side, ranks in Ranked(grade_rows(phi), [truth]).by(truth).items():
@@ -181,18 +174,13 @@ def order_agreement(
 def order_differences(
     table: Table, own: Rows, *, truth: str = TRUTH, rounds: int = ROUNDS, seed: int = SEED
 ) -> pd.DataFrame:
-    """Differences between neighbours in the truth's order, better less worse, with paired intervals.
-
-    Args:
-        table: model -> key -> ``(queries,)``, as ``per_query`` gives it; at least two models.
-        own: ``(T,)`` row of each caption's image: images are drawn with all their captions.
-        truth: the key, without direction, that decides who is better.
-        rounds: resamples of the images.
-        seed: of the resamples.
+    """Differences between neighbours in the truth's order, better less worse, with paired intervals; for the
+    arguments see ``order_agreement``.
 
     Returns:
         One row for each key and pair: ``key``, ``better``, ``worse``, ``difference``, ``low``, ``high``. By
-        the truth it is at least 0; a metric whose interval lies below 0 contradicts it.
+            the
+        truth it is at least 0; a metric whose interval lies below 0 contradicts it.
     """
     names, means, rows = list(table), _means(table, Draws(own, int(own.max()) + 1, rounds, seed)), []
     for key, (value, drawn, _) in means.items():

@@ -111,12 +111,8 @@ def corrected(
 
 
 def rows_of(ids: Sequence[str], known: Sequence[str], kind: str) -> Rows:
-    """The rows of ids.
-
-    Args:
-        ids: to be found.
-        known: ids of a split, in order.
-        kind: ``"image"`` or ``"caption"``, for the message.
+    """The rows of ids among the known ids of a split; ``kind`` is ``"image"`` or ``"caption"``, for the
+    message.
 
     Raises:
         ValueError: an id is not among the known ones.
@@ -213,14 +209,8 @@ def read_qrels(
     name: str = "",
     relevant_from: float = 1.0,
 ) -> Judgements:
-    """Judgements of a split from qrels.
-
-    Args:
-        path: the file.
-        split: whose ids name queries and items.
-        direction: which of them are the queries.
-        name: of the judgements; by default that of the file.
-        relevant_from: a pair counts as relevant from this grade on.
+    """Judgements of a split from qrels; ``direction`` says whether images or captions are the queries. By
+    default they are named like the file.
 
     Raises:
         ValueError: a line has not four fields, an id is not in the split, a pair comes twice.
@@ -248,13 +238,7 @@ def read_qrels(
 
 
 def write_parquet(path: Path | str, judgements: Judgements, split: Split) -> Path:
-    """Write judgements with their rule: columns ``image``, ``caption`` (ids) and ``grade``.
-
-    Args:
-        path: the file.
-        judgements: of the split.
-        split: whose ids they are.
-    """
+    """Write judgements of a split with their rule: columns ``image``, ``caption`` (ids) and ``grade``."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -275,11 +259,8 @@ def write_parquet(path: Path | str, judgements: Judgements, split: Split) -> Pat
 
 
 def read_parquet(path: Path | str, split: Split) -> Judgements:
-    """The judgements that ``write_parquet`` wrote, in the rows of this split.
-
-    Args:
-        path: the file.
-        split: whose ids they are; its images and captions may stand in another order.
+    """The judgements that ``write_parquet`` wrote, in the rows of this split, whose images and captions may
+    stand in another order.
 
     Raises:
         ValueError: the file lacks a column or its rule, or an id is not in the split.

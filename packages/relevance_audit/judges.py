@@ -18,14 +18,8 @@ KEY = "pearson[without own]"
 
 
 def judge_agreement(key: str = KEY) -> pd.DataFrame:
-    """Recorded correlations, best with people first.
-
-    Args:
-        key: which number: ``"pearson"`` or ``"spearman"``, also ``"[without own]"``.
-
-    Returns:
-        One row a judge; the columns ``levels``, ``people`` and ``truth`` with value and interval as they
-        are shown.
+    """Recorded correlations, best with people first: one row a judge; ``levels``, ``people`` and ``truth``
+    with value and interval as they are shown.
     """
     table = assets.recorded("judges")
     table = table[table.key == key]

@@ -31,13 +31,8 @@ DONE = "every candidate has a label"
 
 
 def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool = True) -> Card:
-    """One candidate as people see it.
-
-    Args:
-        split: holds the picture and the texts.
-        row: of the table from ``candidates``.
-        label: what was said of it.
-        grades: whether to tell what other judgements say.
+    """One candidate of the table from ``candidates`` as people see it; ``label`` is what was said of it,
+    ``grades`` whether to tell what other judgements say.
     """
     image, caption = int(row["image_row"]), int(row["caption_row"])
     found, first = FOUND[row["direction"]]
@@ -93,11 +88,8 @@ class Labeller(anywidget.AnyWidget):
         self._show("")
 
     def answer(self, message: dict[str, Any]) -> None:
-        """Do what a key or button asks for; what cannot be saved is said on the screen.
-
-        Args:
-            message: ``{"do": "label" | "undo" | "move" | "open", "at": position that was on the screen,
-                ...}``.
+        """Do what a key or button asks for; what cannot be saved is said on the screen. ``message``: ``{"do":
+        "label" | "undo" | "move" | "open", "at": position that was on the screen, ...}``.
         """
         at, do, status = int(message.get("at", self.position)), message["do"], ""
         try:
@@ -157,11 +149,7 @@ class Labeller(anywidget.AnyWidget):
         }
 
     def sheet(self, most: int = SHEET) -> str:
-        """The static twin: the first candidates with their settled labels, as HTML that needs nothing else.
-
-        Args:
-            most: how many are shown.
-        """
+        """The static twin: the first candidates with their settled labels, as HTML on its own."""
         settled = self.labels.settled()
         return sheet(
             [

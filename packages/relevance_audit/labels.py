@@ -143,15 +143,9 @@ class Labels:
 
 
 def judged(table: pd.DataFrame, name: str) -> list[tuple[str, str, str]]:
-    """The labels that a judgement would give, e.g. the exact truth in the place of a person.
-
-    Args:
-        table: from ``candidates``.
-        name: of a judgement in it.
-
-    Returns:
-        ``(image, caption, label)`` of each pair once, for ``Labels.give_all``; a pair that it does not judge
-        is unsure.
+    """The labels ``(image, caption, label)`` that a judgement would give to each pair of a table from
+    ``candidates``, for ``Labels.give_all``: e.g. the exact truth in the place of a person. A pair that it
+    does not judge is unsure.
     """
     pairs = table.drop_duplicates(["image", "caption"])[["image", "caption", "right_by", name]]
     return [

@@ -58,16 +58,7 @@ class Card:
 def sheet(
     cards: Sequence[Card], *, total: int | None = None, title: str = "Candidates for false negatives"
 ) -> str:
-    """Candidates one below the other, as a page that needs nothing but itself.
-
-    Args:
-        cards: the candidates that are shown.
-        total: how many there are; ``None`` = no more.
-        title: what the sheet shows.
-
-    Returns:
-        HTML with thumbnails inside it and all texts escaped.
-    """
+    """Candidates one below the other, of ``total``, as a page that needs nothing but itself."""
     title += "" if total in (None, len(cards)) else f", {len(cards)} of {total}"
     return page("views/plots/audit.html.j2", cards=cards, title=title)
 
@@ -75,13 +66,8 @@ def sheet(
 def before_and_after(
     table: pd.DataFrame, *, names: tuple[str, str] = ("before", "after"), title: str
 ) -> go.Figure:
-    """Each metric by two judgements: a hollow mark before, a filled one after, with their intervals; one
-    panel a run.
-
-    Args:
-        table: from ``audit.recompute``; ranks and RSUM, which are no percentages, are left out.
-        names: of the two judgements.
-        title: what the figure shows.
+    """Each metric by two judgements, from ``recompute``: a hollow mark before, a filled one after, with their
+    intervals; one panel a run. Ranks and RSUM, which are no percentages, are left out.
     """
     drawn = table[[unit_of(key) == "share" for key in table.index.get_level_values("key")]]
     runs = drawn.index.get_level_values("run").unique().tolist()
@@ -109,12 +95,8 @@ def before_and_after(
 
 def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
     """Share of false negatives by batch size, one panel a key, one line a run, dotted where it is the
-    expected value.
-
-    Args:
-        tables: run -> table from ``audit.false_negatives_in_batches``; a share that does not read the scores
-            is drawn once.
-        title: what the figure shows.
+    expected value. ``tables``: run -> table from ``false_negatives_in_batches``; a share that does not read
+    the scores is drawn once.
     """
     first = next(iter(tables.values()))
     keys = [key for key in SHARES if key in set(first["key"])]

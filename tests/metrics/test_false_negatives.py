@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.metrics.families import errors, ranking
+from tests.metrics.families import errors
 from workbench.metrics.evaluation import Evidence, evaluate
 from workbench.records import Judgements
 
@@ -55,22 +55,6 @@ def test_without_errors_there_is_no_share_of_them():
     found = values(errors(OWN.dense(), OWN, TRUE, rounds=0))
     assert found["t2i/errors"] == (0.0, 4)
     assert "t2i/false_negatives" not in found
-
-
-def test_true_at_1_is_the_r_at_1_of_the_truth(rng):
-    truth = rng.random((9, 30)) < 0.3
-    own = np.zeros((9, 30), bool)
-    own[np.arange(30) % 9, np.arange(30)] = True
-    scores = rng.standard_normal((9, 30))
-    first = values(errors(scores, judged("own", own), judged("exact", truth | own), rounds=0))
-    second = values(ranking(scores, judged("exact", truth | own), rounds=0, graded=False))
-    assert first["t2i/true@1"] == second["t2i/R@1"]
-    assert first["i2t/true@1"] == second["i2t/R@1"]
-
-
-def test_a_mask_of_another_length_is_refused():
-    with pytest.raises(ValueError, match="3 rows for 4 queries"):
-        errors(SCORES, OWN, TRUE, captions=np.ones(3, dtype=bool))
 
 
 def test_intervals_enclose_the_shares_and_the_names_stand_in_the_contract():

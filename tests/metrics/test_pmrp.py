@@ -5,7 +5,6 @@ from numpy.testing import assert_allclose
 from tests.metrics.families import by_key, plausible
 from tests.oracles import semantic as oracle
 from workbench.metrics import pmrp
-from workbench.metrics.blocks import Products
 from workbench.metrics.grades import Lists, grade_rows
 
 OWN = np.repeat(np.arange(10), 3)
@@ -84,28 +83,9 @@ def test_the_order_by_categories_gives_one_and_a_collapsed_model_gives_least(cod
         assert (collapsed[zeta] <= other[zeta]).all()
 
 
-@pytest.mark.parametrize("change", [lambda s: s - 9, lambda s: 8 * s, np.exp])
-def test_only_the_order_of_the_scores_matters(change, codes, rng):
-    scores = np.round(rng.standard_normal((10, 30)), 1)
-    before, after = (plausible(s, codes, OWN, rounds=0) for s in (scores, change(scores)))
-    assert_allclose([m.value for m in after], [m.value for m in before])
-
-
-def test_scores_may_come_by_blocks_of_embeddings(codes, rng):
-    image, text = rng.standard_normal((10, 4)), rng.standard_normal((30, 4))
-    whole, blocks = (plausible(s, codes, OWN, rounds=0) for s in (image @ text.T, Products(image, text)))
-    assert_allclose([m.value for m in blocks], [m.value for m in whole])
-
-
 def test_distances_are_those_of_hamming(codes):
     grades = pmrp.Categories(codes, OWN, far=9).take(np.arange(10), np.arange(30))
     assert_allclose(grades, 9 - apart(codes, codes[OWN]))
-
-
-def test_intervals_enclose_the_values(codes, rng):
-    for m in plausible(rng.standard_normal((10, 30)), codes, OWN):
-        assert m.low <= m.value <= m.high
-        assert "R being their number" in m.hit
 
 
 def test_shapes_and_folds_that_do_not_fit_are_refused(codes):

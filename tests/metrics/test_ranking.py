@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
-from sklearn.metrics import average_precision_score, ndcg_score
+from sklearn.metrics import ndcg_score
 
 from tests.metrics.families import map_at_r, r_precision, ranking
 from tests.oracles import metrics as oracle
@@ -122,17 +122,6 @@ def test_kendall_tau_equals_scipy_where_nothing_is_tied_and_somers_d_where_grade
         kendall_tau(order(scores[None], untied[None])), [stats.kendalltau(scores, untied).statistic]
     )
     assert_allclose(kendall_tau(order(scores[None], tied[None])), [stats.somersd(tied, scores).statistic])
-
-
-def test_map_at_r_never_exceeds_r_precision_nor_average_precision(rng):
-    for _ in range(20):
-        scores, relevant = rng.permutation(25)[None], np.zeros((1, 25), bool)
-        relevant[0, rng.choice(25, 6, replace=False)] = True
-        ranks = rank(scores, relevant)
-        assert (
-            map_at_r(ranks)[0]
-            <= min(r_precision(ranks)[0], average_precision_score(relevant[0], scores[0])) + 1e-12
-        )
 
 
 def test_negative_grades_are_refused_by_ndcg():

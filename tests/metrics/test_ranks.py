@@ -61,11 +61,6 @@ def test_ranks_equal_those_of_an_insertion_sort(data):
     assert [ranks.rank[ranks.query == q].tolist() for q in range(queries)] == expected
 
 
-def test_blocks_of_queries_change_nothing(rng):
-    scores, relevant = rng.integers(0, 5, (37, 23)), rng.random((37, 23)) < 0.2
-    assert_array_equal(rank(scores, relevant, block=7).rank, rank(scores, relevant).rank)
-
-
 def test_sparse_judgements_and_their_matrix_give_the_same_pairs_in_both_directions(rng):
     grades = rng.integers(0, 4, (6, 9)).astype(np.float32)
     images, captions = np.nonzero(grades)

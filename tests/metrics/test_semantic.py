@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.metrics.families import by_key, semantic
 from tests.oracles import semantic as oracle
 from workbench import metrics
-from workbench.metrics.blocks import Products, WithoutOwn, by_rows
+from workbench.metrics.blocks import WithoutOwn, by_rows
 from workbench.metrics.evaluation import Evidence
 from workbench.metrics.grades import Lists, Matrix, grade_rows
 from workbench.metrics.semantic import any_top, curves, ncs_top, votes
@@ -231,23 +231,6 @@ def test_retrieving_by_phi_itself_is_ideal(rng):
     assert_allclose(found["nsum"].value, 6)
 
 
-@pytest.mark.parametrize("change", [lambda s: s - 10, lambda s: s * 64, np.exp])
-def test_only_the_order_of_the_scores_matters(case, change):
-    scores, grades = case
-    grades = np.nan_to_num(grades)
-    before, after = (semantic(s, grades, rounds=0) for s in (scores, change(scores)))
-    assert_allclose([m.value for m in after], [m.value for m in before])
-
-
-def test_a_collapsed_model_is_never_better_than_any_other(case):
-    scores, grades = case
-    collapsed, other = (lists(s, grades, 4) for s in (np.zeros_like(scores), scores))
-    assert (ncs(collapsed, 4) <= ncs(other, 4)).all()
-    # in ASP it counts as the order that contradicts every grade
-    asp = [average_semantic_precision(s, grades) for s in (np.zeros_like(scores), -np.nan_to_num(grades))]
-    assert_allclose(asp[0], asp[1])
-
-
 def test_binary_grades_make_ncs_the_share_of_relevant_items_and_printed_ncs_semantic_recall(rng):
     scores, grades = rng.standard_normal((5, 12)), np.zeros((5, 12))
     grades[:, :4] = 1
@@ -266,16 +249,6 @@ def test_judgements_a_matrix_and_a_relevance_give_the_same_numbers(rng, monkeypa
     for others in (sparse_, held, made):
         assert_allclose([m.value for m in others], [m.value for m in matrix])
     assert [one[0].key.judgements for one in (matrix, sparse_, held)] == ["grades", "human", "cider-d"]
-
-
-def test_scores_may_come_by_blocks_of_embeddings(rng):
-    image, text = rng.standard_normal((8, 4)), rng.standard_normal((13, 4))
-    phi, own = rng.random((8, 13)), np.arange(13) % 8
-    whole, blocks = (
-        semantic(s, phi, own=own, ground_truth=False, rounds=0)
-        for s in (image @ text.T, Products(image, text))
-    )
-    assert_allclose([m.value for m in blocks], [m.value for m in whole])
 
 
 def test_removed_items_stay_removed_when_scores_are_turned_or_cut(rng):

@@ -390,7 +390,7 @@ READERS: dict[str, Reader] = {
     "labels": Reader(_labels, _read("relevance_audit", "Labels", "labels.json", "me")),
     "values by query": Reader(_values, _read("workbench.runs.store", "ByQuery.read", "")),
     "checkpoint": Reader(_checkpoint, _read("workbench.training.checkpoint", "read", "last.safetensors")),
-    "lexicon": Reader(_lexicon, _read("relevance_audit.lexicon", "from_files", "")),
+    "lexicon": Reader(_lexicon, _read("tools.relevance_audit.wordnet", "from_files", "")),
     "word vectors": Reader(
         _written("v.txt", VECTORS),
         _read("workbench.encoders.words", "read_vectors", "v.txt", lambda: ["cat", "dog"]),

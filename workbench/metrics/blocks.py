@@ -86,11 +86,7 @@ class Whole(RowScores):
 
 @dataclass(frozen=True)
 class Products(RowScores):
-    """Inner products of embeddings; cosines where the vectors have unit length.
-
-    Args:
-        query: ``(Q, D)`` vectors; images, for the convention ``(I, T)``.
-        gallery: ``(N, D)`` vectors; captions.
+    """Inner products of embeddings ``(Q, D)`` and ``(N, D)``; cosines where the vectors have unit length.
 
     >>> Products(np.eye(2), np.array([[0.6, 0.8]])).T.rows(slice(0, 1)).tolist()
     [[0.6, 0.8]]
@@ -120,11 +116,8 @@ class Products(RowScores):
 
 @dataclass(frozen=True)
 class WithoutOwn(RowScores):
-    """Scores from which each query's own items are removed (score ``-inf``).
-
-    Args:
-        scores: ``(queries, gallery)``.
-        query, item: ``(M,)`` the pairs to remove, queries ascending.
+    """Scores from which each query's own items are removed (score ``-inf``): ``query`` and ``item`` ``(M,)``
+    are the pairs, queries ascending.
     """
 
     scores: RowScores
@@ -191,13 +184,7 @@ def blocks(scores: AnyScores, shape: tuple[int, ...], step: int | None = None) -
 
 
 def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Array:
-    """``(N,)`` scores of single pairs.
-
-    Args:
-        scores: ``(queries, gallery)``.
-        queries: ``(N,)`` rows.
-        items: ``(N,)`` columns.
-    """
+    """``(N,)`` scores of single pairs, given by query row and gallery row."""
     if isinstance(scores, np.ndarray):
         return np.asarray(scores[queries, items])
     order, parts = np.argsort(queries, kind="stable"), [np.zeros(0)]
@@ -208,14 +195,8 @@ def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Array:
 
 
 def best(scores: AnyScores, k: int) -> tuple[Array, Rows]:
-    """The ``k`` best items of every query; among equal scores the lower row first.
-
-    Args:
-        scores: ``(queries, gallery)``.
-        k: how many, at most the size of the gallery.
-
-    Returns:
-        Scores ``(queries, k)``, largest first, and gallery rows ``(queries, k)``.
+    """The ``k`` best items of every query: scores, largest first, and gallery rows ``(queries, k)``; among
+    equal scores the lower row first.
 
     Raises:
         ValueError: a score is NaN.

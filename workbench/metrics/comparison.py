@@ -106,14 +106,7 @@ class Difference(Estimate):
 
 def sign_test(wins: int, losses: int) -> float:
     """Two-sided exact sign test: the chance of a split at least as uneven if both outcomes are equally
-    likely.
-
-    Args:
-        wins: how often the one is better; ties are left out.
-        losses: how often the other is.
-
-    Returns:
-        p in (0, 1]; 1 where they never differ.
+    likely; ties are left out, and 1 where the two never differ.
 
     >>> round(sign_test(8, 2), 9)  # 2 * (1 + 10 + 45) / 2 ** 10
     0.109375
@@ -135,12 +128,8 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def levels(p: Sequence[float], alpha: float) -> Values:
-    """The level at which Holm's procedure tests each difference; those after the first that is not told apart
-    keep its level.
-
-    Args:
-        p: of each difference by itself.
-        alpha: for all of them together.
+    """The level at which Holm's procedure tests each difference, ``alpha`` being that of all together; those
+    after the first that is not told apart keep its level.
 
     >>> levels([0.04, 0.001, 0.03], 0.06).round(6).tolist()
     [0.06, 0.02, 0.03]
@@ -231,12 +220,8 @@ def _signs(one: Difference, difference: Values, draws: Draws) -> tuple[Differenc
 def _adjusted(
     differences: Sequence[Difference], errors: Sequence[tuple[float, int]], alpha: float
 ) -> list[Difference]:
-    """The differences with intervals at Holm's levels, and Holm's p of the sign test.
-
-    Args:
-        differences: without intervals.
-        errors: of each its standard error, NaN = no interval, and degrees of freedom.
-        alpha: chance of a false alarm among all.
+    """The differences with intervals at Holm's levels, from the standard error (NaN = no interval) and the
+    degrees of freedom of each, and Holm's p of the sign test.
     """
     value = np.array([one.value for one in differences])
     error, free = np.array(errors, np.float64).reshape(-1, 2).T
@@ -252,15 +237,13 @@ def _adjusted(
 
 
 def most_different(ranks: Values, count: int, groups: Rows | None = None) -> list[int]:
-    """The queries on which runs differ most: by the ratio of the worst to the best rank.
+    """The queries on which runs differ most, by the ratio of the worst to the best rank; among equals the one
+    that some run answers best, then the lower row.
 
     Args:
         ranks: ``(runs, queries)`` 1 = first; a query that is NaN in a run is never chosen.
         count: queries wanted; fewer are given where fewer differ.
         groups: ``(queries,)`` at most one query of a group is chosen; ``None`` = any.
-
-    Returns:
-        Query rows, most different first; among equals the one that some run answers best, then the lower row.
 
     >>> most_different(np.array([[1.0, 3.0, 9.0], [8.0, 3.0, 3.0]]), 2)
     [0, 2]

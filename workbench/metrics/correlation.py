@@ -94,13 +94,8 @@ def at_pairs(graded: AnyGrades, judgements: Judgements) -> Values:
 
 
 def judged_sample(judgements: Judgements, own: Rows, others: int, rng: np.random.Generator) -> Judgements:
-    """Own pairs and as many random others as wanted, as people rate them: what is not listed was not judged.
-
-    Args:
-        judgements: grades of all pairs.
-        own: ``(T,)`` row of each caption's image.
-        others: further images for each caption, drawn without regard to their grade.
-        rng: source of the draws.
+    """Own pairs and ``others`` random images for each caption, as people rate them: what is not listed was
+    not judged.
     """
     images, captions = judgements.shape
     number = min(others, images - 1)

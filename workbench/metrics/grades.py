@@ -47,11 +47,8 @@ class Matrix:
 
 @dataclass(frozen=True)
 class GradeRows(RowScores):
-    """Grades ``(queries, gallery)`` by blocks of queries; they can be read as scores, see ``RowScores``.
-
-    Args:
-        graded: grades of images and captions.
-        turned: whether captions are the queries.
+    """Grades ``(queries, gallery)`` by blocks of queries; where ``turned``, captions are the queries. They
+    can be read as scores, see ``RowScores``.
     """
 
     graded: Graded
@@ -192,7 +189,7 @@ def lists(
     width: int = 0,
     block: int | None = None,
 ) -> Iterator[tuple[int, Lists]]:
-    """Lists of graded items, a block of queries at a time.
+    """Lists of graded items, a block of queries at a time: the number of the first query, and the lists.
 
     Args:
         scores: ``(queries, gallery)``, larger = more alike.
@@ -201,9 +198,6 @@ def lists(
         depth: how many items are retrieved.
         width: how many of the largest grades are kept, at least ``depth``.
         block: queries at a time; ``None`` = as the scores prefer.
-
-    Yields:
-        The number of the first query, and the lists.
 
     Raises:
         ValueError: shapes differ, or a score is NaN.

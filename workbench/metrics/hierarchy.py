@@ -154,17 +154,14 @@ def hierarcaps_radius(chains: Chains, *, steps: int = 50) -> list[Rows]:
 def hierarcaps_traversal(
     chains: Chains, *, start: Literal["text", "image"] = "text", root_in_pool: bool = True, steps: int = 50
 ) -> list[Rows]:
-    """Texts retrieved on the straight way to the root.
+    """Texts retrieved on the straight way to the root: for each chain the caption rows of the distinct texts,
+    in the order they were found; -1 stands for the root.
 
     Args:
         chains: embeddings and chains.
         start: from the text nearest the image (DITM), or from the image itself (MERU).
         root_in_pool: whether a point may retrieve the root.
         steps: number of points, both ends included.
-
-    Returns:
-        For each chain the caption rows of the distinct texts, in the order they were found; -1 stands for the
-        root.
 
     Raises:
         ValueError: ``start`` is neither ``"text"`` nor ``"image"``.
@@ -201,17 +198,8 @@ def _retrieved(chains: Chains, picks: Callable[[Values], Rows], block: int = 256
 def described(
     chains: Chains, retrieved: Rows, chain: int, true: Mask | None = None
 ) -> tuple[list[str], list[int], list[bool]]:
-    """What one chain's image retrieved, in words.
-
-    Args:
-        chains: embeddings and chains.
-        retrieved: caption rows, from either protocol.
-        chain: number of the chain.
-        true: ``(I, T)`` which texts are true of which images; ``None`` = only those of the image's chain.
-
-    Returns:
-        The texts without the root, their levels in the chain (0 = not in it), and whether they are true of
-        the image.
+    """What one chain's image retrieved, in words: the texts without the root, their levels in the chain (0 =
+    not in it), and whether they are true of the image, by ``true`` ``(I, T)`` or by its chain alone.
     """
     own = chains.rows[chain]
     level = dict(zip(chains.first[own].tolist(), chains.level[own].tolist(), strict=True))
@@ -268,11 +256,7 @@ def d_corr_image(found: Chains, k: int | None = None) -> Values:
 
 def precision(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Values:
     """``(C,)`` share of the retrieved texts that belong to the chain; 0 where only the root was retrieved.
-
-    Args:
-        retrieved: of each chain the caption rows of the texts.
-        chains: ``(C, L)`` first row of each text of the chain, generic first.
-        k: not used.
+    ``chains``: ``(C, L)`` first row of each text of the chain, generic first.
     """
     right = [int(np.isin(texts, names).sum()) for texts, names in zip(retrieved, chains, strict=True)]
     sizes = [max(1, int(np.count_nonzero(texts != ROOT))) for texts in retrieved]
@@ -322,11 +306,11 @@ def hierarchy_scores(
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> list[Measurement]:
-    """Both protocols with P, R and R by level, and both d_corr.
+    """Both protocols with P, R and R by level, and both d_corr; for the options see ``Retrieval``.
 
     Args:
         chains: embeddings and chains.
-        start: of the traversal, see ``hierarcaps_traversal``.
+        start: of the traversal.
         root_in_pool: of the traversal.
         steps: thresholds and points.
         more: further metrics that read chains, or their names.

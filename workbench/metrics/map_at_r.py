@@ -19,10 +19,8 @@ from workbench.records import Judgements, Mask, Values
 
 
 def map_at_r(found: Ranks, k: int | None = None) -> Values:
-    """Average precision cut at R, the query's number of relevant items.
-
-    Returns:
-        ``(queries,)`` in [0, 1], NaN where nothing is relevant.
+    """``(queries,)`` average precision cut at R, the query's number of relevant items; NaN where nothing is
+    relevant.
 
     >>> from workbench.metrics.ranks import rank
     >>> ranks = rank(np.array([[0.9, 0.8, 0.7, 0.6]]), np.array([[True, False, True, True]]))
@@ -34,10 +32,7 @@ def map_at_r(found: Ranks, k: int | None = None) -> Values:
 
 
 def r_precision(found: Ranks, k: int | None = None) -> Values:
-    """Share of relevant items among the R best.
-
-    Returns:
-        ``(queries,)`` in [0, 1], NaN where nothing is relevant.
+    """``(queries,)`` share of relevant items among the R best; NaN where nothing is relevant.
 
     >>> from workbench.metrics.ranks import rank
     >>> r_precision(rank(np.array([[0.9, 0.8, 0.7]]), np.array([[True, False, True]]))).tolist()
@@ -47,16 +42,8 @@ def r_precision(found: Ranks, k: int | None = None) -> Values:
 
 
 def same_list(pairs: Judgements | Mask, direction: str) -> float:
-    """mAP@R of one list for all queries: what is relevant to most of them first.
-
-    A model below it has learnt less from its queries than how common each item is.
-
-    Args:
-        pairs: judgements, or a matrix ``(images, captions)`` of truth values.
-        direction: ``"i2t"`` or ``"t2i"``.
-
-    Returns:
-        In [0, 1]; NaN where nothing is relevant.
+    """mAP@R of one list for all queries: what is relevant to most of them first; NaN where nothing is
+    relevant. A model below it has learnt less from its queries than how common each item is.
 
     >>> pairs = np.array([[True, True, False], [True, False, True], [True, False, False]])
     >>> round(same_list(pairs, "i2t"), 6)  # (1 + 1/2 + 1) / 3: the first caption, the second, the third

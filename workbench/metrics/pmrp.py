@@ -25,13 +25,8 @@ FAR = 3  # places in which categories differ, from which on nothing is plausible
 
 
 def presence(categories: Sequence[Collection[str]]) -> Mask:
-    """Which categories are present, as vectors.
-
-    Args:
-        categories: the categories of each of ``N`` images.
-
-    Returns:
-        ``(N, C)``, one column for each category that occurs, in alphabetical order.
+    """``(N, C)`` which categories each of N images shows, one column for each that occurs, in alphabetical
+    order.
 
     >>> presence([["dog", "cat"], ["cat"], []]).astype(int).tolist()
     [[1, 1], [1, 0], [0, 0]]

@@ -35,10 +35,9 @@ class Relevant:
         query: ``(M,)`` query rows, ascending.
         item: ``(M,)`` gallery rows, ascending within a query.
         shape: number of queries and gallery size.
-        asked: of queries ``(queries,)`` and, for the other direction, of items: False = in the gallery only.
+        asked: ``(queries,)`` and, for the other direction, ``(items,)``: False = in the gallery only.
             ``None`` = all.
-        missing: of each query ``(queries,)`` and, for the other direction, of each item: how many relevant
-            ones the gallery lacks. They count into R and are never found. ``None`` = none.
+        missing: likewise how many relevant ones the gallery lacks. They count into R and are never found.
     """
 
     query: Rows
@@ -152,7 +151,7 @@ def rank(scores: AnyScores, relevant: Relevant | Mask, *, block: int | None = No
         scores: ``(queries, gallery)``, larger = more alike; ``-inf`` removes an item (a query from its own
             gallery).
         relevant: the relevant pairs, or a matrix ``(queries, gallery)`` of truth values.
-        block: queries looked at at a time, which bounds the memory; ``None`` = as the scores prefer.
+        block: queries at a time, which bounds the memory; ``None`` = as the scores prefer.
 
     Raises:
         ValueError: shapes differ, or a score is NaN.
@@ -205,12 +204,7 @@ def _ranks(relevant: Relevant, not_below: Rows) -> Ranks:
 
 
 class Ranked:
-    """Ranks of both directions by several judgements, from one pass a direction: every metric of ranks takes
-    it for scores.
-
-    Args:
-        scores: ``(I, T)``, larger = more alike.
-        judgements: those that will be asked for.
+    """Ranks ``(I, T)`` of both directions by several judgements, from one pass a direction.
 
     Raises:
         ValueError: shapes differ, or a score is NaN.
@@ -239,12 +233,6 @@ class Ranked:
 
 
 def ranks_of(scores: AnyScores, judgements: Judgements, direction: str) -> Ranks:
-    """Ranks by judgements in one direction.
-
-    Args:
-        scores: ``(I, T)``, larger = more alike.
-        judgements: which pairs are relevant.
-        direction: ``"i2t"`` = images are the queries, ``"t2i"`` = captions.
-    """
+    """Ranks of scores ``(I, T)`` by judgements in one direction, ``"i2t"`` or ``"t2i"``."""
     rows, relevant = by_rows(scores), Relevant.of(judgements)
     return rank(rows, relevant) if direction == "i2t" else rank(rows.T, relevant.T)

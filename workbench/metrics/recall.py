@@ -59,10 +59,8 @@ class Rsum(Metric):
 
 
 def recall(found: Ranks, k: int | None = None) -> Values:
-    """Share of a query's relevant items that are among its K best.
-
-    Returns:
-        ``(queries,)`` in [0, 1], NaN where nothing is relevant.
+    """``(queries,)`` share of a query's relevant items that are among its K best; NaN where nothing is
+    relevant.
 
     >>> from workbench.metrics.ranks import rank
     >>> recall(rank(np.array([[0.9, 0.2, 0.6]]), np.array([[True, True, False]])), 2).tolist()

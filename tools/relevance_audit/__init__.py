@@ -1,0 +1,1 @@
+"""What makes the things that ``relevance_audit`` ships."""
