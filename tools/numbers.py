@@ -24,7 +24,7 @@ from workbench import assets, data
 from workbench.formatting import format_count, format_number, format_value
 from workbench.metrics import seeds
 from workbench.runs import compare
-from workbench.tour.headline import headline
+from workbench.tour import headline
 from workbench.views.plots.comparison import against_same_list, chosen, not_apart, told_apart
 
 ROOT = Path(__file__).parent.parent

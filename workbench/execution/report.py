@@ -12,7 +12,7 @@ import nbformat
 from jinja2 import Environment, FileSystemLoader
 from nbformat.sign import NotebookNotary
 
-from workbench.execution.findings import finding
+from workbench.execution.summary import summary
 from workbench.io import write_text
 from workbench.runs import store as runs
 
@@ -91,7 +91,7 @@ def tidy(path: Path, name: str) -> int:
     notebook.metadata.pop("widgets", None)
     write_text(path, nbformat.writes(notebook))
     try:
-        found = finding(name, runs.read(path.parent).results)
+        found = summary(name, runs.read(path.parent).results)
     except ValueError:  # results that cannot be read are said where they are read
         found = ""
     write_text(path.with_suffix(".html"), to_html(notebook, name, found))
