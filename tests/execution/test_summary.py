@@ -25,10 +25,11 @@ TITLES = ("A", "B", "C")
 
 def test_the_headline_names_the_best_by_labels_and_by_the_truth():
     said = headline(compared((4.168, 3.819, 2.0), (0.293, 0.223, 0.698)), TITLES)
+    others = "mAP@R 69.8 (A 29.3; B 22.3)."
     assert said == (
         "By RSUM over binary labels, A is best: 416.8 (B 381.9; C 200.0). By the exact truth, C finds the "
-        "most true captions of an image: mAP@R 69.8 (A 29.3; B 22.3). C finds the most true images of a caption: "
-        "mAP@R 69.8 (A 29.3; B 22.3). Each is one run from one seed."
+        f"most true captions of an image: {others} C finds the most true images of a caption: {others} Each "
+        "is one run from one seed."
     )
 
 
