@@ -50,7 +50,7 @@ def lines(cell: nbformat.NotebookNode) -> int:
 
 
 def test_there_are_notebooks() -> None:
-    assert [path.stem[:2] for path in PATHS] == ["01", "02", "03", "04", "05", "06", "07", "08"]
+    assert [path.stem[:2] for path in PATHS] == ["01", "02", "03", "04", "05", "06", "07", "08", "09"]
 
 
 def test_it_is_valid_and_asks_for_the_kernel_that_everybody_has(book: nbformat.NotebookNode) -> None:
@@ -161,7 +161,7 @@ SEVERAL = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SEVERAL)
 def test_the_notebooks_on_trained_models_run_on_the_shipped_encoder_alone(name: str, tmp_path: Path) -> None:
-    """With several runs the tour runs them; 08 stands below."""
+    """With several runs the tour runs them; 08 and 09 stand below."""
     result = run_notebook(FOLDER / f"{name}.ipynb", SEVERAL[name], folder=tmp_path / "run")
     assert (result.status, result.error, result.warnings) == ("ok", "", ())
     assert (result.folder / "notebook.ipynb").stat().st_size < 8_000_000
@@ -175,7 +175,7 @@ def test_the_notebook_on_relevance_reads_the_ratings_of_cxc(tmp_path: Path) -> N
         "judges": {"tfidf": {}, "cider": {"leave_one_out": True}},
         "ratings": {"cxc:sits": fixtures.cxc(tmp_path)},
     }
-    result = run_notebook(FOLDER / "08_relevance.ipynb", given, folder=tmp_path / "run")
+    result = run_notebook(FOLDER / "09_relevance_audit.ipynb", given, folder=tmp_path / "run")
     assert (result.status, result.error) == ("ok", "")
     found = json.loads((result.folder / "results.json").read_text())
     assert found["judge"].startswith("TF-IDF cosine")
@@ -186,6 +186,7 @@ def test_the_notebook_on_relevance_reads_the_ratings_of_cxc(tmp_path: Path) -> N
 ELSEWHERE = {
     "07_compare": {"differ": 1, "k": 3, "published": "ECCV Caption"},
     "08_relevance": {"rounds": 20, "noise": [0.3]},
+    "09_relevance_audit": {"rounds": 20},
 }
 
 
@@ -208,7 +209,7 @@ def test_runs_are_looked_at_on_other_data_by_parameter(name: str, tmp_path: Path
 
 @pytest.mark.slow
 def test_regions_without_photographs_go_through_the_notebooks(tmp_path: Path) -> None:
-    """A made-up set in the form of bottom-up attention: trained in 03, looked at in 04, 07 and 08."""
+    """A made-up set in the form of bottom-up attention: trained in 03, looked at in 04, 07, 08 and 09."""
     place = fixtures.bottom_up(tmp_path / "mine", images=64)
     encoders = {"image_encoder": "regions", "text_encoder": "sequence"}
     widths = {"image_options": {"embed_dim": 16}, "text_options": {"word_dim": 8, "embed_dim": 16}}
@@ -218,7 +219,8 @@ def test_regions_without_photographs_go_through_the_notebooks(tmp_path: Path) ->
     trained = run_notebook(FOLDER / "03_train.ipynb", given, folder=tmp_path / "trained")
     assert (trained.status, trained.error) == ("ok", "")
     small = {"04_embedding_map": {"clusters": 3, "neighbours": 3, "shown": 3}, "07_compare": {"differ": 1}}
-    for name, more in (small | {"08_relevance": {"rounds": 10, "noise": [0.3]}}).items():
+    small |= {"08_relevance": {"rounds": 10, "noise": [0.3]}, "09_relevance_audit": {"rounds": 10}}
+    for name, more in small.items():
         looked = {**more, "runs": [str(trained.folder)], "images": 0}
         result = run_notebook(FOLDER / f"{name}.ipynb", looked, folder=tmp_path / name)
         assert (result.status, result.error) == ("ok", ""), name

@@ -42,5 +42,6 @@ __getattr__ = lazily(
         "Objective": "objectives",
         "SignalMaker": "text",
         **dict.fromkeys(("Split", "Judgements"), "records"),
+        **{module: f"{module}:*" for module in ("data", "formatting", "metrics", "runs", "text")},
     },
 )

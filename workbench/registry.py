@@ -84,14 +84,15 @@ def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     Args:
         package: dotted name.
         homes: public name -> the module of the package that has it, with ``:`` and its name there if that is
-            another, e.g. ``{"Config": "runs", "load_data": "data:load"}``.
+            another, e.g. ``{"Config": "runs", "load_data": "data:load"}``; ``"runs:*"`` is the module itself.
     """
 
     def public(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, _, inside = homes[name].partition(":")
-        return getattr(import_module(f"{package}.{module}"), inside or name)
+        home = import_module(f"{package}.{module}")
+        return home if inside == "*" else getattr(home, inside or name)
 
     return public
 

@@ -24,7 +24,7 @@ from workbench.io import parse_json, read_text, reading_errors, replacing, valid
 from workbench.metrics.evaluation import Evidence, evaluate
 from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.registry import Metric
-from workbench.records import Array, Judgements, Rows, Split, require
+from workbench.records import Array, Judgements, Rows, Split, densest, require
 from workbench.registry import require_known
 
 MEASURED = ("R", "recall", "medr", "map_at_r", "r_precision", "rsum")
@@ -53,11 +53,12 @@ class _About:
 
 
 def named(split: Split, name: str) -> Judgements:
-    """The judgements of a split by their name.
+    """The judgements of a split by their name; without one, the densest that there are.
 
     Raises:
         ValueError: it has none of that name, perhaps since their file is not there.
     """
+    name = name or densest(split.judgements)
     require_known(
         f"{split.name} has no judgements",
         name,

@@ -70,3 +70,8 @@ def judged_objectives(truth: str) -> pd.DataFrame:
     judged = judged[[MetricKey.parse(key).direction == direction for key in judged.key]]
     named = judged.assign(key=judged.key + " by " + judged.judge).drop(columns="judge")
     return seeds.arms(pd.concat([named, exact[exact.key == truth]], ignore_index=True))
+
+
+def judges_choices(truth: str) -> pd.DataFrame:
+    """What each judge would choose of the recorded comparison, by the number ``truth``."""
+    return seeds.choices(judged_objectives(truth), truth)

@@ -109,8 +109,8 @@ def test_the_experts_scores_are_read_where_their_file_is_there(copy):
     assert expert.dense()[1, 2] == pytest.approx(4 / 3)
     assert (len(expert.grades), expert.unlisted, int(expert.relevant().sum())) == (3, None, 1)
     assert "expert" not in load(copy, "train").judgements
-    # As 08_relevance measures judges by ``ratings: {flickr8k:expert: {}}``: 3 concordant of 3 pairs, m = 3,
-    # 2 x 3 / (9 x 2 / 3).
+    # As 09_relevance_audit measures judges by ``ratings: {flickr8k:expert: {}}``: 3 concordant of 3 pairs,
+    # m = 3, 2 x 3 / (9 x 2 / 3).
     found = correlation.correlations(
         expert.grades * 2, expert, load(copy, "test").own, rows=[correlation.TauC()], rounds=0
     )

@@ -105,7 +105,7 @@ def test_the_levels_of_a_chain_are_ratings_beside_texts_of_a_wrong_chain(copy):
 
 
 def test_a_judge_is_held_against_the_levels_by_kendalls_tau(copy):
-    # As 08_relevance measures judges by ``ratings: {hierarcaps:levels: {texts: levels}}``.
+    # As 09_relevance_audit measures judges by ``ratings: {hierarcaps:levels: {texts: levels}}``.
     split = load(copy, texts="levels", on_error="skip")
     values = np.zeros((2, 9))
     values[0, 1:] = [0, 1, 1, 2, 0, 0, 0, 1]

@@ -21,6 +21,7 @@ __getattr__ = lazily(
         **dict.fromkeys(("load_model", "load_split", "load_target", "prepare", "run"), "build"),
         "Config": "config",
         "Target": "target",
+        **{module: f"{module}:*" for module in ("compare", "store")},
         "open_runs": "train",
     },
 )

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from workbench.metrics.comparison import Difference
+    from workbench.records.measurement import Measurement
 
 RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values"
 CHECKSUMS = "checksums.json"
@@ -365,7 +366,14 @@ def folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:
     return path if (path / PARAMS).is_file() else write_json(path / PARAMS, params).parent
 
 
-def publish(folder: Path | str, results: Mapping[str, Any], seed: int | None = None) -> Path:
+def publish(
+    folder: Path | str,
+    results: Mapping[str, Any],
+    seed: int | None = None,
+    *,
+    measured: "Mapping[str, Sequence[Measurement]] | None" = None,
+    correlations: Mapping[str, float] | None = None,
+) -> Path:
     """The last step of a notebook: write ``results.json`` and ``env.json``, show where they lie and what
     to do next.
 
@@ -375,12 +383,24 @@ def publish(folder: Path | str, results: Mapping[str, Any], seed: int | None = N
         folder: the run folder.
         results: JSON values, as for ``write_results``.
         seed: the seed of the run, for ``env.json``.
+        measured: numbers by the model or kind that has them; those that are not defined are left out.
+        correlations: further numbers by their key.
 
     Returns:
         The path of ``results.json``.
     """
     from IPython import display
 
+    rows = [(name, row) for name, several in (measured or {}).items() for row in several]
+    known = {f"{name} | {row.label}": row for name, row in rows if row.value == row.value}
+    more = {name: value for name, value in (correlations or {}).items() if value == value}
+    if known or more:
+        contracts = {name: row.as_dict() for name, row in known.items()}
+        results = {
+            **results,
+            "metrics": {**{name: row.value for name, row in known.items()}, **more},
+            "contracts": {**contracts, **{name: {"face": "correlation"} for name in more}},
+        }
     path = write_results(folder, results)
     write_json(path.with_name(ENV), environment(seed))
     about = {"name": "results", "encoder": "json", "display": None, "version": 1}

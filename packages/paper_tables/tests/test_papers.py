@@ -51,6 +51,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "06_retrieval_explorer": {"images": 10, "caption": 4},
     "07_compare": {"images": 10, "differ": 1, "k": 2},
     "08_relevance": {"images": 10, "rounds": 10, "k": 2},
+    "09_relevance_audit": {"images": 10, "rounds": 10},
 }
 # how the title of a figure begins
 FIGURES = {
@@ -160,7 +161,7 @@ def shown(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]
         path, more = library.find(name), dict[str, Any]()
         if "runs" in notebook.check(path, {}):
             more["runs"] = pair()
-        if name == "08_relevance":
+        if name == "09_relevance_audit":
             more["ratings"] = {"cxc:sits": fixtures.cxc(tmp_path_factory.mktemp("cxc"))}
         outputs = executed(path, {**SMALL[name], **more}, tmp_path_factory.mktemp(name))
         figures = [output[PLOTLY] for output in outputs if PLOTLY in output]

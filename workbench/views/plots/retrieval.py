@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from workbench.formatting import format_count, format_number, format_value
-from workbench.records import Array, Rows, Split, require
+from workbench.metrics.ranks import ranks_of
+from workbench.records import Array, Judgements, Rows, Split, require
 from workbench.views.pages import page
 from workbench.views.photographs import picture
 
@@ -27,6 +28,11 @@ class Answers:
 
     scores: Array
     ranks: Array
+
+    @classmethod
+    def of(cls, scores: Array, own: Judgements, direction: str) -> "Answers":
+        """The answers of scores, with the ranks of the own items in one direction."""
+        return cls(scores, ranks_of(scores, own, direction).first)
 
 
 def best_median_worst(ranks: Array) -> list[tuple[str, int]]:

@@ -1,0 +1,244 @@
+"""What the notebooks on relevance measure of several models, one function a table or figure.
+
+``scores`` is a model's ``(I, T)`` scores by the model's name.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from relevance_audit.false_negatives import candidates, false_negatives_in_batches
+from relevance_audit.judgements import named
+from relevance_audit.labels import Labels, judged
+from workbench import data, text
+from workbench.formatting import format_count, format_number
+from workbench.metrics import correlation, pmrp, semantic
+from workbench.metrics.blocks import AnyScores
+from workbench.metrics.evaluation import Evidence, evaluate
+from workbench.metrics.grades import AnyGrades
+from workbench.metrics.registry import Metric, load
+from workbench.records import Array, Judgements, Mask, MetricKey, Rows, Split, Values, densest
+from workbench.records.measurement import Measurement
+from workbench.runs.result import OpenRun
+from workbench.text import Relevance
+from workbench.text.tuple_f1 import TupleF1Relevance
+
+Scores = Mapping[str, AnyScores]
+Measured = dict[str, list[Measurement]]
+Judges = Mapping[str, Mapping[str, Any]]
+# NCS and its relatives, with the numbers for few relevant items
+NCS = ("ncs", "nsum", "asp", *(row(m=m) for row in semantic.BY_SIZE for m in (1, 2, 3)))
+TABLE = ("R@1", "R@5", "R@10", "r_precision", "map_at_r")
+CIDER: Judges = {
+    "CIDEr-D": {}, "CIDEr-D, itself left out": {"leave_one_out": True}, "CIDEr": {"variant": "cider"},
+}  # fmt: skip
+
+
+def judge(name: str, options: Mapping[str, Any], split: Split) -> Relevance:
+    """What a judge of the text shelf, fitted on the split's captions, says of every pair of it."""
+    maker = text.load(name, **options).fit(split.captions, split.own)
+    made: Relevance = maker.of(split.captions, split.own)
+    return made
+
+
+def relevant_pairs(own: Judgements, true: Judgements, phi: Relevance) -> pd.DataFrame:
+    """How many pairs the labels, the truth and the judge call relevant, in all and for a caption."""
+    called = phi.judgements()
+    counts = {
+        "labels": len(own.grades),
+        f"truth: {true.name}": int((true.grades >= true.relevant_from).sum()),
+        "phi above 0": int((phi.dense() > 0).sum()),
+        f"phi at least {called.relevant_from}": len(called.grades),
+        "all": int(np.prod(own.shape)),
+    }
+    rows = {
+        name: (format_count(number), format_number(number / own.shape[1], 1))
+        for name, number in counts.items()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["pairs", "of a caption"])
+
+
+def scores_of(runs: Sequence[OpenRun], noise: Sequence[float], seed: int) -> dict[str, Array]:
+    """The scores of every run; of a single run also copies with noise, in their standard deviations."""
+    rng, scores = np.random.default_rng(seed), {run.name: run.scores for run in runs}
+    first = runs[0]
+    for size in noise if len(runs) == 1 else ():
+        drawn = rng.standard_normal(first.scores.shape, dtype=np.float32)
+        scores[f"{first.name}, noise {size}"] = first.scores + size * first.scores.std() * drawn
+    return scores
+
+
+def recall_by_size(
+    scores: Scores, phi: AnyGrades, ms: Sequence[int], k: int, without: Rows | None = None
+) -> tuple[dict[str, dict[str, Values]], dict[str, dict[str, Values]]]:
+    """Semantic Recall at k, and the share of queries with one of the m best among k, as ``semantic.curves``
+    gives them; ``without`` takes the pairs of these image rows out.
+    """
+    recall, hits = (
+        {name: semantic.curves(one, phi, ms, k=k, of=of, without=without) for name, one in scores.items()}
+        for of in (semantic.sr_top, semantic.any_top)
+    )
+    return recall, hits
+
+
+def binary_recall(scores: Scores, own: Judgements, k: int) -> dict[str, dict[str, float]]:
+    """R@k by the labels of every model and direction."""
+    metric = load("R", ks=(k,))
+    found = {name: evaluate(Evidence(one, own), [metric], rounds=0) for name, one in scores.items()}
+    return {
+        name: {m.key.direction: m.value for m in several if m.key.direction}
+        for name, several in found.items()
+    }
+
+
+def measure(scores: Scores, judged: AnyGrades, rows: Sequence[str | Metric], **how: Any) -> Measured:
+    """Metrics of every model by the same judgements.
+
+    Args:
+        scores: by model.
+        judged: grades of the pairs.
+        rows: names of metrics, or metrics.
+        how: fields of ``Evidence``, and ``rounds`` and ``seed`` of the intervals.
+    """
+    draws = {name: how.pop(name) for name in ("rounds", "seed") if name in how}
+    return {name: evaluate(Evidence(one, judged, **how), rows, **draws) for name, one in scores.items()}
+
+
+def by_labels_and_truth(scores: Scores, own: Judgements, true: Judgements, rows: Rows) -> pd.DataFrame:
+    """Each metric by the labels and by the truth: columns ``(labels or truth, model)``."""
+    how: dict[str, Any] = {"rows": ["R", "r_precision", "map_at_r"], "own": rows, "name": "own", "rounds": 0}
+    by = {"labels": measure(scores, own, **how), "truth": measure(scores, true, **how)}
+    found = {(what, name): {m.label: m.value for m in by[what][name]} for name in scores for what in by}
+    return pd.DataFrame(found).loc[[f"{side}/{metric}" for side in ("i2t", "t2i") for metric in TABLE]]
+
+
+def shown(found: Measured, keys: Sequence[str]) -> Measured:
+    """Of every model the numbers with these keys, written without the judgements."""
+    return {name: [m for m in several if m.key.local in keys] for name, several in found.items()}
+
+
+def joined(*found: Measured) -> Measured:
+    """The numbers of several measurements of the same models."""
+    return {name: [m for one in found for m in one[name]] for name in found[0]}
+
+
+def rated_pairs(ratings: Judges, split: Split, seed: int) -> tuple[Split, Judgements]:
+    """The data that somebody rated, and the ratings.
+
+    Args:
+        ratings: a data set and its ratings with options, ``{"cxc:sits": {}}``; empty takes the split's own
+            grades. Where they grade all pairs, own pairs and three random others a caption are taken.
+        split: the data without ``ratings``.
+        seed: of the random others.
+    """
+    name = next(iter(ratings), "")
+    source, _, grades = name.partition(":")
+    rated = data.load(source, split="test", **ratings[name]) if name else split
+    chosen = named(rated, grades or densest(rated.judgements, graded=True))
+    if chosen.unlisted is None:
+        return rated, chosen
+    return rated, correlation.judged_sample(chosen, rated.own, 3, np.random.default_rng(seed))
+
+
+def kinds_of_relevance(rated: Split, judges: Judges, runs: Sequence[OpenRun]) -> dict[str, AnyGrades]:
+    """What is held against the ratings: the labels, three kinds of CIDEr, tuple F1 of the scene graphs, the
+    other judges, and the scores of the runs on these images.
+    """
+    graphs = rated.caption_graphs or text.load("scene_graph").of(rated.captions).graphs
+    kinds: dict[str, AnyGrades] = {"binary label": rated.judgements["own"]}
+    kinds |= {title: judge("cider", options, rated) for title, options in CIDER.items()}
+    kinds["tuple F1"] = TupleF1Relevance(graphs, graphs, rated.own)
+    for name, options in judges.items():
+        if (name, options) != ("cider", {}):
+            title = " ".join([f"judge: {name}", *(f"{key}={value}" for key, value in options.items())])
+            kinds[title] = judge(name, options, rated)
+    own = [run for run in runs if run.split.image_ids == rated.image_ids]
+    return kinds | {f"scores of {run.name}": run.scores for run in own}
+
+
+def correlations(
+    kinds: Mapping[str, AnyGrades], judged: Judgements, own: Rows, *, rounds: int, seed: int
+) -> Measured:
+    """How far each kind of relevance agrees with ratings: Pearson, Spearman, tau-c, with intervals."""
+    rows: list[str | Metric] = ["pearson", "spearman", "spearman_half", correlation.TauC()]
+    values = {name: correlation.at_pairs(one, judged) for name, one in kinds.items()}
+    how: dict[str, Any] = {"rows": rows, "rounds": min(rounds, 200), "seed": seed}
+    return {name: correlation.correlations(one, judged, own, **how) for name, one in values.items()}
+
+
+def correlation_table(found: Measured) -> pd.DataFrame:
+    """The correlations as texts, with and without own pairs; a row for each kind of relevance."""
+    keys = ("pearson", "spearman", "kendall_tau_c", "t2i/spearman_half")
+    ways = [f"{key}{part}" for part in ("", "[without own]") for key in keys]
+    numbers = {name: {m.key.local: m.value for m in several} for name, several in shown(found, ways).items()}
+    texts = pd.DataFrame(numbers).T.map(format_number, na_action="ignore", digits=3)
+    return texts.astype(object).fillna("not defined")
+
+
+def kinds_shown(split: Split) -> Mask | None:
+    """``(I, C)`` which kinds of things each image shows, for PMRP; ``None`` where no graphs are known."""
+    graphs = split.image_graphs
+    return pmrp.presence([graph.objects for graph in graphs]) if graphs else None
+
+
+def direction_of(key: str) -> str:
+    """The direction of a key, ``"t2i"`` or ``"i2t"``."""
+    return str(MetricKey.parse(key).direction)
+
+
+def candidates_of(runs: Sequence[OpenRun], callers: Mapping[str, Judgements], k: int) -> pd.DataFrame:
+    """The candidates among the k best of all runs, see ``candidates``."""
+    tables = [candidates(run.scores, run.split, callers, k=k) for run in runs]
+    return pd.concat(tables, ignore_index=True)
+
+
+def callers(table: pd.DataFrame) -> pd.DataFrame:
+    """How many of some candidates are called right by whom, by direction; each pair counts once."""
+    pairs = table.drop_duplicates(["direction", "image", "caption"])
+    who = pairs.right_by.replace("", "nobody")
+    return pairs.groupby(["direction", who]).size().unstack(fill_value=0)
+
+
+def labels_of(labelled: Mapping[str, str], folder: Path, table: pd.DataFrame, truth: str) -> Labels:
+    """The labels of an annotator, or those that the truth gives to all candidates in the place of one.
+
+    Args:
+        labelled: ``{"annotator": name, "file": path}``; empty lets the truth do it.
+        folder: of the run, where the labels lie without a file.
+        table: the candidates.
+        truth: name of the judgements.
+    """
+    person = labelled.get("annotator", "")
+    given = Labels(labelled.get("file") or folder / "labels.json", person or f"truth: {truth}")
+    if not person:
+        given.give_all(judged(table, truth))
+    return given
+
+
+def by_batch_size(
+    runs: Sequence[OpenRun], truth: Judgements, *, rounds: int, seed: int
+) -> dict[str, pd.DataFrame]:
+    """False negatives in twenty training batches of 8, 32, 128 and 512 captions, by run."""
+    own, out = runs[0].split.own, {}
+    sizes = [size for size in (8, 32, 128, 512) if size <= len(own)]
+    how: dict[str, Any] = {"batches": 20, "rounds": rounds, "seed": seed}
+    for run in runs:
+        out[run.name] = false_negatives_in_batches(own, truth, sizes, scores=run.scores, **how)
+    return out
+
+
+def as_records(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[dict[str, Any]]]:
+    """Tables by name as JSON values, without the columns that follow from the others."""
+    return {
+        name: table.drop(columns="expected").to_dict("records")  # type: ignore[misc]
+        for name, table in tables.items()
+    }
+
+
+def values_of(changed: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """The values that ``recompute`` found, by model and key, before and after."""
+    rows = changed.xs("value", axis=1, level=1)
+    return {f"{run} | {key}": row.to_dict() for (run, key), row in rows.iterrows()}  # type: ignore[misc]
