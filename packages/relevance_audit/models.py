@@ -171,7 +171,7 @@ def correlations(
 
 def correlation_table(found: Measured) -> pd.DataFrame:
     """The correlations as texts, with and without own pairs; a row for each kind of relevance."""
-    keys = ("pearson", "spearman", "kendall_tau_c", "t2i/spearman_half")
+    keys = ("pearson", "spearman", "kendall_tau_c", str(MetricKey("spearman_half", "t2i")))
     ways = [f"{key}{part}" for part in ("", "[without own]") for key in keys]
     numbers = {name: {m.key.local: m.value for m in several} for name, several in shown(found, ways).items()}
     texts = pd.DataFrame(numbers).T.map(format_number, na_action="ignore", digits=3)
