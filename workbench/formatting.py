@@ -8,6 +8,8 @@ import math
 from pathlib import Path
 from typing import Literal, get_args
 
+from workbench.english import plural
+
 Unit = Literal["share", "sum", "rank", "correlation", "number"]
 NO_VALUE = "–"
 # factor from the stored value to the shown one, digits after the point, and what the heading says
@@ -109,8 +111,7 @@ def format_count(number: int, what: str = "") -> str:
     >>> format_count(1, "query"), format_count(5000, "caption"), format_count(12)
     ('1 query', '5,000 captions', '12')
     """
-    plural = what if number == 1 or not what else f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{number:,} {plural}".rstrip()
+    return f"{number:,} {what if number == 1 or not what else plural(what)}".rstrip()
 
 
 def format_path(path: Path | str) -> str:

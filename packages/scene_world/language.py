@@ -27,6 +27,7 @@ from scene_world.vocabulary import (
     RELATIONS,
     SIZES,
 )
+from workbench.english import article, plural
 from workbench.records import SceneGraph
 
 Triple = tuple[int, str, int]
@@ -178,31 +179,9 @@ def chain(dice: Dice, scene: SceneGraph) -> list[SceneGraph]:
 FRAMES = ("",) * 3 + (
     "there is", "a photo of", "a picture of", "an image of", "this picture shows", "we see",
 )  # fmt: skip
-_PLURALS = {
-    "butterfly": "butterflies", "bus": "buses", "cactus": "cacti", "box": "boxes", "bush": "bushes",
-    "lorry": "lorries", "bunny": "bunnies",
-}  # fmt: skip
 _STANDING = ("elephant", "tree", "house", "castle", "lighthouse", "windmill", "table", "chair", "cactus")
 _SITTING = ("cat", "dog", "rabbit", "bird")
 _FLYING = ("bird", "butterfly", "airplane", "rocket", "kite")
-
-
-def article(phrase: str) -> str:
-    """The phrase with *a* or *an* before it.
-
-    >>> article("orange cat"), article("big elephant")
-    ('an orange cat', 'a big elephant')
-    """
-    return ("an " if phrase[0] in "aeiou" else "a ") + phrase
-
-
-def plural(word: str) -> str:
-    """The plural of a noun of the vocabulary.
-
-    >>> plural("bus"), plural("cat")
-    ('buses', 'cats')
-    """
-    return _PLURALS.get(word, word + "s")
 
 
 @dataclass

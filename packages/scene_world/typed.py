@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from scene_world.dice import Dice
-from scene_world.language import FRAMES, plural, verbalise
+from scene_world.language import FRAMES, verbalise
 from scene_world.truth import MOST, WORDS, shares
 from scene_world.vocabulary import (
     ATTRIBUTES,
@@ -33,6 +33,7 @@ from scene_world.vocabulary import (
     is_a,
 )
 from workbench import text
+from workbench.english import plural
 from workbench.records import SceneGraph, Truth
 
 _OBJECTS = (

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from scene_world.dice import Dice
-from scene_world.language import plural, short_phrase, verbalise
+from scene_world.language import short_phrase, verbalise
 from scene_world.vocabulary import (
     BACKDROPS,
     COLOURS,
@@ -19,6 +19,7 @@ from scene_world.vocabulary import (
 )
 
 from workbench import data
+from workbench.english import plural
 from workbench.records import SceneGraph
 
 SYNONYMS = {
@@ -79,13 +80,6 @@ def test_edited_graphs_are_said_too_lone_things_and_unknown_words_included():
     for caption in ways(graph):
         assert "orbits a tree" in caption
         assert "shiny unicorn" in caption
-
-
-@pytest.mark.parametrize(
-    ("word", "many"), [("bus", "buses"), ("butterfly", "butterflies"), ("bunny", "bunnies"), ("cat", "cats")]
-)
-def test_plurals(word, many):
-    assert plural(word) == many
 
 
 def test_a_bare_phrase_has_no_article():

@@ -5,7 +5,7 @@ import scene_world as scenes
 from caption_graphs import parse
 
 from workbench.records import SceneGraph
-from workbench.views.explorer.questions import Change, changed, described, drops, participle, plural, sentence
+from workbench.views.explorer.questions import Change, changed, described, drops, sentence
 
 RIDER = SceneGraph(("man", "horse", "tree"), ((1, "brown"), (2, "big")), ((0, "ride", 1), (1, "next to", 2)))
 
@@ -60,28 +60,6 @@ def test_the_last_object_cannot_be_dropped():
 def test_a_part_that_is_not_there_is_refused(change: Change):
     with pytest.raises(ValueError, match="the graph has no"):
         changed(RIDER, change)
-
-
-@pytest.mark.parametrize(
-    ("relation", "said"),
-    [
-        ("play with", "playing with"), ("run through", "running through"), ("look at", "looking at"),
-        ("see", "seeing"), ("in front of", "in front of"), ("be", "being"), ("fill with", "filled with"),
-        ("surround by", "surrounded by"), ("chase by", "chased by"), ("throw", "throwing"),
-    ],
-)  # fmt: skip
-def test_verbs_stand_as_participles(relation: str, said: str):
-    assert participle(relation) == said
-
-
-def test_plurals():
-    assert [plural(word) for word in ("box", "bus", "child", "toy", "sheep")] == [
-        "boxes",
-        "buses",
-        "children",
-        "toys",
-        "sheep",
-    ]
 
 
 def test_most_captions_of_the_embedded_world_say_the_same_when_made_again():
