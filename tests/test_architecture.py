@@ -92,14 +92,8 @@ def test_nothing_that_ships_imports_the_tools_or_the_tests():
     assert {pair for pair in imported(SHIPPED) if pair[1] in ("tools", "tests")} == set()
 
 
-# Each is to be reached by an entry point.
-COUPLED = {
-("workbench.text.graph_tokens", "caption_graphs"),
-}  # fmt: skip
-
-
 def test_the_library_imports_no_annex():
-    assert {pair for pair in imported(FILES) if pair[1] in ANNEXES} <= COUPLED
+    assert {pair for pair in imported(FILES) if pair[1] in ANNEXES} == set()
 
 
 def area(module: str) -> str:

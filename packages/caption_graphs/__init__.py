@@ -4,21 +4,20 @@ What counts as an object, an attribute or a relation is written down in
 ``tools/caption_graphs/data/README.md``.
 
 A caption is read in five steps: misspelt words are put right (``spelling``), set phrases are folded
-(``wording``, ``looks``), spaCy parses with weights that have learnt captions (``tree``), some phrases are
-moved to the word they belong to (``placement``), and rules read what the tree says (``naming``,
-``statements``, ``read``). The words that the rules know by name are in ``vocabulary``. Beside them lie
-``store``, which keeps parsed captions.
+(``wording``, ``frames``, ``looks``), spaCy parses with weights that have learnt captions (``tree``), some
+phrases are moved to the word they belong to (``placement``), and rules read what the tree says (``naming``,
+``statements``, ``read``). The words that the rules know by name are in ``vocabulary``.
 """
 
-import gc
-from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
 from multiprocessing import get_context
+from pathlib import Path
 
-import networkx
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
@@ -26,22 +25,14 @@ from threadpoolctl import threadpool_limits
 from caption_graphs import spelling, tree, wording
 from caption_graphs.placement import placed
 from caption_graphs.read import PLURAL, read_graph
-from caption_graphs.vocabulary import Word
+from caption_graphs.vocabulary import ASSETS, Word
 from workbench.records import Rows, SceneGraph
 from workbench.registry import Natural
 from workbench.text.signal import SignalMaker
 
-CHUNK = 256
-AT_ONCE = 4096  # captions whose trees are in memory together
+CHUNK = 1024  # captions whose trees are in memory together
 WORTH = 16_384  # captions, 10 s of work for one process; below that, others would cost more than they bring
-AHEAD = 2  # chunks that wait for a process while it reads
-__all__ = [
-    "SceneGraphSignal",
-    "SceneGraphs",
-    "from_networkx",
-    "parse",
-    "to_networkx",
-]
+__all__ = ["SceneGraphSignal", "SceneGraphs", "graph_of", "parse", "split"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +73,7 @@ class SceneGraphs(SignalMaker):
 
     def __init__(self, *, processes: Natural = 1, plurals: bool = False) -> None:
         self.processes, self.plurals = processes, plurals
-        self._known: dict[str, SceneGraph | None] = {}
+        self._parsed: dict[str, SceneGraph | None] = {}
 
     def of(self, captions: Sequence[str]) -> SceneGraphSignal:
         """The graphs of the captions.
@@ -90,14 +81,24 @@ class SceneGraphs(SignalMaker):
         Raises:
             OSError: no English spaCy model is installed.
         """
-        new = list(dict.fromkeys(caption for caption in captions if caption not in self._known))
-        self._known.update(zip(new, map(self._kept, _graphs(new, self.processes)), strict=True))
-        graphs = tuple(self._known[caption] or SceneGraph((caption,)) for caption in captions)
-        lost = [row for row, caption in enumerate(captions) if self._known[caption] is None]
-        return SceneGraphSignal(graphs, np.array(lost, dtype=np.int64), tree.model()[1])
+        new = list(dict.fromkeys(caption for caption in captions if caption not in self._parsed))
+        self._parsed.update(zip(new, _graphs(new, self.processes), strict=True))
+        graphs = [self._parsed[caption] for caption in captions]
+        lost = [row for row, graph in enumerate(graphs) if graph is None]
+        return SceneGraphSignal(
+            tuple(map(self._shown, captions, graphs)), np.array(lost, dtype=np.int64), tree.model()[1]
+        )
 
-    def _kept(self, graph: SceneGraph | None) -> SceneGraph | None:
-        return graph if graph is None or self.plurals else _unmarked(graph)
+    def identity(self) -> str:
+        """What tells the graphs of this parser from those of another: a hash of its rules, words, weights and
+        spaCy model, and whether it marks plurals.
+        """
+        return f"{_code()}{'-plurals' if self.plurals else ''}"
+
+    def _shown(self, caption: str, graph: SceneGraph | None) -> SceneGraph:
+        if graph is None:
+            return SceneGraph((caption,))
+        return graph if self.plurals else _unmarked(graph)
 
 
 def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
@@ -123,55 +124,19 @@ def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
 
 def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
     """Graphs of distinct captions, None for one without an object."""
-    if processes == 1 or len(captions) < WORTH:
-        return _read(captions)
     chunks = [captions[start : start + CHUNK] for start in range(0, len(captions), CHUNK)]
-    # One thread a process: the processes share the cores already.
-    pool = ProcessPoolExecutor(processes - 1, get_context("spawn"), threadpool_limits, (1,))
-    ready = [pool.submit(tree.model_name) for _ in range(processes - 1)]
-    here, there = dict[int, list[SceneGraph | None]](), dict[int, Future[list[SceneGraph | None]]]()
-    left = deque(range(len(chunks)))
-    try:
-        with threadpool_limits(1):
-            while left:
-                # A worker needs seconds to start: what it was given before that, this process would wait for.
-                started = sum(one.done() for one in ready)
-                waiting = sum(not one.done() for one in there.values())
-                for _ in range(min(started * AHEAD - waiting, len(left) - 1)):
-                    i = left.popleft()
-                    there[i] = pool.submit(_read, chunks[i])
-                i = left.pop()
-                here[i] = _read(chunks[i])
-        found = here | {i: future.result() for i, future in there.items()}
-    finally:
-        pool.shutdown(wait=all(one.done() for one in ready), cancel_futures=True)
-    return [graph for i in range(len(chunks)) for graph in found[i]]
+    if processes == 1 or len(captions) < WORTH:
+        return list(chain.from_iterable(map(_read, chunks)))
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        return list(chain.from_iterable(pool.map(_read, chunks)))
 
 
 def _read(captions: Sequence[str]) -> list[SceneGraph | None]:
-    with _uncollected():
-        starts = range(0, len(captions), AT_ONCE)
-        return [graph for start in starts for graph in _read_some(captions[start : start + AT_ONCE])]
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No search for circles of references meanwhile: trees have none, and are so many that it would begin
-    again and again.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
-
-
-def _read_some(captions: Sequence[str]) -> list[SceneGraph | None]:
     sentences = [split(caption) for caption in captions]
-    trees = map(placed, tree.trees([words for several in sentences for words in several]))
-    return [read_graph([next(trees) for _ in several]) for several in sentences]
+    # One thread: the model's matrices are so small that two wait for each other longer than they work.
+    with threadpool_limits(1, "blas"):
+        trees = map(placed, tree.trees(list(chain.from_iterable(sentences))))
+        return [read_graph([next(trees) for _ in several]) for several in sentences]
 
 
 def split(caption: str) -> list[list[Word]]:
@@ -192,39 +157,11 @@ def _unmarked(graph: SceneGraph) -> SceneGraph:
     return replace(graph, attributes=tuple(pair for pair in graph.attributes if pair[1] != PLURAL))
 
 
-def to_networkx(graph: SceneGraph) -> networkx.DiGraph:
-    """The graph with one vertex for each object and attribute.
-
-    Args:
-        graph: objects, attributes, relations.
-
-    Returns:
-        Vertices are numbered, objects first; each has ``kind`` (``"object"`` or ``"attribute"``) and
-        ``label``. An edge has ``kind`` (``"attribute"`` or ``"relation"``) and ``labels``, a tuple, since two
-        things may be related twice.
-    """
-    made = networkx.DiGraph()
-    made.add_nodes_from((node, {"kind": "object", "label": name}) for node, name in enumerate(graph.objects))
-    for number, (node, attribute) in enumerate(graph.attributes, len(graph.objects)):
-        made.add_node(number, kind="attribute", label=attribute)
-        made.add_edge(node, number, kind="attribute", labels=())
-    for subject, relation, thing in graph.relations:
-        before = made.edges[subject, thing]["labels"] if made.has_edge(subject, thing) else ()
-        made.add_edge(subject, thing, kind="relation", labels=(*before, relation))
-    return made
-
-
-def from_networkx(graph: networkx.DiGraph) -> SceneGraph:
-    """What ``to_networkx`` was given."""
-    objects = [v for v, data in graph.nodes(data=True) if data["kind"] == "object"]
-    number, edges = {vertex: i for i, vertex in enumerate(objects)}, graph.edges(data=True)
-    return SceneGraph(
-        tuple(graph.nodes[v]["label"] for v in objects),
-        tuple((number[a], graph.nodes[b]["label"]) for a, b, data in edges if data["kind"] == "attribute"),
-        tuple(
-            (number[a], label, number[b])
-            for a, b, data in edges
-            if data["kind"] == "relation"
-            for label in data["labels"]
-        ),
-    )
+@cache
+def _code() -> str:
+    files = [*sorted(Path(__file__).parent.glob("*.py")), *sorted(ASSETS.iterdir())]
+    pipeline, name = tree.model()
+    digest = hashlib.sha256(f"{name} {pipeline.meta['version']}".encode())
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,7 +1,7 @@
 """Step 2, what a caption says of itself as a picture, "an aerial view of": it is left out."""
 
 from caption_graphs.looks import NOTHING, Folded
-from caption_graphs.vocabulary import FINITE, Word, known
+from caption_graphs.vocabulary import FINITE, Word, known, peek
 
 # what may stand before pictures that are many, "a series of photos"
 _MANY = known.seen | known.articles
@@ -9,29 +9,30 @@ _MANY = known.seen | known.articles
 _GOES_ON = frozenset({"with", "on", "in", "at", "near", "holding"})
 
 
-def frame(words: list[str], at: int) -> Folded:
-    """The beginning that says nothing: "an aerial view of", "a photo taken"."""
-    if at:
-        return NOTHING
+def opening_frame(words: list[str]) -> int:
+    """How many words at the beginning only name the picture.
+
+    >>> opening_frame("a collage of photos of a dog".split()), opening_frame("a dog in a photo".split())
+    (5, 0)
+    """
     for i, word in enumerate(words[:7]):
-        opened = word in known.articles or word.endswith("ing")
-        if i and opened and words[0] not in ("this", "here", "there", "it"):
+        opens = word in known.articles or word.endswith("ing")
+        if i and opens and words[0] not in ("this", "here", "there", "it"):
             break
-        # "three men take pictures of a dog"
+        # "three men take pictures of a dog" -> 0
         if word in known.frames and word.endswith("s") and not _MANY.issuperset(words[:i]):
             break
         if length := _framed(words, i):
-            inner = {*words[length : length + 1]} & known.frames
             # "a collage of | photos of"
-            return length + (frame(words[length:], 0)[0] if inner else 0), []
+            return length + (opening_frame(words[length:]) if peek(words, length) in known.frames else 0)
         if word in _GOES_ON:
             break
-    return NOTHING
+    return 0
 
 
 def _framed(words: list[str], at: int) -> int:
-    """How many words of a caption only frame it, where the word at a place may name the picture."""
-    word, after, then = (*words[at : at + 3], "", "")[:3]
+    """How many words of a caption only frame it, where the word at a position may name the picture."""
+    word, after, then = words[at], peek(words, at + 1), peek(words, at + 2)
     if word == "scene":
         plain = known.pictorial.issuperset(words[:at]) and after in ("of", "with")
         return at + 2 if plain else 0
@@ -45,24 +46,24 @@ def _framed(words: list[str], at: int) -> int:
     return at + 2 if taken or seen or after in known.showing or (after == "of" and then != "") else 0
 
 
-def aside(words: list[str], at: int) -> Folded:
-    """What is said of the picture elsewhere: "the people | in the photo | are", "| in an old photo", "a boy
-    running| , blurry picture"; "we see" also after a place.
+def closing_frame(words: list[str], at: int) -> Folded:
+    """What is said of the picture after what it shows: "the people | in the photo | are", "a boy running | ,
+    blurry picture"; "we see" also after a place.
     """
     if words[at : at + 2] == ["we", "see"]:
         return 2, [Word("there"), Word("is")]
-    told, after = (*words[at + 2 : at + 3], "")[0], (*words[at + 3 : at + 4], ".")[0]
-    here = words[at] == "in" and words[at + 1 : at + 2] in (["the"], ["this"])
+    thing, after = peek(words, at + 2), peek(words, at + 3, ".")
+    here = words[at] == "in" and peek(words, at + 1) in ("the", "this")
     ends = after in FINITE | {"as"} or not after[0].isalnum()
     if here and (
-        (told in known.pictured and at and ends) or (words[at + 1] == "this" and told in known.frames)
+        (thing in known.pictured and at and ends) or (words[at + 1] == "this" and thing in known.frames)
     ):
         return 3, []
     if at == 0 or words[at] not in ("in", ","):
         return NOTHING
-    told_so = {*words[at + 1 : -1]}
-    pictured = words[-1] in known.pictured and known.pictorial >= told_so
+    between = {*words[at + 1 : -1]}
+    pictured = words[-1] in known.pictured and known.pictorial >= between
     # but not "a couch, a lamp, and a picture"
-    pictured &= words[at] == "in" or not told_so & (known.articles | {"and"})
+    pictured &= words[at] == "in" or not between & (known.articles | {"and"})
     old = words[at:] == ["in", "black", "and", "white"] and words[at - 1] in known.places | known.framed
     return (len(words) - at, []) if pictured or old else NOTHING

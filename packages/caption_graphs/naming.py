@@ -30,7 +30,7 @@ def is_object(tree: Tree, i: int) -> bool:
     names = word in known.indefinite or kind == "name"
     if not names and tree.tags[i] not in NAMING:
         return False
-    if kind in ("attribute", "preposition", "verb") or not word[0].isalnum() or word in NO_OBJECTS:
+    if kind in ("attribute", "preposition") or not word[0].isalnum() or word in NO_OBJECTS:
         return False
     if names or tree.noun(i):
         # "Outdoors" is a noun used as an adverb, but not in "on the outside".

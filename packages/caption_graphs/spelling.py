@@ -4,7 +4,7 @@ Slips that captions are known to make are listed with what is meant (``assets/sp
 Another word is misspelt if neither the dictionary of spaCy's lemmatiser knows it, in any form, nor the words
 that captions use. The word of captions that is one slip away, a letter put in, left out, changed or swapped
 with its neighbour, and begins alike takes its place; of several the most frequent. Where there is none, or
-the word has fewer than five letters, or a capital inside a sentence, it stays as it is.
+the word has fewer than five letters, it stays as it is.
 
 Some slips are words themselves: "a brow and white dog". A word that has been seen to be such a slip is read
 as what is meant where that is likelier between its neighbours than the word itself, or where a thing would do
@@ -15,9 +15,8 @@ errors", Communications of the ACM 7, 1964; that neighbours tell of slips that a
 Mercer, "Context based spelling correction", Information Processing & Management 27, 1991.
 """
 
-import re
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from math import log
 from string import ascii_lowercase
@@ -28,7 +27,7 @@ from safetensors.numpy import load_file
 
 from caption_graphs import tree, wording
 from caption_graphs.naming import SIZES
-from caption_graphs.vocabulary import ASSETS, known
+from caption_graphs.vocabulary import ASSETS, known, peek
 
 SHORTEST = 5  # a shorter word is too often a name: elsa, ipad
 # what may be taken from the end of a word, and put there, to find its dictionary form
@@ -48,21 +47,17 @@ ENDINGS = (
     ("ier", "y"),
     ("iest", "y"),
 )
-# "sitting" is a form of "sit", but "eatting" none of "eat"
-DOUBLED = re.compile(r"(.*(?:^|[^aeiou]|qu)[aeiou]([b-df-hj-np-tvwxz]))\2(?:ed|er|ing|est)")
-CAPITAL = re.compile(r"(?<=[\w,] )[A-Z][a-z]+\b")  # inside a sentence
 NEIGHBOURS = ASSETS / "neighbours.safetensors"
 UNSEEN = 0.2  # added to how often two words stand next to each other, so that it is never nothing
 
 
-class _Tables(NamedTuple):
-    """Words of captions with their rank, all that are right, known slips with what is meant, words that are
-    slips in some places, with what may be meant and how much likelier it has to be there, and things whose
-    name is a slip where they do what only the living do.
+class WordTables(NamedTuple):
+    """Words of captions with their rank, known slips with what is meant, words that are slips in some places,
+    with what may be meant and how much likelier it has to be there, and things whose name is a slip where
+    they do what only the living do.
     """
 
     frequent: dict[str, int]
-    right: frozenset[str]
     slips: dict[str, str]
     doubtful: dict[str, dict[str, float]]
     alive: dict[str, str]
@@ -74,21 +69,23 @@ def words(caption: str) -> list[str]:
     Raises:
         OSError: no English spaCy model is installed.
 
-    >>> words("A brow dog runs acros a feild to Alise.")
-    ['a', 'brown', 'dog', 'runs', 'across', 'a', 'field', 'to', 'alise', '.']
+    >>> words("A brow dog runs acros a feild.")
+    ['a', 'brown', 'dog', 'runs', 'across', 'a', 'field', '.']
     """
-    named, tables = names(caption), _tables()
-    said = alone(caption, named)
-    found = said.copy()
-    for at, word in enumerate(said):
-        if word not in tables.doubtful and word not in tables.alive:
-            continue
-        before, after = said[at - 1] if at else "", (*said[at + 1 : at + 2], "")[0]
-        if word in tables.doubtful and word not in named:
-            found[at] = meant(before, word, after)
-        if word in tables.alive and _lives(before, after):
-            found[at] = tables.alive[word]
-    return found
+    written, tables = alone(caption), word_tables()
+    right = written.copy()
+    for at, word in enumerate(written):
+        before, after = peek(written, at - 1), peek(written, at + 1)
+        if word in tables.doubtful:
+            right[at] = meant(before, word, after)
+        elif word in tables.alive and _lives(before, after):
+            right[at] = tables.alive[word]
+    return right
+
+
+def alone(caption: str) -> list[str]:
+    """The words of a caption, each put right by itself."""
+    return [part for word in wording.tokens(caption) for part in spelt(word).split()]
 
 
 def _lives(before: str, after: str) -> bool:
@@ -101,19 +98,6 @@ def _lives(before: str, after: str) -> bool:
     )
 
 
-def alone(caption: str, named: Collection[str]) -> list[str]:
-    """The words of a caption, each put right by itself, but names left as they are."""
-    found = wording.tokens(caption)
-    return [part for word in found for part in spelt(word, named=word in named).split()]
-
-
-def names(caption: str) -> set[str]:
-    """Words that a capital inside a sentence tells to be names, in lower case."""
-    capitals = CAPITAL.findall(caption)
-    # not where every word has one: "Two Boys Palying"
-    return {name.lower() for name in capitals} if 2 * len(capitals) < caption.count(" ") else set()
-
-
 @lru_cache(maxsize=1 << 16)
 def meant(before: str, word: str, after: str) -> str:
     """A word as it is meant between two others; ``""`` is the edge of a caption.
@@ -123,7 +107,7 @@ def meant(before: str, word: str, after: str) -> str:
     """
     found, best = word, 0.0
     own = _likely(before, word, after)
-    for other, least in _tables().doubtful.get(word, {}).items():
+    for other, least in word_tables().doubtful.get(word, {}).items():
         gain = _likely(before, other, after) - own - least
         if gain > best:
             found, best = other, gain
@@ -150,48 +134,39 @@ def _neighbours() -> dict[int, int]:
 
 
 @cache
-def spelt(word: str, *, named: bool = False) -> str:
-    """A word as it is meant; where two were run together, both.
-
-    Args:
-        word: lower case.
-        named: whether it is written as a name; a name is not guessed at.
+def spelt(word: str) -> str:
+    """A lower-case word as it is meant; where two were run together, both.
 
     >>> spelt("cemetary"), spelt("bicyle"), spelt("lookingin"), spelt("frisbee"), spelt("qwxz")
     ('cemetery', 'bicycle', 'looking in', 'frisbee', 'qwxz')
     """
-    slips = _tables().slips
-    return slips[word] if word in slips else word if named else guess(word)
+    return word_tables().slips.get(word) or guess(word)
 
 
 def guess(word: str) -> str:
     """The most frequent word of captions that is one slip away from one that looks misspelt and is no known
     slip; else the word itself.
     """
-    frequent, right = _tables().frequent, _tables().right
+    frequent = word_tables().frequent
     plain = len(word) >= SHORTEST and word.isascii() and word.isalpha()
-    if not plain or word in right or _found(word):
+    if not plain or word in frequent or _in_dictionary(word):
         return word
     near = [other for other in _slips(word) if other in frequent and other[0] == word[0]]
     return min(near, key=frequent.__getitem__, default=word)
 
 
 @cache
-def _tables() -> _Tables:
+def word_tables() -> WordTables:
     """What ``assets/spelling.toml`` holds."""
-    held = tomllib.loads((ASSETS / "spelling.toml").read_text(encoding="utf-8"))
-    frequent = {word: rank for rank, word in enumerate(held["frequent"].split())}
-    right = frozenset(held["right"].split()) | frozenset(frequent)
-    return _Tables(frequent, right, held["slips"], held["doubtful"], held["alive"])
+    tables = tomllib.loads((ASSETS / "spelling.toml").read_text(encoding="utf-8"))
+    frequent = {word: rank for rank, word in enumerate(tables["frequent"].split())}
+    return WordTables(frequent, tables["slips"], tables["doubtful"], tables["alive"])
 
 
-def _found(word: str) -> bool:
+def _in_dictionary(word: str) -> bool:
     """Whether the dictionary has a word or what it may be a form of."""
-    held = tree.dictionary()
     forms = {word[: -len(end)] + put for end, put in ENDINGS if word.endswith(end)}
-    doubled = DOUBLED.fullmatch(word)
-    forms |= {doubled[1]} if doubled else set()
-    return word in held or not held.isdisjoint(forms)
+    return not tree.dictionary().isdisjoint(forms | {word})
 
 
 def _slips(word: str) -> Iterator[str]:

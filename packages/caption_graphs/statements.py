@@ -10,16 +10,6 @@ from caption_graphs.vocabulary import known
 SUBJECTS = ("nsubj", "nsubjpass")
 MODIFIERS = ("acl", "relcl")
 MOVED = known.particles - LIT
-SHARED = known.placing - {"at"}
-# verbs whose place is that of what is seen
-AIMED = known.seeing | {"point"}
-# verbs whose place is no other's, and those that a place may be of
-SETTLED = AIMED | known.resting
-POSTURES = frozenset({"lay", "lie", "sit", "sleep", "stand"})
-STAYING = known.moving | known.resting | {"stand"}
-OWN = known.clothes | known.ridden
-# what somebody has in the hand
-GRASPED = frozenset({"carry", "hold", "open"})
 # verbs and the adjectives that belong to them
 COMPLETED = {"fall": "asleep", "get": "ready"}
 CLIMBING = ("conj", "advcl", "xcomp", "ccomp", "pcomp", "dep", "parataxis", "acomp")
@@ -52,11 +42,8 @@ def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
     """Who does what the verb says: its own subject, the noun it describes, or the subject of the verb it
     hangs on.
     """
-    own = tree.below(verb, *SUBJECTS)
-    if not own and tree.heads[verb] == verb:
-        own = [c for c in tree.below(verb, "npadvmod", "dep") if c < verb and tree.noun(c)]
-    # "two men | each holding a phone"
-    named = joined(tree, [child for child in own if tree.given(child) not in known.relatives | known.each])
+    own = [child for child in tree.below(verb, *SUBJECTS) if tree.given(child) not in known.relatives]
+    named = joined(tree, own)
     head, dep = tree.heads[verb], tree.deps[verb]
     if named or dep not in MODIFIERS + CLIMBING or (dep in CLIMBING and (head == verb or depth >= 20)):
         return named
@@ -171,24 +158,18 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
         yield from (one for one in told if not shown or one.object is None or one.says in ("with", "of"))
         return
     begins = root in known.beginnings and any(map(tree.verb, tree.below(verb, "xcomp"))) and not objects
-    if begins or _unsaid(tree, verb, root):
+    if begins:
         return
-    given = objects or _made_to_do(tree, verb, root) or _wanted(tree, verb, root)
+    given = objects or _made_to_do(tree, verb, root)
     name, things = phrase(tree, verb), joined(tree, given)
     if root == "have" and not things:
         # "has | his leg wrapped in a cloth"
         things = [s for c in tree.below(verb, "ccomp") for s in tree.below(c, *SUBJECTS) if verb < s]
     for look in _told_by(tree, verb):
         yield from (statement for doer in doers for statement in _look(tree, look, doer, ""))
-    own = [c for c in tree.below(verb, *SUBJECTS) if tree.given(c) not in known.relatives]
-    whose = any(tree.given(c) == "whose" for one in own for c in tree.below(one, "poss"))
-    gap = tree.deps[verb] == "relcl" and not (suffering or things or whose or ties(tree, verb))
-    if gap and tree.heads[verb] not in doers and own:
-        # A clause without an object of its own is about what it describes: "the toy it fetched".
-        things = described(tree, tree.heads[verb])
-    tied, meanwhile = _tied(tree, verb, root), [*_meanwhile(tree, verb)]
+    adverbs = tree.below(verb, "advmod", "prt")
+    tied = ties(tree, verb, *adverbs, *(c for c in tree.below(verb, "acomp") if _completes(tree, verb, c)))
     for doer in doers:
-        yield from (Statement(doer, tie, target) for tie, target in meanwhile)
         yield from (Statement(doer, name, thing) for thing in things)
         for tie, position, targets in tied:
             by = suffering and tree.deps[position] == "agent" and root not in known.settled
@@ -201,58 +182,8 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
 
 
 def _goes_on(tree: Tree, verb: int, root: str) -> bool:
-    """Whether a verb says nothing without what follows: "looks like it works", "says it works", but not
-    "demonstrates how it works".
-    """
-    said = [c for c in tree.below(verb, "ccomp", "acomp") if not _completes(tree, verb, c)]
-    # but "looks very tired"
-    looks = root not in POSTURES
-    said = [c for c in said if (looks and tree.deps[c] == "acomp") or not tree.below(c, "advmod")]
-    enjoyed = root == "enjoy" and any(map(tree.verb, tree.below(verb, "xcomp")))
-    return root == "have" or enjoyed or tree.given(verb + 1) == "like" or bool(said)
-
-
-def _unsaid(tree: Tree, verb: int, root: str) -> bool:
-    """Whether a verb says nothing of what is seen: "while it snows", "a sign taken through a window"."""
-    named = tree.deps[verb] == "acl" or any(map(tree.noun, tree.below(verb, *SUBJECTS)))
-    through = any(tree.said(p) == "through" for p in tree.below(verb, "prep"))
-    taken = root == "take" and tree.tags[verb] == "VBN" and tree.deps[verb] == "acl"
-    return (root in known.weather and not named) or (taken and through)
-
-
-def _wanted(tree: Tree, verb: int, root: str) -> list[int]:
-    """The object that a verb shares: with the one joined to it, "cutting and serving | a cake", or with the
-    one above it, "throws a stick for a dog to fetch".
-    """
-    for_whom = tree.heads[tree.heads[verb]] if tree.deps[verb] == "acl" else verb
-    if root in known.fetching and tree.given(for_whom) == "for":
-        return tree.below(tree.heads[for_whom], "dobj")
-    joins = tree.below(verb, "conj") if root in known.transitive else []
-    seconds = [c for c in joins if c == verb + 2 and tree.tags[c] == tree.tags[verb]]
-    # "holding and looking at | a tooth"
-    held = root in GRASPED
-    return [t for c in seconds for t in tree.below(c, "dobj") or (tree.phrases(c)[:1] if held else [])]
-
-
-def _tied(tree: Tree, verb: int, root: str) -> list[Tie]:
-    """The phrases of a verb: its own, and what it shares with one that is joined to it."""
-    own = [
-        *tree.below(verb, "advmod", "prt"),
-        *(c for c in tree.below(verb, "acomp") if _completes(tree, verb, c)),
-    ]
-    tied = [*(ties(tree, verb, *own) or _shared(tree, verb, root))]
-    first = tree.heads[verb]
-    if tree.deps[verb] == "conj" and tree.verb(first):
-        # "swims and plays with balls | in the pool", hung on the first of them
-        tied += [tie for tie in ties(tree, first) if tie[1] > verb]
-    return tied
-
-
-def _meanwhile(tree: Tree, verb: int) -> Iterator[tuple[str, int]]:
-    """Where somebody is who does something "while in the water"."""
-    for clause in tree.below(verb, "advcl"):
-        if tree.tags[clause] == "IN" and tree.below(clause, "mark", "advmod"):
-            yield from ((tie, target) for tie, _, targets in _tie(tree, clause, "") for target in targets)
+    """Whether a verb says nothing without what follows: "looks like it works", "says it works"."""
+    return root == "have" or any(not _completes(tree, verb, c) for c in tree.below(verb, "ccomp", "acomp"))
 
 
 def _told_by(tree: Tree, verb: int) -> list[int]:
@@ -276,30 +207,6 @@ def _made_to_do(tree: Tree, verb: int, root: str) -> list[int]:
     return [subject for c in bare for subject in tree.below(c, *SUBJECTS) if verb < subject]
 
 
-def _shared(tree: Tree, verb: int, root: str) -> list[Tie]:
-    """What only the second of two verbs is tied to, where it is a place, or both are of motion: "standing and
-    talking on the court", "running and jumping through the woods".
-    """
-    if tree.below(verb, "dobj"):
-        return []
-    # "is curled up and sleeping | in a box", but not "jumps up and lands | on a bed"
-    last = max((verb, *tree.below(verb, "prt"))) if tree.tags[verb] == "VBN" else verb
-    seconds = [c for c in tree.below(verb, "conj") if verb < c <= last + 2]
-    moving = [c for c in seconds if root in known.moving and tree.root(c) in known.moving]
-    # "standing and sitting | on a train"
-    both = root in POSTURES and tree.given(last + 1) == "and"
-    alike = SETTLED - POSTURES if both else SETTLED
-    placed = ties(tree, *(c for c in seconds if tree.root(c) not in alike and not tree.below(c, "dobj")))
-    # but not "smiling and talking | on the phone"
-    placed = [tie for tie in placed if tie[0] != "on" or tree.name(tie[2][0]) not in known.portable]
-    # "sits and plays a guitar | on the grass"
-    stays = root in STAYING
-    keep = [c for c in seconds if stays and tree.below(c, "dobj") and tree.root(c) not in known.putting]
-    busy = ties(tree, *keep)
-    around = [t for t in busy if t[0] in ("in", "on") and tree.name(t[2][0]) in known.places]
-    return ties(tree, *moving) or [tie for tie in placed if tree.given(tie[1]) in SHARED] or around
-
-
 def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
     """What "is" says: "is red", "is on a table"; "there is" says nothing by itself."""
     negated = "not " if _negated(tree, verb) else ""
@@ -309,10 +216,7 @@ def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
     # "is up | in the air"
     after = {c + 1: tree.given(c) for c in tree.below(verb, "advmod") if tree.given(c) in MOVED}
     places = [(f"{after[at]} {tie}" if at in after else tie, at, things) for tie, at, things in places]
-    # "a light that is on"
-    lit = [tree.given(c) for c in tree.below(verb, "advmod", "prt") if tree.given(c) in LIT]
     for doer in doers or joined(tree, tree.below(verb, "attr", "dobj")):
-        yield from (Statement(doer, negated + how) for how in lit)
         for look in looks:
             yield from _look(tree, look, doer, negated)
         for tie, _, targets in places:
@@ -366,9 +270,6 @@ def of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
             shared = last and not tree.below(noun, *MODIFIERS)
             ones = described(tree, more[-1] if shared else noun)
             ones = ones if noun in ones else [noun, *more]
-            if tree.animate(noun) and (tie == "with" or any(tree.name(t) in OWN for t in targets)):
-                # "traffic and men | on bikes", "suitcases and a woman | with a purse"
-                ones = [one for one in ones if tree.animate(one)]
             yield from (Statement(one, tie, target) for one in ones for target in targets)
     for look in [c for c in tree.below(noun, "amod") if c > noun and tree.tags[c].startswith("JJ")]:
         yield from _look(tree, look, noun, "", alone=False)

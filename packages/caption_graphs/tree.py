@@ -102,8 +102,6 @@ class Tree:
     def root(self, i: int) -> str:
         """The dictionary form of a verb."""
         word = self.words[i]
-        if word.kind == "verb":
-            return word.says
         return lemma(word.says if word.kind == "name" else word.given, "VERB")
 
     def animate(self, i: int) -> bool:

@@ -1,6 +1,7 @@
 """The words that the rules of the parser know by name, from ``assets/words.toml``."""
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,9 +12,9 @@ SINGULARS: dict[str, str] = _TABLES.pop("singulars")
 ROOTS: dict[str, str] = _TABLES.pop("roots")
 PREPOSITIONS: dict[str, str] = _TABLES.pop("prepositions")
 STAND_INS: dict[str, str] = _TABLES.pop("stand_ins")
-NAMES, ADJECTIVES, ADVERBS, COMPOUND_VERBS = (
+NAMES, ADJECTIVES, ADVERBS = (
     [" ".join(phrase.split()) for phrase in _TABLES.pop(key).split(",")]
-    for key in ("names", "adjectives", "adverb_phrases", "compound_verbs")
+    for key in ("names", "adjectives", "adverb_phrases")
 )
 # Every class of the file as a set of words: ``"dog" in known.animals``.
 known = SimpleNamespace(**{key: frozenset(text.split()) for key, text in _TABLES.items()})
@@ -36,8 +37,8 @@ class Word:
     Args:
         given: what the parser reads.
         says: what it stands for, where that is something else: a preposition, an adjective, a name.
-        kind: ``"preposition"``, ``"attribute"``, ``"name"``, ``"verb"`` where it says the dictionary form of
-            a verb of several words, ``"count"`` of a pronoun for some of those that were told of, or ``""``.
+        kind: ``"preposition"``, ``"attribute"``, ``"name"``, ``"count"`` of a pronoun for some of those that
+            were named before, or ``""``.
     """
 
     given: str
@@ -57,6 +58,15 @@ def plural(noun: str) -> str:
 
 
 SINGULARS |= {plural(name): name for name in NAMES}
+
+
+def peek(words: Sequence[str], at: int, default: str = "") -> str:
+    """The word at a position, or the default before the first and after the last.
+
+    >>> peek(["a", "dog"], 1), peek(["a", "dog"], 2, "."), peek(["a", "dog"], -1)
+    ('dog', '.', '')
+    """
+    return words[at] if 0 <= at < len(words) else default
 
 
 def ends(word: str) -> bool:

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from contextlib import closing
 
 import numpy as np
 import pytest
 import torch
-from caption_graphs import store
-from caption_graphs.store import stored
 
 from workbench import text
 from workbench.io import ChecksumError
 from workbench.records import SceneGraph
+from workbench.text.graph_tokens import cached_graphs
 
 GRAPHS = (
     SceneGraph(("dog", "ball"), ((0, "brown"), (0, "big"), (1, "brown")), ((0, "chase", 1),)),
@@ -94,8 +94,11 @@ def test_vectors_of_a_frozen_encoder_are_the_mean_of_its_tokens():
 class Parser:
     """Counts what it is asked to parse."""
 
-    def __init__(self):
-        self.asked = []
+    def __init__(self, name="one"):
+        self.asked, self.name = [], name
+
+    def identity(self):
+        return self.name
 
     def of(self, captions):
         self.asked += captions
@@ -106,28 +109,25 @@ class Parser:
         )
 
 
-def test_a_caption_is_parsed_once_and_then_read_from_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "parser_identity", lambda: "first")
-    parser = Parser()
-    first = stored(parser, tmp_path, ["a", "b", "a"])
+def test_a_caption_is_parsed_once_and_then_read_from_disk(tmp_path):
+    parser, other = Parser("first"), Parser("second")
+    first = cached_graphs(parser, tmp_path, ["a", "b", "a"])
     assert (
-        stored(parser, tmp_path, ["b", "c", "a"])[0]
+        cached_graphs(parser, tmp_path, ["b", "c", "a"])[0]
         == first[1]
         == SceneGraph(("b",), ((0, "old"),), ((0, "is", 0),))
     )
     assert parser.asked == ["a", "b", "c"]
-    monkeypatch.setattr(store, "parser_identity", lambda: "second")
-    stored(parser, tmp_path, ["a"])
-    assert parser.asked[-1] == "a"
+    cached_graphs(other, tmp_path, ["a"])
+    assert other.asked == ["a"]
     with closing(sqlite3.connect(tmp_path / "scene_graphs-first.sqlite")) as database:
         assert database.execute("SELECT count(*) FROM kept").fetchone() == (3,)
 
 
 @pytest.mark.parametrize("kind", ["flip", "swap", "truncation"])
-def test_a_damaged_database_is_refused_by_name(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(store, "parser_identity", lambda: "one")
+def test_a_damaged_database_is_refused_by_name(tmp_path, kind):
     captions = [f"caption {n}" for n in range(200)]
-    stored(Parser(), tmp_path, captions)
+    cached_graphs(Parser(), tmp_path, captions)
     (file,) = tmp_path.iterdir()
     content = bytearray(file.read_bytes())
     if kind == "swap":
@@ -145,18 +145,9 @@ def test_a_damaged_database_is_refused_by_name(tmp_path, monkeypatch, kind):
     else:
         file.write_bytes(content[: len(content) // 2])
     with pytest.raises(ChecksumError, match=r"scene_graphs-one\.sqlite .*delete it, it is made again"):
-        stored(Parser(), tmp_path, captions)
+        cached_graphs(Parser(), tmp_path, captions)
     file.unlink()
-    assert len(stored(Parser(), tmp_path, captions)) == 200
-
-
-def test_many_captions_are_read_back_in_their_order(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "parser_identity", lambda: "one")
-    captions = [f"caption {n}" for n in range(10)]
-    parser = Parser()
-    first, second = (stored(parser, tmp_path, captions) for _ in range(2))
-    assert first == second
-    assert parser.asked == captions
+    assert len(cached_graphs(Parser(), tmp_path, captions)) == 200
 
 
 def test_few_captions_leave_no_file(tmp_path):
@@ -166,8 +157,11 @@ def test_few_captions_leave_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_parser_is_known_by_its_rules_and_its_model():
-    assert len(store.parser_identity()) == 16
+def test_a_parser_that_is_not_installed_is_named_when_a_caption_is_read(monkeypatch):
+    monkeypatch.setitem(sys.modules, "caption_graphs", None)
+    maker = text.load("graph_tokens")
+    with pytest.raises(ModuleNotFoundError, match="caption_graphs"):
+        maker.graphs(["a dog"])
 
 
 @pytest.mark.parametrize(

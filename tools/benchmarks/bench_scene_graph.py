@@ -26,13 +26,13 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from caption_graphs import tree
-from caption_graphs.store import stored
 from machine_bench import spacy_alone
 
 from tools.benchmarks.recorded import record
 from tools.caption_graphs.annotations import TEXTS, agreement, annotated, texts
 from workbench import text
 from workbench.records import SceneGraph
+from workbench.text.graph_tokens import cached_graphs
 
 FEW, TURNS = 3_000, 5
 
@@ -102,7 +102,7 @@ def of_few(captions: list[str]) -> dict[str, object]:
     with TemporaryDirectory() as folder:
 
         def kept(some: list[str]) -> object:
-            return stored(text.load("scene_graph"), Path(folder), some)
+            return cached_graphs(text.load("scene_graph"), Path(folder), some)
 
         first, again = speed("ours, into the store", captions, kept), speed("from the store", captions, kept)
     sys.stdout.write(f"{ratio:9.2f} of one process's rate in two; store {again / first:.0f} x\n")

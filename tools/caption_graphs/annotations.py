@@ -18,7 +18,7 @@ TEXTS = {
     "coco": "coco/captions_val2017.json",
     "hierarcaps": "hierarcaps/hierarcaps_test.csv",
 }
-Part = Literal["dev", "test", "seen", "held", "fresh", "late", "last"]
+Part = Literal["dev", "test", "seen", "held", "fresh", "late", "last", "fresh2"]
 MEASURING: tuple[Part, ...] = ("test", "held", "last")
 
 
@@ -52,7 +52,8 @@ def annotated(root: Path | str = "", part: Part = "test") -> Annotated:
         root: the folder that holds the files of ``TEXTS`` that the part is drawn from; empty = the one that
             ``WORKBENCH_DATA`` names.
         part: ``"dev"`` (60 captions), ``"seen"`` (150), ``"fresh"`` (200) or ``"late"`` (8,300), for writing
-            rules; ``"test"`` (200), ``"held"`` (150) or ``"last"`` (300), for measuring.
+            rules; ``"test"`` (200), ``"held"`` (150) or ``"last"`` (300), for measuring; ``"fresh2"`` (100),
+            on which parsers are compared.
 
     Raises:
         FileNotFoundError: a file of captions is absent.

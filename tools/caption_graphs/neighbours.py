@@ -29,7 +29,7 @@ def counted(root: Path) -> Counter[int]:
     picture = pictures(root)
     kept = {picture(row["source"], row["id"]) for row in records() if row["part"] in MEASURING}
     captions = {
-        tuple(spelling.alone(text, spelling.names(text)))
+        tuple(spelling.alone(text))
         for source, file in TEXTS.items()
         for name, text in texts(root / file, source).items()
         if picture(source, name) not in kept

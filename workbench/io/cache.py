@@ -88,6 +88,26 @@ class TextCache:
         with self._opened() as database:
             database.executemany("INSERT OR IGNORE INTO kept VALUES (?, ?, ?)", rows)
 
+    def complete(
+        self, texts: Sequence[str], compute: Callable[[list[str]], Sequence[bytes]]
+    ) -> dict[str, bytes]:
+        """What was made of texts; what the database lacks is computed, while it is closed, and added.
+
+        Args:
+            texts: any; each distinct one is computed once.
+            compute: makes one value a text.
+
+        Raises:
+            ChecksumError: the database is damaged or cannot be written.
+        """
+        distinct = list(dict.fromkeys(texts))
+        rows = self.read(distinct)
+        if new := [text for text in distinct if text not in rows]:
+            made = dict(zip(new, compute(new), strict=True))
+            self.add(made)
+            rows |= made
+        return rows
+
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
         self.file.parent.mkdir(parents=True, exist_ok=True)

@@ -5,17 +5,18 @@ The name of an object, an attribute or a relation is a *phrase*. Phrases are num
 a frozen text encoder.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
-from caption_graphs import SceneGraphs
-from caption_graphs.store import stored
 
+from workbench.io import TextCache
 from workbench.records import Array, Rows, SceneGraph, require
 from workbench.registry import Count, Natural
 from workbench.text.signal import SignalMaker, offsets, padded
@@ -116,11 +117,18 @@ class GraphTokens(SignalMaker):
         )
         self.objects, self.attributes, self.relations = objects, attributes, relations
         self.cache, self.cache_from = cache, cache_from
-        self.parser = SceneGraphs(processes=processes)
+        self.processes = processes
         self.features = WordFeatures(model=features, cache=cache, cache_from=cache_from) if features else None
         given = {"max_length": LONGEST} if tokens is None else dict(tokens)
         self.tokens: Tokens | WordPieces = WordPieces(**given) if "model" in given else Tokens(**given)
         self._reader: SignalMaker = self.features or self.tokens
+
+    @cached_property
+    def parser(self) -> Any:
+        """The shelf's parser, loaded when a caption is read first."""
+        from workbench.text import load
+
+        return load("scene_graph", processes=self.processes)
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
@@ -145,8 +153,9 @@ class GraphTokens(SignalMaker):
     def graphs(self, captions: Sequence[str]) -> tuple[SceneGraph, ...]:
         """The scene graphs of the captions, from the cache where they lie there."""
         if self.cache is None or len(captions) < self.cache_from:
-            return self.parser.of(captions).graphs
-        return stored(self.parser, Path(self.cache), captions)
+            graphs: tuple[SceneGraph, ...] = self.parser.of(captions).graphs
+            return graphs
+        return cached_graphs(self.parser, Path(self.cache), captions)
 
     def of(self, captions: Sequence[str]) -> GraphTokenSignal:
         """The graphs of the captions as numbers."""
@@ -198,6 +207,27 @@ class GraphTokens(SignalMaker):
         """Take over what ``state`` returned."""
         self._reader.restore(state)
         return self
+
+
+def cached_graphs(parser: Any, folder: Path, captions: Sequence[str]) -> tuple[SceneGraph, ...]:
+    """Graphs of captions, from a database that processes may share; what it lacks is parsed and added.
+
+    Args:
+        parser: has ``of(captions).graphs``, and ``identity()``, which tells it from other parsers.
+        folder: of the database.
+        captions: any texts.
+
+    Raises:
+        ChecksumError: the database is damaged; the message names it and the remedy.
+    """
+
+    def parse(new: list[str]) -> list[bytes]:
+        graphs = parser.of(new).graphs
+        return [json.dumps([graph.objects, graph.attributes, graph.relations]).encode() for graph in graphs]
+
+    cache = TextCache(folder / f"scene_graphs-{parser.identity()}.sqlite")
+    rows = cache.complete(captions, parse)
+    return tuple(SceneGraph.of(*json.loads(rows[caption])) for caption in captions)
 
 
 MEMBER = GraphTokens

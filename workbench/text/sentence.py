@@ -196,17 +196,18 @@ class Sentence(RelevanceMaker):
         """
         place = {caption: row for row, caption in enumerate(dict.fromkeys(captions))}
         distinct = list(place)
-        database = TextCache(self._database(self.cache)) if self.cache else None
-        stored = database.read(distinct) if database else {}
-        held = {caption: np.frombuffer(vector, np.float32) for caption, vector in stored.items()}
-        new = [caption for caption in distinct if caption not in held]
-        made = dict(zip(new, self._encoded(new), strict=True))
-        if database and made:
-            database.add({caption: vector.tobytes() for caption, vector in made.items()})
-        held |= made
+
+        def encode(texts: list[str]) -> list[bytes]:
+            return [vector.tobytes() for vector in self._encoded(texts)]
+
+        if self.cache:
+            rows = TextCache(self._database(self.cache)).complete(distinct, encode)
+        else:
+            rows = dict(zip(distinct, encode(distinct), strict=True))
         if not distinct:
             return np.zeros((0, 1), dtype=np.float32)
-        return np.stack([held[caption] for caption in distinct])[[place[caption] for caption in captions]]
+        vectors = [np.frombuffer(rows[caption], np.float32) for caption in distinct]
+        return np.stack(vectors)[[place[caption] for caption in captions]]
 
     def _encoded(self, captions: Sequence[str]) -> list[Array]:
         out: list[Array] = [np.zeros(0, dtype=np.float32)] * len(captions)

@@ -8,11 +8,12 @@ import json
 import random
 import re
 from collections import Counter
+from pathlib import Path
 
 import caption_graphs as scene_graph
 import pytest
 
-from tools.caption_graphs import annotations
+from tools.caption_graphs import annotations, leave_one_out
 from tools.caption_graphs.annotations import DATA
 from workbench.records import SceneGraph
 
@@ -21,6 +22,7 @@ from workbench.records import SceneGraph
 CHOSEN_BEFORE, CHOSEN_THEN = 3864, 5875
 # captions of eight of them were missing when the part last was drawn
 MISSING = {"2696", "807366", "806547", "14609", "41441", "89252", "414461", "732055"}
+README = Path(scene_graph.__file__).parent / "README.md"
 FIELDS = {"source", "id", "sha256", "part", "objects", "attributes", "relations"}
 
 
@@ -76,6 +78,8 @@ def test_there_are_captions_to_write_rules_by_and_others_to_measure_on(records):
         ("last", "flickr8k"): 120,
         ("last", "coco"): 120,
         ("last", "hierarcaps"): 60,
+        ("fresh2", "flickr8k"): 50,
+        ("fresh2", "coco"): 50,
     } | {
         (part, source): number
         for part in ("seen", "held")
@@ -169,7 +173,7 @@ def test_the_last_draws_take_no_picture_that_was_known(records, pools, real_data
         [row for row in map(json.loads, lines[:count]) if "source" in row]
         for count in (CHOSEN_BEFORE, CHOSEN_THEN)
     )
-    earlier = [record for record in records if record["part"] not in ("late", "last")]
+    earlier = [record for record in records if record["part"] not in ("late", "last", "fresh2")]
     taken = {picture(one["source"], one["id"]) for one in earlier}
     missing = {picture(one["source"], one["id"]) for one in before if one["id"] in MISSING}
     missing -= {picture(one["source"], one["id"]) for one in before if one["id"] not in MISSING}
@@ -199,6 +203,28 @@ def test_the_last_draws_take_no_picture_that_was_known(records, pools, real_data
         drawn[part] += found
     for part, expected in drawn.items():
         assert [(one["source"], one["id"]) for one in records if one["part"] == part] == expected
+
+
+@pytest.mark.real_data
+def test_the_draw_for_comparing_parsers_takes_no_picture_that_was_annotated(records, pools, real_data):
+    picture, generator = annotations.pictures(real_data), random.Random(20261208)
+    parts = {one: [row for row in records if (row["part"] == "fresh2") is one] for one in (True, False)}
+    taken = {picture(row["source"], row["id"]) for row in parts[False]}
+    drawn = [
+        (source, key)
+        for source in ("flickr8k", "coco")
+        for key in generator.sample(
+            sorted(key for key in pools[source] if picture(source, key) not in taken), 50
+        )
+    ]
+    assert [(row["source"], row["id"]) for row in parts[True]] == drawn
+
+
+@pytest.mark.real_data
+def test_each_rule_of_the_parser_is_worth_something_on_captions_that_did_not_suggest_it(real_data):
+    worth = leave_one_out.measured(str(real_data))
+    assert [name for name, one in worth.items() if max(one[1:]) <= 0] == []
+    assert "\n".join(leave_one_out.table(worth)) in (DATA / "README.md").read_text("utf-8")
 
 
 def test_the_guide_states_how_far_two_annotators_agree(records, before):
@@ -300,7 +326,9 @@ def test_the_table_of_constructions_is_computed_from_the_parts_for_measuring(rea
         found = annotations.agreement([parsed[row] for row in chosen], [truth[row] for row in chosen])
         figures = " | ".join(f"{found[name].f1:.3f}" for name in ("objects", "attributes", "relations"))
         assert f"| {kind} | {len(chosen)} | {figures} |" in told
-    for name, part in zip(annotations.MEASURING, parts, strict=True):
+    for name in (*annotations.MEASURING, "fresh2"):
+        part = annotations.annotated(real_data, name)
         found = annotations.agreement(scene_graph.parse(part.captions), part.graphs)
         figures = " | ".join(f"{found[each].f1:.3f}" for each in ("objects", "attributes", "relations"))
-        assert f"| `{name}` | {len(part.captions)} | {figures} |" in told
+        for text in (told, README.read_text("utf-8")):
+            assert f"| `{name}` | {len(part.captions)} | {figures} |" in text
