@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from workbench.runs import open_runs as open_runs
     from workbench.runs import run as run
     from workbench.runs.compare import table as compare  # noqa: F401
-    from workbench.runs.external import open_model as open_model
     from workbench.runs.resolve import resolve as resolve
+    from workbench.runs.result import open_model as open_model
     from workbench.text import SignalMaker as SignalMaker
     from workbench.views.explorer import Explorer as Explorer
 
@@ -33,7 +33,7 @@ __getattr__ = lazily(
     {
         **dict.fromkeys(("Config", "run", "load_model", "open_runs"), "runs"),
         "resolve": "runs.resolve",
-        "open_model": "runs.external",
+        "open_model": "runs.result",
         "compare": "runs.compare:table",
         "load_data": "data:load",
         "Explorer": "views.explorer",

@@ -9,7 +9,7 @@ from paper_tables import published
 from workbench.formatting import format_value
 from workbench.metrics.evaluation import Evidence
 from workbench.metrics.evaluation import evaluate as measured_by
-from workbench.runs.evaluate import measure
+from workbench.runs.evaluate import evaluate_split
 from workbench.runs.result import OpenRun
 
 # printed rows that are not measured by a caption's own image, and the judgements that they are measured by,
@@ -99,7 +99,7 @@ def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
         found = measured_by(evidence, ["R", "recall", "medr", "rsum"], rounds=0)
     elif OTHERS[dataset] in run.split.judgements:
         vectors = (run.image.mean.numpy(), run.text.mean.numpy())
-        found, _ = measure(run.scores, run.split, vectors=vectors, rounds=0)
+        found, _ = evaluate_split(run.scores, run.split, vectors=vectors, rounds=0)
     else:
         found = []
     name = OTHERS.get(dataset, "own")

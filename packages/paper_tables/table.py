@@ -273,7 +273,7 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
     for run in map(runs.read, folders if said else ()):
         from workbench import data
         from workbench.runs import Target
-        from workbench.runs import train as standalone
+        from workbench.runs import evaluate as evaluation
 
         source = run.params.get("data_options", {}).get("source")
         for one in said.get(run.results.get("dataset"), said.get("others", [])):
@@ -283,7 +283,7 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
             if target.name in run.evaluations or target.data in lacking:
                 continue
             try:
-                standalone.evaluate_on(run.folder, target)
+                evaluation.evaluate_on(run.folder, target)
             except (OSError, ModuleNotFoundError, ValueError) as error:  # the table is made without them
                 reason = _without_place(error).removeprefix(f"{target.data}: ")
                 lacking[target.data] = f"Not measured on {target.data}: {reason}"

@@ -162,7 +162,7 @@ def test_a_metric_from_outside_is_measured_by_all_judgements_with_its_interval(t
     monkeypatch.syspath_prepend(str(tmp_path))
     split = data.load("scenes", split="test", size=12)
     scores = np.random.default_rng(0).standard_normal(split.judgements["own"].shape)
-    found, _ = evaluation.measure(scores, split, metrics=("my_metrics:Reciprocal",), rounds=20)
+    found, _ = evaluation.evaluate_split(scores, split, metrics=("my_metrics:Reciprocal",), rounds=20)
     by_label = {m.label: m for m in found}
     assert {"i2t/mrr", "t2i/mrr", "exact:i2t/mrr", "exact:t2i/mrr"} <= set(by_label)
     assert by_label["t2i/mrr"].low <= by_label["t2i/mrr"].value <= by_label["t2i/mrr"].high
@@ -174,13 +174,13 @@ def test_an_asked_metric_that_the_data_cannot_answer_is_refused():
     with pytest.raises(
         ValueError, match="metric 'ncs' is measured by graded, and toy has only the judgements own"
     ):
-        evaluation.measure(np.zeros(world.judgements["own"].shape), world, metrics=("ncs",), rounds=0)
+        evaluation.evaluate_split(np.zeros(world.judgements["own"].shape), world, metrics=("ncs",), rounds=0)
 
 
 def test_values_by_query_are_returned_beside_the_numbers_and_make_them():
     split = data.load("scenes", split="test", size=12)
     scores = np.random.default_rng(0).standard_normal(split.judgements["own"].shape)
-    measurements, by_query = evaluation.measure(scores, split, rounds=0)
+    measurements, by_query = evaluation.evaluate_split(scores, split, rounds=0)
     means = {m.label: m.value for m in measurements if m.face == "share"}
     assert set(means) <= set(by_query)
     for label, value in means.items():

@@ -8,17 +8,17 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from paper_tables import published
+from paper_tables import beside, published
 from typer.testing import CliRunner
 
 from tests.data import fixtures
 from workbench import data
 from workbench.cli import app
 from workbench.io import write_json
-from workbench.runs import Config, Target, compare, load_target, open_runs, run
+from workbench.runs import Config, Target, load_target, open_runs, run
 from workbench.runs import store as runs
+from workbench.runs.evaluate import evaluate_on
 from workbench.runs.resolve import fitting
-from workbench.runs.train import evaluate_on
 from workbench.views.pages import leaderboard
 
 WORLD = Config(
@@ -210,7 +210,7 @@ def test_vectors_of_the_runs_own_images_are_not_taken_for_others_of_the_same_ids
 
 def test_a_run_trained_elsewhere_is_never_comparable_with_rows_of_the_target(folder):
     (one,) = open_runs([str(folder)], on={"data": "scenes", "images": 3})
-    told = compare.why_not([one], "MS-COCO 5K", "full")
+    told = beside.why_not([one], "MS-COCO 5K", "full")
     assert told == published.why_not(
         "MS-COCO 5K", "full", data="scenes", images=3, captions=len(one.split.captions), training="scenes"
     )
@@ -276,7 +276,7 @@ def test_a_run_of_real_photographs_is_measured_on_one_s_own_on_hierarcaps_and_on
     assert "chains:d_corr_radius" in found["hierarcaps"]["metrics"]
     assert any(label.startswith("eccv:") for label in found["eccv_caption"]["metrics"])
     (one,) = open_runs([str(folder)], on={"data": "eccv_caption", "data_options": {**eccv_options(eccv)}})
-    assert "trained on flickr8k" in compare.why_not([one], "ECCV Caption", "")
+    assert "trained on flickr8k" in beside.why_not([one], "ECCV Caption", "")
 
 
 def eccv_options(place):

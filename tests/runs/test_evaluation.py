@@ -14,8 +14,7 @@ from workbench.metrics.blocks import Products
 from workbench.metrics.evaluation import Evidence
 from workbench.metrics.evaluation import evaluate as by_table
 from workbench.records import Judgements, MetricKey
-from workbench.runs import evaluate as evaluation
-from workbench.runs.evaluate import ensemble, measure
+from workbench.runs.evaluate import ensemble, evaluate_split
 
 
 class Fixed:
@@ -48,10 +47,10 @@ def test_an_ensemble_of_two_halves_of_the_truth_is_right(world):
     halves = [np.where(np.arange(own.shape[1]) % 2 == half, own, 0.5) for half in (0, 1)]
     rsum = {
         m.label: m.value
-        for m in measure(ensemble([(Fixed(half), world) for half in halves]), world.split, rounds=0)[0]
+        for m in evaluate_split(ensemble([(Fixed(half), world) for half in halves]), world.split, rounds=0)[0]
     }["rsum"]
     assert rsum == 6
-    assert {m.label: m.value for m in measure(halves[0], world.split, rounds=0)[0]}["rsum"] < 6
+    assert {m.label: m.value for m in evaluate_split(halves[0], world.split, rounds=0)[0]}["rsum"] < 6
 
 
 def test_models_of_different_splits_are_refused(world):
@@ -77,9 +76,9 @@ def crisscrossed(tmp_path_factory):
 def test_crisscrossed_captions_are_measured_in_four_directions_with_vectors_and_in_two_without(crisscrossed):
     split, vectors = crisscrossed
     with_vectors = {
-        m.label: m for m in measure(vectors[0] @ vectors[1].T, split, vectors=vectors, rounds=10)[0]
+        m.label: m for m in evaluate_split(vectors[0] @ vectors[1].T, split, vectors=vectors, rounds=10)[0]
     }
-    without = {m.label for m in measure(vectors[0] @ vectors[1].T, split, rounds=10)[0]}
+    without = {m.label for m in evaluate_split(vectors[0] @ vectors[1].T, split, rounds=10)[0]}
     within = {f"cxc:{d}/R@{k}" for d in ("i2i", "t2t") for k in (1, 5, 10)} | {"cxc:rsum"}
     assert within <= set(with_vectors)
     assert {f"cxc:{d}/R@{k}" for d in ("i2t", "t2i") for k in (1, 5, 10)} <= without
@@ -88,26 +87,29 @@ def test_crisscrossed_captions_are_measured_in_four_directions_with_vectors_and_
     rated = with_vectors["cxc:t2i/R@1"]
     assert (rated.queries, rated.left_out) == (1, len(split.captions) - 1)
     assert {"sits:i2t/ndcg", "sits:pearson", "sts:spearman"} <= set(with_vectors)
-    assert len(with_vectors) == len(measure(vectors[0] @ vectors[1].T, split, vectors=vectors, rounds=10)[0])
+    assert len(with_vectors) == len(
+        evaluate_split(vectors[0] @ vectors[1].T, split, vectors=vectors, rounds=10)[0]
+    )
 
 
-def test_of_cocos_test_split_the_five_folds_are_measured_too(crisscrossed, monkeypatch):
+def test_of_cocos_test_split_the_five_folds_are_measured_too(crisscrossed):
     split, vectors = crisscrossed
-    monkeypatch.setattr(evaluation, "FOLDED", len(split.image_ids))
-    monkeypatch.setattr(evaluation, "FOLDS", len(split.image_ids))
+    split = replace(split, folds=len(split.image_ids))
     found = {
-        m.key.local: m for m in measure(vectors[0] @ vectors[1].T, split, rounds=0)[0] if m.key.folds > 1
+        m.key.local: m
+        for m in evaluate_split(vectors[0] @ vectors[1].T, split, rounds=0)[0]
+        if m.key.folds > 1
     }
     # a gallery of one image: every caption finds it
     assert (found["t2i/R@1"].value, found["t2i/R@1"].gallery) == (1.0, 1)
     assert found["rsum"].label == f"rsum[{len(split.image_ids)} folds]"
 
 
-def test_a_judges_grades_measure_what_reads_grades_with_own_items_and_without(monkeypatch):
+def test_a_judges_grades_measure_what_reads_grades_with_own_items_and_without():
     split = data.load("scenes", split="test", size=6)
     scores = np.random.default_rng(0).standard_normal((6, 30)).astype(np.float32)
-    usual, _ = measure(scores, split, metrics=["nsum"], rounds=0)
-    found, by_query = measure(scores, split, metrics=["nsum", "ncs"], judge="cider", rounds=0)
+    usual, _ = evaluate_split(scores, split, metrics=["nsum"], rounds=0)
+    found, by_query = evaluate_split(scores, split, metrics=["nsum", "ncs"], judge="cider", rounds=0)
     judged = {m.label: m.value for m in found if m.label not in {one.label for one in usual}}
     assert {label for label in judged if label.startswith("cider:i2t")} == {
         f"cider:i2t/ncs@{k}{part}" for k in (1, 5, 10) for part in ("", "[without own]")
@@ -120,10 +122,10 @@ def test_a_judges_grades_measure_what_reads_grades_with_own_items_and_without(mo
         assert len(by_query[f"cider:nsum{part}"]) == 36
     # the data's own grades stay under their own name
     assert {"graded:nsum"} == {m.label for m in usual if m.key.metric == "nsum"}
-    monkeypatch.setattr(evaluation, "FOLDED", 6)
-    monkeypatch.setattr(evaluation, "FOLDS", 3)
-    monkeypatch.setattr(evaluation, "COCO", ("scenes",))
-    folded = {m.label for m in measure(scores, split, metrics=["nsum"], judge="cider", rounds=0)[0]}
+    folded = {
+        m.label
+        for m in evaluate_split(scores, replace(split, folds=3), metrics=["nsum"], judge="cider", rounds=0)[0]
+    }
     assert {str(MetricKey("nsum", "", "cider", None, part, 3)) for part in ("", "without own")} <= folded
 
 
@@ -136,7 +138,7 @@ def test_scores_made_by_rows_are_measured_as_the_whole_matrix_is(monkeypatch):
     )
     monkeypatch.setattr("workbench.metrics.blocks.COMPUTED", 100)
     lazy, whole = (
-        measure(scores, split, rounds=5)[0] for scores in (Products(image, words), image @ words.T)
+        evaluate_split(scores, split, rounds=5)[0] for scores in (Products(image, words), image @ words.T)
     )
     assert [m.label for m in lazy] == [m.label for m in whole]
     for field in ("value", "low", "high", "queries", "left_out", "gallery"):
@@ -153,7 +155,7 @@ def test_who_is_asked_stands_in_the_contract(world):
         image_queries=np.array([1]), caption_queries=np.array([0, 2]), missing_captions=np.array([1]),
     )  # fmt: skip
     split = replace(world.split, judgements={"own": own, "eccv": asked})
-    found = {m.label: m for m in measure(own.dense(), split, rounds=0)[0]}
+    found = {m.label: m for m in evaluate_split(own.dense(), split, rounds=0)[0]}
     listed = int((own.images == 1).sum())
     first, second = found["eccv:i2t/r_precision"], found["eccv:t2i/r_precision"]
     assert (first.queries, first.left_out, first.value) == (1, images - 1, listed / (listed + 1))

@@ -11,8 +11,10 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from workbench.cli import app
+from workbench.data.images import folder_split
 from workbench.encoders._open_clip import build, describe
-from workbench.runs import external as outside
+from workbench.runs.evaluate import check_model
+from workbench.runs.result import open_model
 from workbench.views.explorer import Explorer
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255)}
@@ -87,8 +89,8 @@ def untrained(tmp_path: Path) -> tuple[str, str]:
 
 def test_an_untrained_open_clip_model_is_opened_from_its_file(folder: Path, untrained: tuple[str, str]):
     model, weights = untrained
-    run = outside.open_model(model, folder, pretrained=weights)
-    again = outside.open_model(model, folder, pretrained=weights)
+    run = open_model(model, folder, pretrained=weights)
+    again = open_model(model, folder, pretrained=weights)
     assert run.image.mean.shape == run.text.mean.shape == (3, 20)
     assert torch.equal(run.image.mean, again.image.mean), "the weights are those of the file"
     own = run.model.embed_images([run.split.open_image(1)]).mean
@@ -98,7 +100,7 @@ def test_an_untrained_open_clip_model_is_opened_from_its_file(folder: Path, untr
 
 
 def test_a_dry_check_says_shapes_lengths_directions_and_time(folder: Path):
-    said = outside.check(ByColour(), folder)
+    said = check_model(ByColour(), folder)
     assert said["images"] == "(3, 3), length 1.000"
     assert said["texts"] == "(6, 3), length 1.000"
     assert said["scores"].startswith("3 images by 6 texts")
@@ -116,12 +118,12 @@ def test_a_dry_check_says_shapes_lengths_directions_and_time(folder: Path):
 )
 def test_what_a_model_lacks_is_named(folder: Path, model: object, kind: type[Exception], said: str):
     with pytest.raises(kind, match=said):
-        outside.check(model, folder)
+        check_model(model, folder)
 
 
 def test_a_folder_without_pictures_is_named(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="holds no picture"):
-        outside.of_folder(tmp_path)
+        folder_split(tmp_path)
     with pytest.raises(FileNotFoundError, match="no folder"):
         outside.open_model(ByColour(), tmp_path / "nowhere")
 

@@ -277,17 +277,17 @@ def doctor(
 ) -> None:
     """Look whether this machine has what a first run needs.
 
-    With --model: whether a model that was made elsewhere can be asked. A few pictures of the folder, or of
-    the embedded world, are embedded with their captions. With --bench: what the machine does, beside
+    With --model: whether a model that was made elsewhere can be asked. A few pictures of the folder, or
+    plain colours, are embedded with their captions. With --bench: what the machine does, beside
     references.
     """
     with usage():
         require(model or not (pretrained or images), NO_MODEL)
     if model:
-        from workbench.runs import external as outside
+        from workbench.runs import evaluate as evaluation
 
         with usage((*USUAL, RuntimeError)):
-            said = outside.check(model, images, pretrained=pretrained)
+            said = evaluation.check_model(model, images, pretrained=pretrained)
         emit(said, as_json, columns(said.items()))
         return
     if bench:

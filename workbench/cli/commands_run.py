@@ -197,7 +197,7 @@ def evaluate(
     """
     from workbench.execution import parameters
     from workbench.runs import Target
-    from workbench.runs import train as standalone
+    from workbench.runs import evaluate as evaluation
 
     options = parameters.override((), parameters.parse_values({}, pairs(parameter)))
     require(data or not options, "-p gives options of other data; name it with --data")
@@ -206,10 +206,10 @@ def evaluate(
     require(not twice, f"a run is named twice: {', '.join(run)}; an ensemble is of different runs")
     target = Target.read(data, options, split) if data else None
     if target and len(folders) == 1:
-        one = standalone.evaluate_on(folders[0], target)
+        one = evaluation.evaluate_on(folders[0], target)
         kept = str(folders[0] / runs.EVALUATIONS / target.name)
         measurements, about = one.measurements, [evaluated(one.as_dict()), kept]
     else:
-        measurements = standalone.evaluate_run(*folders, split=split or "test", target=target)
+        measurements = evaluation.evaluate_run(*folders, split=split or "test", target=target)
         about = ["an ensemble belongs to no run folder: nothing is stored"] if target else []
     emit([m.as_dict() for m in measurements], as_json, [*numbers(measurements, every=True), *about])

@@ -16,7 +16,7 @@ from PIL import Image, ImageOps
 
 from workbench.formatting import format_count
 from workbench.io import reading_errors
-from workbench.records import require
+from workbench.records import Split, require
 
 VARIABLE, MEGAPIXELS = "WORKBENCH_MEGAPIXELS", "64"
 # no format whose reader starts another program, as that of EPS does
@@ -119,3 +119,23 @@ def _from_numbers(image: Image.Image) -> Image.Image:
     grey = np.rint(values * 255) if most == 1 else values >> 8
     paper = values == image.info.get("transparency", -1)
     return Image.fromarray(np.where(paper, 255, grey).astype(np.uint8)).convert("RGB")
+
+
+def folder_split(folder: str | Path, images: int = 0) -> Split:
+    """The pictures of a folder and of those inside it, by path; the caption of a picture is its file's name.
+
+    Args:
+        folder: where they lie.
+        images: the first so many; 0 = all.
+
+    Raises:
+        ValueError: no folder is named.
+        FileNotFoundError: there is no such folder, or no picture in it.
+    """
+    root, files = Path(folder), below(folder)[: images or None]
+    ids = tuple(path.relative_to(root).as_posix() for path in files)
+    names = tuple(" ".join(path.stem.replace("_", " ").split()) or path.name for path in files)
+    return Split(
+        root.name, ids, names, tuple(f"{name}#0" for name in ids), np.arange(len(files)),
+        lambda row: read_image(files[row], ids[row]), notes=("captions are the names of the files",),
+    )  # fmt: skip

@@ -38,6 +38,7 @@ class Split:
             seldom have one size.
         grade: what a data set that knows the truth says of a statement, a sentence or its graph, given the
             graphs of images.
+        folds: smaller galleries in which it is measured too, 5 in the 1K protocol of MS-COCO.
         notes: facts worth printing (skipped files, sources), in words.
 
     Raises:
@@ -61,6 +62,7 @@ class Split:
     caption_graphs: tuple[SceneGraph, ...] | None = None
     grade: Callable[[SceneGraph | str, Sequence[SceneGraph]], Truth] | None = None
     stamp: Callable[[int], int] | None = None
+    folds: int = 1
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -104,6 +106,7 @@ class Split:
         return replace(
             self,
             judgements=self._judged.among(rows, keep),
+            folds=1,
             image_judgements=_among(self.image_judgements, rows),
             caption_judgements=_among(self.caption_judgements, keep),
             **by_caption,

@@ -5,23 +5,20 @@ from typing import TYPE_CHECKING
 from workbench.registry import lazily
 
 if TYPE_CHECKING:
-    from workbench.runs.build import load_model, load_split, load_target, prepare, run
+    from workbench.runs.build import Target, load_split, load_target, prepare
     from workbench.runs.config import Config
-    from workbench.runs.target import Target
-    from workbench.runs.train import open_runs
+    from workbench.runs.result import load_model, open_runs
+    from workbench.runs.train import run
 
-__all__ = [
-    "Config", "Target", "load_model", "load_split", "load_target",
-    "open_runs", "prepare", "run",
-]  # fmt: skip
+__all__ = ["Config", "Target", "load_model", "load_split", "load_target", "open_runs", "prepare", "run"]
 
 __getattr__ = lazily(
     __name__,
     {
-        **dict.fromkeys(("load_model", "load_split", "load_target", "prepare", "run"), "build"),
         "Config": "config",
-        "Target": "target",
+        **dict.fromkeys(("Target", "load_split", "load_target", "prepare"), "build"),
+        **dict.fromkeys(("load_model", "open_runs"), "result"),
+        "run": "train",
         **{module: f"{module}:*" for module in ("compare", "store")},
-        "open_runs": "train",
     },
 )

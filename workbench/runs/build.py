@@ -1,13 +1,11 @@
-"""One experiment: a configuration, and the function that turns it into a result. The only file that knows all
-shelves.
-"""
+"""The data and the model of a configuration: splits as a model reads them, encoders, objective, signals."""
 
+import hashlib
 import inspect
 import json
+import re
 from collections.abc import Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,29 +15,98 @@ from numpy.typing import NDArray
 from workbench import data, encoders, text
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
-from workbench.io import ChecksumError, flat, only_writer, read_options
+from workbench.io import flat, read_options
 from workbench.objectives.base import Objective
 from workbench.records import Computed, Judgements, Rows, Split, require
+from workbench.registry import Count, check_options, check_value, make, merge
 from workbench.runs.config import Config
-from workbench.runs.environment import code_hash
-from workbench.runs.evaluate import calibrate, chooser, evaluate, validate
-from workbench.runs.model import Model
+from workbench.runs.model import Encodes, ExternalModel, Model
 from workbench.runs.resolve import make_objective, resolve
-from workbench.runs.result import Contents, OpenRun
-from workbench.runs.store import CHECKSUMS, CONFIG, MODEL, STATES, verify_files
-from workbench.runs.target import Target
 from workbench.runs.vectors import brought
-from workbench.training import checkpoint, deterministic_algorithms, fit, seed_everything
+from workbench.training import seed_everything
 from workbench.training.batches import Source
-from workbench.training.processes import leads
 from workbench.training.samplers import k_means, mean_regions
-from workbench.training.settings import changed
 
+FILES = (".json", ".yaml", ".yml")
+# hexadecimal digits that tell options apart in a name
+DIGITS = 8
 HOW_TO_GIVE = {
     "log_var": "set log_var=true in the options of both encoders",
     "parts": "choose encoders that keep regions, patches or words, such as 'towers', 'regions', 'sequence'",
     "entities": "set text_encoder='graph'",
 }
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a run is measured on beside its own test split.
+
+    Args:
+        data: a name of the data shelf.
+        data_options: its options.
+        split: one that the data set has.
+        images: the first so many images; 0 = all.
+
+    Raises:
+        KeyError: no such data set. TypeError, ValueError: an option that it does not take, or a split that it
+            does not have; the message lists those that there are.
+    """
+
+    data: str
+    data_options: dict[str, Any] = field(default_factory=dict)
+    split: str = "test"
+    images: Count = 0
+
+    def __post_init__(self) -> None:
+        check_value("images", self.images, Count)
+        loader, what = data.member(self.data), f"data {self.data!r}"
+        require("split" not in self.data_options, f"{what}: give split beside data_options and not in them")
+        check_options(what, loader, self.data_options, "data_options")
+        check_options(what, loader, {"split": self.split})
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Target":
+        """From names and values.
+
+        Raises:
+            ValueError: ``data`` is missing. TypeError: another field; else as the class.
+        """
+        require("data" in given, f"name the data set to measure on, as data; got {', '.join(given) or '{}'}")
+        return make("a data set to measure on", cls, given)
+
+    @classmethod
+    def read(cls, text: str, options: Mapping[str, Any], split: str = "") -> "Target":
+        """From a line of a terminal.
+
+        Args:
+            text: a name of the data shelf, a JSON or YAML file of the fields, or the fields as JSON.
+            options: laid over the ``data_options``.
+            split: goes before that of the file.
+
+        Raises:
+            FileNotFoundError, ValueError: a file or JSON that cannot be read; else as ``of``.
+        """
+        try:
+            inline = json.loads(text) if text.startswith("{") else {}
+        except json.JSONDecodeError as error:
+            raise ValueError(f"--data {text!r:.60} is not JSON: {error}") from None
+        values = inline or (read_options(text) if Path(text).suffix in FILES else {"data": text})
+        given = {"data_options": dict(options), **({"split": split} if split else {})}
+        return cls.of(merge(values, given))
+
+    @property
+    def name(self) -> str:
+        """Data and split, and what tells the options apart where there are any: ``"cxc-test"``, the name of
+        the folder that keeps what was measured.
+        """
+        more = {"data_options": self.data_options, "images": self.images}
+        text = json.dumps(more, sort_keys=True, default=str)
+        ending = f"-{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}" if any(more.values()) else ""
+        return re.sub(r"[^\w.-]+", "-", f"{self.data}-{self.split}") + ending
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields, as ``of`` reads them."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -107,51 +174,6 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
             train, clusters=k_means(features, config.training.clusters, seed=config.training.seed)
         )
     return Prepared(config, model, train, val_source, test_source)
-
-
-def run(experiment: Config | Prepared, *, folder: str | Path | None = None, progress: bool = True) -> OpenRun:
-    """Load, build, train, evaluate.
-
-    Args:
-        experiment: the configuration, or what ``prepare`` made of it.
-        folder: where checkpoints go; an unfinished run that lies there is resumed if it was made from
-            the same. ``None`` keeps everything in memory.
-        progress: show a bar where somebody can see it.
-
-    Returns:
-        The opened run, evaluated on the test split with the weights of the best validation epoch.
-
-    Raises:
-        FileNotFoundError, ImportError, ValueError: as ``prepare``.
-        ValueError: what lies in the folder was made from something else; the message names what differs.
-        BlockingIOError: another process writes into the folder.
-    """
-    ready = experiment if isinstance(experiment, Prepared) else prepare(experiment, progress=progress)
-    config, model, history = ready.config, ready.model, []
-    training, measured = config.training, config.objective
-    position = checkpoint.TrainingPosition(Path(folder), made_from(ready)) if folder else None
-    if ready.train is not None:
-        writer = only_writer(folder) if folder and leads() else nullcontext()
-        with writer, deterministic_algorithms(training.deterministic):
-            history = fit(
-                model.pair, model.objective, ready.train,
-                partial(validate, model, ready.val, training.select, measured.metrics), training,
-                smaller=chooser(training.select, measured.metrics).smaller_is_better,
-                position=position, progress=progress,
-            )  # fmt: skip
-    calibrate(model, ready.val)
-    measurements, values, *embedded = evaluate(
-        model, ready.test, metrics=measured.metrics, judge=measured.judge
-    )
-    load, split = partial(Contents, model, *embedded), ready.test.split
-    return OpenRun(measured.name, split, load, None, config.as_dict(), measurements, history, values)
-
-
-def made_from(ready: Prepared) -> dict[str, Any]:
-    """What a run is made from, as JSON values: every field of its configuration, its splits and the code."""
-    sources = {"train": ready.train, "val": ready.val, "test": ready.test}
-    splits = {name: source.split.identity() for name, source in sources.items() if source}
-    return {**ready.config.as_dict(), "split": splits, "code": code_hash()[:16]}
 
 
 def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
@@ -353,49 +375,23 @@ def _judged(name: str, train: Split, wanted: str) -> Judgements | Computed:
     return train.relevance(name)
 
 
-def kept_config(folder: Path) -> Config:
-    """The configuration of a finished run.
-
-    Raises:
-        FileNotFoundError: the folder keeps none.
-        ChecksumError: the run's weights or its other files were made with another one.
-    """
-    file = folder / CONFIG
-    remedy = f"{folder} keeps no model; name the folder of a finished training run"
-    require(file.is_file(), remedy, FileNotFoundError)
-    said = read_options(file)
-    weights = checkpoint.facts(folder / MODEL) if (folder / MODEL).is_file() else {}
-    for other, facts in {MODEL: weights, CHECKSUMS: verify_files(folder)}.items():
-        differ = "; ".join(changed(facts.get("config", said), said).values())
-        require(
-            not differ, f"{file} is not the configuration of {other}: {differ}; restore it", ChecksumError
-        )
-    return Config(**said)
-
-
-def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
-    """The model of a finished run; without a folder, the shipped pre-trained encoder of the embedded world.
+def external_model(model: str | Encodes, pretrained: str = "") -> Any:
+    """A model that can be asked.
 
     Args:
-        folder: a run folder with a checkpoint, or ``""``.
-        device: where the weights go.
+        model: an open_clip name or the path of a JSON configuration, or an object with ``encode_image`` and
+            ``encode_text``.
+        pretrained: of an open_clip model: a tag or the path of a checkpoint; ``""`` = random weights.
 
     Raises:
-        FileNotFoundError: the folder holds no checkpoint.
-        ChecksumError: a file of it is damaged, or is that of another run; the message names it.
+        KeyError, FileNotFoundError, ValueError, TypeError: no such model or weights, or no encoder.
     """
-    if not str(folder):
-        model = build(resolve(Config(start="scenes")), ())
-    else:
-        path = Path(folder)
-        if missing := [name for name in (CONFIG, STATES, MODEL) if not (path / name).exists()]:
-            raise FileNotFoundError(
-                f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
-            )
-        config = kept_config(path)
-        verify_files(path, path / STATES)
-        model = build(config, (), json.loads((path / STATES).read_text(encoding="utf-8")))
-        checkpoint.load_weights(model.pair, model.objective, checkpoint.read(path / MODEL)[0])
-    for module in (model.pair, model.objective):
-        module.to(device).eval()
-    return model
+    if not isinstance(model, str):
+        return ExternalModel(model)
+    options = {"model": model, "pretrained": pretrained}
+    towers: dict[str, Any] = {"image_encoder": "towers", "text_encoder": "towers", "image_options": options}
+    config = Config(data="folder", objective="infonce", **towers)
+    made = build(resolve(config), ())
+    for module in (made.pair, made.objective):
+        module.eval()
+    return made

@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from PIL import Image
 from torch import Tensor
 
 from workbench import metrics as shelf
 from workbench import text as signals
-from workbench.formatting import format_count
-from workbench.metrics import correlation, cxc, pmrp
+from workbench.data.images import folder_split
+from workbench.formatting import format_count, format_number
+from workbench.metrics import correlation, cxc, hierarchy, pmrp
 from workbench.metrics.blocks import AnyScores, Products, at_pairs
 from workbench.metrics.evaluation import Evidence, Subset, walk
 from workbench.metrics.evaluation import evaluate as measured
-from workbench.metrics.intervals import ROUNDS, SEED
+from workbench.metrics.intervals import ROUNDS
 from workbench.metrics.ranks import Ranked, Ranks
 from workbench.metrics.registry import Metric
-from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values
-from workbench.registry import require_known
-from workbench.runs.model import Model, scored
+from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values, require
+from workbench.runs.build import Target, external_model, load_split, load_target
+from workbench.runs.model import Encodes, Model, scored
+from workbench.runs.resolve import chooser, reads_grades
+from workbench.runs.result import Contents, OpenRun, kept_config, load_model
 from workbench.training.batches import Source
 
 # what says which captions are positive in Crisscrossed Captions: the pairs of the package eccv-caption, and
 # the ratings
 CXC = ("cxc", "sits")
+# pictures on which a model is tried, and what they are where nobody names any
+TRIED = 8
+COLOURS = ("black", "blue", "brown", "green", "orange", "red", "white", "yellow")
 # numbers that are named where one is not there
 NEAR = 4
-# data sets whose test split of so many images is also read as so many galleries
-COCO, FOLDED, FOLDS = ("coco", "cxc", "eccv_caption"), 5000, 5
 
 
 class Evaluation(NamedTuple):
@@ -70,29 +77,6 @@ class NotMeasuredError(ValueError):
     """A split has no such number; the message names near ones that it has."""
 
 
-def reads_grades(row: type[Metric] | Metric) -> bool:
-    """Whether a metric is measured by grades, those of a judge among them."""
-    return "graded" in row.by
-
-
-def chooser(select: str, metrics: Sequence[str] = ()) -> type[Metric]:
-    """The metric of the number that chooses the epoch.
-
-    Args:
-        select: key of the number.
-        metrics: names of metrics beyond those of the shelf.
-
-    Raises:
-        KeyError: no such metric; the message lists the near ones.
-    """
-    word, given = MetricKey.parse(select).metric, {row.name: row for row in map(shelf.member, metrics)}
-    try:
-        return given.get(word) or shelf.member(word)
-    except KeyError:
-        require_known(f"select={select!r}: no metric", word, {**shelf.rows(), **given})
-        raise
-
-
 def validate(model: Model, source: Source, select: str, metrics: Sequence[str] = ()) -> dict[str, float]:
     """RSUM on the validation split, in [0, 6], and the number by which the best epoch is chosen.
 
@@ -111,7 +95,7 @@ def validate(model: Model, source: Source, select: str, metrics: Sequence[str] =
     found = {m.label: m.value for m in measured(Evidence(scores, own), ["rsum"], rounds=0)}
     if select in found:
         return found
-    walked = partial(measure, scores, vectors=(image.mean.numpy(), text.mean.numpy()), rounds=0)
+    walked = partial(evaluate_split, scores, vectors=(image.mean.numpy(), text.mean.numpy()), rounds=0)
     # judgements that nobody asks for cost a pass over all pairs
     asked = [name for name in ("own", key.judgements) if name in split.judgements]
     part = replace(split, judgements={name: split.judgements[name] for name in asked})
@@ -132,62 +116,59 @@ def evaluate(
     source: Source,
     *,
     metrics: Sequence[str] = (),
-    optional: Sequence[str] = (),
+    strict: bool = True,
     judge: str = "",
     rounds: int = ROUNDS,
-    seed: int = SEED,
 ) -> Evaluation:
     """All metrics that the split's judgements allow, of a model.
 
     Args:
         model: encoders and objective.
         source: the split, its inputs and signals.
-        metrics: names of further metrics, from the shelf or as ``"my_module:MyMetric"``.
-        optional: likewise, measured where the split allows.
-        judge: as for ``measure``.
+        metrics: names of further ones, see ``evaluate_split``.
+        strict: see there.
+        judge: see there.
         rounds: bootstrap rounds of the intervals; 0 = none.
-        seed: of the bootstrap.
     """
     image, text = model.embed(source)
     vectors = (image.mean.numpy(), text.mean.numpy())
-    found = measure(
-        scored(model, image, text), source.split, vectors=vectors, metrics=metrics, optional=optional,
-        judge=judge, rounds=rounds, seed=seed,
+    measurements, values = evaluate_split(
+        scored(model, image, text), source.split, vectors=vectors, metrics=metrics, strict=strict,
+        judge=judge, rounds=rounds,
     )  # fmt: skip
-    return Evaluation(*found, image, text)
+    return Evaluation(measurements, values, image, text)
 
 
-def measure(  # noqa: PLR0913
+def evaluate_split(
     scores: AnyScores,
     split: Split,
     *,
     vectors: tuple[Array, Array] | None = None,
     metrics: Sequence[str] = (),
-    optional: Sequence[str] = (),
+    strict: bool = True,
     table: Sequence[Metric] = (),
     judge: str = "",
     rounds: int = ROUNDS,
-    seed: int = SEED,
 ) -> tuple[list[Measurement], dict[str, Values]]:
     """All metrics that the split's judgements allow, of any scores: a walk over the table of metrics.
 
-    One pass a direction ranks by all judgements. Of the test split of MS-COCO the five folds of its 1K
-    protocol are measured as well, marked ``[5 folds]``; of Crisscrossed Captions retrieval in two directions,
-    in four where vectors are given, and the correlations with the ratings.
+    One pass a direction ranks by all judgements. A split with folds is measured in these smaller galleries as
+    well, marked ``[5 folds]``; Crisscrossed Captions in two directions, in four where vectors are given, and
+    by the correlations with its ratings.
 
     Args:
         scores: ``(I, T)``, larger = more alike; a matrix, or rows made when they are asked for.
         split: whose images and captions are scored.
         vectors: ``(I, D)`` and ``(T, D)`` unit vectors of images and of captions, for judgements of pairs of
             one kind.
-        metrics: names of metrics beyond those that every evaluation measures.
-        optional: likewise, left out where the split has nothing that they are measured by.
+        metrics: names of metrics beyond those that every evaluation measures, from the shelf or as
+            ``"my_module:MyMetric"``.
+        strict: refuse a metric that the split has nothing for; else it is left out.
         table: measure these alone; empty = those that every evaluation measures.
         judge: member of the text shelf that grades the split's captions against its images; the metrics that
-            ``metrics`` and ``optional`` name and that read grades are measured by it as well, with each
-            query's own items in the lists and without. Empty = none.
+            ``metrics`` names and that read grades are measured by it as well, with each query's own items
+            in the lists and without. Empty = none.
         rounds: bootstrap rounds of the intervals; 0 = none.
-        seed: of the bootstrap.
 
     Returns:
         The measurements, and by the text of the key the values by query.
@@ -195,23 +176,22 @@ def measure(  # noqa: PLR0913
     Raises:
         KeyError: no such metric. ValueError: the split has nothing that an asked metric is measured by.
     """
-    more = [shelf.load(name) for name in (*metrics, *optional)]
+    more = [shelf.load(name) for name in metrics]
     names = {row.name for row in more}
     usual = [row() for row in shelf.rows().values() if row.default and row.name not in names]
     table = table or usual + more
     found = [
         pair
         for evidence, rows, subset in _walks(scores, split, vectors, table)
-        for pair in walk(evidence, rows, subset=subset, rounds=rounds, seed=seed)
+        for pair in walk(evidence, rows, subset=subset, rounds=rounds)
     ]
     asked = [row for row in more if reads_grades(row)]
     for evidence in _judged(scores, split, judge) if judge and asked else ():
-        found += walk(evidence, asked, rounds=rounds, seed=seed)
+        found += walk(evidence, asked, rounds=rounds)
     measurements = [m for m, _ in found]
-    measurements += _correlations(
-        scores, split, vectors, [row for row in table if "rated" in row.by], (rounds, seed)
-    )
-    for row in more[: len(metrics)]:
+    rated = [row for row in table if "rated" in row.by]
+    measurements += _correlations(scores, split, vectors, rated, rounds)
+    for row in more if strict else ():
         if row.name not in {m.key.metric for m in measurements}:
             raise ValueError(
                 f"metric {row.name!r} is measured by {' or '.join(row.by)}, and {split.name} has only "
@@ -260,8 +240,8 @@ def _walks(
         return [row for row in table if set(by) & set(row.by)]
 
     yield Evidence(scores, labels, split.own, ranked=ranked), rows("own"), None
-    for folds in _folds(split)[1:]:
-        yield Evidence(scores, labels, split.own, folds=folds), rows("own"), None
+    if split.folds > 1:
+        yield Evidence(scores, labels, split.own, folds=split.folds), rows("own"), None
     for name, judged in judgements.items():
         evidence = Evidence(scores, judged, split.own, labels, ranked=ranked)
         if name in CXC:
@@ -281,17 +261,11 @@ def _walks(
         yield Evidence(scores, categories, split.own), rows("categories"), None
 
 
-def _folds(split: Split) -> tuple[int, ...]:
-    """In how many galleries a split is read: one, and where it is the test split of MS-COCO five as well."""
-    folded = split.name.partition("/")[0] in COCO and len(split.image_ids) == FOLDED
-    return (1, FOLDS) if folded else (1,)
-
-
 def _judged(scores: AnyScores, split: Split, judge: str) -> Iterator[Evidence]:
     """A judge's grades of the split, its captions being the references of their images."""
     pool = split.captions, split.own
     phi = signals.load(judge).fit(*pool).of(*pool, images=len(split.image_ids))
-    for folds in _folds(split):
+    for folds in sorted({1, split.folds}):
         for without in (False, True):
             yield Evidence(scores, phi, split.own, name=judge, folds=folds, without_own=without)
 
@@ -314,7 +288,7 @@ def _correlations(
     split: Split,
     vectors: tuple[Array, Array] | None,
     rows: Sequence[Metric],
-    draws: tuple[int, int],
+    rounds: int,
 ) -> list[Measurement]:
     """Agreement with ratings that list what was rated and leave the rest open; one that is undefined is left
     out.
@@ -338,7 +312,112 @@ def _correlations(
         for values, judged, ways in asked
         if len(judged.grades)
         for m in correlation.correlations(
-            values, judged, split.own, directions=ways, rows=rows, rounds=draws[0], seed=draws[1]
+            values, judged, split.own, directions=ways, rows=rows, rounds=rounds
         )
         if not np.isnan(m.value)
     ]
+
+
+def evaluate_run(
+    *folders: Path | str, split: str = "test", target: Target | None = None
+) -> list[Measurement]:
+    """Measure the model of a finished run again, on a split of its data or on other data; of several runs the
+    mean of their scores. Nothing is stored.
+
+    Args:
+        folders: the run folders.
+        split: ``train``, ``val`` or ``test``, of the runs' own data.
+        target: other data.
+
+    Raises:
+        FileNotFoundError: a folder holds no checkpoint.
+        ValueError: the runs read different images or captions, or cannot read the other data.
+    """
+    members, wanted = [], kept_config(Path(folders[0])).objective
+    for folder in folders:
+        config = kept_config(Path(folder))
+        part = load_target(config, target) if target else load_split(config, split)
+        model = load_model(folder)
+        members.append((model, model.source(part, every_signal=False)))
+    scores, first = ensemble(members), members[0][1].split
+    return evaluate_split(scores, first, metrics=wanted.metrics, strict=target is None, judge=wanted.judge)[0]
+
+
+def evaluate_on(folder: Path | str, target: Target) -> OpenRun:
+    """Measure the model of a finished run on other data, and keep what came out beside the run, in the folder
+    ``evaluations`` and there under the name of the target.
+
+    Captions that form chains are measured by HierarCaps' protocols as well, with the empty text as the root.
+    A metric that the run asks for and the other data cannot be measured by is named in ``notes``.
+
+    Raises:
+        FileNotFoundError: the folder holds no checkpoint, or the data are not there.
+        ValueError: the model cannot read the data, see ``load_target``.
+    """
+    config = kept_config(Path(folder))
+    model, split, wanted = load_model(folder), load_target(config, target), config.objective
+    source = model.source(split, every_signal=False)
+    found = evaluate(model, source, metrics=wanted.metrics, strict=False, judge=wanted.judge)
+    measurements = found.measurements
+    if split.level is not None and split.chain is not None:
+        sides = (found.image.mean.numpy(), found.text.mean.numpy(), model.embed_texts([""]).mean[0].numpy())
+        measurements = [*measurements, *hierarchy.hierarchy_scores(hierarchy.Chains.of(split, *sides))]
+    known = {m.key.metric for m in measurements}
+    left = [name for name in wanted.metrics if shelf.load(name).name not in known]
+    notes = (f"not measured, since {split.name} has no judgements for it: {', '.join(left)}",) if left else ()
+    run = OpenRun(
+        wanted.name, replace(split, notes=(*split.notes, *notes)),
+        partial(Contents, model, found.image, found.text), Path(folder), config.as_dict(), measurements,
+        values=found.values, target=target,
+    )  # fmt: skip
+    run.save_beside(folder)
+    return run
+
+
+def _plain() -> Split:
+    """Pictures of one colour each."""
+    captions = tuple(f"a {colour} picture" for colour in COLOURS)
+    return Split(
+        "plain colours", COLOURS, captions, tuple(f"{colour}#0" for colour in COLOURS),
+        np.arange(len(COLOURS)), lambda row: Image.new("RGB", (64, 64), COLOURS[row]),
+    )  # fmt: skip
+
+
+def check_model(
+    model: str | Encodes, images: Split | str | Path = "", *, pretrained: str = ""
+) -> dict[str, str]:
+    """A dry check of a model on a few pictures: what it gives, in words, before a folder is embedded.
+
+    Args:
+        model: see ``build.external_model``.
+        images: a folder of pictures, or a split; ``""`` = plain colours.
+        pretrained: see ``build.external_model``.
+
+    Returns:
+        What was looked at and what was found: the shapes of both sides, whether different pictures and texts
+        differ, the shape of the scores, and the time an image and a text take.
+
+    Raises:
+        KeyError, FileNotFoundError, ValueError, TypeError: as ``open_model`` raises them; also where images
+        and texts have different widths, or all images or all texts the same vector.
+    """
+    split = images if isinstance(images, Split) else folder_split(images, TRIED) if images else _plain()
+    rows = range(min(TRIED, len(split.image_ids)))
+    texts = ["", *(split.captions[row] for row in rows), "a dog", "a red car in the snow"]
+    made, said = external_model(model, pretrained), {}
+    began = time.perf_counter()
+    image = made.embed_images([split.open_image(row) for row in rows]).mean
+    between = time.perf_counter()
+    text = made.embed_texts(texts).mean
+    end = time.perf_counter()
+    wide = f"images have {image.shape[1]} dimensions and texts {text.shape[1]}; both sides need the same"
+    require(image.shape[1] == text.shape[1], wide)
+    for side, vectors in (("images", image), ("texts", text)):
+        same = len(vectors) > 1 and torch.allclose(vectors, vectors[:1].expand_as(vectors), atol=1e-6)
+        require(not same, f"all {side} have the same vector")
+        said[side] = f"{tuple(vectors.shape)}, length {format_number(float(vectors.norm(dim=1).mean()), 3)}"
+    shape = made.scores(Embedding(image), Embedding(text)).shape
+    said["scores"] = f"{shape[0]} images by {shape[1]} texts; both directions can be ranked"
+    said["an image"] = f"{format_number(1000 * (between - began) / len(rows), 1)} ms, its file read"
+    said["a text"] = f"{format_number(1000 * (end - between) / len(texts), 1)} ms"
+    return said

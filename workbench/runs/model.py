@@ -8,21 +8,25 @@ training is the score of evaluation: whole where they fit into memory, by blocks
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.metrics.blocks import COMPUTED
 from workbench.objectives.base import Objective
-from workbench.records import Array, Batch, Embedding, Rows, Split
+from workbench.records import Array, Batch, Embedding, Rows, Split, require
 from workbench.text.signal import SignalMaker
 from workbench.training import batches
 from workbench.training.batches import Pixels, Reader, Source
 
+# pictures or texts that an external model encodes at a time
+AT_ONCE = 64
 # scores that are made at once and kept: 1 GiB of float32, more than 5,000 x 25,000
 WHOLE = 2**28
 
@@ -217,3 +221,55 @@ def scored(model: Model, image: Embedding, text: Embedding) -> Array | ModelScor
     if len(image) * len(text) <= WHOLE:
         return model.scores(image, text)
     return ModelScores(model, image.in_float32(model.device), text.in_float32(model.device))
+
+
+class Encodes(Protocol):
+    """What a model of one's own must offer."""
+
+    def encode_image(self, images: Sequence[Image.Image]) -> Any:
+        """``(N, D)`` tensor or array for pictures in RGB, of any size."""
+
+    def encode_text(self, texts: Sequence[str]) -> Any:
+        """``(N, D)`` tensor or array for texts, the empty one among them."""
+
+
+class ExternalModel:
+    """A model of one's own that answers as a trained one does; its score is the cosine.
+
+    Args:
+        encoder: any object with ``encode_image`` and ``encode_text``.
+
+    Raises:
+        TypeError: it lacks one of them.
+    """
+
+    def __init__(self, encoder: Encodes) -> None:
+        for name in ("encode_image", "encode_text"):
+            said = f"{type(encoder).__name__} has no {name}(); a model has encode_image and encode_text"
+            require(callable(getattr(encoder, name, None)), said, TypeError)
+        self.encoder = encoder
+        self.makers: dict[str, Any] = {}
+
+    def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
+        """Loose images as unit vectors; ``features`` is not read."""
+        return self._embedded("encode_image", images)
+
+    def embed_texts(self, captions: Sequence[str]) -> Embedding:
+        """Loose texts as unit vectors."""
+        return self._embedded("encode_text", captions)
+
+    def scores(self, image: Embedding, text: Embedding) -> Array:
+        """``(I, T)`` cosines."""
+        return (image.mean @ text.mean.T).numpy()
+
+    @torch.no_grad()
+    def _embedded(self, name: str, given: Sequence[Any]) -> Embedding:
+        encode, parts = getattr(self.encoder, name), []
+        for start in range(0, len(given), AT_ONCE):
+            part = list(given[start : start + AT_ONCE])
+            made = torch.as_tensor(encode(part)).detach().float().cpu()
+            said = f"{name}() of {len(part)} gave shape {tuple(made.shape)}; ({len(part)}, D) is needed"
+            require(made.ndim == 2 and len(made) == len(part), said)
+            require(bool(made.isfinite().all()), f"{name}() gave numbers that are not finite")
+            parts.append(normalize(made, dim=1))
+        return Embedding(torch.cat(parts))

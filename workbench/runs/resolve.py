@@ -15,7 +15,7 @@ photographs takes the second line for its arms (``fitting``).
 """
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,10 +23,11 @@ import torch
 
 from workbench import data, encoders, metrics, objectives, text
 from workbench.encoders import backbones
+from workbench.metrics import Metric
 from workbench.objectives import Objective
+from workbench.records import MetricKey
 from workbench.registry import check_options, merge, require_known
 from workbench.runs.config import Config, flat
-from workbench.runs.evaluate import chooser, reads_grades
 
 # Small encoders that begin with random weights.
 _REGIONS = {"embed_dim": 256, "hidden_dim": 256, "pooling": "max", "region_dropout": 0.2}
@@ -250,6 +251,29 @@ def _check_members(config: Config) -> None:
                 'name one, such as metrics=["nsum"]'
             )
     chooser(config.training.select, config.objective.metrics)
+
+
+def reads_grades(row: type[Metric] | Metric) -> bool:
+    """Whether a metric is measured by grades, those of a judge among them."""
+    return "graded" in row.by
+
+
+def chooser(select: str, names: Sequence[str] = ()) -> type[Metric]:
+    """The metric of the number that chooses the epoch.
+
+    Args:
+        select: key of the number.
+        names: of metrics beyond those of the shelf.
+
+    Raises:
+        KeyError: no such metric; the message lists the near ones.
+    """
+    word, given = MetricKey.parse(select).metric, {row.name: row for row in map(metrics.member, names)}
+    try:
+        return given.get(word) or metrics.member(word)
+    except KeyError:
+        require_known(f"select={select!r}: no metric", word, {**metrics.rows(), **given})
+        raise
 
 
 def _check_encoder(name: str, options: Mapping[str, Any], path: str) -> None:

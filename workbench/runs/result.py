@@ -4,28 +4,35 @@
 explorer look into them.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+import torch
 
-from workbench.io import only_writer, replacing, write_json, write_table
+from workbench.data.images import folder_split
+from workbench.io import ChecksumError, only_writer, read_options, replacing, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import ranks_of
-from workbench.records import Array, Embedding, Measurement, Split, Values
+from workbench.records import Array, Embedding, Measurement, Split, Values, require
 from workbench.runs import store as runs
+from workbench.runs.build import Target, build, external_model, load_split, load_target
+from workbench.runs.config import Config
 from workbench.runs.environment import environment
-from workbench.runs.evaluate import chooser
-from workbench.runs.model import WHOLE, Model, scored
-from workbench.runs.store import checksum_files
-from workbench.runs.target import Target
+from workbench.runs.model import AT_ONCE, WHOLE, Encodes, Model, scored
+from workbench.runs.resolve import chooser, resolve
+from workbench.runs.store import checksum_files, verify_files
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
+from workbench.training.settings import changed
 
+# a name says no more settings than these
+MOST_DIFFER = 2
 # queries whose answers are written at a time
 PIECE = 2**16
 # the weights hold a checksum of their own
@@ -255,3 +262,198 @@ class OpenRun:
                 np.save(temporary, embedding.mean.numpy())
             write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
         return runs.write_results(path, self.as_dict())
+
+
+def kept_config(folder: Path) -> Config:
+    """The configuration of a finished run.
+
+    Raises:
+        FileNotFoundError: the folder keeps none.
+        ChecksumError: the run's weights or its other files were made with another one.
+    """
+    file = folder / runs.CONFIG
+    remedy = f"{folder} keeps no model; name the folder of a finished training run"
+    require(file.is_file(), remedy, FileNotFoundError)
+    said = read_options(file)
+    weights = checkpoint.facts(folder / runs.MODEL) if (folder / runs.MODEL).is_file() else {}
+    for other, facts in {runs.MODEL: weights, runs.CHECKSUMS: verify_files(folder)}.items():
+        differ = "; ".join(changed(facts.get("config", said), said).values())
+        require(
+            not differ, f"{file} is not the configuration of {other}: {differ}; restore it", ChecksumError
+        )
+    return Config(**said)
+
+
+def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
+    """The model of a finished run; without a folder, the shipped pre-trained encoder of the embedded world.
+
+    Args:
+        folder: a run folder with a checkpoint, or ``""``.
+        device: where the weights go.
+
+    Raises:
+        FileNotFoundError: the folder holds no checkpoint.
+        ChecksumError: a file of it is damaged, or is that of another run; the message names it.
+    """
+    if not str(folder):
+        model = build(resolve(Config(start="scenes")), ())
+    else:
+        path = Path(folder)
+        if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
+            raise FileNotFoundError(
+                f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
+            )
+        config = kept_config(path)
+        verify_files(path, path / runs.STATES)
+        model = build(config, (), json.loads((path / runs.STATES).read_text(encoding="utf-8")))
+        checkpoint.load_weights(model.pair, model.objective, checkpoint.read(path / runs.MODEL)[0])
+    for module in (model.pair, model.objective):
+        module.to(device).eval()
+    return model
+
+
+def open_runs(
+    names: Sequence[str] = (),
+    *,
+    root: str = "runs",
+    images: int = 0,
+    device: str = "cpu",
+    on: Mapping[str, Any] | None = None,
+    features: str = "",
+) -> list[OpenRun]:
+    """Open several runs to look at them side by side.
+
+    Args:
+        names: run folders, or run ids below ``root``; ``""`` is the shipped encoder of the embedded world,
+            and no name at all is that one alone.
+        root: where runs lie.
+        images: the first so many images of the test split; 0 = all that the run was measured on.
+        device: where the weights go.
+        on: other data to open the runs on, as ``Target.of`` reads it, e.g. ``{"data": "cxc"}``; none = their
+            own test split.
+        features: the frozen backbone whose features they read there; empty = each its own.
+
+    Returns:
+        One opened run each, named by its objective; where an objective comes twice, also by the one or two
+        settings in which its runs differ, else by its run id. Runs of one data set share one split.
+
+    Raises:
+        FileNotFoundError: no such run; one without a checkpoint raises it when its model is asked for.
+        ValueError: the runs were measured on different images or captions, or cannot read the other data.
+    """
+    target = Target.of(on) if on else None
+    opened = [_open(name, root, images, device, target, features) for name in names or ("",)]
+    first = opened[0].split
+    for one in opened[1:]:
+        require(
+            (one.split.image_ids, one.split.caption_ids) == (first.image_ids, first.caption_ids),
+            f"{opened[0].name} and {one.name} were measured on different images or captions; "
+            "open runs of one data set, with the same number of images",
+        )
+    return [replace(one, split=first, name=name) for one, name in zip(opened, _names(opened), strict=True)]
+
+
+def _names(opened: Sequence[OpenRun]) -> list[str]:
+    """Names that tell open runs apart: where an objective comes twice, with the few settings in which its
+    runs differ, else with the run id.
+    """
+    made = []
+    for number, one in enumerate(opened, 1):
+        alike = [other.config for other in opened if other.name == one.name]
+        differ = [field for field in one.config if any(c.get(field) != one.config[field] for c in alike)]
+        same = sum(all(config.get(field) == one.config[field] for field in differ) for config in alike)
+        if len(alike) == 1:
+            ending = ""
+        elif same == 1 and len(differ) <= MOST_DIFFER:
+            ending = "".join(f", {field}={one.config[field]}" for field in differ)
+        else:
+            ending = f" {one.folder.name if one.folder else number}"
+        made.append(one.name + ending)
+    return made
+
+
+def _open(name: str, root: str, images: int, device: str, target: Target | None, features: str) -> OpenRun:
+    found = runs.find(name, root) if name else None
+    config = kept_config(found.folder) if found else resolve(Config(start="scenes"))
+    config = config.replace(test_images=images) if images else config
+    config = config.replace(features=features) if features else config
+    if target:
+        split = load_target(config, replace(target, images=images or target.images))
+    else:
+        split = load_split(config, "test")
+    folder, title = (found.folder, config.objective.name) if found else (None, "pre-trained")
+    load = cache(lambda: _contents(folder, split, device, own=target is None))
+    one = OpenRun(title, split, load, folder, config.as_dict(), target=target)
+    if found is None:
+        return one
+    one = replace(one, history=found.results.get("history", ()))
+    place = found.folder / runs.EVALUATIONS / target.name if target else found.folder
+    results = found.evaluations.get(target.name, {}) if target else found.results
+    kept = runs.ByQuery.read(place)
+    # of a part of the images, other numbers are true
+    if kept is None or (kept.image_ids, kept.caption_ids) != (split.image_ids, split.caption_ids):
+        return one
+    measured = [Measurement.of(contract) for contract in results.get("contracts", {}).values()]
+    return replace(one, measurements=measured, values=kept.values)
+
+
+def _contents(folder: Path | None, split: Split, device: str, own: bool = True) -> Contents:
+    """The model, and the embeddings that the run kept of its own data; where they lack an item, or something
+    that the objective's scores read, the split is embedded.
+    """
+    model, kept = load_model(folder or "", device=device), []
+    if folder and own and not model.objective.inputs:
+        sides = (("image", split.image_ids), ("text", split.caption_ids))
+        kept = [found for side, ids in sides if (found := _of_side(model, folder, side, ids))]
+    return Contents(
+        model, *(kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False)))
+    )
+
+
+def _of_side(model: Model, folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
+    table, vectors = (folder / "embeddings" / f"{side}{end}" for end in ("_ids.parquet", ".npy"))
+    if not (table.is_file() and vectors.is_file()):
+        return None
+    verify_files(folder, table, vectors)
+    known, found = pd.Index(pd.read_parquet(table)["id"]), np.load(vectors)
+    shape = (len(known), model.pair.image.embed_dim)
+    require(
+        found.shape == shape and np.isfinite(found).all(),
+        f"{vectors} holds {found.shape} numbers, expected {shape}, all finite; delete it, the model embeds",
+        ChecksumError,
+    )
+    rows = known.get_indexer(pd.Index(ids))
+    return Embedding(torch.from_numpy(found[rows])) if (rows >= 0).all() else None
+
+
+def open_model(
+    model: str | Encodes, images: Split | str | Path, *, pretrained: str = "", name: str = ""
+) -> OpenRun:
+    """A model on pictures of one's own, as a run is opened; pictures and names are embedded at the first
+    question.
+
+    Args:
+        model: see ``external_model``.
+        pretrained: see there.
+        images: a folder of pictures, or a split.
+        name: of the column; ``""`` = the model's own.
+
+    Raises:
+        KeyError, FileNotFoundError, ValueError, TypeError: as ``external_model`` and ``folder_split``.
+    """
+    split, made = (
+        images if isinstance(images, Split) else folder_split(images),
+        external_model(model, pretrained),
+    )
+    called = name or (model if isinstance(model, str) else type(model).__name__)
+
+    @cache
+    def load() -> Contents:
+        rows = range(len(split.image_ids))
+        parts = [
+            made.embed_images([split.open_image(row) for row in rows[start : start + AT_ONCE]]).mean
+            for start in range(0, len(rows), AT_ONCE)
+        ]
+        return Contents(made, Embedding(torch.cat(parts)), made.embed_texts(split.captions))
+
+    return OpenRun(called, split, load)

@@ -32,8 +32,8 @@ from workbench.execution import grid, library, notebook
 from workbench.execution.notebook import RunResult
 from workbench.execution.report import PLOTLY
 from workbench.runs import Config, run
+from workbench.runs import evaluate as evaluation
 from workbench.runs import store as runs
-from workbench.runs import train as standalone
 
 pytestmark = pytest.mark.slow
 
@@ -106,9 +106,9 @@ def test_a_grid_ends_in_the_table_of_its_paper(
 ) -> None:
     monkeypatch.setattr(grid, "run_notebook", trained)
     monkeypatch.setattr(grid, "plan", two)
-    elsewhere = standalone.evaluate_on
+    elsewhere = evaluation.evaluate_on
     monkeypatch.setattr(
-        standalone, "evaluate_on", lambda folder, target: elsewhere(folder, replace(target, images=6))
+        evaluation, "evaluate_on", lambda folder, target: elsewhere(folder, replace(target, images=6))
     )
     words = [word for option, value in FEW.items() for word in ("-p", option, str(value))]
     done = CliRunner().invoke(app, [*COMMANDS[name], *words, "--skip-existing", "--root", str(root)])
