@@ -68,7 +68,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_an_object_with_two_methods_is_asked_in_one_line_by_hand(folder: Path):
-    explorer = Explorer([outside.open_model(ByColour(), folder)], k=2)
+    explorer = Explorer([open_model(ByColour(), folder)], k=2)
     found = explorer.query(text="something red")
     assert found[0]["id"] == "a_red thing.png"
     # (1.1, 0.1, 0.1) at length 1 with (1, 0, 0)
@@ -125,7 +125,7 @@ def test_a_folder_without_pictures_is_named(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="holds no picture"):
         folder_split(tmp_path)
     with pytest.raises(FileNotFoundError, match="no folder"):
-        outside.open_model(ByColour(), tmp_path / "nowhere")
+        open_model(ByColour(), tmp_path / "nowhere")
 
 
 def one_command(untrained: tuple[str, str], images: Path, root: Path) -> Explorer:
