@@ -130,12 +130,12 @@ class SymbolicRelevance(Relevance):
     ) -> None:
         shape = len(references), len(candidates)
         super().__init__("symbolic", RULE, shape, relevant_from=RIGHT_FROM)
-        self._statements = list(dict.fromkeys(one for held in (*references, *candidates) for one in held))
-        place = {statement: row for row, statement in enumerate(self._statements)}
-        above: Statements = {}
-        for held in (*references, *candidates):
-            above |= held
-        self._weights = np.array([maker.weight(one, *above[one]) for one in self._statements])
+        every: Statements = {}
+        for statements in (*references, *candidates):
+            every |= statements
+        self._statements = list(every)
+        place = {statement: row for row, statement in enumerate(every)}
+        self._weights = np.array([maker.weight(one, *broader) for one, broader in every.items()])
         self._captions, self._images = _incidence(candidates, place), _incidence(references, place)
         self._cider, self._precision, self._tuples = cider, maker.precision, maker.tuples
         self._stated = self._captions @ self._weights, self._images @ self._weights

@@ -25,11 +25,6 @@ def test_every_objective_is_a_dot_with_its_interval_against_the_starting_point()
     assert list(fig.layout.yaxis.categoryarray) == ["c", "a &lt;i&gt;", "b"]
 
 
-def test_verdicts_differ_in_shape_as_well_as_in_colour():
-    symbols = [symbol for name, (_, _, symbol) in comparison.VERDICTS.items() if name]
-    assert len(set(symbols)) == len(symbols)
-
-
 def test_without_a_starting_point_no_line_is_drawn():
     fig = comparison.over_seeds(SEEDS.assign(start=float("nan")), title="t", x="x")
     assert len(fig.layout.shapes) == 0

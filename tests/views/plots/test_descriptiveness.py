@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from workbench.views.plots import descriptiveness as plots
@@ -94,12 +93,3 @@ def test_the_line_by_length_is_the_median_and_the_band_its_quantiles():
     assert (median.x.tolist(), median.y.tolist()) == ([3, 5], [1.0, 7.0])
     assert (low.y[0], high.y[0]) == pytest.approx((0.1, 1.9))
     assert high.fill == "tonexty"
-
-
-def test_figures_are_plain_ones_that_a_page_can_hold():
-    for fig in (
-        boxes_by_level(PANELS, LEVEL, title="t", y="y"),
-        plots.by_length(PANELS, LEVEL, title="t", y="y"),
-    ):
-        assert type(fig) is go.Figure
-        assert "data:" not in fig.to_json()

@@ -1,5 +1,4 @@
 import numpy as np
-import plotly.graph_objects as go
 from numpy.testing import assert_allclose
 from PIL import Image
 
@@ -81,12 +80,6 @@ def test_a_long_text_is_wrapped_and_gets_room():
     assert fig.data[0].text[0].count("<br>") == 2
     gaps = -np.diff(fig.data[0].y)
     assert gaps[0] > gaps[1] > 0
-
-
-def test_figures_are_plain_ones_that_a_page_can_hold():
-    fig = hierarchy.histogram_by_level({"one": VALUES}, LEVEL, title="t", x="x")
-    assert type(fig) is go.Figure
-    assert len(fig.to_json()) < 30_000
 
 
 def test_the_colours_of_the_levels_stretch_over_as_many_levels_as_there_are():

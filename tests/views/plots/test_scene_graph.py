@@ -65,10 +65,6 @@ def test_a_long_relation_runs_below_the_short_ones_inside_it():
     )
 
 
-def test_the_same_graph_gives_the_same_drawing():
-    assert plots.draw(GRAPH, caption="c").to_json() == plots.draw(GRAPH, caption="c").to_json()
-
-
 def test_a_great_graph_is_cut_and_says_by_how_much():
     graph = SceneGraph(("dog",) * 300, ((0, "wet"),) * 20, tuple((0, "see", i) for i in range(1, 300)))
     drawing = plots.arrange(graph, limit=12)

@@ -76,11 +76,6 @@ def test_texts_of_papers_are_escaped():
     assert "<b>&lt;t&gt;</b>" in page
 
 
-def test_columns_of_papers_differ_in_length_and_are_refused():
-    with pytest.raises(ValueError, match="shorter"):
-        printed(COLUMNS | {"rsum": ["1"]}, title="t")
-
-
 def test_numbers_of_runs_stand_side_by_side_each_with_its_interval_and_its_contract():
     measured = Measurement(
         MetricKey.parse("t2i/R@1"), 0.5, 0.4, 0.625, queries=5000, gallery=1000, hit="a <hit>"
