@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from workbench.metrics import Metric as Metric
     from workbench.objectives import Objective as Objective
     from workbench.records import Judgements as Judgements
+    from workbench.records import MetricKey as MetricKey
     from workbench.records import Split as Split
     from workbench.runs import Config as Config
     from workbench.runs import load_model as load_model
@@ -41,7 +42,7 @@ __getattr__ = lazily(
         "Metric": "metrics",
         "Objective": "objectives",
         "SignalMaker": "text",
-        **dict.fromkeys(("Split", "Judgements"), "records"),
-        **{module: f"{module}:*" for module in ("data", "formatting", "metrics", "runs", "text")},
+        **dict.fromkeys(("Split", "Judgements", "MetricKey"), "records"),
+        **{module: f"{module}:*" for module in ("assets", "data", "formatting", "metrics", "runs", "text")},
     },
 )
