@@ -133,7 +133,7 @@ def test_runs_that_cannot_be_held_against_each_other_are_told_as_such(root: Path
     other = root / "07_compare" / "mine"
     runs.write_results(other, {"metrics": {"moved": 1.0}})
     runs.write_status(other, "ok")
-    assert "no number is of both" in call("diff", "aaaa", "mine", "--root", root).output
+    assert "no metric in common" in call("diff", "aaaa", "mine", "--root", root).output
     runs.write_results(other, {"metrics": {"rsum": 1.0}, "split": {"name": "flickr8k/test", "images": 1000}})
     said = call("diff", "aaaa", "mine", "--root", root).output
     assert "measured on other data: scenes/test (20 images) and flickr8k/test (1,000 images)" in said

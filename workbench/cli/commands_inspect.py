@@ -34,9 +34,7 @@ from workbench.records.measurement import contracts_of, headline, measurement_ro
 from workbench.registry import require_known
 from workbench.runs import store as runs
 
-Model = Annotated[
-    str, typer.Option(help="A model made elsewhere: an open_clip name, or the path of its JSON file.")
-]
+Model = Annotated[str, typer.Option(help="Any open_clip model: its name, or the path of its JSON file.")]
 Pretrained = Annotated[
     str, typer.Option(help="Its weights: a file, or a tag of open_clip; empty takes random ones.")
 ]
@@ -64,27 +62,29 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
 ) -> None:
     """Open JupyterLab on the retrieval explorer.
 
-    Several runs of one data set stand side by side. A model that was made elsewhere needs no run: name it and
-    a folder of pictures. With --page, the answers to a few questions become a page that reads offline.
+    Compares several runs of one data set. Works with any open_clip model; no run required: name it and a
+    folder of pictures. With --page, the answers to a few questions become a page that reads offline.
     """
-    from workbench.execution import lab
+    from workbench.execution import jupyter
 
     with usage():
         require(not (run and model), "give runs, or --model with --images, not both")
         require(model or not (pretrained or images), NO_MODEL)
         require(not ask or answers, "--ask gives the questions of a page; name its file with --page")
         if answers:
-            lab.of_one_data_set(run or [], root)
+            jupyter.of_one_data_set(run or [], root)
             if model:
-                lab.require_outside(model, images, pretrained)
+                jupyter.require_model(model, images, pretrained)
             made = _page(answers, ask or [], run or [], root, (model, pretrained, images))
             emit({"page": str(made)}, as_json, [str(made)])
             return
         own = {"pretrained": pretrained, "root": root}
-        path = lab.outside_explorer(model, images, **own) if model else lab.explorer(run or [], root=root)
+        path = (
+            jupyter.model_explorer(model, images, **own) if model else jupyter.explorer(run or [], root=root)
+        )
     emit({"notebook": str(path)}, as_json, [str(path)])
     if not prepare:
-        raise typer.Exit(lab.open_lab(path))
+        raise typer.Exit(jupyter.open_lab(path))
 
 
 def _page(
@@ -172,7 +172,7 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
         lines += [evaluated(results), *numbers(results, every=every)]
     arms = columns((f"  arm of {grid}", label) for grid, label in found.arms.items())
     if found.status not in ("ok", "unwatched"):
-        lines += ["it did not end well: its numbers may be missing; the same command runs it again"]
+        lines += ["run failed; results may be incomplete. Rerun with the same command."]
     emit(facts(found), as_json, [f"{found.folder}  {found.status}", *arms, *parameters, *lines, *about])
 
 
@@ -275,11 +275,10 @@ def doctor(
     bench: Annotated[bool, typer.Option("--bench", help="How fast it is; takes minutes.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look whether this machine has what a first run needs.
+    """Check that this machine has what a first run needs.
 
-    With --model: whether a model that was made elsewhere can be asked. A few pictures of the folder, or
-    plain colours, are embedded with their captions. With --bench: what the machine does, beside
-    references.
+    With --model: whether that model works. A few pictures of the folder, or plain colours, are embedded with
+    their captions. With --bench: how fast the machine is, beside references.
     """
     with usage():
         require(model or not (pretrained or images), NO_MODEL)

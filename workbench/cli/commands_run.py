@@ -36,9 +36,9 @@ NOTHING = "does not say what to record; name numbers, as in record: [rsum]"
 
 @app.command(epilog="Example: workbench tour --root runs")
 def tour(root: Root = "runs", as_json: AsJson = False) -> None:
-    """Run the notebooks and write one page that shows what came out.
+    """Run the notebooks and write one page of their results.
 
-    They run on the embedded world; it takes minutes and downloads nothing.
+    Takes minutes on the embedded world, and downloads nothing.
     """
     with usage():
         writable(root)
@@ -105,8 +105,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
 ) -> None:
     """Run one notebook once for every arm of a grid file.
 
-    What -p gives is laid over the values of all arms. A grid file that says which table of a paper it is ends
-    in that table.
+    -p overrides the values of all arms. A grid of a paper's table ends in that table.
     """
     from workbench.execution import grid as execution
 
@@ -141,16 +140,16 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
 @app.command(cls=WithPairs, epilog="Example: workbench train -p objective=ditm --out runs/mine")
 def train(
     config: Annotated[
-        Path | None, typer.Argument(help="JSON or YAML file of fields; none takes the defaults.")
+        Path | None, typer.Argument(help="Config file (JSON or YAML). Defaults if omitted.")
     ] = None,
     parameter: Pairs = None,
     out: Out = "",
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train and evaluate one experiment.
+    """Train and evaluate one model.
 
-    It is described by a file of configuration fields, by -p, or by the defaults alone.
+    Fields come from a config file and from -p; the others keep their defaults.
     """
     from workbench import runs as experiment
     from workbench.execution import parameters
@@ -190,10 +189,10 @@ def evaluate(
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Measure the model of a finished run again.
+    """Evaluate the model of a finished run.
 
-    On its own data or on others, of which the numbers are kept beside the run. Several runs are measured as
-    one ensemble: the mean of their scores.
+    On its own data or on others, whose numbers are kept beside the run. Several runs are evaluated as one
+    ensemble: the mean of their scores.
     """
     from workbench.execution import parameters
     from workbench.runs import Target

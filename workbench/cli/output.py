@@ -59,7 +59,7 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
     """
     one, two = (dict(contracts_of(run.results)) for run in (first, second))
     if (one or two) and not one.keys() & two.keys():
-        return ["no number is of both: they are of other kinds, or one did not end well"], {}
+        return ["no metric in common (different data, or one run failed)"], {}
     labels = list(one | two) if every else headline(one | two)
     paired = {found.label: found for found in runs.differences(first, second, labels)}
     rows = [("number", "A", "B", "B - A", "in", "verdict")]

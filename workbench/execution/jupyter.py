@@ -42,14 +42,11 @@ def of_one_data_set(names: Sequence[str], root: str = "runs") -> list[Path]:
 
 
 def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
-    """A copy of the explorer's notebook that opens these runs.
+    """A copy of the explorer's notebook that opens these runs, below ``<root>/explore/``.
 
     Args:
         names: run folders, or run ids below ``root``; none = the shipped encoder.
-        root: where runs lie; the copy goes to ``<root>/explore/``, and one that lies there is replaced.
-
-    Returns:
-        The path of the copy.
+        root: where runs lie.
 
     Raises:
         FileNotFoundError: no such run, or one without a model; ValueError: runs of several data sets.
@@ -62,54 +59,44 @@ def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
     return write_text(Path(root) / "explore" / f"{EXPLORER}.ipynb", nbformat.writes(book))
 
 
-def outside_explorer(model: str, images: str, *, pretrained: str = "", root: str = "runs") -> Path:
-    """A notebook that opens the explorer on a model that was made elsewhere.
-
-    The names are looked at before JupyterLab starts; what only a loaded model shows, ``doctor`` says.
+def model_explorer(model: str, images: str, *, pretrained: str = "", root: str = "runs") -> Path:
+    """A notebook that opens the explorer on any open_clip model, ``<root>/explore/own_model.ipynb``.
 
     Args:
         model: an open_clip name, or the path of a JSON configuration.
         images: a folder of pictures.
         pretrained: a tag or the path of a checkpoint; ``""`` = random weights.
-        root: the notebook goes to ``<root>/explore/``, and one that lies there is replaced.
-
-    Returns:
-        The path of the notebook.
+        root: where runs lie.
 
     Raises:
-        KeyError, FileNotFoundError, ValueError: no such model, weights or pictures.
+        KeyError, FileNotFoundError, ValueError: as ``require_model``.
     """
-    require_outside(model, images, pretrained)
+    require_model(model, images, pretrained)
     model, pretrained, images = (
         str(Path(one).resolve()) if Path(one).exists() else one for one in (model, pretrained, images)
     )
-    said = (
+    prose = (
         f"# {Path(model).stem} on {Path(images).name}\n\nRun the cell (Shift+Enter): the pictures are "
         "embedded and the explorer opens. A picture's caption is the name of its file."
     )
-    given = f"{model!r}, {images!r}, pretrained={pretrained!r}"
-    code = (
-        f"from workbench import Explorer, open_model\n\nexplorer = Explorer([open_model({given})])\n"
-        "explorer.show()"
-    )
-    book = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_markdown_cell(said), nbformat.v4.new_code_cell(code)]
-    )
+    given = f"model={model!r}, pretrained={pretrained!r}, images={images!r}"
+    code = f"from workbench import Explorer\n\nexplorer = Explorer({given})\nexplorer.show()"
+    cells = [nbformat.v4.new_markdown_cell(prose), nbformat.v4.new_code_cell(code)]
+    book = nbformat.v4.new_notebook(cells=cells)
     book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return write_text(Path(root) / "explore" / "own_model.ipynb", nbformat.writes(book))
 
 
-def require_outside(model: str, images: str, pretrained: str = "") -> None:
+def require_model(model: str, images: str, pretrained: str = "") -> None:
     """Refuse names that stand for nothing; open_clip is looked into and not loaded, which would take seconds.
 
     Args:
-        model: as for ``outside_explorer``.
+        model: as for ``model_explorer``.
         images: likewise.
         pretrained: likewise.
 
     Raises:
-        KeyError: no such model.
-        FileNotFoundError: no such file.
+        KeyError: no such model; FileNotFoundError: no such file.
         ValueError: no pictures, or the JSON file cannot be read.
     """
     require(images, f"--model {model} needs --images, a folder of pictures")
@@ -127,12 +114,5 @@ def require_outside(model: str, images: str, pretrained: str = "") -> None:
 
 
 def open_lab(path: Path) -> int:
-    """Start JupyterLab on a notebook and wait until it is closed.
-
-    Args:
-        path: the notebook.
-
-    Returns:
-        The exit code of JupyterLab.
-    """
+    """Start JupyterLab on a notebook and wait until it is closed; returns its exit code."""
     return subprocess.run([sys.executable, "-m", "jupyterlab", str(path)], check=False).returncode
