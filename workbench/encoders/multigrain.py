@@ -21,7 +21,7 @@ from torch.nn.functional import normalize
 
 from workbench.encoders import load, member
 from workbench.encoders.base import Encoder, Pair, ParameterGroup
-from workbench.encoders.packed import Layout, transformer
+from workbench.encoders.packed import PackedIndex, transformer
 from workbench.encoders.pooling import Gate, GuidedPooling, Mean, meeting
 from workbench.records import Batch, Embedding
 from workbench.registry import Count, Dropped, Group, Natural
@@ -115,11 +115,11 @@ class Grain(nn.Module):
                 "tower does not project its tokens, set head='tokens' in the options of the base and "
                 "name a guide"
             )
-        layout = Layout(made.mask)
-        rows = self.of_parts(layout.rows(made.parts))
+        index = PackedIndex(made.mask)
+        rows = self.of_parts(index.rows(made.parts))
         for layer in self.layers:
-            rows = transformer(cast(nn.TransformerEncoderLayer, layer), rows, layout)
-        return layout.padded(normalize(rows, dim=-1)), made.mask, self.of_guide(guide)
+            rows = transformer(cast(nn.TransformerEncoderLayer, layer), rows, index)
+        return index.padded(normalize(rows, dim=-1)), made.mask, self.of_guide(guide)
 
     def weights(self, made: Embedding, guide: Tensor) -> tuple[Tensor, Tensor]:
         """Weights of GGLA ``(N, P)`` and the mask ``(N, P)``.

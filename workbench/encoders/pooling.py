@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from workbench.encoders import packed
-from workbench.encoders.packed import Layout, attention, gru
+from workbench.encoders.packed import PackedIndex, attention, gru
 
 PoolingName = Literal["gpo", "max", "mean"]
 
@@ -46,27 +46,27 @@ class Pooling(nn.Module):
             ValueError: a set has no real part.
         """
         mask = torch.ones(parts.shape[:2], dtype=torch.bool, device=parts.device) if mask is None else mask
-        layout = Layout(mask)
-        return self.of_rows(layout.rows(parts), layout)
+        index = PackedIndex(mask)
+        return self.of_rows(index.rows(parts), index)
 
-    def of_rows(self, rows: Tensor, layout: Layout) -> Tensor:
+    def of_rows(self, rows: Tensor, index: PackedIndex) -> Tensor:
         """As ``forward``, of real parts end to end.
 
         Args:
             rows: ``(R, D)``.
-            layout: which set each belongs to.
+            index: which set each belongs to.
 
         Raises:
             ValueError: a set has no real part.
         """
-        if layout.mask.shape[1] == 0 or bool((layout.sizes == 0).any()):
-            empty = torch.nonzero(layout.sizes == 0).flatten().tolist()
+        if index.mask.shape[1] == 0 or bool((index.sizes == 0).any()):
+            empty = torch.nonzero(index.sizes == 0).flatten().tolist()
             raise ValueError(
                 f"pooling: set {empty[:3]} has no real part; drop empty captions and images without regions"
             )
-        return self.pool(rows, layout)
+        return self.pool(rows, index)
 
-    def pool(self, rows: Tensor, layout: Layout) -> Tensor:
+    def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
         """Pool sets that are known to be non-empty."""
         raise NotImplementedError
 
@@ -74,18 +74,18 @@ class Pooling(nn.Module):
 class Mean(Pooling):
     """The mean of the real parts."""
 
-    def pool(self, rows: Tensor, layout: Layout) -> Tensor:
+    def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
         """Mean over the real parts."""
-        return torch.segment_reduce(rows, "mean", lengths=layout.sizes)
+        return torch.segment_reduce(rows, "mean", lengths=index.sizes)
 
 
 class Max(Pooling):
     """The maximum of the real parts, dimension by dimension."""
 
-    def pool(self, rows: Tensor, layout: Layout) -> Tensor:
+    def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
         """Maximum over the real parts."""
         # not torch.segment_reduce, whose gradient is wrong where parts of a set are equal
-        return layout.of_sets([block.amax(1) for block in layout.blocks(rows)])
+        return index.of_sets([block.amax(1) for block in index.blocks(rows)])
 
 
 class GPO(Pooling):
@@ -117,18 +117,18 @@ class GPO(Pooling):
         real = torch.arange(longest, device=sizes.device) < distinct[:, None]
         place = real.nonzero()[:, 1]
         code = position_code(longest, self.d_pe).to(self.score.weight)
-        hidden = torch.stack(gru(self.rnn, code, place, distinct)).mean(0)
-        scores = Layout(real).padded(self.score(hidden).squeeze(-1))
+        hidden = torch.stack(gru(self.rnn, code[place], distinct)).mean(0)
+        scores = PackedIndex(real).padded(self.score(hidden).squeeze(-1))
         return softmax_weights(scores, real, self.temperature)[which]
 
-    def pool(self, rows: Tensor, layout: Layout) -> Tensor:
+    def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
         """Weighted sum of the sorted parts."""
         if packed.padded_form(rows):
-            weights = self.weights(layout.sizes).to(rows.dtype)
-            return sorted_sum(layout.padded(rows), layout.mask, weights)
-        weights = self.weights(torch.tensor(layout.distinct)).to(rows.dtype)
-        blocks = zip(layout.blocks(rows), weights, strict=True)
-        return layout.of_sets([descending(block) @ theta[: block.shape[1]] for block, theta in blocks])
+            weights = self.weights(index.sizes).to(rows.dtype)
+            return sorted_sum(index.padded(rows), index.mask, weights)
+        weights = self.weights(torch.tensor(index.distinct)).to(rows.dtype)
+        blocks = zip(index.blocks(rows), weights, strict=True)
+        return index.of_sets([descending(block) @ theta[: block.shape[1]] for block, theta in blocks])
 
 
 def descending(parts: Tensor) -> Tensor:
@@ -194,8 +194,6 @@ class Projection(nn.Module):
     """A linear layer, with or without a residual MLP ``D_in - hidden - D_out`` with batch normalisation
     beside it.
 
-    Padded parts are left out, so that they do not enter the batch statistics and cost nothing.
-
     Args:
         in_dim: ``D_in``.
         out_dim: ``D_out``.
@@ -212,21 +210,8 @@ class Projection(nn.Module):
         hidden = (nn.Linear(in_dim, hidden_dim), nn.BatchNorm1d(hidden_dim), nn.ReLU()) if hidden_dim else ()
         self.mlp = nn.Sequential(*hidden, nn.Linear(hidden_dim, out_dim)) if hidden_dim else None
 
-    def forward(self, parts: Tensor, mask: Tensor) -> Tensor:
-        """Project.
-
-        Args:
-            parts: ``(N, P, D_in)``.
-            mask: ``(N, P)`` True where a part is real.
-
-        Returns:
-            ``(N, P, D_out)``, 0 where a part is not real.
-        """
-        layout = Layout(mask)
-        return layout.padded(self.of_rows(layout.rows(parts)))
-
-    def of_rows(self, rows: Tensor) -> Tensor:
-        """As ``forward``, of the real parts ``(R, D_in)``; returns ``(R, D_out)``."""
+    def forward(self, rows: Tensor) -> Tensor:
+        """The real parts ``(R, D_in)`` to ``(R, D_out)``."""
         made: Tensor = self.linear(rows)
         return made if self.mlp is None else made + self.mlp(rows)
 
@@ -258,12 +243,12 @@ class LogVar(nn.Module):
 
     def forward(self, parts: Tensor, mask: Tensor) -> Tensor:
         """Parts ``(N, P, W)`` and mask ``(N, P)`` to log sigma squared ``(N, D)``."""
-        layout = Layout(mask)
-        return self.of_rows(layout.rows(parts), layout)
+        index = PackedIndex(mask)
+        return self.of_rows(index.rows(parts), index)
 
-    def of_rows(self, rows: Tensor, layout: Layout) -> Tensor:
+    def of_rows(self, rows: Tensor, index: PackedIndex) -> Tensor:
         """As ``forward``, of real parts ``(R, W)`` end to end."""
-        return self.pooling.of_rows(self.linear(rows), layout)
+        return self.pooling.of_rows(self.linear(rows), index)
 
 
 HEADS, EPS = (16, 8, 6, 5, 4, 3, 2, 1), 1e-8
@@ -302,17 +287,17 @@ class GuidedPooling(nn.Module):
         """
         # Half precision would round the cosines to steps of 1/256, and the weights with them.
         precise = torch.promote_types(parts.dtype, torch.float32)
-        guide, given, layout = guide.to(precise), parts.to(precise), Layout(mask)
+        guide, given, index = guide.to(precise), parts.to(precise), PackedIndex(mask)
         with torch.autocast(parts.device.type, enabled=False):
             of_guide, of_parts = (
                 maps.weight.to(precise).reshape(self.maps, -1, maps.in_features)
                 for maps in (self.of_guide, self.of_parts)
             )
             asked = normalize(torch.einsum("nd,mkd->nmk", guide, of_guide), dim=-1)
-            found = torch.einsum("rd,mkd->rmk", layout.rows(given), of_parts)
+            found = torch.einsum("rd,mkd->rmk", index.rows(given), of_parts)
             # A dot product of mapped vectors, as one of the part itself: (W_p x) . a = x . (W_p' a).
             dots = given @ torch.einsum("nmk,mkd->ndm", asked, of_parts)
-            lengths = layout.padded(found.norm(dim=-1)).clamp(min=EPS)
+            lengths = index.padded(found.norm(dim=-1)).clamp(min=EPS)
         return (dots / lengths).mean(-1).masked_fill(~mask, -torch.inf).softmax(-1).to(parts.dtype)
 
     def forward(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
@@ -371,12 +356,12 @@ class RegionAttention(nn.Module):
         self.attention = nn.MultiheadAttention(dim, heads, batch_first=True)
         self.feed_forward = nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, dim))
 
-    def forward(self, rows: Tensor, layout: Layout) -> Tensor:
+    def forward(self, rows: Tensor, index: PackedIndex) -> Tensor:
         """Regions ``(R, D)``, the real ones of all images end to end, in the light of one another."""
-        length = layout.mask.shape[1]
+        length = index.mask.shape[1]
         code = self.dropout(self.code(position_code(length, CODE).to(rows)))
-        places = layout.mask.cumsum(1)[layout.mask] - 1 if self.renumber else layout.places % length
+        places = index.mask.cumsum(1)[index.mask] - 1 if self.renumber else index.places % length
         seen = self.before(rows + code[places])
-        rows = rows + attention(self.attention, seen, layout)
+        rows = rows + attention(self.attention, seen, index)
         made: Tensor = rows + self.feed_forward(self.between(rows))
         return made

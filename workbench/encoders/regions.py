@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from workbench.encoders.base import Encoder
-from workbench.encoders.packed import Layout
+from workbench.encoders.packed import PackedIndex
 from workbench.encoders.pooling import LogVar, PoolingName, Projection, RegionAttention, pool
 from workbench.records import Batch, Embedding
 from workbench.registry import Count, Dropped, Natural, Share
@@ -73,12 +73,12 @@ class Regions(Encoder):
             raise ValueError(
                 f"regions: features must be (I, K, {self.in_dim}), got {tuple(features.shape)}; set in_dim"
             )
-        layout = Layout(self.seen(features))
-        rows = self.projection.of_rows(self.feature_dropout(layout.rows(features)))
-        rows = rows if self.attention is None else self.attention(rows, layout)
-        log_var = self.log_var.of_rows(rows, layout) if self.log_var else None
-        mean = normalize(self.pooling.of_rows(rows, layout), dim=-1)
-        return Embedding(mean, log_var, layout.padded(rows), layout.mask)
+        index = PackedIndex(self.seen(features))
+        rows: Tensor = self.projection(self.feature_dropout(index.rows(features)))
+        rows = rows if self.attention is None else self.attention(rows, index)
+        log_var = self.log_var.of_rows(rows, index) if self.log_var else None
+        mean = normalize(self.pooling.of_rows(rows, index), dim=-1)
+        return Embedding(mean, log_var, index.padded(rows), index.mask)
 
     def seen(self, features: Tensor) -> Tensor:
         """``(I, K)`` True for the regions that this pass sees: all of them, unless in training."""

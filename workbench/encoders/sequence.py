@@ -16,11 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._text_backbone import TextBackbone
 from workbench.encoders.base import Encoder
-from workbench.encoders.packed import Layout, gru, transformer
+from workbench.encoders.packed import PackedIndex, gru, transformer
 from workbench.encoders.pooling import LogVar, PoolingName, Projection, fitting_heads, pool
-from workbench.encoders.words import FIRST_WORD, UNKNOWN, touch, word_table
+from workbench.encoders.words import FIRST_WORD, UNKNOWN, TextBackbone, touch, word_table
 from workbench.io import cache_folder
 from workbench.records import Batch, Embedding, require
 from workbench.registry import Natural, Share
@@ -120,16 +119,12 @@ class Sequence(Encoder):
     def texts(self, batch: Batch) -> Embedding:
         """Embed the captions; ``parts`` are the words in context."""
         words, mask = self.look_up(batch)
-        layout = Layout(mask)
-        vectors, which = layout.rows(words), None
-        if self.words is not None:
-            # A batch says few distinct words many times: each is looked up and mapped once.
-            distinct, which = torch.unique(vectors, return_inverse=True)
-            vectors = self.words(distinct)
-        rows = self.layer(vectors, which, layout)
-        log_var = self.log_var.of_rows(rows, layout) if self.log_var else None
-        mean = normalize(self.pooling.of_rows(rows, layout), dim=-1)
-        return Embedding(mean, log_var, layout.padded(rows), mask)
+        index = PackedIndex(mask)
+        rows = index.rows(words)
+        rows = self.layer(rows if self.words is None else self.words(rows), index)
+        log_var = self.log_var.of_rows(rows, index) if self.log_var else None
+        mean = normalize(self.pooling.of_rows(rows, index), dim=-1)
+        return Embedding(mean, log_var, index.padded(rows), mask)
 
     def look_up(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """``(T, L)`` ids of the words, or their features ``(T, L, word_dim)``, and ``(T, L)`` their mask; in
@@ -177,8 +172,8 @@ class _Gru(nn.Module):
         super().__init__()
         self.rnn = nn.GRU(in_dim, out_dim, batch_first=True, bidirectional=True)
 
-    def forward(self, vectors: Tensor, which: Tensor | None, layout: Layout) -> Tensor:
-        return torch.stack(gru(self.rnn, vectors, which, layout.sizes)).mean(0)
+    def forward(self, rows: Tensor, index: PackedIndex) -> Tensor:
+        return torch.stack(gru(self.rnn, rows, index.sizes)).mean(0)
 
 
 class _Reader(nn.Module):
@@ -192,11 +187,11 @@ class _Reader(nn.Module):
         self.block = block if layer == "transformer" else None
         self.projection = Projection(in_dim, out_dim, MLP_DIM if layer == "mlp" else 0)
 
-    def forward(self, vectors: Tensor, which: Tensor | None, layout: Layout) -> Tensor:
-        rows = vectors if which is None else vectors[which]
+    def forward(self, rows: Tensor, index: PackedIndex) -> Tensor:
         if self.block is not None:
-            rows = transformer(self.block, rows, layout)
-        return self.projection.of_rows(rows)
+            rows = transformer(self.block, rows, index)
+        projected: Tensor = self.projection(rows)
+        return projected
 
 
 MEMBER = Sequence

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from workbench.encoders._open_clip import fitting
 from workbench.encoders.base import Encoder
 from workbench.encoders.graph.concepts import FrozenVectors, PieceReader, TextTower, WordGru
 from workbench.encoders.graph.layers import (
@@ -240,8 +241,6 @@ class Graph(Encoder):
             return done | {"concepts": {**concepts, "backbone": "random"}}
         if concepts.get("kind") != "towers":
             return done
-        from workbench.encoders._open_clip import fitting
-
         form = fitting(str(concepts["name"]), str(options.get("pretrained", "")))
         return done | ({"concepts": {**concepts, "name": form}} if form != concepts["name"] else {})
 

@@ -15,9 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._text_backbone import TextBackbone
-from workbench.encoders.packed import Layout, gru
-from workbench.encoders.words import FIRST_WORD, UNKNOWN, close_up, word_table
+from workbench.encoders._open_clip import build, describe, fitting
+from workbench.encoders._open_clip_towers import depths, read_text, text_tower
+from workbench.encoders.packed import PackedIndex, gru
+from workbench.encoders.words import FIRST_WORD, UNKNOWN, TextBackbone, close_up, word_table
 from workbench.records import require
 
 KINDS = ("objects", "attributes", "relations")
@@ -93,11 +94,10 @@ class WordGru(nn.Module):
         return self._last(kind, distinct)[which]
 
     def _last(self, kind: str, ids: Tensor) -> Tensor:
-        layout = Layout(ids != 0)
-        distinct, which = torch.unique(layout.rows(ids), return_inverse=True)
-        hidden = gru(cast(nn.GRU, self.readers[kind]), self.words(distinct), which, layout.sizes)
-        ends = layout.sizes.cumsum(0) - 1
-        last = zip(hidden, (ends, ends - layout.sizes + 1), strict=False)
+        index = PackedIndex(ids != 0)
+        hidden = gru(cast(nn.GRU, self.readers[kind]), self.words(index.rows(ids)), index.sizes)
+        ends = index.sizes.cumsum(0) - 1
+        last = zip(hidden, (ends, ends - index.sizes + 1), strict=False)
         return torch.stack([states[place] for states, place in last]).mean(0)
 
     def _touch(self, kind: str, ids: Tensor) -> Tensor:
@@ -171,10 +171,6 @@ class TextTower(nn.Module):
     """
 
     def __init__(self, model: str, pretrained: str) -> None:
-        # open_clip takes seconds to import
-        from workbench.encoders._open_clip import build, describe, fitting
-        from workbench.encoders._open_clip_towers import text_tower
-
         super().__init__()
         description = describe(fitting(model, pretrained))
         network: Any = build(description, pretrained)
@@ -193,14 +189,10 @@ class TextTower(nn.Module):
 
     def read(self, ids: Tensor) -> Tensor:
         """``(n, width)`` unit vectors of phrases or captions, ``(n, L)`` token ids."""
-        from workbench.encoders._open_clip_towers import read_text
-
         return normalize(read_text(self.tower, ids, joint=True)[0], dim=-1)
 
     def depths(self) -> dict[str, int]:
         """The tower's parameters by depth, for rates that fall with it."""
-        from workbench.encoders._open_clip_towers import depths
-
         return depths(self.tower)
 
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout, leaky_relu, normalize
 
-from workbench.encoders.packed import Layout
+from workbench.encoders.packed import PackedIndex
 from workbench.losses.similarity import cosine
 from workbench.records import Embedding
 from workbench.registry import Count, Dropped, Natural, Positive
@@ -91,7 +91,7 @@ def cross_similarity(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]
         raise ValueError(
             f"regions and words must have one width, here {widths}; choose the encoder 'multigrain'"
         )
-    of_images, of_texts = Layout(seen), Layout(real)
+    of_images, of_texts = PackedIndex(seen), PackedIndex(real)
     captions = of_texts.blocks(normalize(of_texts.rows(words), dim=-1))
     shapes = [(len(block), block.shape[1]) for block in captions]
     all_words = torch.cat([block.flatten(0, 1) for block in captions])
