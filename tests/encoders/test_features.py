@@ -226,7 +226,7 @@ def test_efficientnet_lite0_carries_imagenet_weights_and_its_own_constants(lite0
             "no backbone 'efficientnet_lite9'; did you mean efficientnet_lite0",
         ),
         ("timm:", "no backbone 'timm:'"),
-        ("resnet18", "known: efficientnet_lite0, scenes_backbone, open_clip:MODEL/WEIGHTS, timm:NAME/WE"),
+        ("resnet18", "known: efficientnet_lite0, scenes_backbone, open_clip:MODEL/WEIGHTS, timm:MODEL/WE"),
         ("scene_backbone", "did you mean scenes_backbone"),
         ("timm:test_resnett/random", "timm has no model 'test_resnett'; did you mean test_resnet"),
         ("open_clip:ViT-B-32", "names no weights; write open_clip:ViT-B-32/WEIGHTS"),

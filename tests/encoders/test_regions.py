@@ -138,7 +138,7 @@ def test_features_of_another_width_are_refused_with_the_remedy(features):
 def test_regions_attend_to_those_that_this_pass_sees_and_to_no_other(features):
     encoder = made(embed_dim=8, attention_heads=2).eval()
     with_all = encoder.images(batch(features)).parts
-    assert not torch.allclose(with_all, encoder.projection(features, torch.ones(5, 7, dtype=torch.bool)))
+    assert not torch.allclose(with_all, encoder.projection(features.flatten(0, 1)).view(5, 7, -1))
     encoder.seen = lambda _: torch.arange(7).expand(5, 7) < 4
     spoilt = features.clone()
     spoilt[:, 4:] = 1e9
