@@ -18,7 +18,7 @@ def test_a_name_is_found_among_what_comes_with_the_package(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     assert library.find("03_train", "notebook") == library.shipped() / "03_train.ipynb"
     assert library.find("ditm_table4", "grid").read_text()
-    assert library.find("flickr8k_ditm.json", "configuration").is_file()
+    assert library.find("flickr8k_ditm.yaml", "configuration").is_file()
 
 
 def test_ones_own_copy_is_found_first_and_a_path_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -44,9 +44,9 @@ def test_a_name_that_is_not_there_lists_the_near_ones(name: str, kind: str, near
 
 def test_everything_is_laid_out_and_nothing_is_overwritten(tmp_path: Path):
     written = library.lay_out(tmp_path / "mine")
-    assert {path.suffix for path in written} == {".ipynb", ".json", ".yaml"}
+    assert {path.suffix for path in written} == {".ipynb", ".yaml"}
     assert len(written) == sum(
-        path.suffix in (".ipynb", ".json", ".yaml")
+        path.suffix in (".ipynb", ".yaml")
         and path.parent.name in ("notebooks", "configs", "grids", "parameters")
         for place in library.sources()
         for path in place.rglob("*")

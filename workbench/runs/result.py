@@ -155,7 +155,7 @@ class OpenRun:
         """``(queries,)`` rank of each query's best relevant item, 1 = first; NaN where nothing is relevant.
 
         Args:
-            direction: image to text or text to image.
+            direction: whether images or captions are the queries.
             judgements: name of the split's judgements that say what is relevant.
         """
         return ranks_of(self._scored(), self.split.judgements[judgements], direction).first
@@ -287,10 +287,6 @@ def kept_config(folder: Path) -> Config:
 def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
     """The model of a finished run; without a folder, the shipped pre-trained encoder of the embedded world.
 
-    Args:
-        folder: a run folder with a checkpoint, or ``""``.
-        device: where the weights go.
-
     Raises:
         FileNotFoundError: the folder holds no checkpoint.
         ChecksumError: a file of it is damaged, or is that of another run; the message names it.
@@ -334,8 +330,8 @@ def open_runs(
         features: the frozen backbone whose features they read there; empty = each its own.
 
     Returns:
-        One opened run each, named by its objective; where an objective comes twice, also by the one or two
-        settings in which its runs differ, else by its run id. Runs of one data set share one split.
+        One opened run each, named by its objective, where one comes twice by what differs or the run id as
+        well. Runs of one data set share one split.
 
     Raises:
         FileNotFoundError: no such run; one without a checkpoint raises it when its model is asked for.
@@ -354,9 +350,7 @@ def open_runs(
 
 
 def _names(opened: Sequence[OpenRun]) -> list[str]:
-    """Names that tell open runs apart: where an objective comes twice, with the few settings in which its
-    runs differ, else with the run id.
-    """
+    """Names that tell open runs apart."""
     made = []
     for number, one in enumerate(opened, 1):
         alike = [other.config for other in opened if other.name == one.name]
@@ -439,12 +433,10 @@ def open_model(
         name: of the column; ``""`` = the model's own.
 
     Raises:
-        KeyError, FileNotFoundError, ValueError, TypeError: as ``external_model`` and ``folder_split``.
+        KeyError, FileNotFoundError, ValueError, TypeError: as these.
     """
-    split, made = (
-        images if isinstance(images, Split) else folder_split(images),
-        external_model(model, pretrained),
-    )
+    split = images if isinstance(images, Split) else folder_split(images)
+    made = external_model(model, pretrained)
     called = name or (model if isinstance(model, str) else type(model).__name__)
 
     @cache
