@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
@@ -112,8 +113,11 @@ class Shelf:
         self.public = lazily(package, bases)
 
     def names(self) -> list[str]:
-        """Names of the members, sorted: files of the folder and entry points. No member is imported."""
-        return sorted({*self.files, *self._entries()})
+        """Names of the members, sorted: files of the folder, and entry points whose package is installed. None
+        is imported.
+        """
+        there = {name for name, entry in self._entries().items() if find_spec(entry.module.split(".")[0])}
+        return sorted(self.files | there)
 
     @cached_property
     def files(self) -> set[str]:
