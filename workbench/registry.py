@@ -113,8 +113,8 @@ class Shelf:
         self.public = lazily(package, bases)
 
     def names(self) -> list[str]:
-        """Names of the members, sorted: files of the folder, and entry points whose package is installed. None
-        is imported.
+        """Names of the members, sorted: files of the folder, and entry points whose package is there. None is
+        imported.
         """
         there = {name for name, entry in self._entries().items() if find_spec(entry.module.split(".")[0])}
         return sorted(self.files | there)

@@ -36,7 +36,7 @@ from workbench.losses.terms import Reduction, ScalarReduction, full_precision, r
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective, settings
 from workbench.objectives.parts.attention import CrossAttention, masked_mean, parts_of
-from workbench.objectives.parts.selection import Rule, Selection, constraint
+from workbench.objectives.parts.selection import Rule, Selections, constraint, named
 from workbench.records import Batch, Embedding, require
 from workbench.registry import Group, NotNegative, make
 
@@ -167,7 +167,7 @@ class DIAS(Objective):
             themselves, for encoders without parts.
         denominators: of the alignment, ``"absolute"`` or ``"printed"``.
         selection: of both constraints, a rule of ``Selection`` or a mapping of its fields, ``{"rule":
-            "top_k", "keep": 0.1}``.
+            "top_k", "keep": 0.1}``; ``{"inter": "dense", "intra": "p"}`` chooses for each.
         reduction: ``"sum"`` (the paper's) or ``"mean"``, over pairs, dimensions, and pairs of different
             instances.
 
@@ -197,7 +197,7 @@ class DIAS(Objective):
         cutoff: Annotated[float, Interval(gt=NEAREST, lt=2)] = 1.7,
         rows: Literal["mean", "attended", "pooled"] = "mean",
         denominators: Literal["absolute", "printed"] = "absolute",
-        selection: Annotated[Rule | Mapping[str, Any], Group(Selection)] = "p",
+        selection: Annotated[Rule | Mapping[str, Any], Group(Selections)] = "p",
         reduction: ScalarReduction = "sum",
     ) -> None:
         super().__init__()
@@ -207,12 +207,11 @@ class DIAS(Objective):
         self.scores_parts = scorer != "dual"
         form = {"form": scorer if self.scores_parts else "cross"} if isinstance(scorer, str) else scorer
         self.attention = make("dias: scorer", CrossAttention, form)
-        self.selection = make(
-            "dias: selection", Selection, {"rule": selection} if isinstance(selection, str) else selection
-        )
+        self.selections = make("dias: selection", Selections, named(selection)).each()
         # of inter and intra, each of rows (images) and of columns (captions)
-        start = torch.full((2, 2), self.selection.start)
-        self.beta = nn.Parameter(start) if self.selection.learned else nn.Buffer(start, persistent=False)
+        start = torch.tensor([[one.start] * 2 for one in self.selections])
+        learned = any(one.learned for one in self.selections)
+        self.beta = nn.Parameter(start) if learned else nn.Buffer(start, persistent=False)
         self.declare()
 
     def declare(self) -> None:
@@ -250,7 +249,7 @@ class DIAS(Objective):
 
     def _constraint(self, which: int, difference: Tensor) -> Tensor:
         difference = full_precision(difference)
-        return constraint(difference, self.selection, self.beta[which], reduction=self.reduction)
+        return constraint(difference, self.selections[which], self.beta[which], reduction=self.reduction)
 
     def _rows(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
         """Rows of images and captions over which dimensions are correlated; the arguments are pairs."""

@@ -18,8 +18,9 @@ Departures:
 """
 
 import math
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 import torch
 from annotated_types import Interval
@@ -27,6 +28,7 @@ from torch import Tensor
 
 from workbench.losses.terms import ScalarReduction
 from workbench.records import require
+from workbench.registry import Group, make
 
 Rule = Literal["p", "printed", "top_k", "l1", "dense"]
 SLOPE = 0.05
@@ -105,6 +107,29 @@ class Selection:
         """``(N, N)`` bool, what the thresholds are made from."""
         whole = torch.ones_like(difference, dtype=torch.bool)
         return whole if self.diagonal else whole.fill_diagonal_(False)
+
+
+@dataclass(frozen=True)
+class Selections(Selection):
+    """What the two constraints of an objective keep.
+
+    Args:
+        inter, intra: a rule, or fields of ``Selection``, for one of them; the rest is that of both.
+    """
+
+    inter: Annotated[Rule | Mapping[str, Any], Group(Selection)] = field(default_factory=dict)
+    intra: Annotated[Rule | Mapping[str, Any], Group(Selection)] = field(default_factory=dict)
+
+    def each(self) -> tuple[Selection, Selection]:
+        """Those of ``inter`` and of ``intra``."""
+        both = {name: getattr(self, name) for name in ("rule", "beta", "keep", "diagonal")}
+        inter, intra = (make("selection", Selection, both | named(part)) for part in (self.inter, self.intra))
+        return inter, intra
+
+
+def named(given: Rule | Mapping[str, Any]) -> dict[str, Any]:
+    """A rule alone as a field by its name."""
+    return {"rule": given} if isinstance(given, str) else dict(given)
 
 
 def constraint(
