@@ -1,0 +1,142 @@
+"""How well parsed scene graphs agree with those that people annotated."""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from workbench.io import parse_json, read_rows, read_text, reading_errors
+from workbench.records import SceneGraph
+from workbench.text.tuple_f1 import PARTS, TupleScore, tuple_scores
+
+TEXTS = {
+    "flickr8k": "flickr8k/Flickr8k.token.txt",
+    "coco": "coco/captions_val2017.json",
+    "hierarcaps": "hierarcaps/hierarcaps_test.csv",
+}
+Part = Literal["dev", "test", "seen", "held", "fresh", "late", "last", "fresh2"]
+
+
+class Agreement(NamedTuple):
+    """Micro-averaged figures in [0, 1]; a figure over nothing is 0."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True)
+class Annotated:
+    """Captions with the graphs that an annotator gave them.
+
+    Args:
+        ids: ``(source, id)`` of each caption.
+        captions: their texts.
+        graphs: one a caption.
+    """
+
+    ids: tuple[tuple[str, str], ...]
+    captions: tuple[str, ...]
+    graphs: tuple[SceneGraph, ...]
+
+
+def annotated(file: Path | str, root: Path | str = "", part: Part = "test") -> Annotated:
+    """Annotated captions; the file holds their graphs, and their texts are looked up.
+
+    Args:
+        file: JSON lines, such as ``tools/caption_graphs/data/annotated.jsonl`` of the repository.
+        root: the folder that holds the files of ``TEXTS`` that the part is drawn from; empty = the one that
+            ``WORKBENCH_DATA`` names.
+        part: ``"dev"`` (60 captions), ``"seen"`` (150), ``"fresh"`` (200) or ``"late"`` (8,300), for writing
+            rules; ``"test"`` (200), ``"held"`` (150) or ``"last"`` (300), for measuring; ``"fresh2"`` (100),
+            on which parsers are compared.
+
+    Raises:
+        FileNotFoundError: a file of captions is absent.
+        ValueError: a caption is absent, or its text is not the one that was annotated.
+    """
+    rows = [row for row in records(file) if row["part"] == part]
+    base = Path(root or os.environ.get("WORKBENCH_DATA", ""))
+    drawn = dict.fromkeys(row["source"] for row in rows)
+    known = {source: texts(base / TEXTS[source], source) for source in drawn}
+    graphs = tuple(SceneGraph.of(row["objects"], row["attributes"], row["relations"]) for row in rows)
+    captions = tuple(_checked(row, known[row["source"]]) for row in rows)
+    return Annotated(tuple((row["source"], row["id"]) for row in rows), captions, graphs)
+
+
+def records(file: Path | str) -> list[dict[str, Any]]:
+    """Every annotated caption of all parts, as the file has it."""
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    return [parse_json(line, file) for line in lines]
+
+
+def texts(path: Path, source: str) -> dict[str, str]:
+    """All captions of a source by id.
+
+    Args:
+        path: its file of captions.
+        source: ``"flickr8k"``, ``"coco"`` or ``"hierarcaps"``; the last has four texts a row, from ``"0#0"``,
+            the most generic of row 0, to ``"0#3"``.
+
+    Raises:
+        FileNotFoundError: the file is absent.
+        ValueError: it is damaged, or something else.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"annotated captions: no {path}; the texts of {source} are looked up there")
+    with reading_errors(path, f"does not hold the texts of {source}"):
+        if source == "coco":
+            return {str(one["id"]): one["caption"].strip() for one in coco_annotations(path)}
+        if source == "hierarcaps":
+            names, *rows = read_rows(path)
+            at = [names.index(name) for name in ("id", "captions")]
+            chains = [(row[at[0]], row[at[1]].split(" => ")) for row in rows]
+            return {
+                f"{row}#{level}": text.strip() for row, chain in chains for level, text in enumerate(chain)
+            }
+        pairs = (line.split("\t", 1) for line in read_text(path).splitlines() if "\t" in line)
+        return {name: caption.strip() for name, caption in pairs}
+
+
+def coco_annotations(path: Path) -> list[dict[str, Any]]:
+    """The captions of a file of COCO, each with its id and that of its image."""
+    annotations: list[dict[str, Any]] = parse_json(read_text(path), path)["annotations"]
+    return annotations
+
+
+def _checked(row: dict[str, Any], texts: dict[str, str]) -> str:
+    text, name = texts.get(row["id"]), f"{row['source']} {row['id']!r}"
+    if text is None:
+        raise ValueError(f"annotated captions: there is no caption {name}; is the file complete?")
+    if hashlib.sha256(text.encode()).hexdigest()[:16] != row["sha256"]:
+        raise ValueError(f"annotated captions: the text of {name} is not the one that was annotated")
+    return text
+
+
+def agreement(parsed: Sequence[SceneGraph], truth: Sequence[SceneGraph]) -> dict[str, Agreement]:
+    """Precision, recall and F1 of tuples over all captions together, as sets within a caption.
+
+    Args:
+        parsed: ``N`` graphs.
+        truth: ``N`` graphs of the same captions.
+
+    Returns:
+        ``"objects"``, ``"attributes"`` and ``"relations"``, an ``Agreement`` each.
+
+    Raises:
+        ValueError: the numbers of graphs differ.
+
+    Example:
+        >>> found = SceneGraph(("man", "dog"), ((0, "tall"),))
+        >>> agreement([found], [SceneGraph(("man", "hat"))])["objects"]
+        Agreement(precision=0.5, recall=0.5, f1=0.5)
+    """
+    if len(parsed) != len(truth):
+        raise ValueError(
+            f"agreement: {len(parsed)} parsed graphs, {len(truth)} annotated ones; give the same captions"
+        )
+    scores = [tuple_scores(mine, [theirs]) for mine, theirs in zip(parsed, truth, strict=True)]
+    totals = {part: sum((one[part] for one in scores), TupleScore(0, 0, 0)) for part in PARTS}
+    return {part: Agreement(total.precision, total.recall, total.f1) for part, total in totals.items()}
