@@ -27,7 +27,7 @@ CELLS = (
     f"import sys\nsys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
     "from dataclasses import replace\n"
     "from tests.views.explorer.toys import toy_space\n"
-    "from workbench.data import scenes\n"
+    "import scene_world as scenes\n"
     "from workbench.views.explorer import Explorer",
     "split = scenes.load('test', size=40, image_size=64)\n"
     f"captions = (*{HOSTILE!r}, *split.captions[5:])\n"
