@@ -84,7 +84,7 @@ def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(r
     for more, family in (((), headline(first)), (("--all",), list(first))):
         lines = [line.split() for line in printed(root, "diff", *names, *more).splitlines()]
         rows = {line[0]: line for line in lines if line and line[0] in first}
-        told = {one.key: one for one in runs.differences(*pair, family)}
+        told = {one.label: one for one in runs.differences(*pair, family)}
         assert {"rsum"} <= told.keys() & rows.keys()
         for key, one in told.items():
             if key not in rows:

@@ -3,7 +3,7 @@
 IRREGULAR = {
     "man": "men", "woman": "women", "child": "children", "person": "people", "foot": "feet", "mouse": "mice",
     "sheep": "sheep", "fish": "fish", "people": "people", "bus": "buses",
-    "cactus": "cacti",
+    "cactus": "cacti", "epoch": "epochs",
 }  # fmt: skip
 PLACES = frozenset({
     "about", "above", "across", "after", "against", "along", "alongside", "among", "amid", "around",

@@ -76,7 +76,9 @@ def test_ranks_by_other_judgements_and_folds_of_ranks_are_refused(world):
     with pytest.raises(ValueError, match=r"'own' were not ranked, only \['graded'\]"):
         recall(ranked, own)
     with pytest.raises(ValueError, match="cannot be cut into folds"):
-        recall(Ranked(image[:20] @ text.T, [kept := graded.cut(20, np.arange(60))]), kept, folds=5)
+        recall(
+            Ranked(image[:20] @ text.T, [kept := graded.among(np.arange(20), np.arange(60))]), kept, folds=5
+        )
 
 
 @pytest.mark.parametrize("few", [0, 1000])

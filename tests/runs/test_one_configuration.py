@@ -13,6 +13,7 @@ import yaml
 from paper_tables import search
 from typer.testing import CliRunner
 
+import workbench
 from tests.runs.test_experiment import SMALL, TINY
 from workbench import assets, data, objectives
 from workbench import runs as experiment
@@ -29,8 +30,8 @@ NAMED = {"train_images": 30, "epochs": 2, "batch_size": 16, "lr": 1e-3, "seed": 
 def of_notebook(values):
     """The configuration that the code of 03_train builds from its parameters."""
     cells = nbformat.read(library.find("03_train"), 4).cells
-    (code,) = [cell.source for cell in cells if "config = Config(" in cell.source]
-    space = {**values, "Config": Config}
+    (code,) = [cell.source for cell in cells if "config = wb.Config(" in cell.source]
+    space = {**values, "wb": workbench}
     exec(code.partition("\nfolder = ")[0], space)
     return resolve(space["config"])
 

@@ -129,7 +129,7 @@ def test_runs_are_compared_without_their_checkpoints(folders, tmp_path):
     assert after[1].equals(before[1])
     first, second = (runs.read(folder) for folder in bare)
     told = runs.differences(first, second, compare.first_keys(opened[0].split.judgements))
-    assert [(one.key, one.value, one.low, one.high, one.mark) for one in told] == list(
+    assert [(one.label, one.value, one.low, one.high, one.mark) for one in told] == list(
         before[1][["key", "value", "low", "high", "mark"]].itertuples(index=False, name=None)
     )
     with pytest.raises(FileNotFoundError, match=r"model\.safetensors missing"):

@@ -80,7 +80,10 @@ def model_explorer(model: str, images: str, *, pretrained: str = "", root: str =
         "embedded and the explorer opens. A picture's caption is the name of its file."
     )
     given = f"model={model!r}, pretrained={pretrained!r}, images={images!r}"
-    code = f"from workbench import Explorer\n\nexplorer = Explorer({given})\nexplorer.show()"
+    code = (
+        "from workbench import Explorer, open_model\n\n"
+        f"explorer = Explorer([open_model({given})])\nexplorer.show()"
+    )
     cells = [nbformat.v4.new_markdown_cell(prose), nbformat.v4.new_code_cell(code)]
     book = nbformat.v4.new_notebook(cells=cells)
     book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
