@@ -10,7 +10,9 @@ import sys
 import pytest
 import torch
 
+from tests.runs.trained_twice import SMALL
 from workbench import objectives
+from workbench.runs import Config, prepare, run
 from workbench.training import deterministic_algorithms
 
 
@@ -40,3 +42,13 @@ def test_an_operation_without_a_deterministic_form_is_named_with_the_remedy():
         deterministic_algorithms(True),
     ):
         raise RuntimeError("put_ does not have a deterministic implementation, but you set something. More.")
+
+
+def test_what_is_drawn_between_preparing_and_training_changes_no_number():
+    config = Config(objective="vsepp", **SMALL)
+    at_once, later = prepare(config), prepare(config)
+    both = [run(at_once).history]
+    torch.rand(7)
+    both.append(run(later).history)
+    kept = [[{k: v for k, v in epoch.items() if k != "seconds"} for epoch in history] for history in both]
+    assert kept[0] == kept[1]

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from workbench import data, encoders, text
 from workbench.encoders import backbones
@@ -118,6 +120,8 @@ class Prepared:
         model: encoders, objective and signal makers, before training.
         train: the training split ready for batches; ``None`` where nothing is trained.
         val, test: the other splits, with what evaluation reads.
+        random_state: of PyTorch's generator after this, from which training goes on, whatever else is drawn
+            in between.
     """
 
     config: Config
@@ -125,6 +129,7 @@ class Prepared:
     train: Source | None
     val: Source
     test: Source
+    random_state: Tensor = field(default_factory=torch.get_rng_state)
 
 
 def prepare(config: Config, *, progress: bool = True) -> Prepared:

@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from workbench.io import only_writer, write_json
 from workbench.records import require
 from workbench.runs import store as runs
@@ -43,6 +45,7 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
     position = checkpoint.TrainingPosition(Path(folder), made_from(ready)) if folder else None
     if ready.train is not None:
         writer = only_writer(folder) if folder and leads() else nullcontext()
+        torch.set_rng_state(ready.random_state)
         with writer, deterministic_algorithms(settings.deterministic):
             history = fit(
                 model.pair, model.objective, ready.train,
