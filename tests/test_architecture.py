@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 16_000, "lines": 33_200, "files": 190, "all statements": 20_300, "all lines": 41_700}
+MOST = {"statements": 14_870, "lines": 31_200, "files": 181, "all statements": 18_950, "all lines": 39_400}
 
 
 def test_the_library_is_thin():
@@ -171,7 +171,7 @@ def test_there_is_no_import_circle():
 
 def test_files_and_functions_are_short():
     lengths = {str(file.relative_to(ROOT)): len(file.read_text().splitlines()) for file in SHIPPED}
-    assert {name: n for name, n in lengths.items() if n > 500 and name not in LONG_FILES} == {}
+    assert {name: n for name, n in lengths.items() if n > 480 and name not in LONG_FILES} == {}
     long = {f"{name_of(file)}.{f.name}": size(f) for file in SHIPPED for f in functions(file) if size(f) > 40}
     assert long == {}
     assert median(size(f) for file in SHIPPED for f in functions(file)) <= 10

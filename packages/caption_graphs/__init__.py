@@ -18,6 +18,7 @@ from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 
+import networkx
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
@@ -32,7 +33,7 @@ from workbench.text.signal import SignalMaker
 
 CHUNK = 1024  # captions whose trees are in memory together
 WORTH = 16_384  # captions, 10 s of work for one process; below that, others would cost more than they bring
-__all__ = ["SceneGraphSignal", "SceneGraphs", "graph_of", "parse", "split"]
+__all__ = ["SceneGraphSignal", "SceneGraphs", "graph_of", "parse", "split", "to_networkx"]
 
 
 @dataclass(frozen=True)
@@ -165,3 +166,25 @@ def _code() -> str:
     for file in files:
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def to_networkx(graph: SceneGraph) -> networkx.DiGraph:
+    """The graph with one vertex for each object and attribute.
+
+    Args:
+        graph: objects, attributes, relations.
+
+    Returns:
+        Vertices are numbered, objects first; each has ``kind`` (``"object"`` or ``"attribute"``) and
+        ``label``. An edge has ``kind`` (``"attribute"`` or ``"relation"``) and ``labels``, a tuple, since two
+        things may be related twice.
+    """
+    made = networkx.DiGraph()
+    made.add_nodes_from((node, {"kind": "object", "label": name}) for node, name in enumerate(graph.objects))
+    for number, (node, attribute) in enumerate(graph.attributes, len(graph.objects)):
+        made.add_node(number, kind="attribute", label=attribute)
+        made.add_edge(node, number, kind="attribute", labels=())
+    for subject, relation, thing in graph.relations:
+        before = made.edges[subject, thing]["labels"] if made.has_edge(subject, thing) else ()
+        made.add_edge(subject, thing, kind="relation", labels=(*before, relation))
+    return made

@@ -6,7 +6,7 @@ from pathlib import Path
 import caption_graphs as scene_graph
 import numpy as np
 import pytest
-from caption_graphs import tree
+from caption_graphs import to_networkx, tree
 from caption_graphs.vocabulary import known
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -358,3 +358,10 @@ def test_every_class_of_words_that_a_rule_names_stands_in_the_word_file_and_is_u
     rules = "".join(file.read_text("utf-8") for file in Path(scene_graph.__file__).parent.glob("*.py"))
     named = set(re.findall(r"\bknown\.([a-z_]+)\b(?!\()", rules)) - {"update"}
     assert named == set(vars(known))
+
+
+def test_a_graph_becomes_one_of_networkx_with_a_vertex_for_each_object_and_attribute():
+    made = to_networkx(SceneGraph(("man", "horse"), ((1, "brown"),), ((0, "ride", 1), (0, "on", 1))))
+    assert [data["label"] for _, data in made.nodes(data=True)] == ["man", "horse", "brown"]
+    assert made.edges[0, 1]["labels"] == ("ride", "on")
+    assert made.edges[1, 2]["kind"] == "attribute"
