@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,6 +17,7 @@ from typing import Any
 
 import psutil
 
+from workbench.io.signals import GRACE, exit_code
 from workbench.records import require
 from workbench.registry import Natural, check_options, require_known
 
@@ -107,16 +108,29 @@ def _in_a_process(function: Callable[..., Any], *args: Any) -> Any:
     # a forked process would inherit whatever threads this one has
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, spawn, _end_with, (os.getpid(),)) as pool:
-        return pool.submit(function, *args).result()
+        return pool.submit(_until_stopped, function, *args).result()
+
+
+def _until_stopped(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function in a worker; a signal that ends the call ends the worker too."""
+    try:
+        return function(*args)
+    except KeyboardInterrupt as stop:
+        os._exit(exit_code(stop))
 
 
 def _end_with(parent: int) -> None:
-    """Send this process SIGTERM when the one that asked for its work has ended."""
+    """Send this process SIGTERM when the one that asked for its work has ended, and end it if it goes on."""
 
     def follow() -> None:
-        while psutil.pid_exists(parent):
-            time.sleep(0.5)
+        with suppress(psutil.NoSuchProcess):
+            other = psutil.Process(parent)
+            # one that was killed is a zombie until somebody asks for its exit code
+            while other.is_running() and other.status() != psutil.STATUS_ZOMBIE:
+                time.sleep(0.5)
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(GRACE)
+        os._exit(128 + signal.SIGTERM)
 
     threading.Thread(target=follow, daemon=True).start()
 
