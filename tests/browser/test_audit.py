@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 CELLS = (
     "from dataclasses import replace\nimport numpy as np\n"
-    "from workbench import data\nfrom workbench.views import audit",
+    "import relevance_audit as audit\nfrom workbench import data",
     "split = data.load('scenes', split='test', size=8)\n"
     "captions = ('<img src=x onerror=\"document.title=1\"> & a dog', *split.captions[1:])\n"
     "split = replace(split, captions=captions)\n"

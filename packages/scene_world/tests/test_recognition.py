@@ -8,13 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from scene_world import placements
+from scene_world import placements, recognition
 from scene_world.placement import Scene, Thing
 from scene_world.vocabulary import BACKDROPS
 
 from tools.scene_world.pretrain_backbone import ANSWERS, accuracy, answers, learn, make, targets
 from workbench import assets, data
-from workbench.encoders import backbones
 from workbench.encoders.backbones import extract, load
 
 MOST_BYTES = 3_000_000
@@ -147,7 +146,7 @@ def test_the_command_writes_weights_and_what_they_know(tmp_path, monkeypatch):
     make(tmp_path, steps=80, size=16, lr=3e-3)
     recorded = json.loads((tmp_path / "recognition.json").read_text(encoding="utf-8"))
     assert (recorded["steps"], recorded["test_scenes"]) == (80, 20)
-    assert backbones.recognition(tmp_path / "model.safetensors").features is not None
+    assert recognition.backbone(tmp_path / "model.safetensors").features is not None
     # 8 backdrops: chance is .125; an untrained network names one of them
     assert recorded["accuracy"]["backdrop"] > 0.5
     assert sorted(file.name for file in tmp_path.iterdir()) == ["model.safetensors", "recognition.json"]
