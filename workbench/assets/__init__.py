@@ -38,18 +38,26 @@ def path(name: str) -> Path:
     raise FileNotFoundError(f"no shipped file {name!r}; there are {', '.join(shipped)}")
 
 
-@cache
 def annexes() -> tuple[Path, ...]:
-    """Folders of the installed packages that bring files, whether or not anything of them is imported."""
-    offers = sorted(entry_points(group="workbench.assets"), key=lambda entry: entry.name)
-    found = [find_spec(entry.value) for entry in offers]
-    return tuple(Path(place) for spec in found if spec for place in spec.submodule_search_locations or ())
+    """Folders of the installed packages that bring files."""
+    return packages("workbench.assets")
 
 
-def models() -> list[str]:
+@cache
+def packages(*groups: str) -> tuple[Path, ...]:
+    """Folders of the installed packages that offer something in these groups of entry points, by name. None
+    is imported.
+    """
+    names = sorted({entry.module.split(".")[0] for group in groups for entry in entry_points(group=group)})
+    specs = [find_spec(name) for name in names]
+    return tuple(Path(place) for spec in specs if spec for place in spec.submodule_search_locations or ())
+
+
+@cache
+def models() -> tuple[str, ...]:
     """Names of the matching models that are shipped, in open_clip's layout of local folders."""
     found = (package.glob("assets/*/open_clip_config.json") for package in annexes())
-    return sorted(file.parent.name for files in found for file in files)
+    return tuple(sorted(file.parent.name for files in found for file in files))
 
 
 def recorded(table: str | Path) -> "pd.DataFrame":

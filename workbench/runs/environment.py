@@ -11,12 +11,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
-from importlib.metadata import entry_points
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from workbench.assets import packages
 from workbench.io import checksum
 
 PACKAGE = Path(__file__).parent.parent
@@ -32,18 +30,10 @@ def code_hash(code: str = "") -> str:
     weights and word lists of this package and of those that add members to its shelves. 64 hex digits.
     """
     digest = hashlib.sha256(code.encode())
-    for package in (PACKAGE, *_packages()):
+    for package in (PACKAGE, *packages(*(f"workbench.{shelf}" for shelf in SHELVES))):
         for place in _deciding(package):
             digest.update(f"{package.name}/{place.as_posix()} {checksum(package / place)}\n".encode())
     return digest.hexdigest()
-
-
-@cache
-def _packages() -> tuple[Path, ...]:
-    """Folders of the packages that add members, whether or not anything of them is imported."""
-    offers = [entry for shelf in SHELVES for entry in entry_points(group=f"workbench.{shelf}")]
-    specs = [find_spec(name) for name in sorted({re.split(r"[.:]", entry.value)[0] for entry in offers})]
-    return tuple(Path(place) for spec in specs if spec for place in spec.submodule_search_locations or ())
 
 
 def _deciding(package: Path) -> Iterator[Path]:

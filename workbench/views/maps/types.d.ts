@@ -1,14 +1,6 @@
 // What the kernel sends to the map (widget.py), and what the scripts make of it.
 
-/** What anywidget gives to a view. */
-export interface Model {
-  get(name: string): any;
-  set(name: string, value: unknown): void;
-  save_changes(): void;
-  on(name: string, listener: (...given: any[]) => void): void;
-  off(name: string, listener: (...given: any[]) => void): void;
-  send(message: unknown): void;
-}
+export type { Model } from "../widget";
 
 /** A colour of all maps: categories with labels and looks, or numbers with the two ends of their scale. */
 export interface Colour {
