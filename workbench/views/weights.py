@@ -17,7 +17,7 @@ from workbench.formatting import format_value
 from workbench.records import Array
 from workbench.runs.result import OpenRun
 from workbench.training import batches
-from workbench.views.pages import page
+from workbench.views.pages import page, scaled
 
 # what stays visible of a region that counts least, and how strongly a word that counts most is shaded
 DARK, SHADE = 0.25, 0.6
@@ -120,8 +120,7 @@ def lit(picture: Image.Image, weights: Array, boxes: Array, *, frames: bool) -> 
         boxes: ``(K, 4)`` as shares of width and height; where boxes overlap, the greater weight is seen.
         frames: also draw the boxes of the three regions that count most.
     """
-    small = picture.convert("RGB")
-    small.thumbnail((SIDE, SIDE))
+    small = scaled(picture, SIDE)
     edges = np.clip(boxes, 0, 1) * np.tile(small.size, 2)
     light = np.zeros(small.size[::-1])
     for (left, top, right, bottom), share in zip(np.rint(edges).astype(int), shares(weights), strict=True):

@@ -15,8 +15,8 @@ def test_captions_are_in_the_order_of_the_comparison_with_their_ranks():
     ranks = compare.ranks(runs, "t2i")
     expected = [row for _, row in compare.chosen(ranks, engine.split, "t2i", (), 100)]
     found = engine.disagreements()
-    assert [one.row for one in found] == expected
-    assert all(one.ranks == tuple(ranks[:, one.row]) for one in found)
+    assert [one["row"] for one in found] == expected
+    assert all(one["ranks"] == ranks[:, one["row"]].tolist() for one in found)
     assert found is engine.disagreements(), "they are looked for once"
 
 
@@ -26,20 +26,20 @@ def test_the_first_is_the_worst_ratio_by_hand():
     other = hand_space([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
     turned = one.with_embeddings("turned", one.image, other.text.take(np.array([1, 1, 2])))
     (found,) = Engine([one, turned]).disagreements()
-    assert (found.row, found.ranks, found.thumbnail, found.kind) == (0, (1, 3), "i0", "text")
+    assert (found["row"], found["ranks"], found["thumbnail"], found["kind"]) == (0, [1, 3], "i0", "text")
 
 
 def test_by_grade_the_first_images_have_different_truth():
     engine = Engine(toy_spaces())
     grade = compare.grader(engine.split)
     found = engine.disagreements("grade")
-    gaps = [max(one.grades) - min(one.grades) for one in found]
+    gaps = [max(one["grades"]) - min(one["grades"]) for one in found]
     assert gaps == sorted(gaps, reverse=True)
     assert min(gaps) > 0
     for one in found[:5]:
-        first = np.array([asker.run.scores[:, one.row].argmax() for asker in engine.askers])
-        assert one.grades == pytest.approx(grade(first, np.array([one.row]))[:, 0])
-    assert len({one.thumbnail for one in found}) == len(found), "one caption an image"
+        first = np.array([asker.run.scores[:, one["row"]].argmax() for asker in engine.askers])
+        assert one["grades"] == pytest.approx(grade(first, np.array([one["row"]]))[:, 0])
+    assert len({one["thumbnail"] for one in found}) == len(found), "one caption an image"
 
 
 def test_what_cannot_be_compared_is_said():

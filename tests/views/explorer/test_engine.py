@@ -29,7 +29,7 @@ def engine():
 @pytest.fixture(scope="module")
 def long(engine):
     """The longest caption of the first image, as a question."""
-    return text(engine.gallery.captions("images", 0)[0])
+    return text(engine.gallery.item("images", 0)["captions"][0])
 
 
 def test_a_stored_embedding_finds_the_nearest_images_by_hand():
@@ -135,9 +135,9 @@ def test_every_step_of_the_way_names_the_nearest_caption_and_image(engine, long)
     answer = engine.answer(Question((long,), extras=frozenset({"way"})))
     assert len(answer.way) == 2 * 11
     step = answer.way[4]
-    asked = Question((long,), "captions", k=1, walk=step.walk)
+    asked = Question((long,), "captions", k=1, walk=step["walk"])
     nearest = int(engine.scores(asked)[0].argmax())
-    assert (step.text, step.level) == (engine.split.captions[nearest], engine.split.level[nearest])
+    assert (step["text"], step["level"]) == (engine.split.captions[nearest], engine.split.level[nearest])
 
 
 def test_the_effect_of_a_word_is_what_the_score_loses_without_it(engine):
@@ -146,19 +146,19 @@ def test_the_effect_of_a_word_is_what_the_score_loses_without_it(engine):
     expected = [
         image @ (model.vector("a red bus") - model.vector(left)) for left in ("red bus", "a bus", "a red")
     ]
-    assert [word.text for word in answer.words] == ["a", "red", "bus"]
-    assert np.allclose([word.effects[1] for word in answer.words], expected, atol=1e-5)
+    assert [word["text"] for word in answer.words] == ["a", "red", "bus"]
+    assert np.allclose([word["effects"][1] for word in answer.words], expected, atol=1e-5)
 
 
 def test_edits_are_scored_and_ranked_against_the_sentence_made_again(engine):
     question = Question((text("a red bus next to a tree"),), extras=frozenset({"graph"}), watched=5)
     answer = engine.answer(question)
-    assert [edit.kind for edit in answer.edits] == ["asked", "remade", *["drop"] * 4]
-    without = next(edit for edit in answer.edits if (edit.part, edit.index) == ("attributes", 0))
-    assert without.sentence == "a bus next to a tree"
-    scores = engine.askers[0].sentences([without.sentence])[:, 0]
-    assert without.scores[0] == pytest.approx(float(scores[5]), abs=1e-6)
-    assert without.ranks[0] == 1 + int((scores > scores[5]).sum())
+    assert [edit["kind"] for edit in answer.edits] == ["asked", "remade", *["drop"] * 4]
+    without = next(edit for edit in answer.edits if edit["label"] == "without red bus")
+    assert without["sentence"] == "a bus next to a tree"
+    scores = engine.askers[0].sentences([without["sentence"]])[:, 0]
+    assert without["scores"][0] == pytest.approx(float(scores[5]), abs=1e-6)
+    assert without["ranks"][0] == 1 + int((scores > scores[5]).sum())
 
 
 def test_an_edited_question_is_asked_with_the_edited_sentence(engine):
@@ -168,7 +168,7 @@ def test_an_edited_question_is_asked_with_the_edited_sentence(engine):
     answer = engine.answer(replace(question, extras=frozenset({"graph"})))
     assert answer.query.text == "a blue bus"
     assert answer.columns == engine.answer(Question((text("a blue bus"),))).columns
-    assert [edit.label for edit in answer.edits if edit.kind == "edited"] == [
+    assert [edit["label"] for edit in answer.edits if edit["kind"] == "edited"] == [
         "red bus → blue bus",
         "without tree",
     ]

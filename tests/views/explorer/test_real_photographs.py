@@ -25,7 +25,7 @@ def test_two_runs_answer_side_by_side_with_photographs_and_ratings(real_data: Pa
     assert answer.grades == "human"
     marks = {item.row: item.mark for item in answer.items}
     assert [row for row, mark in marks.items() if mark == "own"] == [split.own[7]]
-    assert answer.edits[0].sentence == split.captions[7]
+    assert answer.edits[0]["sentence"] == split.captions[7]
     assert len(answer.way) == 22
     _, blobs = explorer.pictures.new_to("page", answer.keys[:6])
     assert all(max(Image.open(io.BytesIO(blob)).size) == SIDE for blob in blobs)

@@ -7,7 +7,7 @@ import io
 
 from PIL import Image
 
-from workbench.views.explorer.answers import Answer, Edit, Item, Query, Step, Word
+from workbench.views.explorer.answers import Answer, Item, Query
 
 RUNS = ("InfoNCE", "DITM")
 HOSTILE = (
@@ -58,19 +58,24 @@ def answer(
         )
         for place, row in enumerate(rows)
     )
-    edits = (
-        Edit("asked", caption or "as asked", label, (0.9, 0.8), (1, 3)),
-        Edit("remade", "made from its graph", "a red dog", (0.85, 0.8), (1, 3)),
-        Edit("drop", caption or "without red", "a dog", (0.7, 0.9), (2, 1), "attributes", 0),
-    )
-    way = tuple(
-        Step(
-            run, walk, caption or f"step {walk}", 2, 0.5 + walk / 4, f"image-{rows[run]}.jpg", f"i{rows[run]}"
+    edits = [
+        {"kind": kind, "label": caption or name, "sentence": words, "scores": scores, "ranks": ranks}
+        for kind, name, words, scores, ranks in (
+            ("asked", "as asked", label, (0.9, 0.8), (1, 3)),
+            ("remade", "made from its graph", "a red dog", (0.85, 0.8), (1, 3)),
+            ("drop", "without red", "a dog", (0.7, 0.9), (2, 1)),
         )
+    ]
+    way = [
+        {"run": run, "walk": walk, "text": caption or f"step {walk}", "level": 2, "cosine": 0.5 + walk / 4,
+         "image": f"image-{rows[run]}.jpg", "thumbnail": f"i{rows[run]}"}
         for run in range(2)
         for walk in (0.0, 0.5, 1.0)
-    )
-    words = (Word(caption or "dog", (0.2, -0.1)), Word("red", (0.1, 0.3)))
+    ]  # fmt: skip
+    words = [
+        {"text": caption or "dog", "effects": (0.2, -0.1)},
+        {"text": "red", "effects": (0.1, 0.3)},
+    ]
     pictures = {f"i{row}": picture(row) for row in (*rows, 9)}
     return Answer(
         Query(label, "images", label, "i9"), runs, items, (rows, rows[::-1]), 50, 50, "exact", (), rows[0],

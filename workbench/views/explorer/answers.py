@@ -7,14 +7,16 @@ from 1 and are places in the whole gallery: a filter hides items and never moves
 ``None``, never NaN, so that ``as_dict`` is JSON.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
 from workbench.records import SceneGraph
 from workbench.views.explorer.questions import Mark, Seeks
+
+Row = Mapping[str, Any]
 
 
 def thumbnail_key(row: int) -> str:
@@ -83,60 +85,6 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Edit:
-    """One counterfactual: the query with one thing dropped or swapped.
-
-    Args:
-        kind: ``"asked"`` = the sentence as it was asked; ``"remade"`` = made again from its graph, unedited,
-            which is what edits are compared with, so that the effect of the wording is not counted as theirs;
-            ``"edited"`` = after the edits so far; ``"drop"`` = what would come of dropping one more thing.
-        label: what was done, e.g. ``"without red"``.
-        sentence: the sentence of the edited graph.
-        scores, ranks: of the watched item, one a run.
-        part, index: of a drop: which thing of the graph, e.g. ``"attributes", 0``.
-    """
-
-    kind: Literal["asked", "remade", "edited", "drop"]
-    label: str
-    sentence: str
-    scores: tuple[float, ...]
-    ranks: tuple[int, ...]
-    part: str = ""
-    index: int = -1
-
-
-@dataclass(frozen=True)
-class Step:
-    """What one run finds nearest on the way from the query to the root.
-
-    Args:
-        run: number of the run.
-        walk: 0 = the query, 1 = the root.
-        text: the nearest caption; ``level`` its level, where the data know it; ``cosine`` to the point on the
-            way.
-        image: id of the nearest image; ``thumbnail`` its key.
-    """
-
-    run: int
-    walk: float
-    text: str
-    level: int | None
-    cosine: float
-    image: str
-    thumbnail: str
-
-
-@dataclass(frozen=True)
-class Word:
-    """How much the score of the watched item falls when a word is left out, one number a run; larger = it
-    matters more.
-    """
-
-    text: str
-    effects: tuple[float, ...]
-
-
-@dataclass(frozen=True)
 class Answer:
     """One question and what every run answers.
 
@@ -151,7 +99,8 @@ class Answer:
         pins: rows that are pinned.
         watched: row of the item that edits and words speak of; ``None`` = none.
         graph: scene graph of the sentence after the edits so far.
-        edits, way, words: counterfactuals, hierarchy walk, effect of each word; empty where nobody asked.
+        edits, way, words: counterfactuals, hierarchy walk, effect of each word, as ``types.d.ts`` declares
+            them; empty where nobody asked.
         note: what a reader must know of this answer, in a sentence.
         thumbnails: key -> data URL; filled for static pages only.
         truth: of how many images the question is true, where the data know, and the words that they or a
@@ -170,9 +119,9 @@ class Answer:
     pins: tuple[int, ...] = ()
     watched: int | None = None
     graph: SceneGraph | None = None
-    edits: tuple[Edit, ...] = ()
-    way: tuple[Step, ...] = ()
-    words: tuple[Word, ...] = ()
+    edits: Sequence[Row] = ()
+    way: Sequence[Row] = ()
+    words: Sequence[Row] = ()
     note: str = ""
     thumbnails: Mapping[str, str] = field(default_factory=dict)
     truth: str = ""
@@ -209,6 +158,6 @@ class Answer:
         named = [
             self.query.image,
             *(item.thumbnail for item in (*self.items, *self.partners)),
-            *(step.thumbnail for step in self.way),
+            *(step["thumbnail"] for step in self.way),
         ]
         return tuple(dict.fromkeys(key for key in named if key))

@@ -6,21 +6,31 @@ written to a page.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache, reduce
+from functools import cache, cached_property, lru_cache, partial
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from workbench.records import Embedding, SceneGraph
+from workbench.records import Embedding
 from workbench.runs.result import OpenRun
-from workbench.views.explorer import disagreements as disagree
-from workbench.views.explorer import notes, questions
-from workbench.views.explorer.answers import Answer, Edit, Item, Query, Step, Word, thumbnail_key
+from workbench.views.explorer import notes
+from workbench.views.explorer.answers import Answer, Item, Query, Row, thumbnail_key
+from workbench.views.explorer.disagreements import disagreements
 from workbench.views.explorer.gallery import Entities, Gallery, Grader, cosines, ranking
-from workbench.views.explorer.pictures import recent
-from workbench.views.explorer.questions import Filters, Question, Seeks, Term
+from workbench.views.explorer.questions import (
+    Filters,
+    Question,
+    Seeks,
+    Term,
+    changed,
+    described,
+    drops,
+    parsed,
+    sentence,
+)
 
 # ``(N,)`` one run's scores of the whole gallery, or several lines of them
 Scores = NDArray[np.float32]
@@ -145,54 +155,6 @@ def by_objective(question: Question) -> bool:
     return not others and question.walk == 0 and OTHER.get(first.kind) == seeks
 
 
-def graph_of(question: Question) -> SceneGraph | None:
-    """The scene graph of the question's words, unedited; ``None`` where the question is not a text alone,
-    or its graph is not needed.
-
-    Raises:
-        ValueError: an edit of a question without words.
-    """
-    if question.changes and not question.words:
-        raise ValueError("only a question that is a text alone has a scene graph to edit")
-    if not question.words or not (question.changes or "graph" in question.extras):
-        return None
-    return questions.parsed(question.words)
-
-
-def edits(askers: Sequence[Asker], question: Question, watched: int | None) -> dict[str, Any]:
-    """The edited graph, and what the edits so far and every further drop do to the watched image.
-
-    Returns:
-        ``graph`` and ``edits`` of an answer; no edits where the question is not a text that asks for images.
-    """
-    graph = graph_of(question)
-    if graph is None or watched is None or question.seeks != "images":
-        return {"graph": graph}
-    rows: list[tuple[Any, ...]] = [
-        ("asked", "as asked", question.words),
-        ("remade", "rewritten from the graph", questions.sentence(graph)),
-    ]
-    for change in question.changes:
-        label, graph = questions.described(graph, change), questions.changed(graph, change)
-        rows.append(("edited", label, questions.sentence(graph)))
-    for change in questions.drops(graph):
-        words = questions.sentence(questions.changed(graph, change))
-        rows.append(("drop", questions.described(graph, change), words, change.part, change.index))
-    found = [asker.sentences([row[2] for row in rows]) for asker in askers]
-    made = tuple(
-        Edit(
-            kind,
-            label,
-            words,
-            tuple(float(one[watched, number]) for one in found),
-            tuple(int(ranking(one[:, number])[1][watched]) for one in found),
-            *place,
-        )
-        for number, (kind, label, words, *place) in enumerate(rows)
-    )
-    return {"graph": graph, "edits": made}
-
-
 class Engine:
     """Answers questions for several runs over one split.
 
@@ -215,8 +177,8 @@ class Engine:
         self.gallery = Gallery(self.split, entities)
         self.grader = Grader(self.gallery, grades)
         self.askers = tuple(Asker(run, number, entities) for number, run in enumerate(runs))
-        self._scores: dict[Any, tuple[Scores, ...]] = {}
-        self._disagreements: dict[disagree.By, tuple[disagree.Disagreement, ...]] = {}
+        self.disagreements = cache(partial(disagreements, runs, self.gallery))
+        self._scores = lru_cache(QUESTIONS)(lambda bare: tuple(asker.scores(bare) for asker in self.askers))
 
     def answer(self, question: Question) -> Answer:
         """What every run answers.
@@ -224,25 +186,26 @@ class Engine:
         Raises:
             ValueError: a row outside the gallery, nothing to seek, or a question without a direction.
         """
-        self._check(question)
-        graph, asked = graph_of(question), question
-        if graph and question.changes:
-            asked = question.with_text(questions.sentence(reduce(questions.changed, question.changes, graph)))
-        scores, size, passes = (
-            self.scores(asked),
-            len(self.gallery.ids(question.seeks)),
-            self._passes(question),
-        )
-        upto = question.skip + question.k
+        size, skip = len(self.gallery.ids(question.seeks)), question.skip
+        if not size:
+            raise ValueError("no run embeds entities; train one with the objective cora to ask for them")
+        if any(not 0 <= row < size for row in (*question.pins, question.watched or 0)):
+            raise ValueError(f"a pinned or watched row lies outside of 0..{size - 1}")
+        asked = question
+        if question.changes:
+            asked = replace(question, terms=(Term("text", sentence(question.graph)),))
+        scores, passes = self.scores(asked), self._passes(question)
         orders = (ranking(one)[0] for one in scores)
-        columns = tuple(tuple(order[passes[order]][question.skip : upto].tolist()) for order in orders)
-        best = [column[0] for column in columns if column]
-        watched = next(iter(best), None) if question.watched is None else question.watched
-        rows = list(dict.fromkeys([*question.pins, *(row for column in columns for row in column)]))
-        answer = Answer(
-            self._query(question, asked),
+        columns = tuple(tuple(order[passes[order]][skip : skip + question.k].tolist()) for order in orders)
+        first = next((column[0] for column in columns if column), None)
+        watched = first if question.watched is None else question.watched
+        rows = dict.fromkeys([*question.pins, *(row for column in columns for row in column)])
+        image = next((thumbnail_key(term.value) for term in question.terms if term.kind == "image"), "")
+        measure = "score of the objective" if by_objective(asked) else "cosine"
+        return Answer(
+            Query(asked.label, question.seeks, asked.words, image, question.walk, measure),
             self.names,
-            self._items(question, rows, scores),
+            self._items(question, list(rows), scores),
             columns,
             size,
             int(passes.sum()),
@@ -252,79 +215,58 @@ class Engine:
             note=self._note(question),
             truth=self._truth(question, asked),
             partners=self._partners(question, scores),
-            skip=question.skip,
+            skip=skip,
+            way=list(self._way(asked)) if "way" in question.extras else (),
+            words=self._words(asked, watched) if "words" in question.extras else (),
+            **self._edits(question, watched) if "graph" in question.extras else {},
         )
-        return replace(answer, **self._extras(question, asked, watched))
-
-    def disagreements(self, by: disagree.By = "rank") -> tuple[disagree.Disagreement, ...]:
-        """The captions on which the runs disagree, most different first; they are looked for once."""
-        if by not in self._disagreements:
-            runs = [asker.run for asker in self.askers]
-            self._disagreements[by] = disagree.disagreements(runs, self.gallery, by)
-        return self._disagreements[by]
 
     def scores(self, question: Question) -> tuple[Scores, ...]:
         """``(N,)`` scores of the whole gallery, one array a run; the last questions are remembered."""
-        key = (tuple(term.key for term in question.terms), question.seeks, question.walk)
-        return recent(
-            self._scores, key, lambda: tuple(asker.scores(question) for asker in self.askers), QUESTIONS
+        scores: tuple[Scores, ...] = self._scores(
+            Question(question.terms, question.seeks, walk=question.walk)
         )
-
-    def _check(self, question: Question) -> None:
-        size = len(self.gallery.ids(question.seeks))
-        if not size:
-            raise ValueError("no run embeds entities; train one with the objective cora to ask for them")
-        if any(not 0 <= row < size for row in (*question.pins, question.watched or 0)):
-            raise ValueError(f"a pinned or watched row lies outside of 0..{size - 1}")
+        return scores
 
     def _passes(self, question: Question) -> NDArray[np.bool_]:
         passes = self.gallery.passes(question.seeks, question.filters)
-        rows = np.arange(len(self.gallery.ids(question.seeks)))
         if question.seeks == "captions":
-            passes &= self.gallery.once(self.grader.image_of(question))
+            about = self.grader.about(question)
+            passes &= self.gallery.once(about and about[2])
         if question.filters.marks:
-            passes &= np.isin(self.grader.grades(question, rows)[1], question.filters.marks)
+            marks = self.grader.grades(question, np.arange(len(passes)))[1]
+            passes &= np.isin(marks, question.filters.marks)
         return passes
-
-    def _query(self, question: Question, asked: Question) -> Query:
-        image = next((thumbnail_key(term.value) for term in question.terms if term.kind == "image"), "")
-        measure = "score of the objective" if by_objective(asked) else "cosine"
-        return Query(asked.label, question.seeks, asked.words, image, question.walk, measure)
 
     def _items(self, question: Question, rows: Sequence[int], scores: tuple[Scores, ...]) -> tuple[Item, ...]:
         grades, marks = self.grader.grades(question, np.array(rows, dtype=np.int64))
         places = [ranking(one)[1] for one in scores]
         return tuple(
             Item(
-                row,
-                self.gallery.ids(question.seeks)[row],
-                self.gallery.captions(question.seeks, row),
-                self.gallery.thumbnail(question.seeks, row),
-                grade,
-                mark,
-                self.gallery.level(question.seeks, row),
-                tuple(None if np.isnan(one[row]) else float(one[row]) for one in scores),
-                tuple(int(ranks[row]) or None for ranks in places),
+                row=row,
+                grade=grade,
+                mark=mark,
+                scores=tuple(None if np.isnan(one[row]) else float(one[row]) for one in scores),
+                ranks=tuple(int(ranks[row]) or None for ranks in places),
+                **self.gallery.item(question.seeks, row),
             )
             for row, grade, mark in zip(rows, grades, marks, strict=True)
         )
 
     def _partners(self, question: Question, scores: tuple[Scores, ...]) -> tuple[Item, ...]:
-        """What the data pair with the question, the best of the first run first."""
-        about = self.grader.about(question)
-        rows = self.gallery.partners(about, question.seeks)
+        """What the data pair with the question, the best of the first run first; nothing among entities."""
+        about, rows = self.grader.about(question), list[int]()
+        if about and question.seeks != "entities":
+            rows = self.gallery.of_image(about[2], question.seeks)
         return self._items(question, sorted(rows, key=lambda row: -float(scores[0][row])), scores)
 
     def _truth(self, question: Question, asked: Question) -> str:
         """What is true of the images, how a typed sentence was read, and which words nobody knows here."""
-        truth, models = (
-            self.grader.truth(question),
-            {asker.run.name: asker.run.model for asker in self.askers},
-        )
+        truth = self.grader.truth(question)
+        models = {asker.run.name: asker.run.model for asker in self.askers}
         lines = [] if truth is None else [notes.truth_line(truth, question.pins)]
         if truth and question.words and (question.changes or question.words not in self.gallery.rows):
-            graph = reduce(questions.changed, question.changes, questions.parsed(question.words))
-            lines.append(f"Read as: {questions.sentence(graph).rstrip('.')}.")
+            lines.append(f"Read as: {sentence(question.graph).rstrip('.')}.")
         return " ".join(filter(None, [*lines, notes.unseen(asked.terms, models)]))
 
     def _note(self, question: Question) -> str:
@@ -340,29 +282,60 @@ class Engine:
         }
         return " ".join(sentence for sentence, holds in sentences.items() if holds)
 
-    def _extras(self, question: Question, asked: Question, watched: int | None) -> dict[str, Any]:
-        """The fields of an answer that only some panels need."""
-        found: dict[str, Any] = edits(self.askers, question, watched) if "graph" in question.extras else {}
-        if "way" in question.extras:
-            found["way"] = tuple(step for run in range(len(self.askers)) for step in self._way(asked, run))
-        if "words" in question.extras:
-            found["words"] = self._words(asked, watched)
-        return found
+    def _edits(self, question: Question, watched: int | None) -> dict[str, Any]:
+        """The edited graph, and what the edits so far and every further drop do to the watched image.
 
-    def _way(self, question: Question, run: int) -> Iterator[Step]:
-        captions, images = (self.askers[run].way(question, STEPS, seeks) for seeks in SIDES)
-        best = zip(STEPS, captions.argmax(axis=1).tolist(), images.argmax(axis=1).tolist(), strict=True)
-        for number, (walk, caption, image) in enumerate(best):
-            level, cosine = self.gallery.level("captions", caption), float(captions[number, caption])
-            name = self.split.image_ids[image]
-            yield Step(run, walk, self.split.captions[caption], level, cosine, name, thumbnail_key(image))
+        Returns:
+            ``graph`` and ``edits`` of an answer; no edits where the question is not a text that asks for
+            images.
+        """
+        if not question.words:
+            return {}
+        graphs = list(accumulate(question.changes, changed, initial=parsed(question.words)))
+        graph, steps = graphs[-1], zip(pairwise(graphs), question.changes, strict=True)
+        if watched is None or question.seeks != "images":
+            return {"graph": graph}
+        rows = [
+            ("asked", "as asked", question.words),
+            ("remade", "rewritten from the graph", sentence(graphs[0])),
+            *(("edited", described(old, change), sentence(new)) for (old, new), change in steps),
+            *(("drop", described(graph, drop), sentence(changed(graph, drop))) for drop in drops(graph)),
+        ]
+        scores = [asker.sentences([words for _, _, words in rows]) for asker in self.askers]
+        edits = [
+            {
+                "kind": kind,
+                "label": label,
+                "sentence": words,
+                "scores": [float(one[watched, number]) for one in scores],
+                "ranks": [int(ranking(one[:, number])[1][watched]) for one in scores],
+            }
+            for number, (kind, label, words) in enumerate(rows)
+        ]
+        return {"graph": graph, "edits": edits}
 
-    def _words(self, question: Question, watched: int | None) -> tuple[Word, ...]:
+    def _way(self, question: Question) -> Iterator[Row]:
+        """What each run finds nearest on the way from the question to the root."""
+        for run, asker in enumerate(self.askers):
+            captions, images = (asker.way(question, STEPS, seeks) for seeks in SIDES)
+            best = zip(STEPS, captions.argmax(axis=1).tolist(), images.argmax(axis=1).tolist(), strict=True)
+            for number, (walk, caption, image) in enumerate(best):
+                yield {
+                    "run": run,
+                    "walk": walk,
+                    "text": self.split.captions[caption],
+                    "level": self.gallery.item("captions", caption)["level"],
+                    "cosine": float(captions[number, caption]),
+                    "image": self.split.image_ids[image],
+                    "thumbnail": thumbnail_key(image),
+                }
+
+    def _words(self, question: Question, watched: int | None) -> Sequence[Row]:
         """How far the score of the watched image falls when a word of the text is left out."""
         words = question.words.split()
         if watched is None or question.seeks != "images" or len(words) < 2:
             return ()
         without = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
-        found = [asker.sentences([" ".join(words), *without], watched)[0] for asker in self.askers]
-        effects = np.stack([one[0] - one[1:] for one in found], axis=1)
-        return tuple(Word(word, tuple(effect)) for word, effect in zip(words, effects.tolist(), strict=True))
+        scores = [asker.sentences([" ".join(words), *without], watched)[0] for asker in self.askers]
+        effects = np.stack([one[0] - one[1:] for one in scores], axis=1).tolist()
+        return [{"text": word, "effects": effect} for word, effect in zip(words, effects, strict=True)]

@@ -7,7 +7,6 @@ is seen is made by ``explorer.js`` and ``explorer.css``, which ask nothing of an
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -90,7 +89,7 @@ class Explorer(anywidget.AnyWidget):
             "sizes": {seeks: len(gallery.ids(seeks)) for seeks in get_args(Seeks)},
             "k": k,
             "graded": compare.grader(split) is not None,
-            "start": start or gallery.captions("images", 0)[0],
+            "start": start or gallery.item("images", 0)["captions"][0],
         }
         self.on_msg(self._on_message)
 
@@ -155,20 +154,19 @@ class Explorer(anywidget.AnyWidget):
         """The selected images: id, captions, and score and rank under every run for the last question that
         sought images.
         """
-        rows, answer, gallery = self.selected_idx, self.answer, self.engine.gallery
-        captions = [" | ".join(gallery.captions("images", row)) for row in rows]
-        ids = gallery.ids("images")
-        made = pd.DataFrame({"row": list(rows), "id": [ids[row] for row in rows], "captions": captions})
+        rows, answer = list(self.selected_idx), self.answer
+        known = [self.engine.gallery.item("images", row) for row in rows]
+        captions = [" | ".join(item["captions"]) for item in known]
+        table = pd.DataFrame({"row": rows, "id": [item["id"] for item in known], "captions": captions})
         if answer is None or answer.query.seeks != "images":
-            return made
+            return table
         items = {item.row: item for item in answer.items}
         shown = [items.get(row) for row in rows]
         for run, name in enumerate(answer.runs):
-            made[f"score {name}"] = [item.scores[run] if item else None for item in shown]
-            made[f"rank {name}"] = pd.Series(
-                [item.ranks[run] if item else None for item in shown], dtype="Int64"
-            )
-        return made
+            table[f"score {name}"] = [item.scores[run] if item else None for item in shown]
+            ranks = [item.ranks[run] if item else None for item in shown]
+            table[f"rank {name}"] = pd.Series(ranks, dtype="Int64")
+        return table
 
     def link(self, other: traitlets.HasTraits) -> None:
         """Keep ``selected_idx`` the same here and in another explorer or map over the same split; a map also
@@ -199,7 +197,11 @@ class Explorer(anywidget.AnyWidget):
             raise FileExistsError(
                 f"{path} is there already; give another name, or overwrite=True to replace it"
             )
-        return write_table(path, self._answered().table())
+        return write_table(path, self.table())
+
+    def table(self) -> pd.DataFrame:
+        """The last answer as ``export`` writes it: one line for each item and run."""
+        return self._answered().table()
 
     def _export_below(self, path: str, overwrite: bool) -> Path:
         """An export that the page asked for, which may lie in ``folder`` alone."""
@@ -236,12 +238,8 @@ class Explorer(anywidget.AnyWidget):
         Args:
             tag: only those that carry it; ``""`` = all.
         """
-        kept = [one for one in self.saved if not tag or tag in one["tags"]]
-        return tuple(asked_by(one["question"], [], self.engine.split) for one in kept)
-
-    def table(self) -> pd.DataFrame:
-        """The last answer as ``export`` writes it: one line for each item and run."""
-        return self._answered().table()
+        saved = [one["question"] for one in self.saved if not tag or tag in one["tags"]]
+        return tuple(asked_by(question, [], self.engine.split) for question in saved)
 
     def static(self, questions: Sequence[Question] = ()) -> tuple[Answer, ...]:
         """Answers with their pictures in them: to these questions, or the last one."""
@@ -263,10 +261,8 @@ class Explorer(anywidget.AnyWidget):
                 self.uploads.append(uploaded(str(message["name"]), bytes(buffers[0])))
                 reply = {"kind": "uploaded", "index": len(self.uploads) - 1, "name": str(message["name"])}
             elif kind == "suggest":
-                reply = {
-                    "kind": "suggestions",
-                    "found": self.engine.gallery.suggestions(str(message["text"])),
-                }
+                found = self.engine.gallery.suggestions(str(message["text"]))
+                reply = {"kind": "suggestions", "found": found}
             elif kind == "export":
                 written = self._export_below(str(message["path"]), message.get("overwrite") is True)
                 reply = {"kind": "exported", "path": str(written.relative_to(self.folder))}
@@ -294,5 +290,5 @@ class Explorer(anywidget.AnyWidget):
 
     def _differing(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         found = self.engine.disagreements(message["by"])
-        keys, blobs = self.pictures.new_to(str(message["page"]), [one.thumbnail for one in found])
-        return {"kind": "disagreements", "found": [asdict(one) for one in found], "keys": keys}, blobs
+        keys, blobs = self.pictures.new_to(str(message["page"]), [one["thumbnail"] for one in found])
+        return {"kind": "disagreements", "found": found, "keys": keys}, blobs

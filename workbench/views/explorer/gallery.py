@@ -8,11 +8,12 @@ al., "Composing object relations and attributes for image-text matching" (CORA),
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, reduce
-from itertools import islice
+from functools import cached_property, lru_cache
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from workbench import text
@@ -20,8 +21,7 @@ from workbench.records import Rows, SceneGraph, Split, Truth, densest
 from workbench.registry import require_known
 from workbench.runs.result import OpenRun
 from workbench.views.explorer.answers import thumbnail_key
-from workbench.views.explorer.pictures import recent
-from workbench.views.explorer.questions import Change, Filters, Mark, Question, Seeks, Term, changed, parsed
+from workbench.views.explorer.questions import Filters, Mark, Question, Seeks, Term
 
 BLOCK = 65_536
 SAMPLE = 300
@@ -32,32 +32,27 @@ TRUTHS = 16
 class Entities:
     """Distinct entities of all runs, each named by its words; equal words are one entity, embedded as at its
     first caption.
-
-    Args:
-        runs: the runs; those that embed no entities take no part.
     """
 
     def __init__(self, runs: Sequence[OpenRun]) -> None:
         phrases = [_phrases(run) for run in runs]
-        self.names = tuple(dict.fromkeys(name for names in phrases for name in names))
+        self.names = tuple(dict.fromkeys(chain.from_iterable(phrases)))
         number = {name: row for row, name in enumerate(self.names)}
-        self._vectors, self._rows = [], []
         self.images: list[set[int]] = [set() for _ in self.names]
+        self._known = list[tuple[list[int], Any]]()
         for run, names in zip(runs, phrases, strict=True):
-            rows = np.array([number[name] for name in names], dtype=np.int64)
-            distinct, place = np.unique(rows, return_index=True)
-            self._rows.append(distinct)
-            self._vectors.append(None if run.text.entities is None else run.text.entities[place])
-            owners = [] if run.text.owner is None else run.split.own[run.text.owner.numpy()].tolist()
-            for row, image in zip(rows.tolist(), owners, strict=True):
-                self.images[row].add(image)
+            first = {name: row for row, name in reversed(list(enumerate(names)))}
+            vectors: Any = run.text.entities
+            self._known.append(([number[name] for name in first], first and vectors[[*first.values()]]))
+            for name, caption in zip(names, () if run.text.owner is None else run.text.owner.tolist()):
+                self.images[number[name]].add(int(run.split.own[caption]))
 
     def scores(self, points: NDArray[Any], number: int) -> NDArray[np.float32]:
         """``(Q, E)`` cosines of points in the space of a run, by its number; NaN where it lacks an entity."""
         out = np.full((len(points), len(self.names)), np.nan, dtype=np.float32)
-        vectors = self._vectors[number]
-        if vectors is not None and len(vectors):
-            out[:, self._rows[number]] = cosines(points, vectors)
+        rows, vectors = self._known[number]
+        if rows:
+            out[:, rows] = cosines(points, vectors)
         return out
 
 
@@ -72,12 +67,7 @@ def _phrases(run: OpenRun) -> list[str]:
 
 
 class Gallery:
-    """The items of one split.
-
-    Args:
-        split: images and captions.
-        entities: of all runs.
-    """
+    """The items of one split, and the entities of all runs."""
 
     def __init__(self, split: Split, entities: Entities) -> None:
         self.split, self.entities = split, entities
@@ -87,23 +77,20 @@ class Gallery:
         names = {"images": self.split.image_ids, "captions": self.split.caption_ids}
         return names.get(seeks, self.entities.names)
 
-    def captions(self, seeks: Seeks, row: int) -> tuple[str, ...]:
-        """The captions of an image, the longest first, since it tells most; or the one caption."""
+    def item(self, seeks: Seeks, row: int) -> dict[str, Any]:
+        """What the data say of an item, as fields of ``Item``; the captions of an image come the longest
+        first, since it tells most.
+        """
+        split, name = self.split, self.ids(seeks)[row]
+        captions, image, level = (name,), None, None
         if seeks == "images":
-            own = (self.split.captions[caption] for caption in self.captions_of[row])
-            return tuple(sorted(own, key=len, reverse=True))
-        return (self.split.captions[row],) if seeks == "captions" else (self.entities.names[row],)
-
-    def thumbnail(self, seeks: Seeks, row: int) -> str:
-        """Key of the item's picture."""
-        if seeks == "entities":
-            return ""
-        return thumbnail_key(row if seeks == "images" else int(self.split.own[row]))
-
-    def level(self, seeks: Seeks, row: int) -> int | None:
-        """Level of a caption, where the data know it."""
-        known = self.split.level
-        return None if known is None or seeks != "captions" else int(known[row])
+            own = [split.captions[caption] for caption in self.captions_of[row]]
+            captions, image = tuple(sorted(own, key=len, reverse=True)), row
+        elif seeks == "captions":
+            captions, image = (split.captions[row],), int(split.own[row])
+            level = None if split.level is None else int(split.level[row])
+        key = "" if image is None else thumbnail_key(image)
+        return {"id": name, "captions": captions, "thumbnail": key, "level": level}
 
     @cached_property
     def captions_of(self) -> list[Rows]:
@@ -111,16 +98,10 @@ class Gallery:
         counts = np.bincount(self.split.own, minlength=len(self.split.image_ids))
         return np.split(np.argsort(self.split.own, kind="stable"), np.cumsum(counts)[:-1])
 
-    def partners(self, about: tuple[str, int] | None, seeks: Seeks) -> list[int]:
-        """Rows of the items that the data pair with a caption or an image; none of an entity.
-
-        Args:
-            about: kind and row of what is asked, as ``Grader.about`` gives it.
-            seeks: what is looked for.
-        """
-        if about is None or seeks == "entities":
-            return []
-        image = int(self.split.own[about[1]]) if about[0] == "caption" else about[1]
+    def of_image(self, image: int, seeks: Seeks) -> list[int]:
+        """Rows of the items that the data pair with an image: itself, its captions, or their entities."""
+        if seeks == "entities":
+            return [row for row, images in enumerate(self.entities.images) if image in images]
         return [image] if seeks == "images" else self.captions_of[image].tolist()
 
     def passes(self, seeks: Seeks, filters: Filters) -> NDArray[np.bool_]:
@@ -164,12 +145,10 @@ class Gallery:
         return {part: tuple(dict(Counter(words).most_common(OFFERED))) for part, words in used.items()}
 
     def once(self, image: int | None) -> NDArray[np.bool_]:
-        """``(T,)`` one caption of each that read the same: the first one, or that of this image."""
-        kept: NDArray[np.bool_] = self._names == np.arange(len(self._names))
-        for row in [] if image is None else reversed(self.captions_of[image].tolist()):
-            kept[self._names == self._names[row]] = False
-            kept[row] = True
-        return kept
+        """``(T,)`` one caption of each that read the same: that of this image, or the first one."""
+        order = np.argsort(self.split.own != image, kind="stable")
+        first = pd.Series(self.split.captions)[order].drop_duplicates().index
+        return np.isin(np.arange(len(order)), first)
 
     def suggestions(self, words: str, *, most: int = 12) -> list[dict[str, Any]]:
         """Captions that hold these words and images whose id does, the first ones, as terms that may be
@@ -192,11 +171,6 @@ class Gallery:
         """Row of the first caption that reads so."""
         return {caption: row for row, caption in reversed(list(enumerate(self.split.captions)))}
 
-    @cached_property
-    def _names(self) -> Rows:
-        """``(T,)`` row of the first caption that reads the same."""
-        return np.array([self.rows[caption] for caption in self.split.captions], dtype=np.int64)
-
 
 class Grader:
     """Grades pairs of a query and an item.
@@ -214,31 +188,22 @@ class Grader:
         self.gallery, self.split = gallery, gallery.split
         known = list(self.split.judgements)
         self.name = name or densest(known)
-        self._truths: dict[Any, Truth] = {}
         self._by_judge = self.name not in known
         known += text.judges() if self._by_judge else []
         require_known(f"{self.split.name} has no judgements", self.name, known, ValueError)
+        self._truth = lru_cache(TRUTHS)(self._truth_of)
 
-    def about(self, question: Question) -> tuple[str, int] | None:
-        """``("caption", row)`` or ``("image", row)`` that a question is about, so that its answers can be
-        graded.
+    def about(self, question: Question) -> tuple[str, int, int] | None:
+        """Kind and row of the caption or image that a question is about, so that its answers can be graded,
+        and the row of the image itself or of the caption's own.
 
         Words that are a caption of the data are that caption. A sum of terms is about nothing in the data.
         """
-        term = question.terms[0]
-        if len(question.terms) > 1 or question.changes:
+        term, alone = question.terms[0], len(question.terms) == 1 and not question.changes
+        row = self.gallery.rows.get(term.value) if term.kind == "text" else term.value
+        if not alone or row is None or term.kind not in ("text", "caption", "image"):
             return None
-        if term.kind == "text":
-            row = self.gallery.rows.get(term.value)
-            return None if row is None else ("caption", row)
-        return (term.kind, term.value) if term.kind in ("caption", "image") else None
-
-    def image_of(self, question: Question) -> int | None:
-        """Row of the image that a question is about, by itself or as a caption's own; ``None`` = of none in
-        the data.
-        """
-        about = self.about(question)
-        return int(self.split.own[about[1]]) if about and about[0] == "caption" else about and about[1]
+        return ("image", row, row) if term.kind == "image" else ("caption", row, int(self.split.own[row]))
 
     def truth(self, question: Question) -> Truth | None:
         """Of which images a question made of words is true: a sum where every added sentence holds and no
@@ -248,15 +213,18 @@ class Grader:
         unknown = self.name == "own" or self._by_judge or self.split.grade is None
         if unknown or not spoken or question.seeks != "images":
             return None
-        key = (tuple(term.key for term in question.terms), question.changes)
-        return recent(self._truths, key, lambda: self._truth(question), TRUTHS)
+        return self._truth(Question(question.terms, changes=question.changes))
 
-    def _truth(self, question: Question) -> Truth:
-        found = [self._truth_of(term, question.changes) for term in question.terms]
-        if len(found) == 1 and question.terms[0].sign > 0:
+    def _truth_of(self, question: Question) -> Truth:
+        grade: Any = self.split.grade
+        found: list[Truth] = [
+            grade(self._statement(term, question), self.split.image_graphs or ()) for term in question.terms
+        ]
+        signs = [term.sign for term in question.terms]
+        if signs == [1]:
             return found[0]
         signed = np.stack(
-            [one.holds if t.sign > 0 else 1 - one.holds for t, one in zip(question.terms, found, strict=True)]
+            [one.holds if sign > 0 else 1 - one.holds for sign, one in zip(signs, found, strict=True)]
         )
         # one false part makes the whole false, whatever is not known of the others
         holds = np.where((signed == 0).any(axis=0), np.float32(0), signed.min(axis=0))
@@ -266,63 +234,52 @@ class Grader:
         )
         return Truth(holds, holds, unknown, unclear)
 
-    def _truth_of(self, term: Term, changes: Sequence[Change]) -> Truth:
-        """The truth of one sentence: by its graph where the data have it or it was edited."""
-        grade: Any = self.split.grade
-        graphs = self.split.caption_graphs
+    def _statement(self, term: Term, question: Question) -> SceneGraph | str:
+        """What a term says: its graph where it was edited or the data have it, else its words."""
         row = self.gallery.rows.get(term.value) if term.kind == "text" else term.value
-        statement: SceneGraph | str = term.name
-        if changes:
-            statement = reduce(changed, changes, parsed(term.name))
-        elif graphs and row is not None:
-            statement = graphs[row]
-        truth: Truth = grade(statement, self.split.image_graphs or ())
-        return truth
+        graphs = self.split.caption_graphs
+        if question.changes:
+            return question.graph
+        return graphs[row] if graphs and row is not None else term.name
 
     def grades(self, question: Question, rows: Rows) -> tuple[list[float | None], list[Mark]]:
         """Grade and mark of each of these rows of the gallery."""
-        about, image, seeks = self.about(question), self.image_of(question), question.seeks
-        truth = None if about else self.truth(question)
-        own = np.zeros(len(rows), dtype=bool)
-        if truth is not None:
+        about, seeks = self.about(question), question.seeks
+        truth, own = None if about else self.truth(question), list[int]()
+        grades = np.full(len(rows), np.nan, dtype=np.float32)
+        if about:
+            grades, own = self._grades(*about[:2], seeks, rows), self.gallery.of_image(about[2], seeks)
+        elif truth is not None:
             grades = (truth.share if self.name == "graded" else truth.holds)[rows]
-        elif about is None:
-            return [None] * len(rows), ["unknown"] * len(rows)
-        else:
-            grades = self._grades(about, seeks, rows)
-        if about and seeks == "entities":
-            own = np.array([image in self.gallery.entities.images[row] for row in rows], dtype=bool)
-        elif about:
-            own = (rows if seeks == "images" else self.split.own[rows]) == image
-        least = getattr(self._relevance, "relevant_from", 1.0)
-        marks = np.select([own, np.isnan(grades), grades >= least], ["own", "unknown", "relevant"], "not")
+        least = getattr(self.relevance, "relevant_from", 1.0)
+        places = [np.isin(rows, own), np.isnan(grades), grades >= least]
+        marks = np.select(places, ["own", "unknown", "relevant"], "not")
         return [None if np.isnan(grade) else float(grade) for grade in grades], marks.tolist()
 
-    @property
-    def _relevance(self) -> Any:
-        """The judgements, or what grades single pairs where the whole would cost too much."""
-        if self._by_judge:
-            return self._judge
-        return self.split.relevance(self.name)
-
     @cached_property
-    def _judge(self) -> Any:
-        """What a judge says of the captions of the split; fitted on them."""
+    def relevance(self) -> Any:
+        """The judgements, or what grades single pairs where the whole would cost too much; of a judge what it
+        says of the split's captions, fitted on them.
+        """
         pool = self.split.captions, self.split.own
-        return text.load(self.name).fit(*pool).of(*pool)
+        return (
+            text.load(self.name).fit(*pool).of(*pool) if self._by_judge else self.split.relevance(self.name)
+        )
 
-    def _grades(self, about: tuple[str, int], seeks: Seeks, rows: Rows) -> NDArray[np.float32]:
+    def _grades(self, kind: str, row: int, seeks: Seeks, rows: Rows) -> NDArray[np.float32]:
         """NaN where nobody judged; within one kind by the judgements of pairs of that kind, where the data
         have them.
         """
-        (kind, row), split = about, self.split
-        same: dict[Any, Any] = {"images": split.image_judgements, "captions": split.caption_judgements}
-        if kind == "caption" and seeks == "images":
-            return np.asarray(self._relevance.take(rows, np.array([row]))[:, 0])
-        judged = [self._relevance] if seeks == "captions" else []
-        if f"{kind}s" == seeks:
-            judged = list(same[seeks].values())
-        return np.asarray(judged[0].take(np.array([row]), rows)[0]) if judged else np.full(len(rows), np.nan)
+        if (kind, seeks) == ("caption", "images"):
+            return np.asarray(self.relevance.take(rows, np.array([row]))[:, 0])
+        judged: Any = {
+            ("image", "captions"): [self.relevance],
+            ("image", "images"): self.split.image_judgements.values(),
+            ("caption", "captions"): self.split.caption_judgements.values(),
+        }.get((kind, seeks), ())
+        for one in judged:
+            return np.asarray(one.take(np.array([row]), rows)[0])
+        return np.full(len(rows), np.nan)
 
 
 def ranking(scores: NDArray[Any]) -> tuple[Rows, Rows]:

@@ -6,14 +6,14 @@ as a thumbnail and large when it is opened.
 
 import base64
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from workbench.data.images import read_image
 from workbench.formatting import format_number
@@ -21,30 +21,20 @@ from workbench.io import NUMPY_ERRORS, reading_errors
 from workbench.records import Split, require
 from workbench.views import photographs
 from workbench.views.explorer.answers import Answer, image_row
+from workbench.views.pages import scaled
 
 SIDE = 224
 LARGE = 512
 MEMORY = 4096
 WORKERS = 2
-LINE = 24
 PAGES = 8
 LIMIT = 32_000_000
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-
-
-def recent(kept: dict[Key, Value], key: Key, make: Callable[[], Value], most: int) -> Value:
-    """The value of a key, made where there is none; beyond so many keys the one unused longest is dropped."""
-    kept[key] = found = kept.pop(key) if key in kept else make()
-    if len(kept) > most:
-        del kept[next(iter(kept))]
-    return found
 
 
 class Pictures:
     """Thumbnails of a split as JPEG files, and which pages have them already.
 
-    An image that cannot be read has a grey picture that says why.
+    An image that cannot be read has a card that says why.
 
     Args:
         split: opens the images.
@@ -54,15 +44,15 @@ class Pictures:
     def __init__(self, split: Split, *, most: int = MEMORY) -> None:
         self.split = split
         self.thumbnail = lru_cache(most)(self._thumbnail)
-        self._sent: dict[str, set[str]] = {}
+        self._sent = lru_cache(PAGES)(lambda page: set[str]())
 
     def _thumbnail(self, row: int) -> bytes:
         try:
-            picture = scaled(photographs.picture(self.split, row), SIDE)
+            picture = photographs.picture(self.split, row)
         except (OSError, ValueError) as error:
-            picture = placeholder(f"{type(error).__name__}: {error}")
+            picture = photographs.card([f"{type(error).__name__}: {error}"])
         # JPEG and not WebP: it is made eight times faster, and a page waits for it
-        return encoded(picture, "JPEG", 72)
+        return encoded(picture, SIDE, "JPEG", 72)
 
     def new_to(self, page: str, keys: Sequence[str]) -> tuple[list[str], list[bytes]]:
         """Those keys that a page has not got yet, with their pictures.
@@ -71,7 +61,7 @@ class Pictures:
             page: what a page calls itself; a page that is loaded again takes another name.
             keys: thumbnails that it is about to show.
         """
-        sent = recent(self._sent, page, set, PAGES)
+        sent = self._sent(page)
         new = [key for key in keys if key not in sent]
         blobs = self._bytes(new)
         sent.update(new)
@@ -91,35 +81,17 @@ class Pictures:
         """
         if not 0 <= row < len(self.split.image_ids):
             raise IndexError(f"there is no image number {row}")
-        return encoded(scaled(photographs.picture(self.split, row), LARGE), "WEBP", 85)
+        return encoded(photographs.picture(self.split, row), LARGE, "WEBP", 85)
 
     def _bytes(self, keys: Sequence[str]) -> list[bytes]:
         with ThreadPoolExecutor(WORKERS) as pool:
             return list(pool.map(self.thumbnail, map(image_row, keys)))
 
 
-def placeholder(reason: str) -> Image.Image:
-    """A grey picture with the reason why there is no other; letters that the drawing font lacks become
-    question marks.
-    """
-    picture = Image.new("RGB", (SIDE, SIDE * 3 // 4), "#e4e4e4")
-    plain = reason.encode("ascii", "replace").decode()
-    lines = ["no picture:", *(plain[start : start + LINE] for start in range(0, len(plain), LINE))]
-    ImageDraw.Draw(picture).multiline_text((6, 6), "\n".join(lines[:8]), fill="#5c1a1a")
-    return picture
-
-
-def scaled(image: Image.Image, side: int) -> Image.Image:
-    """A picture in RGB, at most so many pixels wide and high, and never enlarged."""
-    small = image.convert("RGB")
-    small.thumbnail((side, side), reducing_gap=2.0)
-    return small
-
-
-def encoded(image: Image.Image, kind: str, quality: int) -> bytes:
-    """A picture as the bytes of a file of this kind, ``"JPEG"`` or ``"WEBP"``."""
+def encoded(image: Image.Image, side: int, kind: str, quality: int) -> bytes:
+    """A picture of at most so many pixels a side, as the bytes of a ``"JPEG"`` or ``"WEBP"`` file."""
     file = io.BytesIO()
-    image.save(file, format=kind, quality=quality)
+    scaled(image, side).save(file, format=kind, quality=quality)
     return file.getvalue()
 
 
@@ -143,12 +115,12 @@ def uploaded(name: str, content: bytes) -> Any:
         return read_image(content, name)
     message = "cannot be read as an embedding"
     with reading_errors(name, message, *NUMPY_ERRORS):
-        held = np.load(io.BytesIO(content), allow_pickle=False).squeeze()
+        array = np.load(io.BytesIO(content), allow_pickle=False).squeeze()
     with reading_errors(name, message), np.errstate(over="ignore"):
         require(
-            held.ndim == 1 and held.size and np.issubdtype(held.dtype, np.floating),
-            f"it holds {held.dtype} of shape {held.shape}; one vector of numbers is needed",
+            array.ndim == 1 and array.size and np.issubdtype(array.dtype, np.floating),
+            f"it holds {array.dtype} of shape {array.shape}; one vector of numbers is needed",
         )
-        vector = held.astype(np.float32)
+        vector = array.astype(np.float32)
         require(np.isfinite(vector).all(), "it holds numbers that are not finite")
         return vector

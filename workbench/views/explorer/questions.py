@@ -9,7 +9,7 @@ differs.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache, partial, reduce
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -42,11 +42,12 @@ MASS = frozenset({
     "traffic", "water",
 })  # fmt: skip
 PARTS: tuple[Part, ...] = get_args(Part)
+SENTENCES = 256
 
 
 @dataclass(frozen=True)
 class Term:
-    """One summand of a question.
+    """One summand of a question; terms that ask the same are equal.
 
     Args:
         kind: ``"text"`` = loose words; ``"image"`` and ``"caption"`` = a row of the split, asked with its
@@ -61,20 +62,18 @@ class Term:
     """
 
     kind: Kind
-    value: Any
+    value: Any = field(compare=False)
     sign: Literal[1, -1] = 1
-    name: str = ""
+    name: str = field(default="", compare=False)
+    key: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_options("a term", Term, {"kind": self.kind, "sign": self.sign})
         if self.kind == "text" and not self.name:
             object.__setattr__(self, "name", self.value)
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Equal for terms that ask the same."""
+        # neither an array nor a picture has a hash of its own
         value = np.asarray(self.value).tobytes() if self.kind == "embedding" else self.value
-        return (self.kind, id(value) if self.kind == "picture" else value, self.sign)
+        object.__setattr__(self, "key", id(value) if self.kind == "picture" else value)
 
 
 @dataclass(frozen=True)
@@ -166,9 +165,16 @@ class Question:
         signed = [("− " if term.sign < 0 else "+ ") + (term.name or term.kind) for term in self.terms]
         return " ".join(signed).removeprefix("+ ")
 
-    def with_text(self, sentence: str) -> "Question":
-        """The same question with other words."""
-        return replace(self, terms=(Term("text", sentence, name=sentence),))
+    @property
+    def graph(self) -> SceneGraph:
+        """The scene graph of its words, after the edits.
+
+        Raises:
+            ValueError: the question is not a text alone.
+        """
+        if not self.words:
+            raise ValueError("only a question that is a text alone has a scene graph to edit")
+        return reduce(changed, self.changes, parsed(self.words))
 
 
 def asked_by(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Question:
@@ -217,14 +223,13 @@ def _term(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Term
     return Term(kind, row, sign, names[row] if kind == "caption" else f"image {names[row]}")
 
 
-@cache
-def _parser() -> Any:
-    return text.load("scene_graph", plurals=True)
+parser = cache(partial(text.load, "scene_graph", plurals=True))
 
 
+@lru_cache(SENTENCES)
 def parsed(sentence: str) -> SceneGraph:
     """The scene graph of words that were typed; what is many has the attribute ``"plural"``."""
-    graph: SceneGraph = _parser().of([sentence]).graphs[0]
+    graph: SceneGraph = parser().of([sentence]).graphs[0]
     return graph
 
 

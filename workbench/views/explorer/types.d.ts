@@ -37,6 +37,12 @@ export interface Graph {
   relations: [number, string, number][];
 }
 
+/**
+ * The query with one thing dropped or swapped: "asked" = as it was asked; "remade" = written again from its graph,
+ * unedited, which edits are compared with, so that the effect of the wording is not counted as theirs; "edited" = after
+ * the edits so far; "drop" = what would come of dropping one more thing. Scores and ranks are of the watched item, one a
+ * run.
+ */
 export interface Edit {
   kind: "asked" | "remade" | "edited" | "drop";
   label: string;
@@ -45,6 +51,7 @@ export interface Edit {
   ranks: number[];
 }
 
+/** What one run finds nearest on the way from the query (walk 0) to the root (walk 1). */
 export interface Step {
   run: number;
   walk: number;
@@ -53,6 +60,12 @@ export interface Step {
   cosine: number;
   image: string;
   thumbnail: string;
+}
+
+/** How much the score of the watched item falls when a word is left out, one number a run. */
+export interface Word {
+  text: string;
+  effects: number[];
 }
 
 export interface Answer {
@@ -68,7 +81,7 @@ export interface Answer {
   graph: Graph | null;
   edits: Edit[];
   way: Step[];
-  words: { text: string; effects: number[] }[];
+  words: Word[];
   note: string;
   truth: string;
   partners: Item[];
@@ -136,6 +149,11 @@ export interface Kept {
   question?: Question;
 }
 
+/**
+ * A caption on which runs disagree. Its kind is "text" where these words name it, and "caption" where an earlier one
+ * reads the same, so that the row must be asked. Ranks are of its own image, grades of the image that each run puts
+ * first, one a run.
+ */
 export interface Difference {
   row: number;
   text: string;

@@ -90,12 +90,17 @@ def lines(texts: Sequence[str]) -> str:
     return "<br>".join(map(escape, texts))
 
 
-def data_uri(image: "Image.Image", side: int = 112) -> str:
-    """A thumbnail inside the page: a PNG of at most ``side`` pixels as a data URI."""
+def scaled(image: "Image.Image", side: int) -> "Image.Image":
+    """A picture in RGB of at most ``side`` pixels, never enlarged."""
     small = image.convert("RGB")
     small.thumbnail((side, side))
+    return small
+
+
+def data_uri(image: "Image.Image", side: int = 112) -> str:
+    """A thumbnail inside the page: a PNG of at most ``side`` pixels as a data URI."""
     file = io.BytesIO()
-    small.save(file, format="PNG", optimize=True)
+    scaled(image, side).save(file, format="PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
