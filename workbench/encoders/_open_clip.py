@@ -9,25 +9,39 @@ of open_clip's own local folders; ``vocabulary`` beside them lists the words of 
 
 import json
 import logging
+import re
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from pickle import UnpicklingError
 from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import ZipFile, is_zipfile
 
 import open_clip
 import torch
-from safetensors.torch import save_file
-from torch import nn
+from open_clip.convert import convert_state_dict
+from open_clip.model import convert_to_custom_text_state_dict, resize_pos_embed, resize_text_pos_embed
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
 
 from workbench import assets
-from workbench.io import read_options
+from workbench.formatting import format_count
+from workbench.io import read_options, reading_errors
+from workbench.records import require
 from workbench.registry import did_you_mean
 
 CONFIG, WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"
 BPE_IDS = 49408
-CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
+CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
+# names under which training tools write weights beside other things
+WRAPPERS = ("state_dict", "model_state_dict", "model", "module")
+# numbers that OpenAI's own files hold beside their weights
+OPENAI = ("input_resolution", "context_length", "vocab_size")
+FOREIGN = re.compile(r"(?:GLOBAL|class) ([\w.]+)")
 
 
 @dataclass(frozen=True)
@@ -97,19 +111,121 @@ def fitting(model: str, pretrained: str) -> str:
         pretrained: a tag, a file, or ``""``.
 
     Returns:
-        The name of open_clip's form with QuickGELU where the tag asks for it and ``model`` lacks it; else
-        ``model``. A file says nothing: for OpenAI's weights from a file name ``"ViT-B-32-quickgelu"``, or
-        write ``"quick_gelu": true`` into the JSON configuration.
+        The name of open_clip's form with QuickGELU where the tag asks for it, or the file is OpenAI's, and
+        ``model`` lacks it; else ``model``.
+
+    Raises:
+        ValueError: the file is OpenAI's, and ``model`` is a JSON file that says nothing of QuickGELU.
 
     >>> fitting("ViT-B-32", "openai"), fitting("ViT-B-32", "laion2b_s34b_b79k")
     ('ViT-B-32-quickgelu', 'ViT-B-32')
     """
-    plain = model.replace("/", "-")
-    if not pretrained or pretrained not in open_clip.list_pretrained_tags_by_model(plain):
-        return model
-    asked = open_clip.get_pretrained_cfg(plain, pretrained).get("quick_gelu", False)
+    plain, asked = model.replace("/", "-"), False
+    if pretrained and pretrained in open_clip.list_pretrained_tags_by_model(plain):
+        asked = open_clip.get_pretrained_cfg(plain, pretrained).get("quick_gelu", False)
+    elif _is_of_openai(Path(pretrained)):
+        asked = True
+        said = not model.endswith(".json") or describe(model).architecture.get("quick_gelu")
+        require(said, f'{pretrained} holds weights of OpenAI; write "quick_gelu": true into {model}')
     form = f"{plain}-quickgelu"
     return form if asked and form in open_clip.list_models() else model
+
+
+def _is_of_openai(file: Path) -> bool:
+    """Whether a file is an archive of TorchScript, as OpenAI published its weights, or holds these."""
+    if not (file.is_file() and is_zipfile(file)):
+        return False
+    with ZipFile(file) as archive:
+        inner = [name for name in archive.namelist() if name.endswith(("constants.pkl", "data.pkl"))]
+        return any(name.endswith("constants.pkl") for name in inner) or any(
+            OPENAI[0].encode() in archive.read(name) for name in inner
+        )
+
+
+def read_weights(file: Path) -> dict[str, Tensor]:
+    """The weights in a file: safetensors, a PyTorch file of plain tensors, or an archive of TorchScript.
+    Mappings that training tools write around them are taken off.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it holds no weights, or some that are not finite; the message names it.
+    """
+    with reading_errors(file), file.open("rb") as opened:
+        start = opened.read(64).lstrip()
+    kinds = {
+        "a Git LFS pointer": start.startswith(b"version https://git-lfs"),
+        "a web page": start[:1] == b"<",
+    }
+    found = "empty" if not start else next((kind for kind, so in kinds.items() if so), "")
+    require(not found, f"{file} holds no weights: it is {found}; download the file itself")
+    held = _loaded(file)
+    while inner := [held[name] for name in WRAPPERS if isinstance(held.get(name), Mapping)]:
+        held = inner[0]
+    weights = {name: value for name, value in held.items() if isinstance(value, Tensor)}
+    require(weights, f"{file} holds no weights, but {', '.join(map(str, held)) or 'nothing':.80}")
+    broken = [name for name, value in weights.items() if not value.isfinite().all()]
+    require(not broken, f"{file}: {', '.join(broken[:1])} holds numbers that are not finite")
+    return weights
+
+
+def _loaded(file: Path) -> Mapping[str, Any]:
+    with reading_errors(file, "holds no weights", SafetensorError, RuntimeError, LookupError):
+        if file.suffix == ".safetensors":
+            return load_file(file)
+        scripted = is_zipfile(file) and any(
+            name.endswith("constants.pkl") for name in ZipFile(file).namelist()
+        )
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore", DeprecationWarning
+                )  # torch.jit has no successor that reads these
+                held = (
+                    torch.jit.load(file, map_location="cpu").state_dict()
+                    if scripted
+                    else torch.load(file, map_location="cpu", weights_only=True)
+                )
+        except UnpicklingError as error:
+            named = FOREIGN.search(str(error))
+            reason = f"beside tensors it holds {named[1]}" if named else "it is no file of PyTorch"
+            raise ValueError(f"{reason}; save the state_dict of the model alone") from None
+        return held if isinstance(held, Mapping) else {type(held).__name__: held}
+
+
+def load_weights(network: Any, file: Path) -> None:
+    """Put the weights of a file into an open_clip model, whatever stands before their names.
+
+    Raises:
+        FileNotFoundError, ValueError: as ``read_weights``, or the weights are those of another model.
+    """
+    own, held = network.state_dict(), read_weights(file)
+    first = next(name for name in own if name.startswith("visual."))
+    before = min((name.removesuffix(first) for name in held if name.endswith(first)), key=len, default="")
+    weights = {name.removeprefix(before): held[name] for name in held if name.startswith(before)}
+    weights = convert_state_dict(network, weights)
+    if "positional_embedding" in weights and not hasattr(network, "positional_embedding"):
+        weights = convert_to_custom_text_state_dict(weights)
+    # older transformers counted positions in a buffer
+    dropped = {*OPENAI, "text.transformer.embeddings.position_ids"} - own.keys()
+    weights = {name: weights[name] for name in weights if name not in dropped}
+    scalars = {
+        name: weights[name].reshape(own[name].shape)
+        for name in ("logit_scale", "logit_bias")
+        if name in weights and name in own
+    }
+    weights |= scalars
+    resize_pos_embed(weights, network)
+    resize_text_pos_embed(weights, network)
+    absent, extra = own.keys() - weights.keys() - {"logit_bias"}, weights.keys() - own.keys()
+    other = [name for name in own.keys() & weights.keys() if own[name].shape != weights[name].shape]
+    said = {"it lacks": absent, "it has": extra, "of another shape is": other}
+    wrong = [
+        f"{how} {sorted(names)[0]} ({format_count(len(names), 'name')})"
+        for how, names in said.items()
+        if names
+    ]
+    require(not wrong, f"{file} holds the weights of another model: {'; '.join(wrong)}")
+    network.load_state_dict(weights, strict=False)
 
 
 def reads_words(description: Description) -> bool:
@@ -149,7 +265,7 @@ def build(description: Description, pretrained: str) -> Any:
     """
     if ":" in description.name:
         return open_clip.create_model(description.name, weights_only=True).train()
-    if pretrained and not pretrained.endswith(CHECKPOINTS) and pretrained not in assets.models():
+    if pretrained and not is_file_of_weights(pretrained) and pretrained not in assets.models():
         _require_tag(description, pretrained)
         try:
             return open_clip.create_model(description.name, pretrained=pretrained, weights_only=True).train()
@@ -160,8 +276,13 @@ def build(description: Description, pretrained: str) -> Any:
             ) from error
     network = _instantiate(description)
     if pretrained:
-        open_clip.load_checkpoint(network, str(_checkpoint(description, pretrained)), weights_only=True)
+        load_weights(network, _checkpoint(description, pretrained))
     return network.train()
+
+
+def is_file_of_weights(pretrained: str) -> bool:
+    """Whether weights are named by the path of a file, and not by a tag."""
+    return pretrained.endswith(CHECKPOINTS) or Path(pretrained).is_file()
 
 
 def _require_tag(description: Description, tag: str) -> None:
