@@ -133,7 +133,7 @@ class Archive(torch.nn.Module):
         return x
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 def test_an_archive_of_torchscript_is_read_and_takes_quickgelu_whatever_the_name(tiny, tmp_path: Path):
     model, weights = tiny
     torch.jit.save(torch.jit.script(Archive(weights)), tmp_path / "clip.pt")

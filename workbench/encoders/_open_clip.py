@@ -177,9 +177,7 @@ def _loaded(file: Path) -> Mapping[str, Any]:
         )
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", DeprecationWarning
-                )  # torch.jit has no successor that reads these
+                warnings.simplefilter("ignore")  # TorchScript is deprecated, and nothing else reads it
                 held = (
                     torch.jit.load(file, map_location="cpu").state_dict()
                     if scripted
@@ -189,7 +187,7 @@ def _loaded(file: Path) -> Mapping[str, Any]:
             named = FOREIGN.search(str(error))
             reason = f"beside tensors it holds {named[1]}" if named else "it is no file of PyTorch"
             raise ValueError(f"{reason}; save the state_dict of the model alone") from None
-        return held if isinstance(held, Mapping) else {type(held).__name__: held}
+        return held if isinstance(held, Mapping) else {type(held).__name__: None}
 
 
 def load_weights(network: Any, file: Path) -> None:
