@@ -169,6 +169,7 @@ def read_weights(file: Path) -> dict[str, Tensor]:
 
 
 def _loaded(file: Path) -> Mapping[str, Any]:
+    script: Any = torch.jit  # without types
     with reading_errors(file, "holds no weights", SafetensorError, RuntimeError, LookupError):
         if file.suffix == ".safetensors":
             return load_file(file)
@@ -179,7 +180,7 @@ def _loaded(file: Path) -> Mapping[str, Any]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # TorchScript is deprecated, and nothing else reads it
                 held = (
-                    torch.jit.load(file, map_location="cpu").state_dict()
+                    script.load(file, map_location="cpu").state_dict()
                     if scripted
                     else torch.load(file, map_location="cpu", weights_only=True)
                 )
@@ -206,12 +207,8 @@ def load_weights(network: Any, file: Path) -> None:
     # older transformers counted positions in a buffer
     dropped = {*OPENAI, "text.transformer.embeddings.position_ids"} - own.keys()
     weights = {name: weights[name] for name in weights if name not in dropped}
-    scalars = {
-        name: weights[name].reshape(own[name].shape)
-        for name in ("logit_scale", "logit_bias")
-        if name in weights and name in own
-    }
-    weights |= scalars
+    for name in own.keys() & weights.keys() & {"logit_scale", "logit_bias"}:
+        weights[name] = weights[name].reshape(own[name].shape)
     resize_pos_embed(weights, network)
     resize_text_pos_embed(weights, network)
     absent, extra = own.keys() - weights.keys() - {"logit_bias"}, weights.keys() - own.keys()
