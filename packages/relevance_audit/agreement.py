@@ -23,7 +23,6 @@ import pandas as pd
 
 from workbench.metrics.blocks import AnyScores, RowScores, best, by_rows
 from workbench.metrics.evaluation import Evidence, walk
-from workbench.metrics.grades import AnyGrades, grade_rows
 from workbench.metrics.intervals import ROUNDS, SEED, Draws, interval
 from workbench.metrics.pmrp import Categories
 from workbench.metrics.ranks import Ranked
@@ -82,12 +81,12 @@ def _first(scores: RowScores, queries: Rows, depth: int) -> tuple[Rows, Rows]:
     return np.repeat(queries, [len(items) for items in found]), np.concatenate(found)
 
 
-def true_share(phi: AnyGrades, truth: Judgements, ms: Sequence[int]) -> dict[str, Values]:
+def true_share(phi: AnyScores, truth: Judgements, ms: Sequence[int]) -> dict[str, Values]:
     """Which share of the m best items by phi ``(I, T)`` is truly relevant, for each of ``ms``: for ``"i2t"``
     and ``"t2i"`` ``(len(ms),)`` means over queries. Equal phi counts against it.
     """
     out = {}
-    for side, ranks in Ranked(grade_rows(phi), [truth]).by(truth).items():
+    for side, ranks in Ranked(by_rows(phi), [truth]).by(truth).items():
         hits = (np.bincount(ranks.query[ranks.rank <= m], minlength=len(ranks.counts)) / m for m in ms)
         out[side] = np.stack(list(hits), axis=1)[ranks.counts > 0].mean(axis=0)
     return out
@@ -99,7 +98,7 @@ def per_query(
     truth: Judgements,
     *,
     labels: Judgements | None = None,
-    phi: AnyGrades | None = None,
+    phi: AnyScores | None = None,
     categories: Mask | None = None,
     ks: tuple[int, ...] = (1, 5, 10),
 ) -> dict[str, Values]:
@@ -119,7 +118,7 @@ def per_query(
         ``(queries,)`` by key; NaN where a query does not count.
     """
     binary, rows = Judgements.own(own, truth.shape[0]), by_rows(scores)
-    asked: list[tuple[str, AnyGrades, Metric]] = [
+    asked: list[tuple[str, AnyScores, Metric]] = [
         ("truth", truth, load("map_at_r")), ("own", binary, load("R", ks=ks)),
         *([(labels.name, labels, load("map_at_r"))] if labels else []),
         *([("phi", phi, load("ncs", ks=ks))] if phi is not None else []),

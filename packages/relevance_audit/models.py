@@ -18,7 +18,6 @@ from workbench.formatting import format_count, format_number
 from workbench.metrics import correlation, pmrp, semantic
 from workbench.metrics.blocks import AnyScores
 from workbench.metrics.evaluation import Evidence, evaluate
-from workbench.metrics.grades import AnyGrades
 from workbench.metrics.registry import Metric, load
 from workbench.records import Array, Judgements, Mask, MetricKey, Rows, Split, Values, densest
 from workbench.records.measurement import Measurement
@@ -72,7 +71,7 @@ def scores_of(runs: Sequence[OpenRun], noise: Sequence[float], seed: int) -> dic
 
 
 def recall_by_size(
-    scores: Scores, phi: AnyGrades, ms: Sequence[int], k: int, without: Rows | None = None
+    scores: Scores, phi: AnyScores, ms: Sequence[int], k: int, without: Rows | None = None
 ) -> tuple[dict[str, dict[str, Values]], dict[str, dict[str, Values]]]:
     """Semantic Recall at k, and the share of queries with one of the m best among k, as ``semantic.curves``
     gives them; ``without`` takes the pairs of these image rows out.
@@ -94,7 +93,7 @@ def binary_recall(scores: Scores, own: Judgements, k: int) -> dict[str, dict[str
     }
 
 
-def measure(scores: Scores, judged: AnyGrades, rows: Sequence[str | Metric], **how: Any) -> Measured:
+def measure(scores: Scores, judged: AnyScores, rows: Sequence[str | Metric], **how: Any) -> Measured:
     """Metrics of every model by the same judgements.
 
     Args:
@@ -143,12 +142,12 @@ def rated_pairs(ratings: Judges, split: Split, seed: int) -> tuple[Split, Judgem
     return rated, correlation.judged_sample(chosen, rated.own, 3, np.random.default_rng(seed))
 
 
-def kinds_of_relevance(rated: Split, judges: Judges, runs: Sequence[OpenRun]) -> dict[str, AnyGrades]:
+def kinds_of_relevance(rated: Split, judges: Judges, runs: Sequence[OpenRun]) -> dict[str, AnyScores]:
     """What is held against the ratings: the labels, three kinds of CIDEr, tuple F1 of the scene graphs, the
     other judges, and the scores of the runs on these images.
     """
     graphs = rated.caption_graphs or text.load("scene_graph").of(rated.captions).graphs
-    kinds: dict[str, AnyGrades] = {"binary label": rated.judgements["own"]}
+    kinds: dict[str, AnyScores] = {"binary label": rated.judgements["own"]}
     kinds |= {title: judge("cider", options, rated) for title, options in CIDER.items()}
     kinds["tuple F1"] = TupleF1Relevance(graphs, graphs, rated.own)
     for name, options in judges.items():
@@ -160,7 +159,7 @@ def kinds_of_relevance(rated: Split, judges: Judges, runs: Sequence[OpenRun]) ->
 
 
 def correlations(
-    kinds: Mapping[str, AnyGrades], judged: Judgements, own: Rows, *, rounds: int, seed: int
+    kinds: Mapping[str, AnyScores], judged: Judgements, own: Rows, *, rounds: int, seed: int
 ) -> Measured:
     """How far each kind of relevance agrees with ratings: Pearson, Spearman, tau-c, with intervals."""
     rows: list[str | Metric] = ["pearson", "spearman", "spearman_half", correlation.TauC()]

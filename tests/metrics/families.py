@@ -4,8 +4,6 @@ ask for.
 Where the image of a caption does not matter to a test, captions belong to the images in turn.
 """
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from workbench import metrics
@@ -21,9 +19,8 @@ ncs = metrics.load("ncs").per_query
 
 
 def order(scores, grades, *, block=None):
-    """Grades in the order of the scores, of all queries."""
-    parts = [part for _, part in lists(scores, grades, block=block)]
-    return SimpleNamespace(codes=np.concatenate([part.codes for part in parts]), grades=parts[0].known)
+    """``(queries, gallery)`` the grades in the order of the scores; 0 for a pair that nobody judged."""
+    return np.concatenate([part.known[part.codes] for _, part in lists(scores, grades, block=block)])
 
 
 def by_key(found):

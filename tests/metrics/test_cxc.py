@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 from tests.metrics.families import by_key, crossed, hit_at_k, ranking
 from tests.oracles import metrics as oracle
 from workbench.metrics import cxc
-from workbench.metrics.blocks import Products
+from workbench.metrics.blocks import products
 from workbench.metrics.ranks import Ranked
 from workbench.records import Judgements
 
@@ -68,8 +68,8 @@ def test_all_four_directions_are_measured_with_their_counts_and_their_sum(rng):
     image, text, own = vectors(rng, 6, 8), vectors(rng, 12, 8), np.arange(12) // 2
     sits = rated("sits", (6, 12), [(0, 0), (1, 2), (1, 3), (5, 11), (2, 9)], [5, 4, 3, 3, 2])
     sis, sts = rated("sis", (6, 6), [(0, 1), (4, 1)], [3, 2.5], 2.5), rated("sts", (12, 12), [(0, 5)], [4])
-    images, captions = cxc.within(Products(image, image), sis), cxc.within(Products(text, text), sts, own)
-    found = by_key(crossed(Products(image, text), sits, own=own, within={"i2i": images, "t2t": captions}))
+    images, captions = cxc.within(products(image, image), sis), cxc.within(products(text, text), sts, own)
+    found = by_key(crossed(products(image, text), sits, own=own, within={"i2i": images, "t2t": captions}))
     assert set(found) == {f"{d}/R@{k}" for d in ("i2t", "t2i", "i2i", "t2t") for k in (1, 5, 10)} | {"rsum"}
     counts = {
         d: (found[f"{d}/R@1"].queries, found[f"{d}/R@1"].left_out, found[f"{d}/R@1"].gallery)

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 from tests.metrics.families import by_key, plausible
 from tests.oracles import semantic as oracle
 from workbench.metrics import pmrp
-from workbench.metrics.grades import Lists, grade_rows
+from workbench.metrics.grades import Lists
 
 OWN = np.repeat(np.arange(10), 3)
 
@@ -25,7 +25,7 @@ def apart(query, gallery):
 def r_precision(scores, query, gallery):
     """R-precision of each zeta by categories of queries and of items."""
     near = (3 - np.minimum(apart(query, gallery), 3)).astype(np.float32)
-    found = Lists(scores, near, grade_rows(near))
+    found = Lists(scores, near)
     return {zeta: pmrp.Pmrp(zetas=(zeta,)).per_query(found) for zeta in (0, 1, 2)}
 
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.metrics.families import hit_at_k, map_at_r, r_precision, recall_at_k
-from tests.metrics.test_ranking import kendall_tau, ndcg, order
+from tests.metrics.test_ranking import kendall_tau, ndcg
+from workbench.metrics.grades import Lists
 from workbench.metrics.ranks import rank
 
 BINARY = {
@@ -18,9 +19,9 @@ BINARY = {
     "r_precision": lambda s, g: r_precision(rank(s, g >= 2)),
 }
 GRADED = {
-    "ndcg": lambda s, g: ndcg(order(s, g)),
-    "ndcg@5": lambda s, g: ndcg(order(s, g), 5),
-    "kendall_tau": lambda s, g: kendall_tau(order(s, g)),
+    "ndcg": lambda s, g: ndcg(Lists(s, g)),
+    "ndcg@5": lambda s, g: ndcg(Lists(s, g), 5),
+    "kendall_tau": lambda s, g: kendall_tau(Lists(s, g)),
 }
 # a collapsed model gets the worst value that an order can have
 WORST = dict.fromkeys(BINARY, 0.0) | {"ndcg@5": 0.0, "kendall_tau": -1.0}

@@ -7,17 +7,12 @@ from sklearn.metrics import ndcg_score
 from tests.metrics.families import map_at_r, r_precision, ranking
 from tests.oracles import metrics as oracle
 from workbench import metrics
-from workbench.metrics.grades import Lists, grade_rows
+from workbench.metrics.grades import Lists
 from workbench.metrics.map_at_r import same_list
 from workbench.metrics.ranks import rank
 from workbench.records import Judgements
 
 kendall_tau = metrics.load("kendall_tau").per_query
-
-
-def order(scores, grades):
-    """All queries in one block of lists."""
-    return Lists(scores, grades, grade_rows(grades))
 
 
 def ndcg(found, k=None, gain="linear"):
@@ -58,7 +53,7 @@ def test_map_at_r_is_not_the_average_precision_that_runs_to_the_last_relevant_it
 def test_ndcg_by_hand():
     # order of grades 1 3 0 2: 1 + 3/log2(3) + 0 + 2/log2(5) = 3.754142; best 3 2 1 0: 3 + 2/log2(3) + 1/2 =
     # 4.761860
-    ranked = order(np.array([[4.0, 3.0, 2.0, 1.0]]), np.array([[1.0, 3.0, 0.0, 2.0]]))
+    ranked = Lists(np.array([[4.0, 3.0, 2.0, 1.0]]), np.array([[1.0, 3.0, 0.0, 2.0]]))
     assert_allclose(ndcg(ranked), [3.754142 / 4.761860], atol=1e-6)
     # exponential gains 1 7 0 3 against 7 3 1 0, the two best only: (1 + 7/log2(3)) / (7 + 3/log2(3))
     assert_allclose(ndcg(ranked, 2, gain="exponential"), [(1 + 7 / np.log2(3)) / (7 + 3 / np.log2(3))])
@@ -67,7 +62,7 @@ def test_ndcg_by_hand():
 def test_kendall_tau_by_hand_with_a_tied_score():
     # grades 2 1 0 1: pairs of different grades (0,1) (0,2) (0,3) (1,2) (3,2); scores .9 .5 .5 .1
     # right: (0,1) (0,2) (0,3); wrong: (3,2) by order and (1,2), a tie: (3 - 2) / 5
-    ranked = order(np.array([[0.9, 0.5, 0.5, 0.1]]), np.array([[2.0, 1.0, 0.0, 1.0]]))
+    ranked = Lists(np.array([[0.9, 0.5, 0.5, 0.1]]), np.array([[2.0, 1.0, 0.0, 1.0]]))
     assert_allclose(kendall_tau(ranked), [0.2])
 
 
@@ -90,7 +85,7 @@ def test_graded_metrics_equal_the_double_loops_with_ties_and_unjudged_pairs(seed
     grades[rng.random((6, 14)) < 0.3] = np.nan
     grades[0] = np.nan
     grades[1] = np.where(np.isnan(grades[1]), np.nan, 0.0)
-    ranked, listed = order(scores, grades), [[None if np.isnan(g) else g for g in row] for row in grades]
+    ranked, listed = Lists(scores, grades), [[None if np.isnan(g) else g for g in row] for row in grades]
 
     def expected(found):
         return [np.nan if value is None else value for value in found]
@@ -107,7 +102,7 @@ def test_ndcg_equals_scikit_learn_where_no_score_is_tied(rng):
         rng.permuted(np.tile(np.arange(30.0), (5, 1)), axis=1),
         rng.integers(0, 4, (5, 30)).astype(float),
     )
-    ranked = order(scores, grades)
+    ranked = Lists(scores, grades)
     assert_allclose(ndcg(ranked).mean(), ndcg_score(grades, scores))
     assert_allclose(ndcg(ranked, 7).mean(), ndcg_score(grades, scores, k=7))
 
@@ -119,14 +114,14 @@ def test_kendall_tau_equals_scipy_where_nothing_is_tied_and_somers_d_where_grade
         rng.integers(0, 4, 40).astype(float),
     )
     assert_allclose(
-        kendall_tau(order(scores[None], untied[None])), [stats.kendalltau(scores, untied).statistic]
+        kendall_tau(Lists(scores[None], untied[None])), [stats.kendalltau(scores, untied).statistic]
     )
-    assert_allclose(kendall_tau(order(scores[None], tied[None])), [stats.somersd(tied, scores).statistic])
+    assert_allclose(kendall_tau(Lists(scores[None], tied[None])), [stats.somersd(tied, scores).statistic])
 
 
 def test_negative_grades_are_refused_by_ndcg():
     with pytest.raises(ValueError, match="nDCG needs grades >= 0, the least is -1"):
-        ndcg(order(np.zeros((1, 2)), np.array([[1.0, -1.0]])))
+        ndcg(Lists(np.zeros((1, 2)), np.array([[1.0, -1.0]])))
 
 
 def test_measure_reports_both_directions_with_their_contracts(rng):

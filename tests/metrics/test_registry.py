@@ -10,7 +10,7 @@ from tests.objectives.worlds import source
 from workbench import data, metrics, objectives
 from workbench.formatting import UNITS
 from workbench.metrics import blocks
-from workbench.metrics.blocks import Products
+from workbench.metrics.blocks import products
 from workbench.metrics.evaluation import Evidence, Subset, evaluate, walk
 from workbench.metrics.pmrp import Categories
 from workbench.metrics.registry import Metric
@@ -82,7 +82,7 @@ def test_scores_by_blocks_give_what_the_whole_matrix_gives(name, world, monkeypa
     whole = values(name, world[0] @ world[1].T, world)
     monkeypatch.setattr(blocks, "COMPUTED", 50)
     monkeypatch.setattr("workbench.metrics.grades.COPIED", 50)
-    for key, column in values(name, Products(world[0], world[1]), world).items():
+    for key, column in values(name, products(world[0], world[1]), world).items():
         assert_allclose(column, whole[key])
 
 

@@ -5,9 +5,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.metrics.families import by_key, semantic
 from tests.oracles import semantic as oracle
 from workbench import metrics
-from workbench.metrics.blocks import WithoutOwn, by_rows
+from workbench.metrics.blocks import by_rows, without
 from workbench.metrics.evaluation import Evidence
-from workbench.metrics.grades import Lists, Matrix, grade_rows
+from workbench.metrics.grades import Lists
 from workbench.metrics.semantic import any_top, curves, ncs_top, votes
 from workbench.metrics.semantic import sr_top as semantic_recall
 from workbench.records import Judgements
@@ -38,16 +38,11 @@ class Captions:
         return self.matrix[np.ix_(images, captions)]
 
 
-def lists(scores, grades, depth, width=0):
-    """All queries in one block of lists."""
-    return Lists(scores, grades, grade_rows(grades), depth, max(depth, width))
-
-
 ncs = metrics.load("ncs").per_query
 
 
 def average_semantic_precision(scores, grades):
-    return metrics.load("asp").per_query(lists(scores, grades, 1))
+    return metrics.load("asp").per_query(Lists(scores, grades, 1))
 
 
 def judged(matrix, unlisted=0.0):
@@ -84,7 +79,7 @@ def test_the_worked_semantic_recall_of_the_best_m():
 def test_printed_ncs_by_hand():
     # m = 2: the two own captions of each image; image 0 retrieves captions 0 and 2 first: 5.34 of 10.68; the
     # others both
-    found = lists(SCORES, PHI, 2)
+    found = Lists(SCORES, PHI, 2)
     assert_allclose(ncs_top(found, 2, 2), [0.5, 1.0, 1.0])
     assert_allclose(ncs_top(found, 1, 2), [0.5, 0.5, 0.5])
 
@@ -101,7 +96,7 @@ def test_the_worked_asp():
 def test_released_semantic_recall_by_hand():
     # by its captions image 0 votes for itself, then image 1 (.100164 of caption 1; image 2 has .087219 of
     # caption 0)
-    assert votes(grade_rows(PHI), OWN, 2).tolist() == [[0, 1], [1, 0], [2, 0]]
+    assert votes(by_rows(PHI), OWN, 2).tolist() == [[0, 1], [1, 0], [2, 0]]
     found = by_key(semantic(SCORES, PHI, own=OWN, ks=(2,), ms=(2,), rounds=0))
     # two best of image 0: captions 0 and 2, both of images 0 and 1: 2 of 4; of image 1: 2 and 3; of image 2:
     # 5 and 4
@@ -114,7 +109,7 @@ def test_released_semantic_recall_by_hand():
 def test_without_ground_truth_the_own_image_leaves_the_vote_and_not_what_was_voted_for():
     # m = 1: image 0 votes for image 1, images 1 and 2 for image 0, so that captions 2 3, 0 1 and 0 1 are
     # relevant; the best scored of the others are captions 2, 1 and 3: one, one and none of 2
-    assert votes(grade_rows(PHI), OWN, 1, without_own=True).tolist() == [[1], [0], [0]]
+    assert votes(by_rows(PHI), OWN, 1, without_own=True).tolist() == [[1], [0], [0]]
     found = by_key(semantic(SCORES, PHI, own=OWN, ground_truth=False, ks=(1,), ms=(1,), rounds=0))
     assert_allclose(found["i2t/sr_votes1@1[without own]"].value, 1 / 3)
 
@@ -142,7 +137,7 @@ def numbers(values):
 def test_all_forms_equal_the_double_loops_with_ties_and_unjudged_pairs(case, k, m):
     scores, grades = case
     found, rows = (
-        lists(scores, grades, k, max(k, m)),
+        Lists(scores, grades, k, max(k, m)),
         list(zip(scores, listed(grades), strict=True)),
     )
     assert_allclose(ncs(found, k), [oracle.ncs(s, g, k) for s, g in rows])
@@ -181,7 +176,7 @@ def test_votes_equal_the_double_loops(case, ground_truth):
     scores, grades = case
     grades, own = np.nan_to_num(grades), np.arange(14) % 9
     kept = [oracle.voted_images(grades, own, i, 3, ballots=4) for i in range(9)]
-    assert_array_equal(votes(grade_rows(grades), own, 3, ballots=4), kept)
+    assert_array_equal(votes(by_rows(grades), own, 3, ballots=4), kept)
     kept = [oracle.voted_images(grades, own, i, 3, gone=not ground_truth) for i in range(9)]
     found = by_key(semantic(scores, grades, own=own, ground_truth=ground_truth, ks=(4,), rounds=0))
     gone = [[] if ground_truth else np.flatnonzero(own == i) for i in range(9)]
@@ -234,7 +229,7 @@ def test_retrieving_by_phi_itself_is_ideal(rng):
 def test_binary_grades_make_ncs_the_share_of_relevant_items_and_printed_ncs_semantic_recall(rng):
     scores, grades = rng.standard_normal((5, 12)), np.zeros((5, 12))
     grades[:, :4] = 1
-    found = lists(scores, grades, 4)
+    found = Lists(scores, grades, 4)
     assert_allclose(ncs(found, 4), [np.isin(np.argsort(-row)[:4], range(4)).mean() for row in scores])
     assert_allclose(ncs_top(found, 4, 4), semantic_recall(found, 4, 4))
 
@@ -243,9 +238,9 @@ def test_judgements_a_matrix_and_a_relevance_give_the_same_numbers(rng, monkeypa
     phi = np.round(rng.random((7, 11)), 1).astype(np.float32)
     scores = rng.standard_normal((7, 11))
     matrix, sparse_, held = (semantic(scores, one, rounds=0) for one in (phi, judged(phi), Captions(phi)))
-    monkeypatch.setattr("workbench.metrics.grades.HELD", 0)
+    monkeypatch.setattr("workbench.metrics.blocks.HELD", 0)
     made = semantic(scores, Captions(phi), rounds=0)
-    assert not isinstance(grade_rows(Captions(phi)).graded, Matrix)
+    assert not by_rows(Captions(phi)).held
     for others in (sparse_, held, made):
         assert_allclose([m.value for m in others], [m.value for m in matrix])
     assert [one[0].key.judgements for one in (matrix, sparse_, held)] == ["grades", "human", "cider-d"]
@@ -253,14 +248,14 @@ def test_judgements_a_matrix_and_a_relevance_give_the_same_numbers(rng, monkeypa
 
 def test_removed_items_stay_removed_when_scores_are_turned_or_cut(rng):
     scores, own = rng.standard_normal((3, 6)), OWN
-    without = WithoutOwn(by_rows(scores).T, np.arange(6), own).T
+    rest = without(by_rows(scores), own, np.arange(6))
     expected = np.where(own == np.arange(3)[:, None], -np.inf, scores)
-    assert_array_equal(without.rows(slice(0, 3)), expected)
-    assert_array_equal(without.T.rows(slice(2, 5)), expected.T[2:5])
+    assert_array_equal(rest.rows(slice(0, 3)), expected)
+    assert_array_equal(rest.T.rows(slice(2, 5)), expected.T[2:5])
     rows, columns = np.array([2, 0]), np.array([5, 1, 0])
-    assert_array_equal(without.cut(rows, columns).rows(slice(0, 2)), expected[np.ix_(rows, columns)])
-    assert (without.shape, without.T.shape) == ((3, 6), (6, 3))
-    assert without.step > 0
+    assert_array_equal(rest.cut(rows, columns).rows(slice(0, 2)), expected[np.ix_(rows, columns)])
+    assert (rest.shape, rest.T.shape) == ((3, 6), (6, 3))
+    assert rest.step > 0
 
 
 def test_intervals_and_contracts_are_filled_in(rng):

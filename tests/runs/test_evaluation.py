@@ -10,7 +10,7 @@ import pytest
 from tests.data import fixtures
 from tests.objectives.worlds import source
 from workbench import data, objectives, text
-from workbench.metrics.blocks import Products
+from workbench.metrics.blocks import products
 from workbench.metrics.evaluation import Evidence
 from workbench.metrics.evaluation import evaluate as by_table
 from workbench.records import Judgements, MetricKey
@@ -138,7 +138,7 @@ def test_scores_made_by_rows_are_measured_as_the_whole_matrix_is(monkeypatch):
     )
     monkeypatch.setattr("workbench.metrics.blocks.COMPUTED", 100)
     lazy, whole = (
-        evaluate_split(scores, split, rounds=5)[0] for scores in (Products(image, words), image @ words.T)
+        evaluate_split(scores, split, rounds=5)[0] for scores in (products(image, words), image @ words.T)
     )
     assert [m.label for m in lazy] == [m.label for m in whole]
     for field in ("value", "low", "high", "queries", "left_out", "gallery"):

@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose
 from tests.metrics.families import recall
 from tests.objectives.worlds import embedding
 from workbench import objectives
-from workbench.metrics.blocks import blocks
+from workbench.metrics.blocks import RowScores, blocks
 from workbench.records import Judgements
 from workbench.runs import model as scoring
-from workbench.runs.model import ModelScores, scored
+from workbench.runs.model import scored
 
 
 def model(objective):
@@ -32,7 +32,8 @@ def model(objective):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(scoring, "COMPUTED", 30)
+    monkeypatch.setattr("workbench.metrics.blocks.COMPUTED", 30)
+    monkeypatch.setattr(scoring, "WHOLE", 0)
 
 
 CASES = [(name, {}) for name in objectives.names()] + [("dias", {"scorer": "cross"}), ("cora", {"beta": 0.5})]
@@ -42,7 +43,7 @@ CASES = [(name, {}) for name in objectives.names()] + [("dias", {"scorer": "cros
 def test_scores_by_rows_equal_the_whole_matrix_in_both_directions(name, options, small_blocks):
     asked = model(objectives.load(name, **options))
     image, text = embedding(7, seed=1, dtype=torch.float32), embedding(11, seed=2, dtype=torch.float32)
-    whole, lazy = asked.scores(image, text), ModelScores(asked, image, text)
+    whole, lazy = asked.scores(image, text), scored(asked, image, text)
     assert lazy.step == 2
     for given, expected in ((lazy, whole), (lazy.T, whole.T)):
         assert given.shape == expected.shape
@@ -65,7 +66,7 @@ def test_a_small_matrix_is_made_whole_and_a_large_one_by_rows(monkeypatch):
     assert isinstance(whole, np.ndarray)
     monkeypatch.setattr(scoring, "WHOLE", 71)
     lazy = scored(asked, image, text)
-    assert isinstance(lazy, ModelScores)
+    assert isinstance(lazy, RowScores)
     assert recall(lazy, judged) == recall(whole, judged)
     assert recall(lazy, judged, own=judged.images, folds=3) == recall(
         whole, judged, own=judged.images, folds=3

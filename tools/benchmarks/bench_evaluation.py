@@ -19,7 +19,7 @@ import numpy as np
 
 from tests.metrics.families import ranking, recall
 from tools.benchmarks.recorded import record
-from workbench.metrics.blocks import Products
+from workbench.metrics.blocks import products
 from workbench.metrics.ranks import Ranked
 from workbench.records import Judgements
 
@@ -61,11 +61,11 @@ def main(captions: int = 100_000, images: int = 20_000, width: int = 512) -> Non
     start = time.perf_counter()
     own = Judgements.own(np.arange(captions) * images // captions, images)
     dense = _dense(rng, own, 3 * captions)
-    ranked = Ranked(Products(image, text), [own, dense])
+    ranked = Ranked(products(image, text), [own, dense])
     passed = time.perf_counter()
     found = recall(ranked, own, rounds=100)
     for judged in (own, dense):
-        found += ranking(Products(image, text), judged, ranked=ranked, graded=False, rounds=100)
+        found += ranking(products(image, text), judged, ranked=ranked, graded=False, rounds=100)
     end = time.perf_counter()
     lines = [f"{m.value:12.6f}  {m.label}, {m.queries:,} queries, gallery {m.gallery:,}" for m in found]
     lines += [

@@ -1,77 +1,60 @@
 """Scores by blocks of queries, so that a matrix of any size never lies in memory whole.
 
-Whatever has ``shape``, ``T``, ``step``, ``rows(part)`` and ``cut(rows, columns)`` can be ranked: a matrix,
-inner products of embeddings made as they are asked for, or a model that scores slices. The blocks' scores are
-compared with one another within a row only, and a row comes from one block, so that rounding in a matrix
-product cannot tear equal scores apart.
+A matrix, inner products of embeddings, what a model scores and any grades (``records.Graded``) are read as
+one kind of rows. Scores are compared with one another within a row only, and a row comes from one block, so
+that rounding in a matrix product cannot tear equal scores apart.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import isqrt
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from workbench.records import Array, Rows, require
+from workbench.records import Array, Graded, Judgements, Rows, require
 
 # entries of a block: 2 MB of float32 stay in the cache; 128 MB are enough to keep a matrix product busy
 CACHED, COMPUTED = 2**19, 2**25
+# entries of grades that are made at once and kept: 128 MB of float32; more are made block by block
+HELD = 2**25
 TILE = 64
 # parts of a row for each of the items that are sought: more of them, fewer items beside those
 PARTS = 8
 
 
-class RowScores(Protocol):
-    """Scores ``(queries, gallery)`` made by blocks of rows, larger = more alike."""
+@dataclass(frozen=True)
+class RowScores:
+    """Scores ``(queries, gallery)``, larger = more alike, made by blocks of rows when they are asked for.
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of queries and gallery size."""
+    Args:
+        make: ``(n, m)`` scores of some queries with some items; both are rows or both slices.
+        shape: number of queries and gallery size.
+        held: whether they lie in memory.
+    """
+
+    make: Callable[[Any, Any], Array]
+    shape: tuple[int, ...]
+    held: bool = False
 
     @property
     def step(self) -> int:
-        """How many rows are best asked for at a time: as many as a block of bounded size holds."""
-        return max(1, COMPUTED // max(self.shape[-1], 1))
+        """How many rows are best asked for at a time: few of what lies in memory, since a turned matrix is
+        copied and counting is fast in the cache; else as many as a block of bounded size holds.
+        """
+        return max(1, (CACHED if self.held else COMPUTED) // max(self.shape[-1], 1))
 
     @property
     def T(self) -> "RowScores":  # noqa: N802  the name that numpy gives it
         """The other direction: items become queries."""
+        return RowScores(lambda rows, items: self.make(items, rows).T, self.shape[::-1], self.held)
 
-    def rows(self, part: slice) -> Array:
-        """``(rows of the part, gallery)`` scores."""
-
-    def cut(self, rows: Rows, columns: Rows) -> "RowScores":
-        """The scores of these queries and these items."""
-
-
-AnyScores = Array | RowScores
-
-
-@dataclass(frozen=True)
-class Whole(RowScores):
-    """A matrix that lies in memory."""
-
-    scores: Array
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of queries and gallery size."""
-        return self.scores.shape
-
-    @property
-    def step(self) -> int:
-        """Few rows at a time: a turned matrix is copied, and counting is fast in the cache."""
-        return max(1, CACHED // max(self.shape[-1], 1))
-
-    @property
-    def T(self) -> "Whole":  # noqa: N802
-        """The turned matrix."""
-        return Whole(self.scores.T)
-
-    def rows(self, part: slice) -> Array:
-        """Contiguous rows; those of a turned matrix are copied in tiles, six times as fast as in one go."""
-        rows = self.scores[part]
+    def rows(self, part: slice = slice(None)) -> Array:
+        """``(rows of the part, gallery)`` contiguous scores. A turned matrix is copied in tiles, six times as fast
+        as in one go.
+        """
+        rows = self.make(part, slice(None))
         if rows.flags.c_contiguous:
             return rows
         out = np.empty(rows.shape, dtype=rows.dtype)
@@ -79,80 +62,59 @@ class Whole(RowScores):
             out[:, first : first + TILE] = rows[:, first : first + TILE]
         return out
 
-    def cut(self, rows: Rows, columns: Rows) -> "Whole":
-        """A smaller matrix."""
-        return Whole(self.scores[np.ix_(rows, columns)])
+    def cut(self, queries: Rows, gallery: Rows) -> "RowScores":
+        """The scores of these queries and these items."""
+        shape = len(queries), len(gallery)
+        return RowScores(lambda rows, items: self.make(queries[rows], gallery[items]), shape, self.held)
 
 
-@dataclass(frozen=True)
-class Products(RowScores):
-    """Inner products of embeddings ``(Q, D)`` and ``(N, D)``; cosines where the vectors have unit length.
-
-    >>> Products(np.eye(2), np.array([[0.6, 0.8]])).T.rows(slice(0, 1)).tolist()
-    [[0.6, 0.8]]
-    """
-
-    query: Array
-    gallery: Array
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of queries and gallery size."""
-        return len(self.query), len(self.gallery)
-
-    @property
-    def T(self) -> "Products":  # noqa: N802
-        """The other direction."""
-        return Products(self.gallery, self.query)
-
-    def rows(self, part: slice) -> Array:
-        """The products of some queries with the whole gallery."""
-        return np.asarray(self.query[part] @ self.gallery.T)
-
-    def cut(self, rows: Rows, columns: Rows) -> "Products":
-        """The products of these vectors."""
-        return Products(self.query[rows], self.gallery[columns])
-
-
-@dataclass(frozen=True)
-class WithoutOwn(RowScores):
-    """Scores from which each query's own items are removed (score ``-inf``): ``query`` and ``item`` ``(M,)``
-    are the pairs, queries ascending.
-    """
-
-    scores: RowScores
-    query: Rows
-    item: Rows
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of queries and gallery size, removed items included."""
-        return self.scores.shape
-
-    @property
-    def T(self) -> "WithoutOwn":  # noqa: N802
-        """The other direction."""
-        order = np.lexsort((self.query, self.item))
-        return WithoutOwn(self.scores.T, self.item[order], self.query[order])
-
-    def rows(self, part: slice) -> Array:
-        """Rows with ``-inf`` at the removed pairs."""
-        rows = self.scores.rows(part)
-        rows = np.array(rows, dtype=np.result_type(rows, np.float32))
-        first, last = np.searchsorted(self.query, [part.start, part.start + len(rows)])
-        rows[self.query[first:last] - part.start, self.item[first:last]] = -np.inf
-        return rows
-
-    def cut(self, rows: Rows, columns: Rows) -> "WithoutOwn":
-        """The scores of these queries and items; pairs outside them are forgotten."""
-        gone = np.zeros(self.shape, dtype=bool)
-        gone[self.query, self.item] = True
-        return WithoutOwn(self.scores.cut(rows, columns), *np.nonzero(gone[np.ix_(rows, columns)]))
+AnyScores = Array | Graded | RowScores
 
 
 def by_rows(scores: AnyScores) -> RowScores:
-    """The scores as blocks of rows; a matrix is wrapped, anything else is taken as it is."""
-    return Whole(scores) if isinstance(scores, np.ndarray) else scores
+    """A matrix or any grades as blocks of rows, images first; grades are made at once where they are few."""
+    if isinstance(scores, RowScores):
+        return scores
+    if isinstance(scores, np.ndarray):
+        whole = scores
+        return RowScores(
+            lambda rows, items: whole[rows, items] if isinstance(rows, slice) else whole[np.ix_(rows, items)],
+            whole.shape,
+            held=True,
+        )
+    graded, (images, captions) = scores, map(np.arange, scores.shape)
+    if not isinstance(graded, Judgements) and np.prod(graded.shape) <= HELD:
+        return by_rows(np.asarray(graded.take(images, captions)))
+    return RowScores(lambda rows, items: np.asarray(graded.take(images[rows], captions[items])), graded.shape)
+
+
+def products(query: Array, gallery: Array) -> RowScores:
+    """Inner products of embeddings ``(Q, D)`` and ``(N, D)``; cosines where the vectors have unit length.
+
+    >>> products(np.eye(2), np.array([[0.6, 0.8]])).T.rows().tolist()
+    [[0.6, 0.8]]
+    """
+
+    def make(rows: Any, items: Any) -> Array:
+        # where items ask, they come first in the product, so that their rows lie in one piece
+        asked = isinstance(rows, slice) and rows == slice(None)
+        return (gallery[items] @ query.T).T if asked else query[rows] @ gallery[items].T
+
+    return RowScores(make, (len(query), len(gallery)))
+
+
+def without(scores: RowScores, query: Rows, item: Rows) -> RowScores:
+    """The scores without some pairs, given by query row and gallery row: their score is ``-inf``."""
+    size = scores.shape[0], scores.shape[1]
+    gone: Any = sparse.csr_array((np.ones(len(query), bool), (query, item)), shape=size)
+
+    def make(rows: Any, items: Any) -> Array:
+        made = scores.make(rows, items)
+        made = np.array(made, dtype=np.result_type(made, np.float32))
+        made[gone[rows][:, items].nonzero()] = -np.inf
+        return made
+
+    return RowScores(make, scores.shape)
 
 
 def blocks(scores: AnyScores, shape: tuple[int, ...], step: int | None = None) -> Iterator[tuple[int, Array]]:
@@ -238,7 +200,7 @@ def top_k(query: Array, gallery: Any, k: int) -> tuple[Array, Rows]:
         scores, rows = gallery.search(query, k)
         return scores, rows
     require(1 <= k <= len(gallery), f"k = {k} must lie in 1..{len(gallery)}, the size of the gallery")
-    return best(Products(query, gallery), k)
+    return best(products(query, gallery), k)
 
 
 def _bounds(rows: Array, k: int) -> Array:

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from workbench.metrics import blocks
+from workbench.metrics.blocks import AnyScores, by_rows
 from workbench.metrics.evaluation import WITHOUT_OWN, report
-from workbench.metrics.grades import AnyGrades, grade_rows
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.ranks import ratio
 from workbench.metrics.registry import Metric, load
@@ -75,7 +75,7 @@ def kendall_tau_c(first: Array, second: Array) -> float:
     return float(kendalltau(first, second, variant="c").statistic)
 
 
-def at_pairs(graded: AnyGrades, judgements: Judgements) -> Values:
+def at_pairs(graded: AnyScores, judgements: Judgements) -> Values:
     """``(N,)`` the values of any grades ``(I, T)`` at the pairs that the judgements list.
 
     Raises:
@@ -88,9 +88,8 @@ def at_pairs(graded: AnyGrades, judgements: Judgements) -> Values:
     images, captions = judgements.images, judgements.captions
     if isinstance(graded, Judgements):
         return graded.at(images, captions).astype(np.float64)
-    if isinstance(graded, np.ndarray):
-        return np.asarray(graded[images, captions], dtype=np.float64)
-    return blocks.at_pairs(grade_rows(graded).T, captions, images).astype(np.float64)
+    turned = graded.T if isinstance(graded, np.ndarray) else by_rows(graded).T
+    return blocks.at_pairs(turned, captions, images).astype(np.float64)
 
 
 def judged_sample(judgements: Judgements, own: Rows, others: int, rng: np.random.Generator) -> Judgements:
@@ -214,7 +213,7 @@ class SpearmanHalf(Correlation):
 
 
 def correlations(
-    values: AnyGrades,
+    values: AnyScores,
     judgements: Judgements,
     own: Rows,
     *,

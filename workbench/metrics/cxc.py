@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from workbench.metrics.blocks import AnyScores, WithoutOwn, by_rows
+from workbench.metrics.blocks import AnyScores, by_rows, without
 from workbench.metrics.ranks import Ranks, Relevant, rank
 from workbench.metrics.recall import Rsum
 from workbench.records import Judgements, Rows
@@ -42,7 +42,7 @@ def within(scores: AnyScores, rated: Judgements, group: Rows | None = None) -> R
     [2.0, nan, 1.0]
     """
     itself = np.arange(rated.shape[0])
-    return rank(WithoutOwn(by_rows(scores), itself, itself), Relevant.of(_of_one_kind(rated, group)))
+    return rank(without(by_rows(scores), itself, itself), Relevant.of(_of_one_kind(rated, group)))
 
 
 def _of_one_kind(rated: Judgements, group: Rows | None) -> Judgements:

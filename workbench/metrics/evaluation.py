@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.metrics.blocks import AnyScores, RowScores, WithoutOwn, by_rows
-from workbench.metrics.grades import AnyGrades, GradeRows, Matrix, grade_rows, lists
+from workbench.metrics.blocks import AnyScores, RowScores, by_rows, without
+from workbench.metrics.grades import lists
 from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, interval
 from workbench.metrics.ranks import Ranked, Ranks, ranks_of
 from workbench.metrics.registry import Metric, Need, load
@@ -39,7 +39,7 @@ class Side:
     """
 
     scores: RowScores
-    grades: GradeRows
+    grades: RowScores
     direction: str
     own: Rows
     without_own: bool = False
@@ -65,7 +65,7 @@ class Evidence:
     """
 
     scores: AnyScores
-    judged: AnyGrades
+    judged: AnyScores
     own: Rows | None = None
     labels: Judgements | None = None
     name: str = ""
@@ -102,21 +102,21 @@ class Evidence:
         )
 
     @cached_property
-    def galleries(self) -> list[tuple[Rows, Rows, RowScores, AnyGrades]]:
+    def galleries(self) -> list[tuple[Rows, Rows, RowScores, AnyScores]]:
         """Image rows, caption rows, scores and grades of each fold."""
         images, captions = (np.arange(size) for size in self.judged.shape)
         scores = by_rows(self.scores)
         if self.without_own:
-            scores = WithoutOwn(scores.T, captions, self.whose).T
+            scores = without(scores, self.whose, captions)
         if self.folds == 1:
             return [(images, captions, scores, self.judged)]
         blocks = [(rows, np.flatnonzero(np.isin(self.whose, rows))) for rows in np.split(images, self.folds)]
         return [(*rows, scores.cut(*rows), _among(self.judged, *rows)) for rows in blocks]
 
     @cached_property
-    def graded(self) -> list[GradeRows]:
+    def graded(self) -> list[RowScores]:
         """The grades of each fold by blocks of queries, images first."""
-        return [grade_rows(judged) for *_, judged in self.galleries]
+        return [by_rows(judged) for *_, judged in self.galleries]
 
     def ranks(self, direction: str) -> Iterator[tuple[Rows, Ranks]]:
         """Queries and the ranks of their relevant items, fold by fold.
@@ -177,15 +177,14 @@ class Evidence:
     @property
     def label(self) -> str:
         """Name of the judgements in keys."""
-        return self.name or ("grades" if isinstance(self.judged, np.ndarray) else self.judged.name)
+        return self.name or str(getattr(self.judged, "name", "grades"))
 
 
-def _among(judged: AnyGrades, images: Rows, captions: Rows) -> AnyGrades:
+def _among(judged: AnyScores, images: Rows, captions: Rows) -> AnyScores:
     """The grades of some images and captions."""
     if isinstance(judged, Judgements):
         return judged.among(images, captions)
-    graded = grade_rows(judged).graded
-    return Matrix(np.asarray(graded.take(images, captions)), graded.name)
+    return by_rows(judged).cut(images, captions).rows()
 
 
 def walk(

@@ -12,93 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from workbench.metrics.blocks import (
-    AnyScores,
-    RowScores,
-    Whole,
-    blocks,
-    by_rows,
-)
-from workbench.records import Array, Graded, Judgements, Mask, Rows, Values
+from workbench.metrics.blocks import AnyScores, blocks, by_rows
+from workbench.records import Array, Mask, Rows, Values
 
 # entries of a block, of which several copies in float64 are made: 32 MB each
 COPIED = 2**22
-# entries of grades that are made at once and kept: 128 MB of float32; more are made block by block
-HELD = 2**25
-AnyGrades = Graded | Array
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """Grades that lie in memory, see ``Graded``."""
-
-    values: Array
-    name: str = "grades"
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of images and of captions."""
-        return self.values.shape[0], self.values.shape[1]
-
-    def take(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` the grades of some images with some captions."""
-        return self.values[np.ix_(images, captions)]
-
-
-@dataclass(frozen=True)
-class GradeRows(RowScores):
-    """Grades ``(queries, gallery)`` by blocks of queries; where ``turned``, captions are the queries. They
-    can be read as scores, see ``RowScores``.
-    """
-
-    graded: Graded
-    turned: bool = False
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of queries and gallery size."""
-        images, captions = self.graded.shape
-        return (captions, images) if self.turned else (images, captions)
-
-    @property
-    def T(self) -> "GradeRows":  # noqa: N802  the name that numpy gives it
-        """The other direction."""
-        return GradeRows(self.graded, not self.turned)
-
-    def rows(self, part: slice) -> Array:
-        """``(rows of the part, gallery)`` grades; NaN = not judged."""
-        return self._at(np.arange(*part.indices(self.shape[0])), np.arange(self.shape[1]))
-
-    @cached_property
-    def distinct(self) -> Array:
-        """``(G,)`` distinct grades, ascending."""
-        grades = self.graded
-        if not isinstance(grades, Judgements):
-            parts = (slice(first, first + self.step) for first in range(0, self.shape[0], self.step))
-            known = np.concatenate([np.unique(self.rows(part)) for part in parts])
-        elif grades.unlisted is not None and len(grades.grades) < np.prod(grades.shape):
-            known = np.append(grades.grades, grades.grades.dtype.type(grades.unlisted))
-        else:
-            known = grades.grades
-        return np.unique(known[~np.isnan(known)])
-
-    def cut(self, rows: Rows, columns: Rows) -> RowScores:
-        """The grades of these queries and items, held."""
-        return Whole(self._at(rows, columns))
-
-    def _at(self, rows: Rows, columns: Rows) -> Array:
-        if self.turned:
-            return np.ascontiguousarray(np.asarray(self.graded.take(columns, rows)).T)
-        return np.asarray(self.graded.take(rows, columns))
-
-
-def grade_rows(grades: AnyGrades) -> GradeRows:
-    """Any grades as blocks of queries, images first."""
-    if isinstance(grades, np.ndarray):
-        return GradeRows(Matrix(grades))
-    if isinstance(grades, Judgements) or np.prod(grades.shape) > HELD:
-        return GradeRows(grades)
-    return GradeRows(Matrix(np.asarray(grades.take(*map(np.arange, grades.shape))), grades.name))
 
 
 @dataclass(frozen=True)
@@ -123,35 +41,28 @@ class Lists:
     Args:
         scores: ``(queries, gallery)``.
         grades: of the same shape; NaN = not judged.
-        source: of the grades, which knows the distinct ones of all queries.
         depth: how many items are retrieved at most.
-        width: how many of the largest grades are kept.
+        width: how many of the largest grades are kept, at least ``depth``.
     """
 
     scores: Array
     grades: Array
-    source: GradeRows
     depth: int = 10
-    width: int = 10
+    width: int = 0
 
-    @staticmethod
-    def of(scores: Array, grades: Array, depth: int = 10, width: int = 0) -> "Lists":
-        """All queries of a matrix of scores and one of grades."""
-        return Lists(scores, grades, grade_rows(grades), depth, max(depth, width))
-
-    @property
+    @cached_property
     def known(self) -> Values:
         """``(G,)`` distinct grades, ascending, after a leading 0 for "not judged"."""
-        return np.append(0.0, self.source.distinct)
+        distinct = np.unique(self.grades)
+        return np.append(0.0, distinct[~np.isnan(distinct)])
 
     @cached_property
     def codes(self) -> Array:
         """``(queries, gallery)`` the grades in the order of the scores, best score first, as indices into
         ``known``: among equal scores the lower grade stands first, pairs that nobody judged (0) last.
         """
-        distinct = self.source.distinct
-        codes = np.where(np.isnan(self.grades), 0, np.searchsorted(distinct, self.grades) + 1)
-        return _in_order(self.scores, codes, len(distinct) + 1).astype(np.min_scalar_type(len(distinct)))
+        codes = np.where(np.isnan(self.grades), 0, np.searchsorted(self.known[1:], self.grades) + 1)
+        return _in_order(self.scores, codes, len(self.known)).astype(np.min_scalar_type(len(self.known)))
 
     @cached_property
     def listed(self) -> Mask:
@@ -171,7 +82,7 @@ class Lists:
             raise ValueError(
                 f"grades must be at least 0 to be summed, the least is {grades.min()}: shift them, and say so"
             )
-        depth, width = (min(size, grades.shape[1]) for size in (self.depth, self.width))
+        depth, width = (min(size, grades.shape[1]) for size in (self.depth, max(self.depth, self.width)))
         top = _best(scores, grades, depth)
         grade, place = np.take_along_axis(grades, top, axis=1), np.empty(top.shape, dtype=np.int64)
         rows = np.arange(grades.shape[1])
@@ -183,7 +94,7 @@ class Lists:
 
 def lists(
     scores: AnyScores,
-    grades: AnyGrades | GradeRows,
+    grades: AnyScores,
     *,
     depth: int = 10,
     width: int = 0,
@@ -202,10 +113,10 @@ def lists(
     Raises:
         ValueError: shapes differ, or a score is NaN.
     """
-    rows = grades if isinstance(grades, GradeRows) else grade_rows(grades)
+    rows = by_rows(grades)
     size = max(1, COPIED // max(rows.shape[1], 1))
     for first, part in blocks(scores, rows.shape, block or min(by_rows(scores).step, size)):
-        yield first, Lists(part, rows.rows(slice(first, first + len(part))), rows, depth, max(depth, width))
+        yield first, Lists(part, rows.rows(slice(first, first + len(part))), depth, width)
 
 
 def _in_order(scores: Array, codes: Rows, size: int) -> Rows:

@@ -97,7 +97,8 @@ class Pmrp(Metric):
 
     def per_query(self, found: Lists, k: int | None = None) -> Values:
         """``(queries,)`` in [0, 1], NaN where nothing is plausible."""
-        far, most = getattr(found.source.graded, "far", FAR), max(self.zetas)
+        # an item has all categories of its own query; where nothing is listed, nothing is plausible
+        far, most = found.known.max() or np.inf, max(self.zetas)
         require(most < far, f"zeta {most} needs Categories(codes, own, far={most + 1})")
         grades = np.where(found.codes > 0, found.known[found.codes], -1)
         plausible = [grades >= far - zeta for zeta in self.zetas]

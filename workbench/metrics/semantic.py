@@ -26,9 +26,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from workbench.metrics.blocks import AnyScores, WithoutOwn, by_rows
+from workbench.metrics import blocks
+from workbench.metrics.blocks import AnyScores, RowScores, by_rows
 from workbench.metrics.evaluation import Side
-from workbench.metrics.grades import AnyGrades, GradeRows, Lists, grade_rows, lists
+from workbench.metrics.grades import Lists, lists
 from workbench.metrics.ranks import Relevant, rank, ratio
 from workbench.metrics.recall import recall
 from workbench.metrics.registry import Metric
@@ -131,7 +132,7 @@ def asp(found: Lists, k: int | None = None) -> Values:
 
 def curves(
     scores: AnyScores,
-    phi: AnyGrades,
+    phi: AnyScores,
     ms: Sequence[int],
     *,
     k: int = 10,
@@ -149,15 +150,15 @@ def curves(
         of: what is measured: ``sr_top`` or ``any_top``.
         without: ``(T,)`` row of each caption's image, whose pairs leave both lists; ``None`` = they stay.
     """
-    rows, grades, out = by_rows(scores), grade_rows(phi), {}
-    rows = rows if without is None else WithoutOwn(rows.T, np.arange(len(without)), without).T
+    rows, grades, out = by_rows(scores), by_rows(phi), {}
+    rows = rows if without is None else blocks.without(rows, without, np.arange(len(without)))
     for side, sides in (("i2t", (rows, grades)), ("t2i", (rows.T, grades.T))):
         parts = lists(*sides, depth=k, width=max(ms))
         out[side] = np.nanmean(np.hstack([[of(part, k, m) for m in ms] for _, part in parts]), axis=1)
     return out
 
 
-def votes(phi: GradeRows, own: Rows, m: int, *, ballots: int = BALLOTS, without_own: bool = False) -> Rows:
+def votes(phi: RowScores, own: Rows, m: int, *, ballots: int = BALLOTS, without_own: bool = False) -> Rows:
     """``(I, m)`` the images that an image's captions vote for, most votes first; among equal votes the
     earlier row first. Each caption gives its ``ballots`` best images its grade with them, and the votes of an
     image's captions are summed. Without own, an image comes last in its own captions' vote.

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from workbench.records._checks import Rows, require
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ class Embedding:
     def __len__(self) -> int:
         return int(self.mean.shape[0])
 
-    def take(self, rows: Rows) -> "Embedding":
+    def take(self, rows: Rows | slice) -> "Embedding":
         """Some rows, with the entities that belong to them.
 
         Args:
@@ -73,6 +75,10 @@ class Embedding:
         """
         import torch
 
+        if isinstance(rows, slice):
+            rows = np.arange(len(self))[rows]
+            if len(rows) == len(self):
+                return self
         picked = torch.as_tensor(rows, device=self.mean.device)
         values = (self.mean, self.log_var, self.parts, self.mask)
         mean, log_var, parts, mask = (None if value is None else value[picked] for value in values)

@@ -20,7 +20,7 @@ from workbench import text as signals
 from workbench.data.images import folder_split
 from workbench.formatting import format_count, format_number
 from workbench.metrics import correlation, cxc, hierarchy, pmrp
-from workbench.metrics.blocks import AnyScores, Products, at_pairs
+from workbench.metrics.blocks import AnyScores, at_pairs, products
 from workbench.metrics.evaluation import Evidence, Subset, walk
 from workbench.metrics.evaluation import evaluate as measured
 from workbench.metrics.intervals import ROUNDS
@@ -274,12 +274,12 @@ def _within(split: Split, vectors: tuple[Array, Array] | None) -> dict[str, Rank
     """Retrieval of Crisscrossed Captions within a modality, where its ratings and the vectors are there."""
     found: dict[str, Ranks] = {}
     if vectors is not None and "sis" in split.image_judgements:
-        images = cxc.within(Products(vectors[0], vectors[0]), split.image_judgements["sis"])
+        images = cxc.within(products(vectors[0], vectors[0]), split.image_judgements["sis"])
         # a small part of the split may have no pair of images that is positive
         found |= {"i2i": images} if images.counts.any() else {}
     if vectors is not None and "sts" in split.caption_judgements:
         rated = split.caption_judgements["sts"]
-        found["t2t"] = cxc.within(Products(vectors[1], vectors[1]), rated, split.own)
+        found["t2t"] = cxc.within(products(vectors[1], vectors[1]), rated, split.own)
     return found
 
 

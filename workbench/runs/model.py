@@ -18,7 +18,7 @@ from torch.nn.functional import normalize
 
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
-from workbench.metrics.blocks import COMPUTED
+from workbench.metrics.blocks import RowScores
 from workbench.objectives.base import Objective
 from workbench.records import Array, Batch, Embedding, Rows, Split, require
 from workbench.text.signal import SignalMaker
@@ -163,55 +163,11 @@ class Model:
         return Embedding.joined(chunks)
 
 
-@dataclass(frozen=True)
-class ModelScores:
-    """Scores ``(I, T)`` that a model makes when they are asked for, see ``metrics.blocks``.
+def scored(model: Model, image: Embedding, text: Embedding) -> Array | RowScores:
+    """``(I, T)`` scores of embeddings: a matrix where it has at most 2 ** 28 entries, else by blocks of rows.
 
     An objective scores pair by pair, so that slices give what the whole gives, up to rounding of the matrix
     product.
-
-    Args:
-        model: scores embeddings.
-        image, text: embeddings.
-        turned: whether captions are the rows.
-    """
-
-    model: Model
-    image: Embedding
-    text: Embedding
-    turned: bool = False
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of queries and gallery size."""
-        return (len(self.image), len(self.text))[:: -1 if self.turned else 1]
-
-    @property
-    def step(self) -> int:
-        """As many rows as a block of bounded size holds."""
-        return max(1, COMPUTED // max(self.shape[1], 1))
-
-    @property
-    def T(self) -> "ModelScores":  # noqa: N802  the name that numpy gives it
-        """The other direction."""
-        return ModelScores(self.model, self.image, self.text, not self.turned)
-
-    def rows(self, part: slice) -> Array:
-        """The scores of some queries with the whole gallery."""
-        rows = np.arange(*part.indices(self.shape[0]))
-        if self.turned:
-            turned = self.model.scores(self.image, self.text.take(rows))
-            return torch.from_numpy(turned).T.contiguous().numpy()
-        return self.model.scores(self.image.take(rows), self.text)
-
-    def cut(self, rows: Rows, columns: Rows) -> "ModelScores":
-        """The scores of these queries and items."""
-        images, captions = (columns, rows) if self.turned else (rows, columns)
-        return ModelScores(self.model, self.image.take(images), self.text.take(captions), self.turned)
-
-
-def scored(model: Model, image: Embedding, text: Embedding) -> Array | ModelScores:
-    """``(I, T)`` scores of embeddings: a matrix where it has at most 2 ** 28 entries, else by blocks of rows.
 
     Args:
         model: scores embeddings.
@@ -220,7 +176,10 @@ def scored(model: Model, image: Embedding, text: Embedding) -> Array | ModelScor
     """
     if len(image) * len(text) <= WHOLE:
         return model.scores(image, text)
-    return ModelScores(model, image.in_float32(model.device), text.in_float32(model.device))
+    images, texts = (one.in_float32(model.device) for one in (image, text))
+    return RowScores(
+        lambda rows, items: model.scores(images.take(rows), texts.take(items)), (len(images), len(texts))
+    )
 
 
 class Encodes(Protocol):
