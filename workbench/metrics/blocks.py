@@ -51,8 +51,8 @@ class RowScores:
         return RowScores(lambda rows, items: self.make(items, rows).T, self.shape[::-1], self.held)
 
     def rows(self, part: slice = slice(None)) -> Array:
-        """``(rows of the part, gallery)`` contiguous scores. A turned matrix is copied in tiles, six times as fast
-        as in one go.
+        """``(rows of the part, gallery)`` contiguous scores; what is turned is copied in tiles, six times as
+        fast as in one go.
         """
         rows = self.make(part, slice(None))
         if rows.flags.c_contiguous:
@@ -98,7 +98,7 @@ def products(query: Array, gallery: Array) -> RowScores:
     def make(rows: Any, items: Any) -> Array:
         # where items ask, they come first in the product, so that their rows lie in one piece
         asked = isinstance(rows, slice) and rows == slice(None)
-        return (gallery[items] @ query.T).T if asked else query[rows] @ gallery[items].T
+        return np.asarray((gallery[items] @ query.T).T if asked else query[rows] @ gallery[items].T)
 
     return RowScores(make, (len(query), len(gallery)))
 
