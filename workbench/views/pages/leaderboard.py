@@ -77,36 +77,34 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     Raises:
         FileNotFoundError: there is no run with numbers below the root.
     """
-    every = [one for run in runs.list_runs(root, notebook) for one in (run, *run.elsewhere())]
     known = {*metrics.rows(), FIRST}
-    found = {str(run.folder): (run, _unfit(run, known)) for run in every}
-    rows = {folder: _row(run) for folder, (run, reason) in found.items() if not reason}
-    left_out = {folder: reason for folder, (_, reason) in found.items() if reason}
+    rows, left_out = list[dict[str, Any]](), dict[str, str]()
+    for run in (one for found in runs.list_runs(root, notebook) for one in (found, *found.elsewhere())):
+        if reason := _unfit(run, known):
+            left_out[str(run.folder)] = reason
+        else:
+            rows.append(_row(run))
     require(rows, f"no run with numbers below {root}; `workbench run 03_train` makes one", FileNotFoundError)
     # a table of runs without an RSUM is sorted by the splits alone
-    table = pd.DataFrame(rows.values(), index=list(rows)).assign(**{FIRST: lambda of: of.get(FIRST, np.nan)})
+    table = pd.DataFrame(rows).assign(**{FIRST: lambda of: of.get(FIRST, np.nan)})
     table = table.sort_values([*SPLIT, FIRST], ascending=[True] * len(SPLIT) + [False], kind="stable")
-    parts = dict(iter(table.groupby(list(SPLIT), sort=False)))
-    for part in parts.values():
-        part["options"] = _options([found[str(folder)][0] for folder in part.index])
-    table = pd.concat(parts.values())
-    folder = Path(out or root)
-    groups = [
-        _group(key, part, [found[name][0] for name in part.index], folder) for key, part in parts.items()
+    parts = [
+        part.assign(options=_options(part["of"].tolist()))
+        for _, part in table.groupby(list(SPLIT), sort=False)
     ]
-    notes = [f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()]
+    folder = Path(out or root)
     text = page(
         "views/pages/table.html.j2",
         title="Leaderboard",
         intro=INTRO,
-        tables=groups,
-        notes=notes,
+        tables=[_group(part, folder) for part in parts],
+        notes=[f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()],
         sortable=True,
         figure="",
     )
     return Leaderboard(
         write_text(folder / "leaderboard.html", text),
-        write_text(folder / "leaderboard.csv", table.to_csv(index=False)),
+        write_text(folder / "leaderboard.csv", pd.concat(parts).drop(columns="of").to_csv(index=False)),
         len(table),
         left_out,
     )
@@ -135,6 +133,7 @@ def _metric(label: str) -> str:
 def _row(run: runs.Run) -> dict[str, Any]:
     split = {"name": "", "images": 0, "captions": 0, **run.results.get("split", {})}
     row: dict[str, Any] = {
+        "of": run,
         "notebook": run.notebook,
         "run": run.id,
         "status": run.status,
@@ -174,35 +173,41 @@ def _options(alike: Sequence[runs.Run]) -> list[str]:
     ]
 
 
-def _group(key: Any, part: pd.DataFrame, found: Sequence[runs.Run], page_folder: Path) -> dict[str, Any]:
+def _group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
     """The table of one test split: a row for each run and one for the mean of runs that differ in their seed
     alone, the best RSUM first.
     """
-    dataset, split, images, captions, training = key
+    dataset, split, images, captions, training = part.iloc[0][list(SPLIT)]
     named = split if split.startswith(dataset) else f"{dataset}, {split}"
     trained = "" if training == dataset else f", trained on {training}"
-    labels = _labels(part)
-    read = lru_cache(runs.ByQuery.read)
-    differences = [
-        {one.label: one for one in runs.differences(found[0], run, labels, read=read)} for run in found[1:]
-    ]
+    labels, read = _labels(part), lru_cache(runs.ByQuery.read)
+    first, *others = part["of"]
+    differences = {
+        run.folder: {one.label: one for one in runs.differences(first, run, labels, read=read)}
+        for run in others
+    }
     # the first is the best in a number in which all others are worse
-    first = {label for label in labels if differences and all(_is(of, label, WORSE) for of in differences)}
+    leads = {
+        label for label in labels if others and all(_is(of, label, WORSE) for of in differences.values())
+    }
     behind = [name for name in BEHIND if set(part[name]) - ({"", "ok"} if name == "status" else {""})]
-    names = ["run", "objective", "seed", *labels, *behind]
+    rows = [*part.to_dict("records"), *_means(part, labels)]
     lines = []
-    for row, run, of in zip(part.to_dict("records"), found, [{}, *differences], strict=True):
-        cells: list[str | Cell] = [Cell(row["run"], note=row["arm"], link=_link(run, page_folder))]
-        cells += [str(row["objective"]), str(row["seed"])]
+    for row in sorted(rows, key=lambda row: (np.isnan(row[FIRST]), -row[FIRST])):
+        run = row["of"]
+        of = differences.get(run.folder, {}) if run else {}
+        cells: list[str | Cell] = [
+            Cell(row["run"], note=row["arm"], link=_link(run, page_folder) if run else ""),
+            str(row["objective"]),
+            str(row["seed"]),
+        ]
         for label in labels:
             verdict = f"{of[label].mark} {of[label].verdict}" if label in of else ""
-            best = label in first if run is found[0] else _is(of, label, BETTER)
+            best = label in leads if run is first else _is(of, label, BETTER)
             cells.append(_number(row, label, verdict, best))
-        lines.append((row[FIRST], [*cells, *(str(row[name]) for name in behind)]))
-    lines += _means(part, found, labels, behind)
-    lines.sort(key=lambda line: (np.isnan(line[0]), -line[0]))
+        lines.append([*cells, *(str(row[name]) for name in behind)])
     title = f"{named}: {format_count(images, 'image')}, {format_count(captions, 'caption')}{trained}"
-    return {"heading": title, "names": names, "rows": [cells for _, cells in lines]}
+    return {"heading": title, "names": ["run", "objective", "seed", *labels, *behind], "rows": lines}
 
 
 def _is(differences: Mapping[str, Difference], label: str, verdict: str) -> bool:
@@ -217,30 +222,26 @@ def _labels(part: pd.DataFrame) -> list[str]:
     return [one for one in headline(measured, usual=usual) if MetricKey.parse(one).k in (None, 1)]
 
 
-def _means(
-    part: pd.DataFrame, found: Sequence[runs.Run], labels: Sequence[str], behind: Sequence[str]
-) -> list[tuple[float, list[str | Cell]]]:
-    """Runs that differ in their seed alone: RSUM, and a row of their means with Student's intervals."""
-    families: dict[str, list[int]] = {}
-    for number, run in enumerate(found):
+def _means(part: pd.DataFrame, labels: Sequence[str]) -> list[dict[Any, Any]]:
+    """Of runs that differ in their seed alone a row of their means with Student's intervals."""
+
+    def without_seed(run: runs.Run) -> str:
         given = {name: one for name, one in flat(run.params).items() if name not in ("seed", *PLACES)}
-        same = repr((run.notebook, run.results["objective"], sorted(given.items(), key=repr)))
-        families.setdefault(same, []).append(number)
-    lines = []
-    for numbers in families.values():
-        rows = part.iloc[numbers]
-        seeds, about = rows.groupby("seed", sort=False), rows.iloc[0].to_dict()
+        return repr((run.notebook, run.results["objective"], sorted(given.items(), key=repr)))
+
+    means = []
+    for _, rows in part.groupby(part["of"].map(without_seed), sort=False):
+        seeds, row = rows.groupby("seed", sort=False), rows.iloc[0].to_dict()
         if len(seeds) == 1:
             continue
-        name = Cell(f"mean of {len(seeds)} seeds", note=SEED.sub("", str(about["arm"])))
-        cells: list[str | Cell] = [name, str(about["objective"]), ", ".join(sorted(map(str, seeds.groups)))]
+        row |= {"of": None, "run": f"mean of {len(seeds)} seeds", "arm": SEED.sub("", str(row["arm"]))}
+        row["seed"] = ", ".join(sorted(map(str, seeds.groups)))
         for label in labels:
             values = seeds[label].mean()
             low, high = t_interval(values.to_numpy(np.float64)) if values.notna().all() else (None, None)
-            mean = float(values.mean()) if values.notna().all() else np.nan
-            cells.append(_number({**about, label: mean, f"{label} low": low, f"{label} high": high}, label))
-        lines.append((float(seeds[FIRST].mean().mean()), [*cells, *(str(about[name]) for name in behind)]))
-    return lines
+            row |= {label: values.mean(skipna=False), f"{label} low": low, f"{label} high": high}
+        means.append(row)
+    return means
 
 
 def _link(run: runs.Run, page_folder: Path) -> str:

@@ -21,7 +21,18 @@ from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
 from workbench.records import Array, MetricKey, require
 from workbench.records.measurement import unit_of
 from workbench.views.plots.descriptiveness import distributions
-from workbench.views.plots.theme import CATEGORIES, INK, each, escape, figure, on_axis, panels, whiskers
+from workbench.views.plots.theme import (
+    CATEGORIES,
+    INK,
+    dots,
+    each,
+    entry,
+    escape,
+    figure,
+    on_axis,
+    panels,
+    whiskers,
+)
 
 # the mark differs as well as the colour
 SECONDS = "seconds"
@@ -36,10 +47,10 @@ VERDICTS = {
     "": ("mean and interval", CATEGORIES[0], "circle"),
 }
 APART = {
-    BETTER: (BETTER, CATEGORIES[0], "circle"),
-    WORSE: (WORSE, CATEGORIES[3], "diamond"),
-    ALIKE: (ALIKE, CATEGORIES[6], "square-open"),
-    UNDECIDED: (UNDECIDED, CATEGORIES[6], "circle-open"),
+    BETTER: (CATEGORIES[0], "circle"),
+    WORSE: (CATEGORIES[3], "diamond"),
+    ALIKE: (CATEGORIES[6], "square-open"),
+    UNDECIDED: (CATEGORIES[6], "circle-open"),
 }
 
 
@@ -66,10 +77,10 @@ def over_seeds(
     table = table.rename(columns={"mean": "value"}).assign(
         run=table.index.map(str),
         face=unit,
-        about=[f"mean of {format_count(n, 'seed')}" for n in table["seeds"]],
+        about=[f", mean of {format_count(n, 'seed')}" for n in table["seeds"]],
     )
-    for verdict, style in VERDICTS.items():
-        _dots(fig, table[table["verdict"] == verdict], style)
+    for verdict, (label, *look) in VERDICTS.items():
+        dots(fig, table[table["verdict"] == verdict], *look, **entry(fig, label))
     starts = [("starting point", start) for start in table["start"].dropna()[:1]]
     for name, place in [*starts, *(lines or {}).items()]:
         fig.add_vline(
@@ -77,22 +88,6 @@ def over_seeds(
             annotation={"text": name, "font": {"color": INK}},
         )  # fmt: skip
     return fig.update_yaxes(categoryorder="array", categoryarray=[escape(run) for run in table["run"][::-1]])
-
-
-def _dots(fig: go.Figure, part: pd.DataFrame, style: tuple[str, str, str], **panel: int) -> None:
-    """Values of one unit with their intervals, if there are any; an unknown interval is not drawn."""
-    if not len(part):
-        return
-    (label, colour, symbol), unit = style, part["face"].iloc[0]
-    fig.add_scatter(
-        x=on_axis(part["value"], unit), y=[escape(run) for run in part["run"]],
-        hovertext=[escape(f"{row.run}: {format_interval(row.value, row.low, row.high, unit)}, {row.about}")
-                   for row in each(part)],
-        error_x=whiskers(part["value"], part["low"], part["high"], colour, unit, width=5),
-        marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
-        mode="markers", name=label, hoverinfo="text", legendgroup=label,
-        showlegend=not any(trace.name == label for trace in fig.data), **panel,
-    )  # fmt: skip
 
 
 def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
@@ -118,12 +113,13 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         .update_layout(legend={"y": 1 + 0.2 / len(heads)})
     )
     table = table.assign(about=[
-        f"{row.mark} {row.verdict}; sign test: p (Holm) {format_p_value(row.p_holm)}, "
+        f", {row.mark} {row.verdict}; sign test: p (Holm) {format_p_value(row.p_holm)}, "
         f"better on {row.wins}, worse on {row.losses}" for row in each(table)
     ])  # fmt: skip
     for row, key in enumerate(units, 1):
-        for verdict, style in APART.items():
-            _dots(fig, table[(table["key"] == key) & (table["verdict"] == verdict)], style, row=row, col=1)
+        for verdict, look in APART.items():
+            part = table[(table["key"] == key) & (table["verdict"] == verdict)]
+            dots(fig, part, *look, **entry(fig, verdict, 1, row))
         fig.add_vline(0, line=ZERO, row=row, col=1)
     return fig.update_xaxes(nticks=5).update_yaxes(
         categoryorder="array", categoryarray=[escape(name) for name in names[::-1]]

@@ -107,7 +107,7 @@ def common_ends(marks: Sequence[Marks]) -> tuple[float, float]:
 @dataclass(frozen=True)
 class Panel:
     """One panel that is drawn into: ``(N, 2)`` places with what is known of them; ``column`` is ``None``
-    where the figure has one panel only. The first panel explains the marks.
+    where the figure has one panel only.
     """
 
     fig: go.Figure
@@ -120,55 +120,44 @@ class Panel:
         missing. The legend keeps the order of the looks.
         """
         names = np.array(self.marks.categories())
-        self._unknown(self._rows(names == ""))
-        drawn = len(self.fig.data)
+        self._unknown(names == "")
         for name in sorted(looks, key=lambda one: -int(np.sum(names == one))):
             called, (colour, shape) = f"{self.marks.name} {name}" if name.isdigit() else name, looks[name]
-            self.put(self._rows(names == name), {"color": colour}, called, shape)
-            for trace in self.fig.data[drawn:]:
-                trace.legendrank = trace.legendrank or 1000 + list(looks).index(name)
+            rank = 1000 + list(looks).index(name)
+            self.put(np.flatnonzero(names == name), {"color": colour}, called, shape, legendrank=rank)
 
     def scale(self, ends: tuple[float, float]) -> None:
         """Draw all points in colours of a scale; hollow where the value is missing."""
         values = np.asarray(self.marks.values, dtype=float)
-        self._unknown(self._rows(np.isnan(values)))
-        rows = self._rows(~np.isnan(values))
-        self.put(rows, {
-            "color": values[rows], "colorscale": RAMP, "cmin": ends[0], "cmax": ends[1],
-            "showscale": self._first, "colorbar": {"title": {"text": escape(self.marks.name)},
-                                                   "thickness": 12, "len": 0.8, "outlinewidth": 0, "x": 1},
+        self._unknown(np.isnan(values))
+        self.put(np.flatnonzero(~np.isnan(values)), {"color": values, "coloraxis": "coloraxis"})
+        self.fig.update_layout(coloraxis={
+            "colorscale": RAMP, "cmin": ends[0], "cmax": ends[1],
+            "colorbar": {"title": {"text": escape(self.marks.name)}, "thickness": 12, "len": 0.8,
+                         "outlinewidth": 0, "x": 1},
         })  # fmt: skip
 
-    def put(self, rows: Rows, look: Mapping[str, Any], name: str = "", shape: str = SHAPES[0]) -> None:
-        """Draw some points, if there are any; ``shape`` is that of captions, and without a ``name`` they are
-        not in the legend.
+    def put(
+        self, rows: Rows, look: Mapping[str, Any], name: str = "", shape: str = SHAPES[0], **trace: Any
+    ) -> None:
+        """Draw some points: captions in their shape, and images as dots on top, a trace each, since WebGL
+        draws points of mixed shapes slowly. Without a ``name`` they are not in the legend.
         """
-        if not len(rows):
-            return
-        symbols = ["circle" if self.marks.kind[row] == "image" else shape for row in rows]
-        several = len(set(symbols)) > 1
-        if several and len(self.points) > MANY:
-            # WebGL draws points of one shape quickly, and of mixed shapes slowly.
-            captions = np.array(symbols) == shape
-            for part, only in ((captions, {}), (~captions, {"showscale": False})):
-                of_part = {
-                    key: value[part] if isinstance(value, np.ndarray) else value
-                    for key, value in look.items()
-                }
-                self.put(rows[part], {**of_part, **only}, name, shape)
-            return
         draw = self.fig.add_scattergl if len(self.points) > MANY else self.fig.add_scatter
-        draw(
-            x=self.points[rows, 0], y=self.points[rows, 1], mode="markers", hoverinfo="text",
-            marker={"size": 7, "line": {"width": 0}, "symbol": symbols if several else symbols[0], **look},
-            hovertext=[self.marks.about(row) for row in rows.tolist()], name=escape(name),
-            legendgroup=name or "-", showlegend=bool(name) and self._first,
-            **({} if self.column is None else {"row": 1, "col": self.column}),
-        )  # fmt: skip
+        is_image = np.array([self.marks.kind[row] == "image" for row in rows.tolist()], dtype=bool)
+        for part, symbol in ((rows[~is_image], shape), (rows[is_image], "circle")):
+            if len(part):
+                own = {key: of[part] if isinstance(of, np.ndarray) else of for key, of in look.items()}
+                draw(
+                    x=self.points[part, 0], y=self.points[part, 1], mode="markers", hoverinfo="text",
+                    marker={"size": 7, "line": {"width": 0}, "symbol": symbol, **own},
+                    hovertext=[self.marks.about(row) for row in part.tolist()],
+                    **entry(self.fig, name, self.column), **trace,
+                )  # fmt: skip
 
     def pictures(self, pictures: Mapping[int, Image.Image]) -> None:
         """Draw thumbnails beside the points of a few rows, and keep both axes to one scale."""
-        axis, side = "" if self._first else str(self.column), float(np.ptp(self.points, axis=0).max()) * 0.09
+        axis, side = self.column or "", float(np.ptp(self.points, axis=0).max()) * 0.09
         images = [
             {"source": data_uri(image, 64), "x": x, "y": y, "sizex": side, "sizey": side, "xref": f"x{axis}",
              "yref": f"y{axis}", "xanchor": "center", "yanchor": "bottom"}
@@ -179,17 +168,10 @@ class Panel:
             f"yaxis{axis}": {"scaleanchor": f"x{axis}", **HIDDEN},
         })  # fmt: skip
 
-    @property
-    def _first(self) -> bool:
-        return self.column in (None, 1)
-
-    def _rows(self, chosen: Array) -> Rows:
-        """Captions first: the legend shows the shape of the first row, and images lie on top."""
-        rows = np.flatnonzero(chosen)
-        return rows[np.argsort([self.marks.kind[row] == "image" for row in rows.tolist()], kind="stable")]
-
-    def _unknown(self, rows: Rows) -> None:
-        self.put(rows, HOLLOW, "image" if all(self.marks.kind[row] == "image" for row in rows) else "unknown")
+    def _unknown(self, missing: Array) -> None:
+        rows = np.flatnonzero(missing)
+        kinds = {self.marks.kind[row] for row in rows.tolist()}
+        self.put(rows, HOLLOW, "image" if kinds == {"image"} else "unknown")
 
 
 def side_by_side(

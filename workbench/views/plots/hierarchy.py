@@ -8,6 +8,7 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from PIL import Image
 
@@ -88,19 +89,20 @@ def recall_by_level(found: Mapping[str, Sequence[Measurement]]) -> go.Figure:
     one bar a run. ``found``: run -> measurements, of which those with keys like
     ``"hierarcaps_radius_R_level@1"`` are drawn.
     """
-    by_protocol: dict[str, dict[str, list[Measurement]]] = {}
-    for run, several in found.items():
-        for m in (m for m in several if m.key.metric.endswith(BY_LEVEL)):
-            name = m.key.metric.removesuffix(BY_LEVEL)
-            by_protocol.setdefault(name, {}).setdefault(run, []).append(m)
+    rows = [
+        {"run": run, "protocol": m.key.metric.removesuffix(BY_LEVEL), "level": str(m.key.k), "value": m.value,
+         "low": m.low, "high": m.high}
+        for run, several in found.items() for m in several if m.key.metric.endswith(BY_LEVEL)
+    ]  # fmt: skip
+    protocols = {str(name): table for name, table in pd.DataFrame(rows).groupby("protocol", sort=False)}
     title, x = "Recall by level", "level, 1 = most generic"
-    fig = panels(list(by_protocol), title, x, f"images, {unit_heading()}")
-    for column, by_run in enumerate(by_protocol.values(), 1):
-        for (run, by_level), colour in zip(by_run.items(), cycle(CATEGORIES)):
-            value, low, high = ([getattr(m, end) for m in by_level] for end in ("value", "low", "high"))
+    fig = panels(list(protocols), title, x, f"images, {unit_heading()}")
+    for column, table in enumerate(protocols.values(), 1):
+        for (run, part), colour in zip(table.groupby("run", sort=False), cycle(CATEGORIES)):
             fig.add_bar(
-                x=[str(m.key.k) for m in by_level], y=on_axis(value), marker={"color": colour},
-                error_y=whiskers(value, low, high, INK), **entry(fig, run, column),
+                x=part["level"], y=on_axis(part["value"]), marker={"color": colour},
+                error_y=whiskers(part["value"], part["low"], part["high"], INK),
+                **entry(fig, str(run), column),
             )  # fmt: skip
     return fig.update_yaxes(rangemode="tozero").update_xaxes(type="category").update_layout(barmode="group")
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.formatting import format_interval, format_value, unit_heading
+from workbench.formatting import format_value, unit_heading
 from workbench.records import Array, Measurement, MetricKey
 from workbench.records.measurement import unit_of
-from workbench.views.plots.theme import CATEGORIES, GRID, INK, each, escape, figure, on_axis, panels, whiskers
+from workbench.views.plots.theme import CATEGORIES, GRID, INK, dots, entry, escape, figure, on_axis, panels
 
 DIRECTIONS = {"i2t": "image to text", "t2i": "text to image"}
 
@@ -40,29 +40,30 @@ def recall_by_m(
         k: how many items are retrieved; no recall of m items can exceed ``k / m``.
         about: ends the title.
     """
+    drawn: list[tuple[str, str, Mapping[str, Any], dict[str, Any]]] = []
+    for (name, by_side), colour in zip(recall.items(), CATEGORIES, strict=False):
+        flat = {side: [value] * len(ms) for side, value in binary.get(name, {}).items()}
+        drawn += [
+            (name, f"{name}, Semantic Recall", by_side, {"color": colour, "width": 2.5}),
+            (
+                name,
+                f"{name}, one of the m best",
+                hits[name],
+                {"color": colour, "width": 1.5, "dash": "dashdot"},
+            ),
+            (name, f"{name}, R@{k}", flat, {"color": colour, "width": 1.5, "dash": "dash"}),
+        ]
+    most = dict.fromkeys(DIRECTIONS, np.minimum(1, k / np.asarray(ms)))
+    drawn += [
+        ("", "most that is possible", most, {"color": GRID, "width": 3}),
+        ("", "share of the m best by phi that are true", true, {"color": INK, "width": 2, "dash": "dot"}),
+    ]
     fig = panels(list(DIRECTIONS.values()), f"Recall at {k}{about}", "", unit_heading(), spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
-        place = {"x": list(ms), "mode": "lines", "row": 1, "col": column, "showlegend": column == 1}
-        for (name, by_side), colour in zip(recall.items(), CATEGORIES, strict=False):
-            lines: list[tuple[str, Any, dict[str, Any]]] = [
-                ("Semantic Recall", by_side[side], {"width": 2.5}),
-                ("one of the m best", hits[name][side], {"width": 1.5, "dash": "dashdot"}),
-            ]
-            if name in binary:
-                lines.append((f"R@{k}", [binary[name][side]] * len(ms), {"width": 1.5, "dash": "dash"}))
-            for label, values, look in lines:
-                fig.add_scatter(
-                    y=on_axis(values), line={"color": colour, **look}, name=escape(f"{name}, {label}"),
-                    legendgroup=name, **place,
-                )  # fmt: skip
-        fig.add_scatter(
-            y=on_axis(np.minimum(1, k / np.asarray(ms))), name="most that is possible",
-            line={"color": GRID, "width": 3}, **place,
-        )  # fmt: skip
-        if side in true:
+        for group, label, values, line in (one for one in drawn if side in one[2]):
             fig.add_scatter(
-                y=on_axis(true[side]), name="share of the m best by phi that are true",
-                line={"color": INK, "dash": "dot"}, **place,
+                x=list(ms), y=on_axis(values[side]), mode="lines", line={"width": 1.5, **line},
+                name=escape(label), legendgroup=group or label, showlegend=column == 1, row=1, col=column,
             )  # fmt: skip
     return (
         fig.update_xaxes(title="m, items that count as relevant", rangemode="tozero")
@@ -98,7 +99,9 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
                     hovertext=[escape(f"{name}, {what}: {format_value(value)}") for value in values],
                     showlegend=column == 1 and what == "truth", **group,
                 )  # fmt: skip
-        fig.update_yaxes(tickvals=np.arange(len(keys)), ticktext=_metrics(keys), col=column)
+        fig.update_yaxes(
+            tickvals=np.arange(len(keys)), ticktext=list(map(escape, _metrics(keys))), col=column
+        )
     return (
         fig.update_layout(height=180 + 14 * len(own) * max(2, own.shape[1]), legend={"y": -0.2})
         .update_yaxes(autorange="reversed", showgrid=False)
@@ -108,7 +111,7 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
 
 def _metrics(keys: Sequence[str]) -> list[str]:
     """The keys without their direction, which the panel's heading says."""
-    return [escape(str(replace(MetricKey.parse(key), direction=""))) for key in keys]
+    return [str(replace(MetricKey.parse(key), direction="")) for key in keys]
 
 
 def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
@@ -119,18 +122,13 @@ def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
         orders: as ``relevance_audit.agreement.order_agreement`` gives it.
         truth: the key, without direction, that decides; drawn first, as the ceiling.
     """
-    fig = panels(
-        list(DIRECTIONS.values()),
-        "Order of the models against the truth's order (1 = the same)",
-        "",
-        "",
-        spacing=0.06,
-    )
+    title = "Order of the models against the truth's order (1 = the same)"
+    fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         table = orders[[MetricKey.parse(key).direction == side for key in orders.index]]
         names = _metrics(table.index.tolist())
         colours = [INK if name == truth else CATEGORIES[column - 1] for name in names]
-        _dots(fig, table.assign(value=table.tau, face="correlation"), names, colours, column)
+        _dots(fig, table.assign(run=names, value=table.tau, face="correlation", colour=colours), column)
     return (
         fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))
         .update_yaxes(autorange="reversed")
@@ -154,8 +152,8 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     for column, (_, table) in enumerate(several, start=1):
         names = _metrics(table.key.tolist())
         colours = np.select([np.array(names) == truth, table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[0])
-        table = table.assign(value=table.difference, face=table.key.map(unit_of))
-        _dots(fig, table, names, colours.tolist(), column)
+        faces = table.key.map(unit_of)
+        _dots(fig, table.assign(run=names, value=table.difference, face=faces, colour=colours), column)
         fig.add_vline(x=0, line={"color": INK, "width": 1}, row=1, col=column)
     return (
         fig.update_layout(showlegend=False, height=150 + 32 * len(several[0][1]))
@@ -164,17 +162,11 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     )
 
 
-def _dots(fig: go.Figure, table: pd.DataFrame, names: list[str], colours: list[str], column: int) -> None:
-    """A dot with its interval on each line; one trace a dot, since plotly colours the whiskers of a trace
-    alike.
-    """
-    for row, name, colour in zip(each(table), names, colours, strict=True):
-        ends = row.value, row.low, row.high
-        fig.add_scatter(
-            x=on_axis(row.value, row.face), y=[name], error_x=whiskers(*ends, colour, row.face, width=4),
-            row=1, col=column, mode="markers", marker={"color": colour, "size": 9}, hoverinfo="text",
-            hovertext=[f"{name}: {format_interval(*ends, row.face)}"],
-        )  # fmt: skip
+def _dots(fig: go.Figure, table: pd.DataFrame, column: int) -> None:
+    """One panel of dots in the order of the table, whose ``colour`` names that of each."""
+    for (colour, _), part in table.assign(about="").groupby(["colour", "face"], sort=False):
+        dots(fig, part, str(colour), **entry(fig, "", column))
+    fig.update_yaxes(categoryorder="array", categoryarray=[escape(run) for run in table["run"]], col=column)
 
 
 def correlations(
@@ -194,15 +186,12 @@ def correlations(
         without: what marks the keys without own pairs.
     """
     fig = figure(title, f"{key.capitalize()} correlation", "", height=150 + 44 * len(found))
-    for part, wanted, colour in (
-        ("all pairs", key, CATEGORIES[0]), ("without own pairs", f"{key}{without}", CATEGORIES[1])
-    ):  # fmt: skip
-        several = [(escape(name), m) for name, one in found.items() for m in one if m.key.local == wanted]
-        value, low, high = ([getattr(m, end) for _, m in several] for end in ("value", "low", "high"))
-        fig.add_scatter(
-            x=value, y=[name for name, _ in several],
-            error_x=whiskers(value, low, high, colour, "correlation"),
-            hovertext=[f"{name}: {format_interval(m.value, m.low, m.high, m.face)}" for name, m in several],
-            mode="markers", name=part, hoverinfo="text", marker={"color": colour, "size": 9},
-        )  # fmt: skip
+    rows = [
+        {"run": name, "key": m.key.local, "value": m.value, "low": m.low, "high": m.high}
+        for name, several in found.items()
+        for m in several
+    ]
+    table = pd.DataFrame(rows).assign(face="correlation", about="")
+    dots(fig, table[table["key"] == key], CATEGORIES[0], **entry(fig, "all pairs"))
+    dots(fig, table[table["key"] == f"{key}{without}"], CATEGORIES[1], **entry(fig, "without own pairs"))
     return fig.update_yaxes(autorange="reversed", type="category").update_xaxes(zeroline=True)

@@ -60,14 +60,14 @@ class Drawing:
 
     Args:
         boxes: all boxes; the objects stand at height 0.
-        lines: the corners of each line.
+        lines: an SVG path each.
         arrows: points at which a relation arrives at its object.
         left, right, bottom, top: the edges.
         left_out: how many objects, attributes and relations are not drawn.
     """
 
     boxes: tuple[Box, ...]
-    lines: tuple[tuple[Point, ...], ...]
+    lines: tuple[str, ...]
     arrows: tuple[Point, ...]
     left: float
     right: float
@@ -107,23 +107,22 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
     ties = [tie for tie in graph.relations if tie[0] < limit and tie[2] < limit][: 2 * limit]
     widths = [max(width_of(name), PORT * (_ports(ties, i) + 1)) for i, name in enumerate(names)]
     places = _places(widths, looks, ties)
-    boxes, ways, arrows, depths = list[Box](), list[tuple[Point, ...]](), list[Point](), _depths(ties)
+    boxes, paths, arrows, depths = list[Box](), list[str](), list[Point](), _depths(ties)
     for name, x, w, of in zip(names, places, widths, looks, strict=True):
         boxes.append(Box("object", name, (x, 0.0), w, ", ".join(of)))
         boxes += [
             Box("attribute", look, (x, ROW * i), width_of(look), f"of {name}")
             for i, look in enumerate(of[:MANY], 1)
         ]
-        if of:
-            ways.append(((x, 0.0), (x, ROW * min(len(of), MANY))))
+        paths.append(f"M {x},0 V {ROW * len(of[:MANY])}")
     for (s, label, o), depth, (start, end) in zip(ties, depths, _ends(ties, depths, places), strict=True):
         y = -ROW * (depth + 1) - 12
-        ways.append(((start, -BOX / 2), (start, y), (end, y), (end, -BOX / 2 - 8)))
+        paths.append(_bracket(start, end, y))
         arrows.append((end, -BOX / 2 - 6))
         middle, about = ((start + end) / 2, y), f"{names[s]} → {names[o]}"
         boxes.append(Box("relation", label, middle, width_of(label), about))
     return Drawing(
-        tuple(boxes), tuple(ways), tuple(arrows),
+        tuple(boxes), tuple(paths), tuple(arrows),
         # nothing is drawn around (0, 0)
         min((box.centre[0] - box.width / 2 for box in boxes), default=0.0),
         max((box.centre[0] + box.width / 2 for box in boxes), default=0.0),
@@ -197,15 +196,55 @@ KINDS = tuple(LOOK)
 MARGIN, TITLE, SIGN, LINE, NOTE = 14, 44, 7.6, 17.0, 40.0
 
 
-def canvas(title: str, x: Point, y: Point) -> go.Figure:
-    """An empty figure in which one unit is one pixel, between the edges ``x`` and ``y``."""
-    fig = figure(title, height=round(y[1] - y[0]) + TITLE + MARGIN, width=round(x[1] - x[0]) + 2 * MARGIN)
-    return fig.update_layout(
+def canvas(title: str, drawing: Drawing, width: float, top: float) -> go.Figure:
+    """A figure of a placed graph, in which one unit is one pixel; it explains the shapes of the graph and
+    says what is left out.
+
+    Args:
+        title: what the figure shows.
+        drawing: the graph.
+        width: from the left edge of the graph.
+        top: height above the objects.
+    """
+    x, y = [drawing.left, drawing.left + width], [drawing.bottom - NOTE, top]
+    below: dict[str, Any] = {"type": "path", "layer": "below"}
+    fig = figure(title, height=round(y[1] - y[0]) + TITLE + MARGIN, width=round(width) + 2 * MARGIN)
+    fig.update_layout(
         margin={"l": MARGIN, "r": MARGIN, "t": TITLE, "b": MARGIN}, hovermode="closest",
         legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False},
-        xaxis={"visible": False, "range": list(x), "fixedrange": True},
-        yaxis={"visible": False, "range": list(y), "fixedrange": True},
+        xaxis={"visible": False, "range": x, "fixedrange": True},
+        yaxis={"visible": False, "range": y, "fixedrange": True},
+        shapes=[
+            *(below | {"path": path, "line": {"color": INK, "width": 1.5}} for path in drawing.lines),
+            *(below | {"path": _outline(box), "fillcolor": LOOK[box.kind][0],
+                       "line_color": LOOK[box.kind][0]} for box in drawing.boxes),
+        ],
+    ).add_scatter(
+        x=[x for x, _ in drawing.arrows], y=[y for _, y in drawing.arrows], mode="markers", hoverinfo="skip",
+        showlegend=False, marker={"symbol": "triangle-up", "size": 11, "color": INK}, cliponaxis=False,
     )  # fmt: skip
+    for kind, (colour, ink, symbol) in LOOK.items():
+        if not (boxes := [box for box in drawing.boxes if box.kind == kind]):
+            continue
+        fig.add_scatter(
+            x=[box.centre[0] for box in boxes], y=[box.centre[1] for box in boxes], mode="markers+text",
+            text=[escape(cut(box.label)) for box in boxes], textfont={"color": ink, "size": 13},
+            marker={"size": BOX, "opacity": 0}, hoverinfo="text", cliponaxis=False, showlegend=False,
+            hovertext=[
+                lines([line for text in (f"{kind}: {box.label}", box.about) for line in wrapped(text, 60, 4)])
+                for box in boxes
+            ],
+            hoverlabel={"bgcolor": colour, "font": {"color": ink}},
+        ).add_scatter(
+            x=[None], y=[None], mode="markers", marker={"color": colour, "symbol": symbol, "size": 15},
+            name=kind,
+        )  # fmt: skip
+    if drawing.left_out:
+        fig.add_annotation(
+            text=f"{drawing.left_out} more not drawn", showarrow=False, font={"color": INK}, x=drawing.right,
+            y=drawing.bottom - NOTE, xanchor="right", yanchor="bottom",
+        )  # fmt: skip
+    return fig
 
 
 def write(fig: go.Figure, corner: Point, texts: Sequence[str]) -> None:
@@ -217,74 +256,31 @@ def write(fig: go.Figure, corner: Point, texts: Sequence[str]) -> None:
         )  # fmt: skip
 
 
-def put(fig: go.Figure, drawing: Drawing) -> None:
-    """Draw a placed graph, explain its shapes, and say what is left out."""
-    below: dict[str, Any] = {"type": "path", "layer": "below"}
-    # All at once: adding them one by one checks all that are there each time.
-    fig.update_layout(shapes=[
-        *fig.layout.shapes,
-        *(below | {"path": _rounded(line), "line": {"color": INK, "width": 1.5}} for line in drawing.lines),
-        *(below | {"path": _outline(box), "fillcolor": LOOK[box.kind][0], "line_color": LOOK[box.kind][0]}
-          for box in drawing.boxes),
-    ]).add_scatter(
-        x=[x for x, _ in drawing.arrows], y=[y for _, y in drawing.arrows], mode="markers", hoverinfo="skip",
-        showlegend=False, marker={"symbol": "triangle-up", "size": 11, "color": INK}, cliponaxis=False,
-    )  # fmt: skip
-    for kind in KINDS:
-        if boxes := [box for box in drawing.boxes if box.kind == kind]:
-            _labels(fig, kind, boxes)
-    if drawing.left_out:
-        fig.add_annotation(
-            text=f"{drawing.left_out} more not drawn", showarrow=False, font={"color": INK}, x=drawing.right,
-            y=drawing.bottom - NOTE, xanchor="right", yanchor="bottom",
-        )  # fmt: skip
-
-
-def _labels(fig: go.Figure, kind: Kind, boxes: Sequence[Box]) -> None:
-    """The words of one kind, and its entry in the legend."""
-    colour, ink, symbol = LOOK[kind]
-    fig.add_scatter(
-        x=[box.centre[0] for box in boxes], y=[box.centre[1] for box in boxes], mode="markers+text",
-        text=[escape(cut(box.label)) for box in boxes], textfont={"color": ink, "size": 13}, showlegend=False,
-        marker={"size": BOX, "opacity": 0}, hoverinfo="text", cliponaxis=False,
-        hovertext=[
-            lines([line for text in (f"{kind}: {box.label}", box.about) for line in wrapped(text, 60, 4)])
-            for box in boxes
-        ],
-        hoverlabel={"bgcolor": colour, "font": {"color": ink}},
-    ).add_scatter(
-        x=[None], y=[None], mode="markers", marker={"color": colour, "symbol": symbol, "size": 15}, name=kind
-    )  # fmt: skip
-
-
 def _outline(box: Box) -> str:
     """A box with corners, a pill, or a hexagon."""
     (x, y), w, h = box.centre, box.width / 2, BOX / 2
     left, right, low, high = x - w, x + w, y - h, y + h
     if box.kind == "object":
         return f"M {left},{low} H {right} V {high} H {left} Z"
-    if box.kind == "relation":
-        a, b = left + 9, right - 9
-        return f"M {left},{y} L {a},{high} H {b} L {right},{y} L {b},{low} H {a} Z"
-    # a cubic with its handles at 4/3 of the radius is nearly half a circle
-    a, b, right, left = left + h, right - h, right + h / 3, left - h / 3
-    ends = f"C {right},{low} {right},{high} {b},{high}", f"C {left},{high} {left},{low} {a},{low}"
-    return f"M {a},{low} H {b} {ends[0]} H {a} {ends[1]} Z"
+    # from where the ends begin; a cubic with its handles at 4/3 of the radius is nearly half a circle
+    first, last = (left + 9, right - 9) if box.kind == "relation" else (left + h, right - h)
+    ends = {
+        "relation": (f"L {right},{y} L {last},{high}", f"L {left},{y} L {first},{low}"),
+        "attribute": (
+            f"C {right + h / 3},{low} {right + h / 3},{high} {last},{high}",
+            f"C {left - h / 3},{high} {left - h / 3},{low} {first},{low}",
+        ),
+    }[box.kind]
+    return f"M {first},{low} H {last} {ends[0]} H {first} {ends[1]} Z"
 
 
-def _rounded(line: Sequence[Point], radius: float = 7) -> str:
-    """A line with straight parts and rounded corners."""
-    path = f"M {line[0][0]},{line[0][1]}"
-    for before, corner, after in zip(line, line[1:], line[2:], strict=False):
-        start, end = _towards(corner, before, radius), _towards(corner, after, radius)
-        path += f" L {start[0]},{start[1]} Q {corner[0]},{corner[1]} {end[0]},{end[1]}"
-    return path + f" L {line[-1][0]},{line[-1][1]}"
-
-
-def _towards(point: Point, other: Point, radius: float) -> Point:
-    length = abs(other[0] - point[0]) + abs(other[1] - point[1])
-    share = min(radius, length / 2) / max(length, 1e-9)
-    return point[0] + (other[0] - point[0]) * share, point[1] + (other[1] - point[1]) * share
+def _bracket(start: float, end: float, y: float) -> str:
+    """From the subject's bottom down to a height and up to the object's, with rounded corners."""
+    bend = float(np.copysign(min(7, abs(end - start) / 2), end - start))
+    return (
+        f"M {start},{-BOX / 2} V {y + 7} Q {start},{y} {start + bend},{y} H {end - bend} "
+        f"Q {end},{y} {end},{y + 7} V {-BOX / 2 - 8}"
+    )
 
 
 PARTS = ("objects", "attributes", "relations")
@@ -305,9 +301,8 @@ def draw(graph: SceneGraph, *, caption: str = "", title: str = "Scene graph", li
     width = max(drawing.right - drawing.left, NARROWEST)
     texts = wrapped(caption, max(round(width / SIGN), 12), 3)
     top = drawing.top + 14 + LINE * len(texts)
-    fig = canvas(title, (drawing.left, drawing.left + width), (drawing.bottom - NOTE, top))
+    fig = canvas(title, drawing, width, top)
     write(fig, (drawing.left, top), texts)
-    put(fig, drawing)
     return fig
 
 
@@ -332,7 +327,7 @@ def composition(
     heights = [LINE * len(text) + 20 for text in several]
     base, tall = drawing.top + 26, max(sum(heights), PICTURE)
     middle, top = base + tall / 2, base + tall
-    fig = canvas(title, (drawing.left, drawing.left + width), (drawing.bottom - NOTE, top))
+    fig = canvas(title, drawing, width, top)
     left, right, end = drawing.left + PICTURE, drawing.left + PICTURE + 80, drawing.left + width - 2
     add_picture(
         fig, image, sizex=PICTURE, sizey=PICTURE, xref="x", yref="y", xanchor="left", x=drawing.left, y=middle
@@ -347,7 +342,6 @@ def composition(
             type="rect", line_color=colour, x0=right, x1=end, y0=y + 4, y1=y + height - 4
         )
         write(fig, (right + 10, y + height - 8), text)
-    put(fig, drawing)
     return fig
 
 

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
-from workbench.formatting import display_value
+from workbench.formatting import display_value, format_interval
 from workbench.views.pages import data_uri, escape, lines
 
 __all__ = ["data_uri", "escape", "lines"]
@@ -91,13 +91,37 @@ def each(table: pd.DataFrame) -> Iterable[Any]:
     return table.itertuples()
 
 
-def entry(fig: go.Figure, name: str, column: int | None = None) -> dict[str, Any]:
+def entry(fig: go.Figure, name: str, column: int | None = None, row: int = 1) -> dict[str, Any]:
     """What a trace needs to stand once in the legend, however many panels draw it: its name, escaped, and its
-    panel.
+    panel; a trace without a name is not in the legend.
     """
-    shown = {trace.legendgroup for trace in fig.data}
-    panel = {} if column is None else {"row": 1, "col": column}
+    shown = {"", *(trace.legendgroup for trace in fig.data)}
+    panel = {} if column is None else {"row": row, "col": column}
     return {"name": escape(name), "legendgroup": name, "showlegend": name not in shown, **panel}
+
+
+def dots(fig: go.Figure, table: pd.DataFrame, colour: str, symbol: str = "circle", **place: Any) -> None:
+    """Draw named values with their intervals from left to right; an interval that is not known is not drawn.
+
+    Args:
+        fig: with names on the vertical axis.
+        table: ``run``, ``value``, ``low``, ``high`` and ``about``, which ends the hover text, of one unit
+            ``face``; nothing is drawn of an empty one.
+        colour: of dots and intervals.
+        symbol: of the dots.
+        place: from ``entry``.
+    """
+    if table.empty:
+        return
+    unit = table["face"].iloc[0]
+    fig.add_scatter(
+        x=on_axis(table["value"], unit), y=[escape(run) for run in table["run"]], mode="markers",
+        error_x=whiskers(table["value"], table["low"], table["high"], colour, unit, width=5),
+        marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
+        hovertext=[escape(f"{row.run}: {format_interval(row.value, row.low, row.high, unit)}{row.about}")
+                   for row in each(table)],
+        hoverinfo="text", **place,
+    )  # fmt: skip
 
 
 def whiskers(

@@ -140,14 +140,13 @@ def found_first(measurements: Sequence[Measurement]) -> tuple[dict[str, float], 
     """Shares of queries whose best item is their own (``own@1``), and whose best item is true (``true@1``,
     where the data have exact truth), by direction and subset.
     """
-    own: dict[str, float] = {}
-    true: dict[str, float] = {}
+    shares: dict[str, dict[str, float]] = {"own": {}, "true": {}}
     for m in measurements:
         key = MetricKey.parse(m.label)
-        if key.metric in ("own", "true") and key.k == 1:
-            asked = DIRECTIONS[key.direction] + (f", {key.subset}" if key.subset else "")
-            (own if key.metric == "own" else true)[asked] = m.value
-    return own, true
+        if key.metric in shares and key.k == 1:
+            subset = f", {key.subset}" if key.subset else ""
+            shares[key.metric][DIRECTIONS[key.direction] + subset] = m.value
+    return shares["own"], shares["true"]
 
 
 def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Figure:
