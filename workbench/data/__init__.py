@@ -1,8 +1,58 @@
-"""Data sets: one data set, one file. ``names()`` lists them, ``load(name, split=..., **options)`` gives a
-``Split``.
+"""Data sets: one data set, one file; and any other data by the place where they lie.
+
+``names()`` lists the data sets, ``load(name_or_path, split=..., **options)`` gives a ``Split``.
 """
 
-from workbench.registry import Shelf
+from pathlib import Path
+from typing import Any
+
+from workbench.records import Split, require
+from workbench.registry import Shelf, make
 
 _shelf = Shelf(__name__)
-names, load, member = _shelf.names, _shelf.load, _shelf.member
+names = _shelf.names
+
+
+def member(name: str) -> Any:
+    """The function that loads a data set of the shelf, or what lies at a path.
+
+    Args:
+        name: of the shelf, ``"my_module:my_loader"``, or a path; a name of the shelf goes before a folder of
+            the same name, which ``"./coco"`` names.
+
+    Raises:
+        KeyError: no such name, and nothing lies there; the message lists the near names.
+        FileNotFoundError: what can only be a path leads nowhere.
+    """
+    path = Path(name).expanduser()
+    if name in names() or not (path.exists() or path.is_absolute() or name.startswith(".") or "/" in name):
+        return _shelf.member(name)
+    require(path.exists(), f"data: there is no file or folder {path}", FileNotFoundError)
+    from workbench.data.opening import at  # slow to import
+
+    return at(path)
+
+
+def load(data: Any, **options: Any) -> Split:
+    """Load one split of any data: the one door.
+
+    Args:
+        data: a name of the shelf, a path (a folder or a file; what lies there is recognised), a pandas
+            ``DataFrame``, a ``datasets.Dataset`` or ``DatasetDict``, or a ``Split``, returned as it is.
+        options: ``split``, and what the data set or ``opening.opened`` takes.
+
+    Raises:
+        KeyError: no such data set.
+        FileNotFoundError: the data are not there.
+        TypeError, ValueError: an option that is refused, or data that cannot be read; the message names what
+            is wrong and the remedy.
+    """
+    if isinstance(data, Split):
+        require(not options, f"{data.name} is loaded already; it takes no {', '.join(options)}")
+        return data
+    if isinstance(data, str | Path):
+        found: Split = make(f"data {str(data)!r}", member(str(data)), options)
+        return found
+    from workbench.data.opening import held
+
+    return held(data, **options)

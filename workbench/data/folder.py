@@ -85,6 +85,8 @@ def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
+# a file that is there, where regions stand for images
+PRESENT = Path(__file__)
 # below it a float tells every whole number from the next
 LARGEST = 2**53
 COLUMNS = ["image", "caption", "id", "split", "level", "chain"]
@@ -130,13 +132,38 @@ def folder(
     file = base / table if table else _find_table(base)
     problems = Problems(on_error)
     records = list(read_table(file, problems))
+    return split_of_records(file.name, records, base, split, problems, regions, check_images=check_images)
+
+
+def split_of_records(
+    table: str,
+    records: list[tuple[str, Record]],
+    base: Path,
+    split: str,
+    problems: Problems,
+    regions: str = "",
+    *,
+    check_images: bool,
+) -> Split:
+    """One split of the rows of a table, see ``folder``.
+
+    Args:
+        table: its name, for messages.
+        records: where each row stands, and its columns that hold a value.
+        base: the folder that paths are relative to.
+        split: of ``folder``, as ``regions`` and ``check_images``.
+        problems: takes what is wrong.
+        regions: name of a folder of region features.
+        check_images: read every image now.
+    """
+    records = [(where, {k: v for k, v in one.items() if v not in (None, "")}) for where, one in records]
     rows = _rows(_of_split(records, split, problems), base, problems)
-    found = (lambda image: file) if regions else base.joinpath
+    found = (lambda image: PRESENT) if regions else base.joinpath
     if not (kept := good(rows, found, problems, check_images=check_images and not regions)):
         there = [name for name in SPLITS if any(_home(record) == name for _, record in records)]
         remedy = f"; choose {', '.join([*there, 'all'])}" if there and split not in (*there, "all") else ""
         raise ValueError(
-            f"folder: {file.name} has no usable row for split {split!r}{remedy}. "
+            f"folder: {table} has no usable row for split {split!r}{remedy}. "
             f"{' '.join(problems.notes())}".rstrip()
         )
     for name in ("level", "chain"):

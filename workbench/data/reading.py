@@ -49,7 +49,7 @@ def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -
         f"{name}: set root=..., or {VARIABLE} to the folder that holds {name}/. {remedy}",
         FileNotFoundError,
     )
-    folder = Path(root) if root is not None else Path(str(base)) / name
+    folder = (Path(root) if root is not None else Path(str(base)) / name).expanduser()
     if missing := [item for item in needed if not (folder / item).exists()]:
         raise FileNotFoundError(f"{name}: {folder} lacks {', '.join(missing)}. {remedy}")
     return folder
