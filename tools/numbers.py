@@ -74,7 +74,7 @@ def finding() -> str:
     binary = points[points.group == GROUPS["own"]]
     sentences = [
         f"{first.index[0]} has the highest RSUM, {format_value(first.x.iloc[0], 'sum')} of 600.",
-        f"It finds {format_value(first.y.iloc[0])} percent of the captions that are true of an image (mAP@R).",
+        f"It finds {format_value(first.y.iloc[0])} percent of an image's true captions (mAP@R).",
         f"{best.index[0]}, {best.group.iloc[0]}, finds {format_value(best.y.iloc[0])} percent.",
         f"One fixed list of captions for every image finds {format_value(same)} percent. "
         f"{int((binary.y < same).sum())} of {len(binary)} models trained with binary labels find less.",

@@ -93,7 +93,8 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
         points: one model a row, indexed by its name, with the columns ``group``, ``x``, ``x_low``, ``x_high``
             (a sum of six recalls) and ``y``, ``y_low``, ``y_high`` (shares). Unknown ends are not drawn.
         title: the finding.
-        x, y: names of the axes.
+        x: name of the horizontal axis.
+        y: name of the vertical axis.
         line: what one list of captions for every image reaches on the vertical axis.
     """
     fig = figure(title, f"{x}, {unit_heading('sum')}", f"{y}, {unit_heading()}", height=460)
