@@ -99,7 +99,7 @@ def test_other_captions_another_length_and_other_weights_have_other_files(folder
 
 
 def test_an_extraction_that_breaks_leaves_nothing_that_looks_whole(folder, tmp_path, monkeypatch):
-    def broken(self, flat, ids, starts):
+    def broken(self, flat, tokens):
         raise RuntimeError("out of power")
 
     with monkeypatch.context() as patch:

@@ -21,7 +21,6 @@ def folder(tmp_path_factory):
 def test_ids_are_those_of_the_tokenizer_plus_one_and_padding_is_zero(folder):
     # [CLS] a dog [SEP] is 2 4 5 3 in the vocabulary of the folder, an unknown word 1
     made = text.load("word_pieces", model=str(folder)).of(["a dog", "dog runs zebra on", ""])
-    assert made.name == "word_pieces"
     assert made.take(np.arange(3)).tolist() == [[3, 5, 6, 4, 0, 0], [3, 6, 7, 2, 8, 4], [3, 4, 0, 0, 0, 0]]
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles import text as oracle
-from workbench.text.signal import offsets, padded
+from workbench.text.signal import Ragged, offsets
 from workbench.text.words import words
 
 
@@ -30,12 +30,11 @@ def test_words_are_those_of_a_walk_over_the_characters(caption):
 
 
 def test_rows_of_different_length_are_padded_to_the_longest_of_the_batch_only():
-    starts = offsets([2, 0, 3, 1])
-    values, mask = padded(np.array([5, 6, 7, 8, 9, 4]), starts, np.array([3, 0, 1]))
+    values, mask = Ragged.of([[5, 6], [], [7, 8, 9], [4]]).padded(np.array([3, 0, 1]))
     assert values.tolist() == [[4, 0], [5, 6], [0, 0]]
     assert mask.tolist() == [[True, False], [True, True], [False, False]]
 
 
 def test_no_rows_give_an_empty_batch():
-    values, mask = padded(np.zeros((4, 3)), offsets([4]), np.array([], dtype=int))
+    values, mask = Ragged(np.zeros((4, 3)), offsets([4])).padded(np.array([], dtype=int))
     assert (values.shape, mask.shape) == ((0, 0, 3), (0, 0))

@@ -12,7 +12,7 @@ pairs).
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -108,17 +108,10 @@ def judged_sample(judgements: Judgements, own: Rows, others: int, rng: np.random
     return Judgements(judgements.name, rule, *listed, unlisted=None, source=judgements.source)
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Judged pairs: ``(N,)`` value of the model, rating, and the query that each belongs to."""
-
-    values: Values
-    ratings: Values
-    query: Rows
-
-
 class Correlation(Metric):
-    """A correlation of scores and ratings over all judged pairs."""
+    """A correlation of scores and ratings over all judged pairs. It is no mean of values by query: what it
+    reads, ``(N, 3)`` value, rating and query of each pair, stands in place of these values.
+    """
 
     requires = "pairs"
     directions: tuple[str, ...] = ("",)
@@ -127,9 +120,9 @@ class Correlation(Metric):
     ties = "equal values have their average rank"
     coefficient: Callable[..., float]
 
-    def per_query(self, found: Pairs, k: int | None = None) -> Values:
-        """``(N, 3)`` value, rating and query of each pair; a correlation is no mean of values by query."""
-        return np.column_stack([found.values, found.ratings, found.query])
+    def per_query(self, found: Values, k: int | None = None) -> Values:
+        """``(N, 3)`` the pairs."""
+        return found
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """The correlation, and that of each resample; a resample in which a side is constant is NaN."""
@@ -261,7 +254,7 @@ def correlations(
         for row, way in numbers:
             query = (judgements.captions if way == "t2i" else judgements.images)[pairs]
             key = MetricKey(row.name, way, judgements.name, subset=part)
-            one = report(row, key, row.per_query(Pairs(x, y, query)), image[pairs], draws, len(x))
+            one = report(row, key, row.per_query(np.column_stack([x, y, query])), image[pairs], draws, len(x))
             # a number of one direction that four queries are too few for is none
             if not (way and np.isnan(one.value)):
                 out.append(replace(one, queries=len(np.unique(query))))

@@ -102,21 +102,20 @@ class Evidence:
         )
 
     @cached_property
-    def galleries(self) -> list[tuple[Rows, Rows, RowScores, AnyScores]]:
-        """Image rows, caption rows, scores and grades of each fold."""
+    def galleries(self) -> list[tuple[Rows, Rows, RowScores, AnyScores, RowScores]]:
+        """Image rows, caption rows, scores and judgements of each fold, and these by blocks of queries."""
         images, captions = (np.arange(size) for size in self.judged.shape)
         scores = by_rows(self.scores)
         if self.without_own:
             scores = without(scores, self.whose, captions)
         if self.folds == 1:
-            return [(images, captions, scores, self.judged)]
-        blocks = [(rows, np.flatnonzero(np.isin(self.whose, rows))) for rows in np.split(images, self.folds)]
-        return [(*rows, scores.cut(*rows), _among(self.judged, *rows)) for rows in blocks]
-
-    @cached_property
-    def graded(self) -> list[RowScores]:
-        """The grades of each fold by blocks of queries, images first."""
-        return [by_rows(judged) for *_, judged in self.galleries]
+            return [(images, captions, scores, self.judged, by_rows(self.judged))]
+        out = []
+        for rows in np.split(images, self.folds):
+            of_fold = np.flatnonzero(np.isin(self.whose, rows))
+            judged = _among(self.judged, rows, of_fold)
+            out.append((rows, of_fold, scores.cut(rows, of_fold), judged, by_rows(judged)))
+        return out
 
     def ranks(self, direction: str) -> Iterator[tuple[Rows, Ranks]]:
         """Queries and the ranks of their relevant items, fold by fold.
@@ -127,7 +126,7 @@ class Evidence:
         if direction in self.within:
             yield np.arange(len(self.within[direction].counts)), self.within[direction]
             return
-        for images, captions, scores, judged in self.galleries:
+        for images, captions, scores, judged, _ in self.galleries:
             if not isinstance(judged, Judgements):
                 raise TypeError(
                     f"ranks need judgements with relevant pairs, not grades of type {type(judged).__name__}"
@@ -153,7 +152,7 @@ class Evidence:
     def _graded(self, need: Need, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, Any]]:
         depth = max(k or row.width or 1 for row in rows for k in row.ks)
         width = max(row.width for row in rows)
-        for (images, captions, scores, _), grades in zip(self.galleries, self.graded):
+        for images, captions, scores, _, grades in self.galleries:
             queries = images
             if direction == "t2i":
                 queries, scores, grades = captions, scores.T, grades.T

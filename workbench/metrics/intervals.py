@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.metrics.ranks import ratio
 from workbench.records import Mask, Rows, Values, require
 
 Statistic = Literal["mean", "median"]
@@ -161,8 +162,7 @@ class Draws:
         return [rows // (self.images // self.folds) == fold for fold in range(self.folds)]
 
     def _means(self, values: Values, rows: Rows) -> Values:
-        found, number = self.sums((values, np.ones(len(rows))), rows).T
-        return np.asarray(np.divide(found, number, out=np.full(len(found), np.nan), where=number > 0))
+        return ratio(*self.sums((values, np.ones(len(rows))), rows).T)
 
     def _medians(self, values: Values, rows: Rows) -> Values:
         order, found = np.argsort(values, kind="stable"), [np.zeros(0)]

@@ -31,11 +31,9 @@ def presence(categories: Sequence[Collection[str]]) -> Mask:
     >>> presence([["dog", "cat"], ["cat"], []]).astype(int).tolist()
     [[1, 1], [1, 0], [0, 0]]
     """
-    column = {name: place for place, name in enumerate(sorted(set().union(*categories)))}
-    out = np.zeros((len(categories), len(column)), dtype=bool)
-    for row, names in enumerate(categories):
-        out[row, [column[name] for name in names]] = True
-    return out
+    from sklearn.preprocessing import MultiLabelBinarizer  # seconds to import
+
+    return np.asarray(MultiLabelBinarizer().fit_transform(categories), dtype=bool)
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ class Metric:
         requires: what ``per_query`` is given. ``"ranks"``: ``ranks.Ranks`` of all relevant items.
             ``"labels"``: the pair of ``Ranks`` by the data set's own labels and by better judgements.
             ``"lists"``: ``grades.Lists``, some queries at a time. ``"scores"``: ``evaluation.Side``,
-            everything of one direction. ``"pairs"``: ``correlation.Pairs``. ``"chains"``:
-            ``hierarchy.Chains``.
+            everything of one direction. ``"pairs"``: ``(N, 3)`` value, rating and
+            query of each judged pair. ``"chains"``: ``hierarchy.Chains``.
         ks: its depths; ``None`` = it has none.
         by: which judgements of a data set it is measured by: ``"own"`` pairs, all ``"others"``, the
             ``"graded"`` among them, the ``"exact"`` truth, or a name.

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Signal(Protocol):
-    """What captions alone can tell, computed once, by name."""
-
-    name: str
+    """What captions alone can tell, computed once."""
 
     def __len__(self) -> int:
         """Number of captions."""

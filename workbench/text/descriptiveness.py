@@ -42,7 +42,6 @@ class DescriptivenessSignal:
     values: Array
     raw: Array
     scale: Scale = "minmax"
-    name = "descriptiveness"
 
     def __len__(self) -> int:
         return len(self.values)

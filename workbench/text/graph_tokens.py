@@ -19,7 +19,7 @@ import torch
 from workbench.io import TextCache
 from workbench.records import Array, Rows, SceneGraph, require
 from workbench.registry import Count, Natural
-from workbench.text.signal import SignalMaker, offsets, padded
+from workbench.text.signal import Ragged, SignalMaker
 from workbench.text.tokens import Tokens, TokenSignal
 from workbench.text.word_features import WordFeatures
 from workbench.text.word_pieces import WordPieces
@@ -29,30 +29,25 @@ LONGEST = 32
 
 @dataclass(frozen=True)
 class GraphTokenSignal:
-    """Graphs of ``N`` captions, stored end to end.
+    """Graphs of ``N`` captions.
 
     Args:
-        objects: ``(objects,)`` phrase of each object; every caption has one at least.
-        attributes: ``(objects, A)`` phrases of its attributes, 0 = none.
-        object_starts: ``(N + 1,)`` offsets of both.
-        relations: ``(relations, 3)``: position of the subject among the caption's objects, phrase, position
-            of the object.
-        relation_starts: ``(N + 1,)`` offsets.
+        objects: phrase of each object; every caption has one at least.
+        attributes: of each object ``(A,)`` phrases of its attributes, 0 = none.
+        relations: ``(3,)`` each: position of the subject among the caption's objects, phrase, position of the
+            object.
         phrases: ``(P,)`` the phrases in words; number ``n`` is ``phrases[n - 1]``.
         words: their token ids, or ``(P, D)`` vectors.
     """
 
-    objects: Rows
-    attributes: Rows
-    object_starts: Rows
-    relations: Rows
-    relation_starts: Rows
+    objects: Ragged
+    attributes: Ragged
+    relations: Ragged
     phrases: tuple[str, ...]
     words: TokenSignal | Array
-    name = "graph_tokens"
 
     def __len__(self) -> int:
-        return len(self.object_starts) - 1
+        return len(self.objects)
 
     def take(self, rows: Rows) -> dict[str, torch.Tensor]:
         """The graphs of these captions.
@@ -65,11 +60,8 @@ class GraphTokenSignal:
             ``phrases (U,)``, the distinct ones of these captions in ascending order; ``words``, ``(U, L)``
             ids padded with 0 or ``(U, D)`` vectors.
         """
-        graphs = {
-            "objects": padded(self.objects, self.object_starts, rows)[0].astype(np.int64),
-            "attributes": padded(self.attributes, self.object_starts, rows)[0].astype(np.int64),
-            "relations": padded(self.relations, self.relation_starts, rows)[0].astype(np.int64),
-        }
+        sides = {"objects": self.objects, "attributes": self.attributes, "relations": self.relations}
+        graphs = {name: side.padded(rows)[0] for name, side in sides.items()}
         named = graphs["objects"], graphs["attributes"], graphs["relations"][..., 1]
         phrases = np.setdiff1d(np.concatenate([one.ravel() for one in named]), [0])
         taken = {key: torch.from_numpy(value) for key, value in graphs.items()}
@@ -163,11 +155,9 @@ class GraphTokens(SignalMaker):
         numbers = [self._numbers(graph, number) for graph in self.graphs(captions)]
         objects, attributes, relations = zip(*numbers, strict=True) if numbers else ((), (), ())
         return GraphTokenSignal(
-            np.fromiter(chain.from_iterable(objects), np.int64),
-            np.array(list(chain.from_iterable(attributes)), np.int64).reshape(-1, self.attributes),
-            offsets(list(map(len, objects))),
-            np.array(list(chain.from_iterable(relations)), np.int64).reshape(-1, 3),
-            offsets(list(map(len, relations))),
+            Ragged.of(objects),
+            Ragged.of(attributes, width=self.attributes),
+            Ragged.of(relations, width=3),
             tuple(number),
             self._words(tuple(number)),
         )

@@ -5,6 +5,8 @@ images, each of which is known by its own captions, and makes a ``Relevance``.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -206,25 +208,40 @@ def image_rows(maker: str, captions: int, own: Rows, images: int | None) -> tupl
     return own, known
 
 
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of different lengths, stored end to end.
+
+    Args:
+        flat: ``(total, ...)`` values of all rows; may be memory-mapped.
+        starts: ``(N + 1,)`` where each row begins, and the end of the last one.
+    """
+
+    flat: Array
+    starts: Rows
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Any]], kind: type = np.int64, *, width: int = 0) -> Self:
+        """Rows of numbers, or of ``width`` numbers each."""
+        values = chain.from_iterable(rows)
+        flat: Array = np.array([*values], kind).reshape(-1, width) if width else np.fromiter(values, kind)
+        return cls(flat, offsets([len(row) for row in rows]))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def padded(self, rows: Rows) -> tuple[Array, Mask]:
+        """``(n, L, ...)`` values of some rows, padded with 0 to the longest of them, and ``(n, L)`` True
+        where a value is real.
+        """
+        lengths = self.starts[rows + 1] - self.starts[rows]
+        places = np.arange(lengths.max(initial=0))
+        mask = places < lengths[:, None]
+        values = np.zeros((*mask.shape, *self.flat.shape[1:]), dtype=self.flat.dtype)
+        values[mask] = self.flat[(self.starts[rows][:, None] + places)[mask]]
+        return values, mask
+
+
 def offsets(lengths: Sequence[int] | Rows) -> Rows:
     """``(N + 1,)`` start of each row in the flat array, and the end of the last one."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-
-
-def padded(flat: Array, starts: Rows, rows: Rows) -> tuple[Array, Mask]:
-    """Some rows as one array, padded with 0 to the longest of them.
-
-    Args:
-        flat: ``(total, ...)`` all rows end to end; may be memory-mapped.
-        starts: ``(N + 1,)`` offsets.
-        rows: ``(n,)`` which rows.
-
-    Returns:
-        ``(n, L, ...)`` values and ``(n, L)`` True where a value is real.
-    """
-    lengths = starts[rows + 1] - starts[rows]
-    places = np.arange(lengths.max(initial=0))
-    mask = places < lengths[:, None]
-    values = np.zeros((*mask.shape, *flat.shape[1:]), dtype=flat.dtype)
-    values[mask] = flat[(starts[rows][:, None] + places)[mask]]
-    return values, mask

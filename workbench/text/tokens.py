@@ -4,7 +4,6 @@ reads.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any, Self
 
@@ -12,9 +11,9 @@ import numpy as np
 import torch
 from annotated_types import Ge
 
-from workbench.records import Array, Rows, require
+from workbench.records import Rows, require
 from workbench.registry import Natural, did_you_mean
-from workbench.text.signal import SignalMaker, offsets, padded
+from workbench.text.signal import Ragged, SignalMaker
 from workbench.text.words import words
 
 PADDING, UNKNOWN, START, END, FIRST_WORD = range(5)
@@ -23,25 +22,12 @@ OPEN_CLIP = "open_clip:"
 CHUNK = 4096
 
 
-@dataclass(frozen=True)
-class TokenSignal:
-    """Token ids of ``N`` captions, stored end to end.
-
-    Args:
-        flat: ``(total,)`` ids.
-        starts: ``(N + 1,)`` offsets.
-    """
-
-    flat: Array
-    starts: Rows
-    name = "tokens"
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
+class TokenSignal(Ragged):
+    """Token ids of ``N`` captions."""
 
     def take(self, rows: Rows) -> torch.Tensor:
         """``(n, L)`` int64 ids of these captions, padded with 0 to the longest of them."""
-        return torch.from_numpy(padded(self.flat, self.starts, rows)[0].astype(np.int64))
+        return torch.from_numpy(self.padded(rows)[0].astype(np.int64))
 
     def spelt(self, name: Callable[[int], str]) -> list[list[str]]:
         """The captions as lists of names.
@@ -115,7 +101,7 @@ class Tokens(SignalMaker):
             raise ValueError(
                 "tokens: there is no vocabulary yet; call fit(captions), or give vocabulary=(...)"
             )
-        return TokenSignal(np.fromiter(chain.from_iterable(rows), np.int32), offsets(list(map(len, rows))))
+        return TokenSignal.of(rows, np.int32)
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """What each id of the captions stands for; special ids in brackets."""

@@ -8,9 +8,7 @@ captions, the model and its revision (see ``io.cached_file``).
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,34 +20,21 @@ from workbench.io import cached_file, new_memmap
 from workbench.progress import bar
 from workbench.records import Array, Mask, Rows, require
 from workbench.registry import Count, Natural
-from workbench.text.signal import SignalMaker, offsets, padded
+from workbench.text.signal import Ragged, SignalMaker, offsets
 from workbench.text.tokens import TokenSignal
 
 PACKAGE = text_models.PACKAGE
 LEARNT = (".safetensors", ".bin", ".json", ".txt", ".model")
 
 
-@dataclass(frozen=True)
-class WordFeatureSignal:
-    """Token features of ``N`` captions, stored end to end.
-
-    Args:
-        flat: ``(total, D)`` float16, usually memory-mapped.
-        starts: ``(N + 1,)`` offsets.
-    """
-
-    flat: Array
-    starts: Rows
-    name = "word_features"
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
+class WordFeatureSignal(Ragged):
+    """Token features of ``N`` captions in float16, usually memory-mapped."""
 
     def take(self, rows: Rows) -> dict[str, torch.Tensor]:
         """``values`` ``(n, L, D)`` float32, padded with 0 to the longest caption, and ``mask`` ``(n, L)``
         True where real.
         """
-        values, mask = padded(self.flat, self.starts, rows)
+        values, mask = self.padded(rows)
         return {"values": torch.from_numpy(values.astype(np.float32)), "mask": torch.from_numpy(mask)}
 
 
@@ -115,10 +100,10 @@ class WordFeatures(SignalMaker):
     def of(self, captions: Sequence[str]) -> WordFeatureSignal:
         """Features of the captions, from the cache where they lie there."""
         if self.cache is None or len(captions) < self.cache_from:
-            ids, starts = self._ids(captions)
-            flat = np.empty((starts[-1], self._width), dtype=np.float16)
-            self._fill(flat, ids, starts)
-            return WordFeatureSignal(flat, starts)
+            tokens = self._ids(captions)
+            flat = np.empty((len(tokens.flat), self._width), dtype=np.float16)
+            self._fill(flat, tokens)
+            return WordFeatureSignal(flat, tokens.starts)
         key = json.dumps([self.revision, self.max_length])
         key += "".join(f"{len(caption)}:{caption}" for caption in captions)
         file = self.cache / f"{self.name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.npy"
@@ -126,24 +111,23 @@ class WordFeatures(SignalMaker):
         return WordFeatureSignal(np.load(file, mmap_mode="r"), offsets(facts["lengths"]))
 
     def _write(self, captions: Sequence[str], file: Path) -> dict[str, Any]:
-        ids, starts = self._ids(captions)
-        flat = new_memmap(file, (int(starts[-1]), self._width), np.float16)
-        self._fill(flat, ids, starts)
+        tokens = self._ids(captions)
+        flat = new_memmap(file, (len(tokens.flat), self._width), np.float16)
+        self._fill(flat, tokens)
         flat.flush()
-        return {"model": self.model, "revision": self.revision, "lengths": np.diff(starts).tolist()}
+        return {"model": self.model, "revision": self.revision, "lengths": np.diff(tokens.starts).tolist()}
 
     @property
     def _width(self) -> int:
         return int(self._encoder[1].config.hidden_size)
 
-    def _ids(self, captions: Sequence[str]) -> tuple[Rows, Rows]:
-        """Token ids of the captions end to end, and their offsets."""
+    def _ids(self, captions: Sequence[str]) -> TokenSignal:
         made = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
-        return np.fromiter(chain.from_iterable(made), dtype=np.int64), offsets(list(map(len, made)))
+        return TokenSignal.of(made)
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The tokens of each caption, as the tokenizer writes them."""
-        return TokenSignal(*self._ids(captions)).spelt(self._encoder[0].convert_ids_to_tokens)
+        return self._ids(captions).spelt(self._encoder[0].convert_ids_to_tokens)
 
     def states(self, captions: Sequence[str]) -> Iterator[tuple[Rows, Array, Mask]]:
         """Token outputs in batches of captions of similar length, without keeping them.
@@ -151,15 +135,15 @@ class WordFeatures(SignalMaker):
         Yields:
             ``(n,)`` caption rows, ``(n, L, D)`` float32 outputs and ``(n, L)`` True where a token is real.
         """
-        yield from self._states(*self._ids(captions))
+        yield from self._states(self._ids(captions))
 
-    def _states(self, ids: Rows, starts: Rows) -> Iterator[tuple[Rows, Array, Mask]]:
+    def _states(self, tokens: TokenSignal) -> Iterator[tuple[Rows, Array, Mask]]:
         tokenizer, model = self._encoder
-        order = np.argsort(np.diff(starts), kind="stable")[::-1]
+        order = np.argsort(np.diff(tokens.starts), kind="stable")[::-1]
         with bar(len(order), self.name, " captions") as shown:
             for first in range(0, len(order), self.batch_size):
                 rows = order[first : first + self.batch_size]
-                values, mask = padded(ids, starts, rows)
+                values, mask = tokens.padded(rows)
                 values[~mask] = tokenizer.pad_token_id or 0
                 read, seen = (torch.tensor(one, device=self.device).long() for one in (values, mask))
                 with torch.inference_mode():
@@ -167,15 +151,15 @@ class WordFeatures(SignalMaker):
                 yield rows, made.float().cpu().numpy(), mask
                 shown.update(len(rows))
 
-    def _fill(self, flat: Array, ids: Rows, starts: Rows) -> None:
+    def _fill(self, flat: Array, tokens: TokenSignal) -> None:
         """Write the features of all tokens into an array."""
-        for rows, made, mask in self._states(ids, starts):
+        for rows, made, mask in self._states(tokens):
             require(
                 np.abs(made[mask]).max(initial=0) <= np.finfo(np.float16).max,
                 f"{self.name}: {self.model!r} gives features that are no numbers or overflow half precision",
             )
             for row, vectors, length in zip(rows, made, mask.sum(axis=1), strict=True):
-                flat[starts[row] : starts[row + 1]] = vectors[:length]
+                flat[tokens.starts[row] : tokens.starts[row + 1]] = vectors[:length]
 
     def restore(self, state: dict[str, Any]) -> Self:
         """Check that the weights are those of training.

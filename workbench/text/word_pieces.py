@@ -5,26 +5,15 @@ trained with the rest. Where it is frozen, ``word_features`` has what it says.
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from workbench.assets import text_models
 from workbench.registry import Natural
-from workbench.text.signal import SignalMaker, offsets
+from workbench.text.signal import SignalMaker
 from workbench.text.tokens import TokenSignal
-
-
-@dataclass(frozen=True)
-class WordPieceSignal(TokenSignal):
-    """Ids of ``N`` captions, stored end to end: those of the tokenizer plus 1, so that 0 is padding in every
-    vocabulary.
-    """
-
-    name = "word_pieces"
 
 
 class WordPieces(SignalMaker):
@@ -60,11 +49,10 @@ class WordPieces(SignalMaker):
         known = json.dumps(sorted(self._tokenizer.get_vocab().items()))
         return hashlib.sha256(known.encode()).hexdigest()
 
-    def of(self, captions: Sequence[str]) -> WordPieceSignal:
-        """Ids of the captions."""
+    def of(self, captions: Sequence[str]) -> TokenSignal:
+        """Ids of the captions: those of the tokenizer plus 1, so that 0 is padding in every vocabulary."""
         made = self._tokenizer(list(captions), truncation=True, max_length=self.max_length)["input_ids"]
-        flat = np.fromiter(chain.from_iterable(made), np.int32)
-        return WordPieceSignal(flat + 1, offsets(list(map(len, made))))
+        return TokenSignal.of([[one + 1 for one in ids] for ids in made], np.int32)
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The pieces of each caption, as the tokenizer writes them."""
