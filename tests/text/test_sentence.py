@@ -144,9 +144,9 @@ def test_vectors_are_kept_by_text_and_weights(folder, tmp_path, tmp_path_factory
     other = load(make(tmp_path_factory.mktemp("other"), seed=1), cache=str(tmp_path)).vectors(CAPTIONS)
     assert not np.allclose(first, other)
     read = []
-    spoken = WordFeatures.states
+    spoken = WordFeatures.tokens
     monkeypatch.setattr(
-        WordFeatures, "states", lambda self, captions: (read.extend(captions), spoken(self, captions))[1]
+        WordFeatures, "tokens", lambda self, captions: (read.extend(captions), spoken(self, captions))[1]
     )
     again = load(folder, cache=str(tmp_path)).vectors(["dog runs", "runs on", *CAPTIONS])
     np.testing.assert_array_equal(again[2:], first)

@@ -58,7 +58,7 @@ def test_a_second_maker_reads_the_cache_and_runs_no_encoder(folder, tmp_path, mo
     first = load(folder, cache=str(tmp_path)).of(CAPTIONS).take(np.arange(5))
     facts = json.loads(next(tmp_path.glob("*.json")).read_text(encoding="utf-8"))
     assert (len(facts["lengths"]), sum(facts["lengths"])) == (5, 21)
-    monkeypatch.setattr(module.WordFeatures, "_ids", None)
+    monkeypatch.setattr(module.WordFeatures, "tokens", None)
     second = load(folder, cache=str(tmp_path)).of(CAPTIONS).take(np.arange(5))
     assert torch.equal(first["values"], second["values"])
 

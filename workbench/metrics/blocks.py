@@ -118,12 +118,8 @@ def without(scores: RowScores, query: Rows, item: Rows) -> RowScores:
 
 
 def blocks(scores: AnyScores, shape: tuple[int, ...], step: int | None = None) -> Iterator[tuple[int, Array]]:
-    """Consecutive blocks of queries: number of the first query, and the rows.
-
-    Args:
-        scores: ``(queries, gallery)``.
-        shape: of the judgements.
-        step: queries at a time; ``None`` = as the scores prefer.
+    """Consecutive blocks of queries, ``step`` at a time or as the scores prefer: number of the first query,
+    and the rows. ``shape`` is that of the judgements.
 
     Raises:
         ValueError: shapes differ, or a score is NaN.
@@ -179,16 +175,9 @@ def best(scores: AnyScores, k: int) -> tuple[Array, Rows]:
 
 
 def top_k(query: Array, gallery: Any, k: int) -> tuple[Array, Rows]:
-    """The ``k`` gallery rows with the largest inner product, for each query.
-
-    Args:
-        query: ``(Q, D)`` vectors; unit length makes the score a cosine.
-        gallery: ``(N, D)`` vectors, searched exactly; or an index of them whose ``search(query, k)`` answers,
-            such as one of faiss.
-        k: how many, at most ``N``.
-
-    Returns:
-        Scores ``(Q, k)``, largest first, and gallery rows ``(Q, k)``; of equal scores the lower row first.
+    """The ``k`` gallery rows ``(N, D)`` with the largest inner product, for each query ``(Q, D)``: scores
+    ``(Q, k)``, largest first, and rows ``(Q, k)``; of equal scores the lower row first. The gallery may be an
+    index whose ``search(query, k)`` answers, such as one of faiss.
 
     Raises:
         ValueError: ``k`` is not in 1..N, or a score is NaN.

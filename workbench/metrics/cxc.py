@@ -35,7 +35,6 @@ def within(scores: AnyScores, rated: Judgements, group: Rows | None = None) -> R
         scores: ``(N, N)``, larger = more alike; the diagonal is not read.
         rated: of pairs of one kind, in either order.
         group: ``(N,)``; items of the same group are positives of one another, as captions of one image are.
-            ``None`` = no groups.
 
     >>> pairs = Judgements("sis", "x", (3, 3), np.array([2]), np.array([0]), np.ones(1, np.float32))
     >>> within(np.array([[9.0, 3.0, 1.0], [0.0, 9.0, 0.0], [2.0, 1.0, 9.0]]), pairs).first.tolist()

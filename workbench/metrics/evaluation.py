@@ -194,7 +194,8 @@ def walk(
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> Iterator[tuple[Measurement, Values]]:
-    """Every number of some metrics with its contract, and the values by query that it is made of.
+    """Every number of some metrics with its contract, and the ``(queries,)`` values that it is made of:
+    direction by direction, sums over directions last. A number to which no query has an answer is left out.
 
     Args:
         evidence: scores and judgements.
@@ -202,10 +203,6 @@ def walk(
         subset: queries that count; ``None`` = all.
         rounds: resamples of the bootstrap; 0 = no intervals.
         seed: of the resamples.
-
-    Yields:
-        Measurement and ``(queries,)`` values, direction by direction; sums over directions come last. A
-        number to which no query has an answer is left out.
 
     Raises:
         ValueError: a score is NaN.

@@ -100,12 +100,11 @@ def lists(
     width: int = 0,
     block: int | None = None,
 ) -> Iterator[tuple[int, Lists]]:
-    """Lists of graded items, a block of queries at a time: the number of the first query, and the lists.
+    """Lists of graded items, some queries at a time: the number of the first query, and the lists.
 
     Args:
         scores: ``(queries, gallery)``, larger = more alike.
-        grades: of the same shape, larger = more relevant; NaN = not judged, which takes the pair out of the
-            list.
+        grades: of the same shape, larger = more relevant; NaN = not judged, which takes the pair out.
         depth: how many items are retrieved.
         width: how many of the largest grades are kept, at least ``depth``.
         block: queries at a time; ``None`` = as the scores prefer.

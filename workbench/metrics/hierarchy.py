@@ -162,9 +162,6 @@ def hierarcaps_traversal(
         start: from the text nearest the image (DITM), or from the image itself (MERU).
         root_in_pool: whether a point may retrieve the root.
         steps: number of points, both ends included.
-
-    Raises:
-        ValueError: ``start`` is neither ``"text"`` nor ``"image"``.
     """
     require(start in ("text", "image"), f"start={start!r}: choose 'text' or 'image'")
     pool = chains.text[chains.pool].astype(np.float64)

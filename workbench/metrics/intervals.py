@@ -130,11 +130,8 @@ class Draws:
             yield counts[first : first + step].astype(np.float64)
 
     def sums(self, columns: Sequence[Values], rows: Rows) -> Values:
-        """``(rounds, C)`` sums of each of ``C`` columns of values over each resample.
-
-        Args:
-            columns: ``(N,)`` each.
-            rows: ``(N,)`` image row of each value.
+        """``(rounds, C)`` sums of each of ``C`` columns of values ``(N,)`` over each resample; ``rows``
+        ``(N,)`` are their image rows.
         """
         by_image = np.stack([np.bincount(rows, one, self.images) for one in columns], axis=1)
         return np.concatenate([np.zeros((0, len(columns))), *(block @ by_image for block in self.blocks())])

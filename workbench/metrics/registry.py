@@ -80,33 +80,21 @@ class Metric:
 
     @classmethod
     def row(cls, name: str, of: Callable[..., Values], hit: str, **attributes: Any) -> type[Self]:
-        """The class of a metric that differs in its attributes and in the function that makes its values.
-
-        Args:
-            name: the metric's word in keys.
-            of: what ``per_query`` calls; its docstring is that of the metric.
-            hit: what counts as a hit, see the class.
-            **attributes: see the class.
+        """The class of a metric that differs in its attributes, and in the function ``of`` that makes its
+        values and whose docstring is that of the metric.
         """
         body = {"name": name, "hit": hit, "of": staticmethod(of), "__doc__": of.__doc__}
         return type(name, (cls,), body | {"__module__": cls.__module__} | attributes)
 
     def per_query(self, found: Any, k: int | None = None) -> Values:
-        """One value a query, in [0, 1] for a share; NaN for a query that does not count.
-
-        Args:
-            found: what the metric ``requires``.
-            k: depth.
+        """``(queries,)`` values of what the metric ``requires`` at a depth, in [0, 1] for a share; NaN for
+        a query that does not count.
         """
         return self.of(found, k)
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
-        """The statistic of the values by query, and ``(rounds,)`` that of each resample.
-
-        Args:
-            values: from ``per_query``.
-            at: direction, or the image row of each value.
-            draws: resamples of the images.
+        """The statistic of the values by query, and ``(rounds,)`` that of each resample; ``at`` is the
+        direction, or the image row of each value.
         """
         return draws.value(values, at, self.statistic), draws.of(values, at, self.statistic)
 

@@ -97,12 +97,8 @@ def _values(table: pd.DataFrame, key: str) -> dict[str, pd.Series]:
 
 
 def pairs(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame:
-    """Which objectives a number tells apart: every pair by Welch's t test over seeds, with Holm's rule.
-
-    Args:
-        table: as for ``seed_statistics``.
-        key: the number that is compared.
-        alpha: chance of a single false difference among all pairs.
+    """Which objectives a number tells apart: every pair by Welch's t test over seeds, with Holm's rule, where
+    ``alpha`` is the chance of a single false difference among all pairs.
 
     Returns:
         One row a pair: ``objective`` (the better by its mean), ``against``, ``difference``, ``p``, ``p_holm``
@@ -116,12 +112,9 @@ def pairs(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame
 
 
 def arms(table: pd.DataFrame) -> pd.DataFrame:
-    """A recorded comparison as one table over seeds: ``objective`` becomes e.g. ``"infonce"`` or ``"infonce,
-    every true pair"``.
-
-    Args:
-        table: as for ``seed_statistics``, and ``positives``: ``own`` (binary labels) or ``exact`` (every true
-            pair).
+    """A recorded comparison as one table over seeds, from the column ``positives``: ``own`` (binary labels)
+    or ``exact`` (every true pair). ``objective`` becomes e.g. ``"infonce"`` or ``"infonce, every true
+    pair"``.
     """
     names = table["objective"] + np.where(table["positives"] == "own", "", f", {EVERY}")
     return table.assign(objective=names)

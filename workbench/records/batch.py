@@ -66,11 +66,7 @@ class Embedding:
         return int(self.mean.shape[0])
 
     def take(self, rows: Rows | slice) -> "Embedding":
-        """Some rows, with the entities that belong to them.
-
-        Args:
-            rows: ``(n,)`` distinct rows.
-        """
+        """Some distinct rows ``(n,)``, with the entities that belong to them."""
         import torch
 
         if isinstance(rows, slice):

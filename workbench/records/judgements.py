@@ -54,14 +54,9 @@ class Truth(NamedTuple):
 
 
 def densest(names: Iterable[str], *, graded: bool = False) -> str:
-    """Which judgements of a data set say most about all its pairs: the one rule for whose truth is asked.
-
-    Args:
-        names: of the judgements that there are.
-        graded: whether grades between 0 and 1 are wanted where there are any.
-
-    Returns:
-        The first of ``DENSEST``; else the first that are not the data set's own pairs; else ``"own"``.
+    """Which judgements of a data set say most about all its pairs: the first of ``DENSEST``; else the first
+    that are not the data set's own pairs; else ``"own"``. With ``graded`` those with grades between 0 and 1
+    go first.
 
     >>> names = ["own", "exact", "graded"]
     >>> densest(names), densest(names, graded=True), densest(["own"])
@@ -145,14 +140,8 @@ class Judgements:
         return out
 
     def take(self, images: Rows, captions: Rows) -> Array:
-        """The grades of some images and captions, for a training batch.
-
-        Args:
-            images: ``(n,)`` image rows.
-            captions: ``(m,)`` caption rows.
-
-        Returns:
-            ``(n, m)``; pairs that nobody judged are NaN.
+        """``(n, m)`` the grades of some images ``(n,)`` with some captions ``(m,)``; NaN where nobody
+        judged.
         """
         if len(images) * len(captions) <= FEW:
             return self.at(images[:, None], captions)
@@ -165,11 +154,8 @@ class Judgements:
         return out.T if turned else out
 
     def at(self, images: Rows, captions: Rows) -> Array:
-        """The grade of each pair ``(images[n], captions[n])``; NaN where nobody judged it.
-
-        Args:
-            images: image rows.
-            captions: caption rows, of a shape that fits by numpy's rules.
+        """The grade of each pair ``(images[n], captions[n])``, or of shapes that fit by numpy's rules; NaN
+        where nobody judged it.
         """
         keys, grades = self._sorted
         wanted = images * np.int64(self.shape[1]) + captions
@@ -261,11 +247,11 @@ class Computed:
 
 
 class LazyJudgements(Mapping[str, Judgements]):
-    """Judgements by name, each made at its first use and then kept.
+    """Judgements by name, each made at its first use, checked against the shape and then kept.
 
     Args:
         shape: ``(I, T)`` of the split that is judged.
-        makers: the judgements, or how to make them; checked against the shape when they are made.
+        makers: the judgements, or how to make them.
         takers: how to grade some pairs without making the whole, which a large training split has no memory
             for.
     """

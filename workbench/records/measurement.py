@@ -84,10 +84,6 @@ def unit_of(label: str, contract: Mapping[str, Any] | None = None) -> str:
     """What a number is, of ``formatting.UNITS``: as its contract says, else by the name of the metric;
     what is no metric's is a plain number.
 
-    Args:
-        label: its key, e.g. ``"t2i/R@1"``.
-        contract: as it stands in ``results.json``.
-
     >>> unit_of("rsum"), unit_of("exact:t2i/map_at_r"), unit_of("i2t/medr"), unit_of("mean/objects")
     ('sum', 'share', 'rank', 'number')
     """
@@ -123,20 +119,14 @@ def measurement_row(label: str, contract: Mapping[str, Any], value: float | None
 
 
 def measurement_rows(measurements: Iterable[Any]) -> list[dict[str, str]]:
-    """Measurements as rows of texts, e.g. for ``pandas.DataFrame`` or a page.
-
-    Args:
-        measurements: of type ``Measurement``, or pairs of a label and a contract that holds the value.
-    """
+    """Measurements, or pairs of a label and a contract that holds the value, as rows of texts."""
     pairs = ((one.label, one.as_dict()) if isinstance(one, Measurement) else one for one in measurements)
     return [measurement_row(label, contract) for label, contract in pairs]
 
 
 def contracts_of(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The numbers of ``results.json`` as pairs of a label and a contract that holds the value.
-
-    Args:
-        results: what the file holds; a number without a contract has its value alone.
+    """The numbers of ``results.json`` as pairs of a label and a contract that holds the value; a number
+    without a contract has its value alone.
     """
     contracts, values = results.get("contracts", {}), results.get("metrics", {})
     return [(label, {**contracts.get(label, {}), "value": value}) for label, value in values.items()]

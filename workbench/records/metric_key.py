@@ -71,9 +71,6 @@ class MetricKey:
     def parse(cls, text: str) -> "MetricKey":
         """Read a key.
 
-        Args:
-            text: e.g. ``"exact:i2t/map_at_r"``.
-
         Raises:
             ValueError: the text is no key; the message shows the form.
 

@@ -62,12 +62,9 @@ class NgramCounts(NamedTuple):
 
 
 class Features(NamedTuple):
-    """``N`` texts as hypotheses or as references.
-
-    Args:
-        values: ``(N, F)``; the product of a hypothesis' and a reference's row is their score before the
-            length penalty.
-        lengths: ``(N,)`` lengths as the penalty counts them.
+    """``N`` texts as hypotheses or as references: ``values`` ``(N, F)``, of which the product of a
+    hypothesis' and a reference's row is their score before the length penalty, and ``lengths`` ``(N,)`` as
+    the penalty counts them.
     """
 
     values: sparse.csr_array
@@ -77,18 +74,10 @@ class Features(NamedTuple):
 class CiderRelevance(Relevance):
     """CIDEr of ``T`` captions against ``I`` images, exact and in bounded memory.
 
-    A caption against an image is a sum over the image's references, each times a penalty that depends on the
-    two lengths. Captions of the same length share their penalties, so the references of an image are added up
-    first, once for each length.
-
-    Args:
-        maker: says the variant and the width of the length penalty.
-        hypotheses: ``T`` texts.
-        references: ``R`` texts.
-        own: ``(R,)`` image row of each reference.
-        images: number of images.
-        leave_one_out: the hypotheses are the references, and each is compared with the others of its image
-            only.
+    A caption against an image is a sum over the image's references, each times a penalty that depends on
+    the two lengths. Captions of the same length share their penalties, so the references of an image are
+    added up first, once for each length. With ``leave_one_out`` the hypotheses are the references, and each
+    is compared with the others of its image only.
     """
 
     def __init__(
@@ -118,8 +107,8 @@ class CiderRelevance(Relevance):
         )
 
     def take(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` scores of some captions against some images: against few reference by reference, against
-        many by the sums of references of one length.
+        """``(n, m)`` scores, see ``Relevance``: against few images reference by reference, against many by
+        the sums of references of one length.
         """
         if 2 * len(images) < self.shape[0]:
             return self._by_reference(images, captions)
@@ -192,8 +181,8 @@ class Cider(RelevanceMaker):
     def fit(self, captions: Sequence[str], own: Rows) -> Self:
         """Learn document frequencies: a document is an image with all its captions.
 
-        Fit on the evaluated captions themselves for the metric's "corpus" mode, on the training captions for
-        training. With a single image all weights are 0, and so is every score.
+        Fit on the evaluated captions for the metric's "corpus" mode, on the training captions for training.
+        With a single image all weights are 0, and so is every score.
         """
         own, _ = image_rows(self.name, len(captions), own, None)
         counted = count_ngrams(captions, SPLITS[self.tokens])
@@ -234,14 +223,8 @@ class Cider(RelevanceMaker):
 
 
 def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> NgramCounts:
-    """Count the n-grams of one to four words.
-
-    Args:
-        captions: ``T`` texts.
-        split: cuts a text into words that hold no space.
-
-    Returns:
-        Counts over all n-grams that occur, the single words first.
+    """Count the n-grams of one to four words that occur in ``T`` texts, the single words first; ``split``
+    cuts a text into words that hold no space.
     """
     number: dict[str, int] = {}
     spoken = [[number.setdefault(word, len(number)) for word in split(caption)] for caption in captions]

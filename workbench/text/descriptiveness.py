@@ -31,12 +31,9 @@ Scale = Literal["minmax", "raw", "both"]
 
 @dataclass(frozen=True)
 class DescriptivenessSignal:
-    """Descriptiveness of ``N`` captions.
-
-    Args:
-        values: ``(N,)`` on the pool's scale; the pool itself lies in [0, 1].
-        raw: ``(N,)`` before the scaling.
-        scale: what ``take`` answers with.
+    """Descriptiveness of ``N`` captions: ``values`` ``(N,)`` on the pool's scale, where the pool itself
+    lies in [0, 1], and ``raw`` ``(N,)`` before the scaling; ``scale`` says which of them ``take`` answers
+    with.
     """
 
     values: Array
@@ -93,13 +90,8 @@ class Descriptiveness(SignalMaker):
         return np.asarray(self._contributions(captions)[0].sum(axis=1), dtype=np.float64)
 
     def contributions(self, caption: str) -> list[tuple[str, float]]:
-        """What each distinct word adds to the raw score of a caption, in the order of the caption.
-
-        Args:
-            caption: any text.
-
-        Returns:
-            ``(word, weight)`` pairs; the weights sum to the raw score.
+        """``(word, weight)`` of each distinct word of a caption, in its order; the weights sum to the raw
+        score.
         """
         made, known = self._contributions([caption])
         weights = dict(zip(known, made.toarray()[0].tolist(), strict=True))
@@ -121,14 +113,7 @@ class Descriptiveness(SignalMaker):
 
 
 def count_words(captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
-    """How often each word occurs in each caption.
-
-    Args:
-        captions: ``T`` texts.
-
-    Returns:
-        ``(T, W)`` counts, and the ``W`` words in alphabetical order.
-    """
+    """``(T, W)`` how often each word occurs in each caption, and the ``W`` words in alphabetical order."""
     counter = CountVectorizer(analyzer=words, dtype=np.float64)
     if not any(map(words, captions)):
         return sparse.csr_array((len(captions), 0)), []
@@ -136,7 +121,7 @@ def count_words(captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
 
 
 def weigh(scorer: Scorer, counts: sparse.csr_array, holding: Array, sentences: int) -> sparse.csr_array:
-    """What each word adds to the score of a caption; the score is the sum of a row.
+    """``(T, W)`` what each word adds to the score of a caption; the score is the sum of a row.
 
     ``M`` sentences in the pool, ``M_w`` of them hold word ``w``; ``N_w`` times it occurs in the caption of
     ``N`` words. A word that the pool does not hold counts as if one sentence held it. Natural logarithms.
@@ -149,9 +134,6 @@ def weigh(scorer: Scorer, counts: sparse.csr_array, holding: Array, sentences: i
         counts: ``(T, W)`` of each word.
         holding: ``(W,)`` sentences of the pool that hold it.
         sentences: of the pool.
-
-    Returns:
-        ``(T, W)``.
     """
     if not counts.nnz:
         return counts

@@ -50,15 +50,9 @@ class GraphTokenSignal:
         return len(self.objects)
 
     def take(self, rows: Rows) -> dict[str, torch.Tensor]:
-        """The graphs of these captions.
-
-        Args:
-            rows: ``(n,)`` caption rows.
-
-        Returns:
-            ``objects (n, O)``, ``attributes (n, O, A)``, ``relations (n, R, 3)``, all padded with 0;
-            ``phrases (U,)``, the distinct ones of these captions in ascending order; ``words``, ``(U, L)``
-            ids padded with 0 or ``(U, D)`` vectors.
+        """The graphs of these captions: ``objects (n, O)``, ``attributes (n, O, A)``, ``relations (n, R,
+        3)``, all padded with 0; ``phrases (U,)``, the distinct ones of these captions in ascending order;
+        ``words``, ``(U, L)`` ids padded with 0 or ``(U, D)`` vectors.
         """
         sides = {"objects": self.objects, "attributes": self.attributes, "relations": self.relations}
         graphs = {name: side.padded(rows)[0] for name, side in sides.items()}
@@ -200,12 +194,8 @@ class GraphTokens(SignalMaker):
 
 
 def cached_graphs(parser: Any, folder: Path, captions: Sequence[str]) -> tuple[SceneGraph, ...]:
-    """Graphs of captions, from a database that processes may share; what it lacks is parsed and added.
-
-    Args:
-        parser: has ``of(captions).graphs``, and ``identity()``, which tells it from other parsers.
-        folder: of the database.
-        captions: any texts.
+    """Graphs of captions, from a database that processes may share; what it lacks is parsed and added. The
+    parser has ``of(captions).graphs``, and ``identity()``, which tells it from other parsers.
 
     Raises:
         ChecksumError: the database is damaged; the message names it and the remedy.

@@ -50,8 +50,7 @@ class SentenceRelevance(Relevance):
 
     Args:
         maker: says how the cosines with an image's references become one score.
-        hypotheses: ``(T, D)`` unit vectors.
-        references: ``(R, D)`` unit vectors.
+        hypotheses, references: ``(T, D)`` and ``(R, D)`` unit vectors.
         own: ``(R,)`` image row of each reference.
         images: number of images.
         leave_one_out: the hypotheses are the references, and none is compared with itself.
@@ -76,9 +75,7 @@ class SentenceRelevance(Relevance):
         self._over, self._temperature, self._leave_one_out = maker.over, maker.temperature, leave_one_out
 
     def take(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` scores of some captions against some images; cosines are made for a few images at a
-        time.
-        """
+        """``(n, m)`` scores, see ``Relevance``; cosines are made for a few images at a time."""
         images, hypotheses = np.asarray(images), self._hypotheses[captions]
         number = np.diff(self._starts)[images]
         out = np.zeros((len(images), len(captions)), dtype=np.float32)
@@ -97,12 +94,9 @@ class SentenceRelevance(Relevance):
         return out
 
     def _united(self, cosines: Array, number: Rows, itself: Mask | None) -> Array:
-        """One score an image and caption.
-
-        Args:
-            cosines: ``(r, m)`` of the references of ``n`` images, image by image; overwritten.
-            number: ``(n,)`` references of each image, at least 1.
-            itself: ``(r, m)`` True where a reference is the caption itself, which is left out.
+        """One score an image and caption, of the cosines ``(r, m)`` of the references of ``n`` images,
+        image by image, which are overwritten; ``number`` ``(n,)`` of them are each image's, at least 1, and
+        ``itself`` ``(r, m)`` marks a reference that is the caption itself and left out.
         """
         starts = np.cumsum(number) - number
         counted = number[:, None]
@@ -211,7 +205,7 @@ class Sentence(RelevanceMaker):
 
     def _encoded(self, captions: Sequence[str]) -> list[Array]:
         out: list[Array] = [np.zeros(0, dtype=np.float32)] * len(captions)
-        for rows, states, mask in self._words.states(captions) if captions else ():
+        for rows, states, mask in self._words.states(self._words.tokens(captions)) if captions else ():
             weights = mask / mask.sum(axis=1, keepdims=True)
             if self.pooling == "first":
                 weights = np.eye(1, mask.shape[1]).repeat(len(rows), axis=0)

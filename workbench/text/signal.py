@@ -19,11 +19,8 @@ from workbench.registry import Checked
 class Maker(Checked):
     """Learns from captions, and applies what it learnt to other captions.
 
-    What was learnt is plain JSON (``state`` / ``restore``), so that a checkpoint can carry it and a caption
-    that is typed a year later is read exactly as in training.
-
-    A member says in ``learnt`` which of its attributes ``fit`` sets, and in ``bound`` which of its options
-    they belong to.
+    What was learnt is plain JSON (``state`` / ``restore``), so that a checkpoint can carry it. A member
+    says in ``learnt`` which attributes ``fit`` sets, and in ``bound`` which options they belong to.
     """
 
     name: str
@@ -70,10 +67,8 @@ class SignalMaker(Maker):
 
 
 class Relevance:
-    """Scores ``(I, T)`` of captions against the reference captions of images; larger = more alike.
-
-    It is what ``records.Graded`` asks for. A member of the shelf says in ``take`` how to compute any part of
-    the matrix; the rest follows.
+    """Scores ``(I, T)`` of captions against the reference captions of images; larger = more alike. It is what
+    ``records.Graded`` asks for; a member says in ``take`` how to compute any part of the matrix.
 
     Args:
         name: short key, e.g. ``"cider-d"``.
@@ -86,27 +81,13 @@ class Relevance:
         self.name, self.rule, self.shape, self.relevant_from = name, rule, shape, relevant_from
 
     def take(self, images: Rows, captions: Rows) -> Array:
-        """The scores of some captions against some images, for a training batch or a block of a metric.
-
-        Args:
-            images: ``(n,)`` image rows, repeats allowed.
-            captions: ``(m,)`` caption rows, repeats allowed.
-
-        Returns:
-            ``(n, m)`` float32.
+        """``(n, m)`` float32 scores of some captions ``(m,)`` against some images ``(n,)``; rows may
+        repeat.
         """
         raise NotImplementedError
 
     def blocks(self, size: int = 2048) -> Iterator[tuple[slice, Array]]:
-        """The whole matrix, some captions at a time.
-
-        Args:
-            size: captions a block; memory is ``4 I size`` bytes a block and about as much again while it is
-                made.
-
-        Yields:
-            The caption rows of the block, and its ``(I, b)`` scores.
-        """
+        """The whole matrix, ``size`` captions at a time: their rows, and ``(I, b)`` scores."""
         for start in range(0, self.shape[1], size):
             captions = slice(start, min(start + size, self.shape[1]))
             yield captions, self.take(np.arange(self.shape[0]), np.arange(captions.start, captions.stop))
@@ -122,8 +103,7 @@ class Relevance:
         """The pairs that score at least ``minimum``, as sparse grades; a pair that is not listed has grade 0.
 
         Args:
-            minimum: smallest score that is listed, greater than 0; a listed pair counts as relevant.
-                ``None`` = ``relevant_from``.
+            minimum: greater than 0; a listed pair counts as relevant. ``None`` = ``relevant_from``.
             size: captions a block.
 
         Raises:
@@ -145,48 +125,25 @@ class Relevance:
 
 class RelevanceMaker(Maker):
     """Makes a ``Relevance``. Unlike a signal, which is one value a caption, it knows which captions describe
-    the same image.
-
-    ``fit`` learns from a corpus, ``of`` compares captions with one another, ``against`` compares others with
-    them.
+    the same image: ``own`` is the ``(T,)`` row of each caption's image.
     """
 
     def fit(self, captions: Sequence[str], own: Rows) -> Self:
-        """Learn from a corpus; a maker without anything to learn returns itself.
-
-        Args:
-            captions: ``T`` texts.
-            own: ``(T,)`` row of each caption's image.
-        """
+        """Learn from a corpus; a maker without anything to learn returns itself."""
         return self
 
     def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> Relevance:
-        """Every caption against every image, whose references are its own captions.
-
-        Args:
-            captions: ``T`` texts.
-            own: ``(T,)`` row of each caption's image.
-            images: number of images; by default the greatest row and one. An image without captions scores 0.
-
-        Returns:
-            Scores ``(I, T)``; a caption is among the references of its own image.
+        """Every caption against every image, whose references are its own captions, the caption itself
+        among them. ``images`` is the greatest row and one where it is not given; an image without captions
+        scores 0.
         """
         return self.against(captions, captions, own, images)
 
     def against(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> Relevance:
-        """Texts from elsewhere against every image.
-
-        Args:
-            hypotheses: ``T`` texts.
-            references: ``R`` texts.
-            own: ``(R,)`` row of each reference's image.
-            images: number of images; by default the greatest row and one. An image without references scores
-                0.
-
-        Returns:
-            Scores ``(I, T)``.
+        """Texts ``(T,)`` from elsewhere against every image, whose references ``(R,)`` ``own`` gives the
+        rows of.
         """
         raise NotImplementedError
 

@@ -22,13 +22,8 @@ from workbench.text.signal import Relevance, RelevanceMaker, image_rows
 
 
 class TfidfRelevance(Relevance):
-    """Mean TF-IDF cosine of ``T`` captions with the references of ``I`` images.
-
-    Args:
-        hypotheses: ``(T, W)`` rows of length 1.
-        references: ``(R, W)`` rows of length 1.
-        own: ``(R,)`` image row of each reference.
-        images: number of images.
+    """Mean TF-IDF cosine of ``T`` captions with the references of ``I`` images: rows ``(T, W)`` and ``(R,
+    W)`` of length 1, and the image row of each reference.
     """
 
     def __init__(
@@ -44,7 +39,7 @@ class TfidfRelevance(Relevance):
         self._hypotheses, self._images = hypotheses, mean @ references
 
     def take(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` scores of some captions against some images."""
+        """``(n, m)`` scores, see ``Relevance``."""
         return np.asarray((self._images[images] @ self._hypotheses[captions].T).toarray(), dtype=np.float32)
 
 

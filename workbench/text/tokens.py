@@ -30,11 +30,7 @@ class TokenSignal(Ragged):
         return torch.from_numpy(self.padded(rows)[0].astype(np.int64))
 
     def spelt(self, name: Callable[[int], str]) -> list[list[str]]:
-        """The captions as lists of names.
-
-        Args:
-            name: of an id.
-        """
+        """The captions as lists of the names of their ids."""
         return [[name(one) for one in ids.tolist()] for ids in np.split(self.flat, self.starts[1:-1])]
 
 

@@ -31,12 +31,8 @@ PARTS = {"objects": 1, "attributes": 2, "relations": 3}
 
 @dataclass(frozen=True)
 class TupleScore:
-    """How many tuples match; scores of several graphs add up to their micro average.
-
-    Args:
-        matched: tuples in both.
-        candidate: tuples of the candidate.
-        reference: tuples of the references.
+    """How many tuples match, and how many the candidate and the references have; scores of several graphs
+    add up to their micro average.
     """
 
     matched: int
@@ -67,21 +63,17 @@ class TupleScore:
 def tuple_f1(
     candidate: SceneGraph, references: Sequence[SceneGraph], synonyms: Synonyms | None = None
 ) -> float:
-    """F1 of a candidate's tuples against the union of the references' tuples.
+    """F1 of a candidate's tuples against the union of the references' tuples, in [0, 1].
 
     Args:
         candidate: graph of one caption.
         references: graphs of an image's captions, or the graph of a scene.
         synonyms: sets of names that count as the same, e.g. ``[{"man", "guy"}, {"left of", "to left of"}]``.
 
-    Returns:
-        A value in [0, 1].
-
-    Example:
-        >>> girl = SceneGraph(("girl", "court"), ((0, "young"),), ((0, "on", 1),))
-        >>> truth = SceneGraph(("girl", "court", "racket"), ((0, "young"),), ((0, "holding", 2),))
-        >>> round(tuple_f1(girl, [truth]), 6)
-        0.666667
+    >>> girl = SceneGraph(("girl", "court"), ((0, "young"),), ((0, "on", 1),))
+    >>> truth = SceneGraph(("girl", "court", "racket"), ((0, "young"),), ((0, "holding", 2),))
+    >>> round(tuple_f1(girl, [truth]), 6)
+    0.666667
     """
     return tuple_scores(candidate, references, synonyms)["all"].f1
 
@@ -89,15 +81,8 @@ def tuple_f1(
 def tuple_scores(
     candidate: SceneGraph, references: Sequence[SceneGraph], synonyms: Synonyms | None = None
 ) -> dict[str, TupleScore]:
-    """Matches by part of the graph.
-
-    Args:
-        candidate: graph of one caption.
-        references: graphs whose tuples are taken together.
-        synonyms: sets of names that count as the same.
-
-    Returns:
-        A score for ``"all"``, ``"objects"``, ``"attributes"`` and ``"relations"``.
+    """The scores of ``"all"`` tuples, and of ``"objects"``, ``"attributes"`` and ``"relations"``; for the
+    arguments see ``tuple_f1``.
 
     Raises:
         ValueError: a name is in two synonym sets.
@@ -112,14 +97,8 @@ def tuple_scores(
 
 
 class TupleF1Relevance(Relevance):
-    """Tuple F1 of ``T`` graphs against ``I`` images.
-
-    Args:
-        candidates: ``T`` graphs.
-        references: ``R`` graphs.
-        own: ``(R,)`` image row of each reference.
-        images: number of images; by default the greatest row and one. An image without references scores 0.
-        synonyms: sets of names that count as the same.
+    """Tuple F1 of ``T`` graphs against ``I`` images, of whose ``R`` reference graphs ``own`` ``(R,)`` gives
+    the image rows.
 
     Raises:
         ValueError: ``own`` does not fit the references, or a name is in two synonym sets.
@@ -145,7 +124,7 @@ class TupleF1Relevance(Relevance):
         self._image_sizes, self._caption_sizes = np.diff(self._images.indptr), np.diff(self._captions.indptr)
 
     def take(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` scores of some captions against some images."""
+        """``(n, m)`` scores, see ``Relevance``."""
         matched = self._captions[captions] @ self._images[images].T
         caption = np.repeat(self._caption_sizes[captions], np.diff(matched.indptr))
         both = caption + self._image_sizes[images][matched.indices]

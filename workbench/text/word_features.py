@@ -100,7 +100,7 @@ class WordFeatures(SignalMaker):
     def of(self, captions: Sequence[str]) -> WordFeatureSignal:
         """Features of the captions, from the cache where they lie there."""
         if self.cache is None or len(captions) < self.cache_from:
-            tokens = self._ids(captions)
+            tokens = self.tokens(captions)
             flat = np.empty((len(tokens.flat), self._width), dtype=np.float16)
             self._fill(flat, tokens)
             return WordFeatureSignal(flat, tokens.starts)
@@ -111,7 +111,7 @@ class WordFeatures(SignalMaker):
         return WordFeatureSignal(np.load(file, mmap_mode="r"), offsets(facts["lengths"]))
 
     def _write(self, captions: Sequence[str], file: Path) -> dict[str, Any]:
-        tokens = self._ids(captions)
+        tokens = self.tokens(captions)
         flat = new_memmap(file, (len(tokens.flat), self._width), np.float16)
         self._fill(flat, tokens)
         flat.flush()
@@ -121,23 +121,19 @@ class WordFeatures(SignalMaker):
     def _width(self) -> int:
         return int(self._encoder[1].config.hidden_size)
 
-    def _ids(self, captions: Sequence[str]) -> TokenSignal:
+    def tokens(self, captions: Sequence[str]) -> TokenSignal:
+        """The ids that the encoder reads of each caption."""
         made = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
         return TokenSignal.of(made)
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The tokens of each caption, as the tokenizer writes them."""
-        return self._ids(captions).spelt(self._encoder[0].convert_ids_to_tokens)
+        return self.tokens(captions).spelt(self._encoder[0].convert_ids_to_tokens)
 
-    def states(self, captions: Sequence[str]) -> Iterator[tuple[Rows, Array, Mask]]:
-        """Token outputs in batches of captions of similar length, without keeping them.
-
-        Yields:
-            ``(n,)`` caption rows, ``(n, L, D)`` float32 outputs and ``(n, L)`` True where a token is real.
+    def states(self, tokens: TokenSignal) -> Iterator[tuple[Rows, Array, Mask]]:
+        """Token outputs in batches of captions of similar length, without keeping them: ``(n,)`` caption
+        rows, ``(n, L, D)`` float32 outputs and ``(n, L)`` True where a token is real.
         """
-        yield from self._states(self._ids(captions))
-
-    def _states(self, tokens: TokenSignal) -> Iterator[tuple[Rows, Array, Mask]]:
         tokenizer, model = self._encoder
         order = np.argsort(np.diff(tokens.starts), kind="stable")[::-1]
         with bar(len(order), self.name, " captions") as shown:
@@ -153,7 +149,7 @@ class WordFeatures(SignalMaker):
 
     def _fill(self, flat: Array, tokens: TokenSignal) -> None:
         """Write the features of all tokens into an array."""
-        for rows, made, mask in self._states(tokens):
+        for rows, made, mask in self.states(tokens):
             require(
                 np.abs(made[mask]).max(initial=0) <= np.finfo(np.float16).max,
                 f"{self.name}: {self.model!r} gives features that are no numbers or overflow half precision",

@@ -8,18 +8,9 @@ WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 def words(text: str) -> list[str]:
     """Lower-cased runs of letters and digits, in order; an apostrophe inside a word belongs to it, other
-    signs separate.
+    signs separate. One-letter words are kept. A language that writes without spaces is not cut into words.
 
-    One-letter words are kept. A language that writes without spaces is not cut into words.
-
-    Args:
-        text: any text, possibly empty.
-
-    Returns:
-        Words, possibly none.
-
-    Example:
-        >>> words("A man's T-shirt, size 42!")
-        ['a', "man's", 't', 'shirt', 'size', '42']
+    >>> words("A man's T-shirt, size 42!")
+    ['a', "man's", 't', 'shirt', 'size', '42']
     """
     return WORD.findall(unicodedata.normalize("NFC", text).lower().replace("\u2019", "'"))
